@@ -1,0 +1,70 @@
+# Every target sets up what it needs: `make demo` and `make test` work from a clean clone with Python 3.11 or newer.
+
+PYTHON ?= python3
+# worker processes of pytest
+JOBS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+# The distributions that are installed here, editable. The others (plugins/tg-numba, tg-torch, tg-mlx) hold no backend
+# yet, and their frameworks are heavy.
+WORKSPACE := core plugins/tg-c plugins/tg-jax conformance
+WHEELS := core $(sort $(wildcard plugins/*)) conformance
+TOOLS := build editables hatchling hypothesis import-linter mypy pytest pytest-timeout pytest-xdist ruff
+
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help install demo test lint format conformance wheels bench clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo         see tg work'
+	@echo 'make test         lint, type check, tests and the quick tier of conformance'
+	@echo 'make lint         the checks only'
+	@echo 'make format       apply the formatter and the safe fixes of the linter'
+	@echo 'make conformance  every case, every backend that is installed'
+	@echo 'make wheels       the wheel of every distribution, into dist/'
+	@echo 'make bench        the benchmarks'
+	@echo 'make clean        remove the environment, builds and caches'
+
+install: $(STAMP)
+
+# The build tools first: the editable installs then build without an environment of their own.
+$(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) $(TOOLS)
+	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/tg demo
+
+test: lint
+	$(PYTEST) -p tg_conformance tests conformance/src/tg_conformance/suite --tier quick
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+conformance: $(STAMP)
+	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full --conformance-report reports/conformance.json
+
+wheels: $(STAMP)
+	rm -rf dist
+	for folder in $(WHEELS); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) dist build reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,72 @@
+"""Child process: microseconds per call of small compiled functions beside the raw framework; prints JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import timeit
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEATS = 7
+
+
+def cost(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+    """The median over repeats of the microseconds per call."""
+    timer = timeit.Timer(lambda: function(*arguments))
+    number, _ = timer.autorange()
+    return 1e6 * float(np.median(timer.repeat(REPEATS, max(1, number // 4)))) / max(1, number // 4)
+
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "scalar x+1": (np.array(2.0),),
+    "3-vector sum(x**2)": (np.array([1.0, 2.0, 3.0]),),
+    "5 in, 5 out": tuple(np.arange(3.0) + k for k in range(5)),
+}
+
+
+def with_tg(backend: str) -> dict[str, Callable[..., Any]]:
+    """The three functions compiled by tg."""
+    a, v = tg.scalar("a"), tg.vector("v")
+    five = [tg.vector(f"v{k}") for k in range(5)]
+    return {
+        "scalar x+1": tg.function([a], a + 1, backend=backend),
+        "3-vector sum(x**2)": tg.function([v], tg.sum(v**2), backend=backend),
+        "5 in, 5 out": tg.function(five, [u + 1 for u in five], backend=backend),
+    }
+
+
+def raw_jax() -> dict[str, Callable[..., Any]]:
+    """The three functions by jax.jit, NumPy in and NumPy out, in 64 bits."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    one = jax.jit(lambda x: x + 1)
+    squares = jax.jit(lambda x: (x**2).sum())
+    five = jax.jit(lambda *xs: [x + 1 for x in xs])
+    return {
+        "scalar x+1": lambda x: np.asarray(one(x)),
+        "3-vector sum(x**2)": lambda x: np.asarray(squares(x)),
+        "5 in, 5 out": lambda *xs: [np.asarray(y) for y in five(*xs)],
+    }
+
+
+def raw_numpy() -> dict[str, Callable[..., Any]]:
+    """The three functions written with NumPy."""
+    return {
+        "scalar x+1": lambda x: x + 1,
+        "3-vector sum(x**2)": lambda x: (x**2).sum(),
+        "5 in, 5 out": lambda *xs: [x + 1 for x in xs],
+    }
+
+
+if __name__ == "__main__":
+    name = sys.argv[1]
+    table = {"jax": raw_jax, "numpy": raw_numpy}[name[4:]]() if name.startswith("raw-") else with_tg(name)
+    print(json.dumps({label: cost(f, ARGUMENTS[label]) for label, f in table.items()}))

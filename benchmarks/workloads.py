@@ -1,0 +1,40 @@
+"""The expressions that are measured, written once for any library with NumPy's names.
+
+`xp` is tg or pytensor.tensor; both have vector, matrix, exp, log, tanh, sum and operators.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def wide(xp: Any, grad: Any, nodes: int) -> tuple[list[Any], list[Any]]:
+    """nodes / 8 small normal log-density terms on one parameter vector, and the gradient."""
+    x = xp.vector("x")
+    total: Any = 0.0
+    for k in range(max(1, nodes // 8)):
+        mu = x[k % 7] * (0.5 + k % 5)
+        z = (x[(k + 1) % 7] - mu) / (1.5 + k % 3)
+        total = total - 0.5 * z * z
+    return [x], [total, grad(total, x)]
+
+
+def mix(xp: Any, grad: Any, nodes: int) -> tuple[list[Any], list[Any]]:
+    """A chain of `tanh(h @ W) + h.mean(0) * 0.5`."""
+    h, w = xp.matrix("h"), xp.matrix("W")
+    out = h
+    for _ in range(max(1, nodes // 6)):
+        out = xp.tanh(xp.dot(out, w)) + out.mean(0) * 0.5
+    return [h, w], [out]
+
+
+def deep(xp: Any, grad: Any, nodes: int) -> tuple[list[Any], list[Any]]:
+    """One chain of elementwise nodes with shared subexpressions, values bounded."""
+    x = xp.vector("x")
+    a, b = x, x * 0.5
+    for k in range(max(1, nodes // 5)):
+        a, b = xp.tanh(a * 0.9 + b * (0.1 + 0.01 * (k % 9))), a
+    return [x], [a + b]
+
+
+ENGINE = {"wide": wide, "mix": mix, "deep": deep}

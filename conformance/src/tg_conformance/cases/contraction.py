@@ -1,0 +1,151 @@
+"""Cases of `ops/contraction`: batches that broadcast, vectors on either side, no elements, every layout."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+import tg
+from tg.errors import ShapeError
+from tg.ops.contraction import FAMILY
+from tg.plugin.case import SAME_SHAPE, Case, Input, any_dtype, f32, f64, i8
+from tg_conformance.cases.family import of_family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DTYPES: Final = ("int8", "int32", "int64", "uint8", "float32", "float64", "complex64", "complex128")
+SHAPES: Final[tuple[tuple[tuple[int | str, ...], tuple[int | str, ...]], ...]] = (
+    (("n", "m"), ("m", "k")),
+    (("n",), ("n",)),
+    (("n", "m"), ("m",)),
+    (("m",), ("m", "k")),
+    (("b", "n", "m"), ("b", "m", "k")),
+    (("b", "n", "m"), ("m", "k")),
+    (("n", "m"), ("b", "m", "k")),
+    ((1, "n", "m"), ("b", "m", "k")),
+    (("b", "n", "m"), ("m",)),
+    (("m",), ("b", "m", "k")),
+    (("n", 1), (1, "k")),
+    ((1, "m"), ("m", 1)),
+)
+
+
+def terms(x: Any, y: Any) -> Any:
+    """N times the product of magnitudes."""
+    return np.matmul(abs(x), abs(y)) * (x.shape[-1] + 1)
+
+
+def exact(x: Any, y: Any) -> Any:
+    """NumPy's product, which wraps for integers."""
+    return np.matmul(x, y)
+
+
+def products() -> Iterator[Case]:
+    """The product of every pair of shapes; all dtypes for the first."""
+    for (a, b), dtypes in zip(SHAPES, itertools.chain([DTYPES], itertools.repeat(("int32", "float64"))), strict=False):
+        inputs = [Input(None, s, static=1 in s) for s in (a, b)]
+        yield Case(
+            tg.matmul,
+            inputs,
+            name=f"matmul {'x'.join(map(str, a))} {'x'.join(map(str, b))}",
+            dtypes=dtypes,
+            layouts=(*SAME_SHAPE, *(("one",) if "b" not in b else ())),
+            oracle=exact,
+            condition=terms,
+            accuracy=1,
+            gradient=True,
+            traps=("T38", "T41"),
+        )
+
+
+WRITTEN: Final = (
+    Case(
+        tg.matmul,
+        [f64("n", 0), f64(0, "k")],
+        name="matmul over nothing",
+        traps=("T33",),
+        oracle=lambda x, y: np.zeros((x.shape[0], y.shape[1])),
+    ),
+    Case(tg.matmul, [f64(0, "m"), f64("m", "k")], name="matmul of no rows", traps=("T33",), oracle=np.matmul),
+    Case(
+        lambda x, y: tg.matmul(x, y) + 1.0,
+        [f32(0, 3), f32(3, 0)],
+        name="matmul of nothing",
+        traps=("T33",),
+        oracle=lambda x, y: np.zeros((0, 0)),
+    ),
+    Case(
+        tg.matmul,
+        [i8("n", "m"), f64("m", "k")],
+        name="matmul promotes",
+        traps=("T18",),
+        oracle=lambda x, y: x @ y,
+        condition=terms,
+        accuracy=1,
+    ),
+    Case(
+        lambda x: x @ x.T,
+        [f64("n", "m")],
+        name="matmul with its transpose",
+        oracle=lambda x: x @ x.T,
+        gradient=True,
+        condition=lambda x: terms(x, x.T),
+        accuracy=1,
+    ),
+    Case(
+        lambda x: x.T @ x[:, ::-1],
+        [f64("n", "m")],
+        name="matmul of views",
+        oracle=lambda x: x.T @ x[:, ::-1],
+        gradient=True,
+        condition=lambda x: terms(x.T, x[:, ::-1]),
+        accuracy=1,
+    ),
+    Case(
+        lambda a, x, y: a @ x - y,
+        [f64("n", "m"), f64("m"), f64("n")],
+        name="residual",
+        oracle=lambda a, x, y: a @ x - y,
+        gradient=True,
+        condition=lambda a, x, y: terms(a, x) + abs(y),
+        accuracy=2,
+    ),
+    Case(
+        tg.dot, [f64("n"), f64("n")], name="dot of vectors", oracle=np.dot, condition=terms, accuracy=1, gradient=True
+    ),
+    Case(tg.dot, [f64(), f64("n", "m")], name="dot of a scalar", oracle=np.multiply, gradient=True),
+    Case(
+        tg.outer,
+        [any_dtype("n"), any_dtype("m")],
+        name="outer",
+        dtypes=("int32", "float32", "float64"),
+        oracle=np.outer,
+        gradient=True,
+    ),
+    Case(
+        tg.matmul,
+        [f64("n", "m"), f64("k", "l")],
+        name="matmul of lengths that differ",
+        raises=ShapeError,
+        static=(True,),
+    ),
+    Case(
+        tg.matmul,
+        [f64("n", "m"), f64("k", "l")],
+        name="matmul of run-time lengths that differ",
+        raises=ShapeError,
+        static=(False,),
+    ),
+    Case(
+        lambda x, y: tg.jacobian(tg.grad(tg.sum((x @ y) ** 2), y), y),
+        [f64(3, 2), f64(2)],
+        name="hessian of least squares",
+        oracle=lambda x, y: 2 * x.T @ x,
+        condition=lambda x, y: 8 * abs(x).T @ abs(x),
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, products(), WRITTEN)

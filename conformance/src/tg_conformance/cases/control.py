@@ -1,0 +1,159 @@
+"""Cases of `ops/control`: inner graphs with several results, nested, called twice, with a check that fails inside."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+import tg
+from tg.errors import BoundsError, DomainError, ShapeError
+from tg.ops.control import FAMILY
+from tg.plugin.case import Case, any_dtype, f64, fixed
+from tg_conformance.cases.family import of_family
+
+
+def two(x: Any) -> Any:
+    """Two results."""
+    return tg.sum(x * x, 0), tg.exp(x) + 1
+
+
+def two_oracle(x: Any) -> Any:
+    """The same with NumPy."""
+    return np.sum(x * x, 0), np.exp(x) + 1
+
+
+def called(x: Any) -> Any:
+    """One call."""
+    return tg.call(two, x)
+
+
+def nested(x: Any) -> Any:
+    """A call inside a call, and the same graph called again on other lengths."""
+
+    def outer(v: Any) -> Any:
+        a, b = tg.call(two, v)
+        return a + 1, tg.call(two, b * 0.1)[1]
+
+    first, second = tg.call(outer, x)
+    return first, second, tg.call(outer, x[:1])[1]
+
+
+def nested_oracle(x: Any) -> Any:
+    """The same with NumPy."""
+    a, b = two_oracle(x)
+    once = two_oracle(x[:1])[1]
+    return a + 1, np.exp(b * 0.1) + 1, np.exp(once * 0.1) + 1
+
+
+def looked_up(x: Any, i: Any) -> Any:
+    """A gather inside a call."""
+    return tg.call(lambda v, k: (v[k], v[k] * 2), x, i)
+
+
+WRITTEN: Final = (
+    Case(
+        called,
+        [any_dtype("n", "m")],
+        name="call",
+        dtypes=("float32", "float64"),
+        oracle=two_oracle,
+        gradient=True,
+        condition=lambda x: (2 * np.sum(x * x, 0) * len(x), np.exp(x) + 1),
+        layouts=("C", "F", "strided", "reversed", "one"),
+    ),
+    Case(nested, [f64("n", "m")], name="call in a call", oracle=nested_oracle, gradient=True, accuracy=64),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.call(two, x)[0]), x),
+        [f64("n", "m")],
+        name="grad of one of two results",
+        traps=("T73",),
+        oracle=lambda x: 2 * x,
+    ),
+    Case(
+        lambda x: tg.call(lambda a, b: a * b, x, x),
+        [f64("n")],
+        name="call with one operand twice",
+        traps=("T73",),
+        oracle=lambda x: x * x,
+        gradient=True,
+    ),
+    Case(
+        lambda x: tg.call(lambda v: (v + 1, v + 1, v), x),
+        [f64("n")],
+        name="call with equal results",
+        traps=("T43",),
+        oracle=lambda x: (x + 1, x + 1, x),
+    ),
+    Case(
+        lambda x, y: tg.call(lambda a, b: a + b, x, y),
+        [f64("n", "m"), f64("m")],
+        name="call that broadcasts",
+        oracle=lambda x, y: x + y,
+        gradient=True,
+    ),
+    Case(
+        lambda x, y: tg.call(lambda a, b: a + b, x, y),
+        [f64(1, "m"), f64("n", 1)],
+        name="call with lengths of 1",
+        oracle=lambda x, y: x + y,
+        gradient=True,
+        static=(False,),
+        traps=("T37",),
+    ),
+    Case(
+        looked_up,
+        [f64(4, 3), fixed([0, -1, 2], "int64")],
+        name="call with a check that holds",
+        oracle=lambda x, i: (x[i], x[i] * 2),
+        gradient=True,
+    ),
+    Case(
+        looked_up,
+        [f64(4, 3), fixed([0, 4, 2], "int64")],
+        name="call with a check that fails",
+        raises=BoundsError,
+        static=(False,),
+    ),
+    Case(
+        lambda x, i: tg.call(lambda v, k: tg.call(lambda u, j: u[j], v, k) + 1, x, i),
+        [f64(4, 3), fixed([-5], "int64")],
+        name="nested call with a check that fails",
+        raises=BoundsError,
+        static=(False,),
+    ),
+    Case(
+        lambda x: tg.call(tg.max, x) + 1, [f64(0)], name="call of max of nothing", raises=DomainError, static=(False,)
+    ),
+    Case(
+        lambda x, y: tg.call(lambda a, b: a + b, x, y),
+        [f64("n"), f64("m")],
+        name="call with lengths that differ",
+        raises=ShapeError,
+        static=(False,),
+    ),
+    Case(
+        lambda x, i, j: (x[i], x[j]),
+        [f64(4), fixed([9], "int64"), fixed([-9], "int64")],
+        name="the first check that fails",
+        raises=BoundsError,
+        static=(False,),
+    ),
+    Case(
+        lambda x: tg.jacobian(tg.call(lambda v: v * tg.sum(v), x), x),
+        [f64(3)],
+        name="jacobian of a call",
+        accuracy=16,
+        oracle=lambda x: np.sum(x) * np.eye(3) + x[:, None],
+        condition=lambda x: np.full((3, 3), np.abs(x).sum()),
+    ),
+    Case(
+        lambda x, n: tg.call(lambda v, k: tg.reshape(v, (k, -1)), x, n),
+        [f64(12), fixed(3, "int64")],
+        name="call with a run-time size",
+        oracle=lambda x, n: x.reshape(3, 4),
+        gradient=True,
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, WRITTEN)

@@ -1,0 +1,331 @@
+"""Cases of `ops/elementwise/arithmetic`: integers wrap, x // 0 and x % 0 are 0, the sign of % is the divisor's."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+import tg
+from tg.errors import DomainError
+from tg.ops.elementwise.arithmetic import FAMILY
+from tg.plugin.case import Case, any_dtype, f64, fixed, i8, i32, i64, u8
+from tg_conformance.cases.elementwise.record import Facts, Oracle, floats_only, generated
+from tg_conformance.cases.family import of_family
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _power_size(x: Any, y: Any) -> Any:
+    return np.abs(np.power(x, y)) * (1 + np.abs(y * np.log(np.abs(x) + (x == 0))))
+
+
+def _remainder_size(x: Any, y: Any) -> Any:
+    return np.where(np.isfinite(y), np.abs(y), np.abs(x))
+
+
+def _sign(x: int) -> int:
+    return (x > 0) - (x < 0)
+
+
+NATURAL: Final = ((-3.0, 3.0), (0.0, 1.5))  # bases and exponents: integers have no negative exponents
+APART: Final = ((-3.0, 3.0), (0.5, 3.0))
+
+FACTS: Final = {
+    tg.add: Facts(Oracle(np.add, lambda x, y: x or y if isinstance(x, bool) else x + y), analytic=True, traps=("T7",)),
+    tg.subtract: Facts(Oracle(np.subtract, lambda x, y: x - y), analytic=True, traps=("T7",)),
+    tg.multiply: Facts(
+        Oracle(np.multiply, lambda x, y: x and y if isinstance(x, bool) else x * y), analytic=True, signed_zero=True
+    ),
+    tg.divide: floats_only(np.true_divide, gradient=APART, analytic=True, signed_zero=True),
+    tg.floor_divide: Facts(
+        Oracle(np.floor_divide, lambda x, y: x // y if y else 0), hostile_oracle=False, traps=("T1", "T2", "T4")
+    ),
+    tg.remainder: Facts(
+        Oracle(np.remainder, lambda x, y: x % y if y else 0),
+        condition=_remainder_size,
+        gradient=((-3.0, 3.0), (3.5, 5.0)),
+        traps=("T1", "T2", "T4"),
+    ),
+    tg.power: Facts(
+        Oracle(np.power, lambda x, y: x**y),
+        domains=NATURAL,
+        gradient=((0.2, 3.0), (-2.0, 2.0)),
+        condition=_power_size,
+        hostile=False,
+        traps=("T8",),
+    ),
+    tg.negative: Facts(Oracle(np.negative, lambda x: -x), analytic=True, signed_zero=True, traps=("T7",)),
+    tg.absolute: Facts(
+        Oracle(np.absolute, lambda x: x if isinstance(x, bool) else abs(x)), signed_zero=True, traps=("T7",)
+    ),
+    tg.sign: Facts(Oracle(np.sign, _sign), traps=("T27",)),
+    tg.square: Facts(Oracle(np.square, lambda x: x * x), analytic=True),
+    tg.sqrt: floats_only(np.sqrt, analytic=True, gradient=((0.1, 9.0),), signed_zero=True),
+    tg.reciprocal: Facts(Oracle(np.reciprocal, lambda x: x if abs(x) == 1 else 0), analytic=True),
+    tg.maximum: Facts(Oracle(np.maximum, max), traps=("T27",)),
+    tg.minimum: Facts(Oracle(np.minimum, min)),
+    tg.clip: Facts(
+        Oracle(_clip, lambda x, low, high: min(max(x, low), high)),
+        gradient=((-3.0, 3.0), (-2.0, -1.0), (0.5, 2.0)),
+    ),
+    tg.gate: Facts(Oracle(lambda dy, d: np.where(dy == 0, 0, dy * d), lambda dy, d: dy * d), traps=("T70",)),
+}
+
+SIGNS: Final = [7.5, -7.5, 7.5, -7.5, 6.0, -6.0, 6.0, -6.0, 0.0, -0.0, 5.5]
+DIVISORS: Final = [2.0, 2.0, -2.0, -2.0, 3.0, 3.0, -3.0, -3.0, 2.0, 2.0, -3.25]
+
+
+def power_of_literals() -> Any:
+    """2 ** 7 of Python numbers is no int8."""
+    return tg.power(2, 7)
+
+
+def promoted(x: Any, y: Any) -> Any:
+    """Operands of two dtypes."""
+    return x + y, x * y, tg.maximum(x, y)
+
+
+WRITTEN: Final = (
+    Case(
+        tg.floor_divide,
+        [fixed(SIGNS), fixed(DIVISORS)],
+        name="floor_divide signs",
+        oracle=np.floor_divide,
+        traps=("T4",),
+    ),
+    Case(tg.remainder, [fixed(SIGNS), fixed(DIVISORS)], name="remainder signs", oracle=np.remainder, traps=("T4",)),
+    Case(
+        tg.floor_divide,
+        [fixed([7, -7, 7, -7, -128, 0, 5, -5], "int8"), fixed([2, 2, -2, -2, -1, 3, 0, 0], "int8")],
+        name="floor_divide integers",
+        oracle=lambda x, y: np.array([3, -4, -4, 3, -128, 0, 0, 0], np.int8),
+        traps=("T1", "T2", "T4"),
+    ),
+    Case(
+        tg.remainder,
+        [fixed([7, -7, 7, -7, -128, 0, 5, -5], "int8"), fixed([2, 2, -2, -2, -1, 3, 0, 0], "int8")],
+        name="remainder integers",
+        oracle=lambda x, y: np.array([1, 1, -1, -1, 0, 0, 0, 0], np.int8),
+        traps=("T1", "T2", "T4"),
+    ),
+    Case(
+        lambda x, y: tg.where(tg.equal(y, 0), -1, x // y),
+        [i64("n"), fixed([0, 1, 2, 0, -1], "int64", layout="C")],
+        name="floor_divide not taken",
+        note="a division by 0 inside the branch that is not taken",
+        traps=("T3",),
+        static=(True,),
+        oracle=lambda x, y: np.array([-1 if b == 0 else int(a) // int(b) for a, b in zip(x, y, strict=True)]),
+    ),
+    Case(
+        tg.power,
+        [i32("n"), fixed([2, 0, -1, 3, 1], "int32")],
+        name="power negative exponent",
+        raises=DomainError,
+        traps=("T5",),
+        static=(True,),
+    ),
+    Case(power_of_literals, [], name="power of literals", oracle=lambda: np.array(128), traps=("T6",), static=(True,)),
+    Case(
+        lambda x: x**2.5,
+        [fixed([-1.5, -0.0, 0.0, 4.0])],
+        name="power fractional",
+        traps=("T8",),
+        oracle=lambda x: np.power(x, 2.5),
+    ),
+    Case(
+        lambda x: (tg.sqrt(x**2), tg.sqrt(x) ** 2),
+        [f64("n", "m")],
+        name="sqrt of square",
+        traps=("T26",),
+        accuracy=8,
+        oracle=lambda x: (np.abs(x), np.sqrt(x) ** 2),
+    ),
+    Case(
+        lambda x: (x / x, x - x, x * 0, tg.log(tg.exp(x))),
+        [fixed([0.0, np.inf, np.nan, -np.inf, 800.0, 2.0])],
+        name="cancelling",
+        traps=("T24",),
+        oracle=lambda x: (x / x, x - x, x * 0, [np.float64(v) for v in (0, np.inf, np.nan, -np.inf, np.inf, 2)]),
+    ),
+    Case(
+        lambda x: x * 0.1,
+        [any_dtype("n", "m")],
+        name="times a literal",
+        dtypes=("float16", "float32", "float64", "complex64"),
+        traps=("T16",),
+    ),
+    Case(
+        lambda x: 2.0 * x[::-1],
+        [f64("n", "m")],
+        name="times reversed",
+        traps=("T39",),
+        oracle=lambda x: 2 * x[::-1],
+        gradient=True,
+    ),
+    Case(
+        lambda *xs: sum(xs[1:], xs[0]),
+        [f64("n") for _ in range(40)],
+        name="forty operands",
+        traps=("T58",),
+        oracle=lambda *xs: sum(xs),
+        condition=lambda *xs: 40 * sum(map(abs, xs)),
+        layouts=("C",),
+        accuracy=1,
+    ),
+    Case(
+        lambda x: (-x, abs(x), x + x, x - 1),
+        [fixed([-128, 127, 0, -1, 1], "int8")],
+        name="int8 wraps",
+        traps=("T7",),
+        oracle=lambda x: ([-128, -127, 0, 1, -1], [-128, 127, 0, 1, 1], [0, -2, 0, -2, 2], [127, 126, -1, -2, 0]),
+    ),
+    Case(
+        lambda x: (-x, x - x[::-1]),
+        [fixed([0, 1, 200, 255], "uint8")],
+        name="uint8 wraps",
+        traps=("T7",),
+        oracle=lambda x: ([0, 255, 56, 1], [1, 57, 199, 255]),
+    ),
+    Case(
+        promoted,
+        [i8("n"), f64("n")],
+        name="promoted int8 float64",
+        oracle=lambda x, y: (x + y, x * y, np.maximum(x, y)),
+    ),
+    Case(
+        promoted,
+        [u8("n", high=9), i8("n")],
+        name="promoted uint8 int8",
+        oracle=lambda x, y: (x.astype(int) + y, x.astype(int) * y, np.maximum(x.astype(int), y)),
+    ),
+    Case(
+        promoted,
+        [any_dtype("n"), i64("n")],
+        name="promoted with int64",
+        dtypes=("bool", "uint8", "int32", "float32", "float64"),
+        oracle=None,
+    ),
+    Case(
+        lambda x, y: x / y,
+        [i8("n"), fixed([1, -2, 0, 4, 3], "int8")],
+        name="divide int8",
+        static=(True,),
+        traps=("T14",),
+        oracle=lambda x, y: x.astype(float) / y.astype(float),
+    ),
+)
+
+SMALLEST: Final[dict[str, Any]] = {
+    "dtypes": ("float32", "float64"),
+    "needs": frozenset({"subnormals"}),
+    "layouts": ("C", "strided"),
+    "traps": ("T29",),
+    "accuracy": 0,
+}
+
+SUBNORMALS: Final = (
+    Case(
+        lambda x: x * 2,
+        [any_dtype("n", values="subnormal")],
+        name="subnormals doubled",
+        oracle=lambda x: 2 * x,
+        **SMALLEST,
+    ),
+    Case(
+        lambda x, y: x + y, [any_dtype("n", values="subnormal")] * 2, name="subnormals added", oracle=np.add, **SMALLEST
+    ),
+    Case(
+        lambda x: x > 0,
+        [any_dtype("n", values="subnormal")],
+        name="subnormals compared",
+        oracle=lambda x: x > 0,
+        **SMALLEST,
+    ),
+    Case(
+        lambda x: tg.sqrt(x) * 1,
+        [any_dtype("n", values="subnormal")],
+        name="subnormals' roots",
+        oracle=np.sqrt,
+        **SMALLEST,
+    ),
+    Case(tg.max, [any_dtype("n", values="subnormal")], name="subnormals' maximum", oracle=np.max, **SMALLEST),
+)
+
+GRADIENTS: Final = (
+    Case(
+        lambda x: tg.grad(tg.sum(tg.maximum(x, x)), x),
+        [f64("n")],
+        name="grad of maximum(x, x)",
+        traps=("T68",),
+        oracle=np.ones_like,
+    ),
+    Case(
+        lambda x, y: tuple(tg.grad(tg.sum(tg.maximum(x, y) + 2 * tg.minimum(x, y)), [x, y])),
+        [fixed([1.0, 2.0, 3.0]), fixed([1.0, 3.0, 2.0])],
+        name="grad of maximum at ties",
+        traps=("T68",),
+        oracle=lambda x, y: ([1.5, 2.0, 1.0], [1.5, 1.0, 2.0]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(abs(x)), x),
+        [fixed([-2.0, 0.0, -0.0, 3.0])],
+        name="grad of abs at 0",
+        traps=("T68",),
+        oracle=lambda x: np.array([-1.0, 0.0, 0.0, 1.0]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.clip(x, -1.0, 1.0)), x),
+        [fixed([-2.0, -1.0, 0.5, 1.0, 1.5])],
+        name="grad of clip at bounds",
+        traps=("T68",),
+        oracle=lambda x: np.array([0.0, 1.0, 1.0, 1.0, 0.0]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.maximum(x, 0.0)), x),
+        [fixed([-1.0, 2.0])],
+        name="grad of relu",
+        traps=("T68",),
+        oracle=lambda x: np.array([0.0, 1.0]),
+    ),
+    Case(
+        lambda x, y: tuple(tg.grad(tg.sum(x**y), [x, y])),
+        [fixed([0.0, 0.0, 2.0]), fixed([0.0, 2.0, 3.0])],
+        name="grad of power at 0",
+        traps=("T69",),
+        oracle=lambda x, y: ([0.0, 0.0, 12.0], [0.0, 0.0, 8 * np.log(2.0)]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(x / 2), x),
+        [f64("n")],
+        name="grad of a quotient by an integer",
+        traps=("T10",),
+        oracle=lambda x: np.full_like(x, 0.5),
+    ),
+    Case(
+        lambda x: tg.jacobian(tg.grad(tg.sum(x**3 * tg.exp(-x)), x), x),
+        [f64(4)],
+        name="second derivative",
+        accuracy=64,
+        oracle=lambda x: np.diag((6 * x - 6 * x**2 + x**3) * np.exp(-x)),
+        condition=lambda x: np.full((4, 4), 300.0),
+    ),
+    Case(
+        lambda x, y: tg.grad(tg.sum(tg.grad(tg.sum(x * x * y), x) * y), y),
+        [f64("n"), f64("n")],
+        name="gradient of a gradient",
+        oracle=lambda x, y: 4 * x * y,
+    ),
+    Case(
+        lambda x, y: tg.grad(tg.sum((x + y) ** 2), y),
+        [f64("n", "m"), f64("m")],
+        name="gradient through broadcasting",
+        oracle=lambda x, y: np.sum(2 * (x + y), 0),
+        condition=lambda x, y: np.sum(2 * abs(x + y), 0),
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN, SUBNORMALS, GRADIENTS)

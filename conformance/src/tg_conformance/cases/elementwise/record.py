@@ -1,0 +1,175 @@
+"""Cases generated from the records of elementwise functions: every loop's dtype, values in the domain and hostile ones.
+
+What a family's file adds is an oracle for each function: NumPy in extended precision for floating dtypes, Python's
+exact integers for the others. One that it says nothing of is compared with its record's own reference.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tg.errors import DtypeError
+from tg.plugin.case import OTHER_SHAPE, SAME_SHAPE, Case, Input, Layout
+from tg.types.dtypes import DTYPES, is_complex, is_float
+from tg_conformance import draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.family import Family
+
+Array = np.ndarray[Any, Any]
+
+HOSTILE_LIMIT: Final = 400  # how many combinations of special values one case has
+
+
+class Oracle(NamedTuple):
+    """A function written without tg: on arrays in extended precision, and on single Python integers."""
+
+    floating: Callable[..., Any] | None = None
+    integer: Callable[..., Any] | None = None
+
+    def __call__(self, *arrays: Array) -> Array | None:
+        """The right result, None where nothing is known; integers wrap to the dtype of the last operand."""
+        last = arrays[-1]
+        if last.dtype.kind in "fc":
+            return None if self.floating is None else np.asarray(self.floating(*arrays))
+        if self.integer is None:
+            return None
+        found = np.frompyfunc(self.integer, len(arrays), 1)(*[x.astype(object) for x in arrays])
+        flat = [wrapped(v, last.dtype) for v in np.ravel(np.asarray(found, object))]
+        kind = bool if last.dtype.kind == "b" or any(type(v) is bool for v in flat) else last.dtype
+        return np.array(flat, kind).reshape(np.broadcast_shapes(*(x.shape for x in arrays)))
+
+
+def wrapped(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python integer as a dtype that wraps holds it."""
+    if type(value) is bool or dtype.kind == "b":
+        return bool(value)
+    limits = np.iinfo(dtype)
+    return (value - int(limits.min)) % (1 << limits.bits) + int(limits.min)
+
+
+class Facts(NamedTuple):
+    """What a family says of a function beside its oracle."""
+
+    oracle: Oracle
+    domains: Sequence[tuple[float, float]] | None = None  # of each operand; the record's unless given
+    gradient: Sequence[tuple[float, float]] | None = None  # domains in which the gradient is taken
+    analytic: bool = False
+    signed_zero: bool = False
+    condition: Callable[..., Any] | None = None
+    hostile: bool = True
+    hostile_oracle: bool = True
+    traps: tuple[str, ...] = ()
+
+
+def generated(family: Family, facts: Mapping[ElementwiseFunction, Facts]) -> Iterator[Case]:
+    """The cases of all functions of a family; one that the family's file says nothing of has its record's reference."""
+    for fn in family.elementwise:
+        yield from cases_of(fn, facts.get(fn) or Facts(Oracle(fn.numpy or fn.reference)))
+
+
+def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
+    """The cases of one function: random values, hostile values, gradients, two ranks that broadcast."""
+    dtypes = loop_dtypes(fn)
+    shared: dict[str, Any] = {
+        "signed_zero": facts.signed_zero,
+        "condition": facts.condition,
+        "traps": facts.traps,
+        "oracle": facts.oracle,
+    }
+    yield Case(fn, _inputs(fn, facts.domains), dtypes=dtypes, layouts=(*SAME_SHAPE, *OTHER_SHAPE), **shared)
+    hostile = tuple(d for d in dtypes if not is_complex(d) and (is_float(d) or d == "bool" or facts.hostile))
+    if hostile:
+        given = {**shared, "oracle": facts.oracle if facts.hostile_oracle else None}
+        inputs = [_operand(fn, k, values=functools.partial(_combination, fn, k)) for k in range(fn.arity)]
+        layouts: tuple[Layout, ...] = ("C", "strided", "reversed")
+        yield Case(fn, inputs, name=f"{fn.name} hostile", dtypes=hostile, layouts=layouts, static=(False,), **given)
+    real = tuple(d for d in dtypes if d in ("float32", "float64"))
+    if real and fn.d is not None and any(d is not None for d in fn.d):
+        domains = facts.gradient or facts.domains
+        inputs = list(_inputs(fn, domains))
+        yield Case(
+            fn,
+            inputs,
+            name=f"{fn.name} derivative",
+            dtypes=real,
+            layouts=("C", "broadcast"),
+            gradient=True,
+            analytic=facts.analytic,
+            **shared,
+        )
+    if fn.arity > 1:
+        yield from _broadcasting(fn, facts, dtypes, shared)
+
+
+def _broadcasting(
+    fn: ElementwiseFunction, facts: Facts, dtypes: tuple[str, ...], shared: dict[str, Any]
+) -> Iterator[Case]:
+    """Operands of different ranks, of length 1, and a scalar."""
+    few = tuple(d for d in ("bool", "int32", "uint8", "float32", "float64") if d in dtypes)[-2:]
+    inputs = _inputs(fn, facts.domains)
+    shapes: tuple[tuple[tuple[int | str, ...], ...], ...] = (
+        (("n", "m"), ("m",), ("n", "m")),
+        (("n", 1), (1, "m"), ()),
+        ((), ("n", "m"), ("m",)),
+    )
+    for name, chosen in zip(("row", "outer", "scalar"), shapes, strict=True):
+        made = [
+            Input(i.dtype, s, values=i.values, low=i.low, high=i.high, static=1 in s)
+            for i, s in zip(inputs, chosen, strict=False)
+        ]
+        yield Case(fn, made, name=f"{fn.name} broadcast {name}", dtypes=few, layouts=("C", "strided"), **shared)
+
+
+def loop_dtypes(fn: ElementwiseFunction) -> tuple[str, ...]:
+    """The dtypes for which all operands, apart from a condition, have the dtype in some loop."""
+    return tuple(d for d in DTYPES if _has_loop(fn, d))
+
+
+def _has_loop(fn: ElementwiseFunction, dtype: str) -> bool:
+    kinds = ("bool", dtype, dtype) if fn.name == "where" else (dtype,) * fn.arity
+    try:
+        return fn.loop(kinds)[0] == kinds
+    except DtypeError:
+        return False
+
+
+def _operand(fn: ElementwiseFunction, k: int, **facts: Any) -> Input:
+    return Input(
+        "bool" if fn.name == "where" and k == 0 else None, ("n", "m") if not facts.get("values") else ("n",), **facts
+    )
+
+
+def _inputs(fn: ElementwiseFunction, domains: Sequence[tuple[float, float]] | None) -> list[Input]:
+    given = domains or [fn.domain or (-3.0, 3.0)] * fn.arity
+    return [_operand(fn, k, low=low, high=high) for k, (low, high) in enumerate(given)]
+
+
+def _combination(fn: ElementwiseFunction, k: int, rng: Any, dtype: str, shape: Any) -> Array:
+    """Operand k of the combinations of special values, each operand having its own dtype's."""
+    common = dtype if not (fn.name == "where" and k == 0) else None
+    pool = _combinations(fn.name == "where", fn.arity, common)
+    return np.array(pool)[:, k] if common is not None else np.resize([True, False, False], HOSTILE_LIMIT)
+
+
+@functools.cache
+def _combinations(has_condition: bool, arity: int, dtype: str | None) -> Array:
+    """All combinations of special values as rows, or a fixed choice of them where they are many."""
+    specials = draw.specials(dtype or "bool")
+    indices = np.array(list(itertools.product(range(len(specials)), repeat=arity)))
+    if len(indices) > HOSTILE_LIMIT or has_condition:
+        rng = draw.generator("combinations", arity, dtype)
+        indices = indices[rng.integers(0, len(indices), HOSTILE_LIMIT)]
+    return np.asarray(specials[indices])
+
+
+def floats_only(function: Callable[..., Any], **facts: Any) -> Facts:
+    """The facts of a function that has floating loops only."""
+    return Facts(Oracle(function), **facts)

@@ -1,0 +1,426 @@
+"""Cases of `ops/reduction`: all combinations of axes, no elements, NaN in every position, ties, accumulators."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy import special
+
+import tg
+from tg.errors import DomainError
+from tg.ops.reduction import FAMILY
+from tg.plugin.case import SAME_SHAPE, Case, any_dtype, b1, f32, f64, fixed, i8, i32, u8
+from tg.types.dtypes import DTYPES, SIGNED, UNSIGNED
+from tg_conformance.cases.family import of_family
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+AXES: Final = (None, 0, 1, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), ())
+NUMBERS: Final = tuple(d for d in DTYPES if d not in ("float16", "bfloat16"))
+REAL: Final = ("bool", *SIGNED, *UNSIGNED, "float16", "bfloat16", "float32", "float64")
+FLOATING: Final = ("float32", "float64")
+BARE: Final = (*SAME_SHAPE, "empty", "one")
+
+
+def wide_sum(x: Any, axis: Any = None) -> Any:
+    """NumPy's sum in the accumulator that tg declares."""
+    if x.dtype.kind in "fc":
+        return np.sum(x, axis=axis)
+    return np.sum(x, axis=axis, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
+
+
+def wide_prod(x: Any, axis: Any = None) -> Any:
+    """NumPy's product in the accumulator that tg declares."""
+    if x.dtype.kind in "fc":
+        return np.prod(x, axis=axis)
+    return np.prod(x, axis=axis, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
+
+
+def sum_terms(x: Any, axis: Any = None) -> Any:
+    """N times the sum of magnitudes: what the error of a sum is held to."""
+    return np.sum(abs(x), axis=axis) * (x.size + 1)
+
+
+def average_terms(x: Any, axis: Any = None) -> Any:
+    """The same for a mean."""
+    n = max(1, x.size // max(1, np.sum(x, axis=axis).size))
+    return sum_terms(x, axis) / n
+
+
+def product_terms(x: Any, axis: Any = None) -> Any:
+    """One rounding for each factor."""
+    return np.abs(np.prod(x, axis=axis)) * (x.size + 1)
+
+
+def spread_terms(x: Any, axis: Any = None) -> Any:
+    """The size of the squares of which a variance is made."""
+    return np.sum(x * x, axis=axis) * (x.size + 1)
+
+
+def log_terms(x: Any, axis: Any = None) -> Any:
+    """The logarithm of a sum is off by the sum's relative error, and by that of the shift."""
+    return x.size + np.max(np.where(np.isfinite(x), abs(x), 0), axis=axis, initial=1)
+
+
+def log_sum_exp(x: Any, axis: Any = None) -> Any:
+    """By the formula, in extended precision."""
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    return np.log(np.sum(np.exp(x - top), axis=axis)) + np.squeeze(top, axis)
+
+
+class Reduction:
+    """A reduction of tg with its oracle and the terms of its error."""
+
+    def __init__(
+        self,
+        ours: Callable[..., Any],
+        oracle: Callable[..., Any],
+        dtypes: tuple[str, ...],
+        *,
+        terms: Callable[..., Any] | None = None,
+        layouts: Any = BARE,
+        gradient: bool = False,
+        accuracy: float = 1,
+    ) -> None:
+        self.ours, self.oracle, self.dtypes, self.terms = ours, oracle, dtypes, terms
+        self.layouts, self.gradient, self.accuracy = layouts, gradient, accuracy
+
+
+FULL: Final = tuple(layout for layout in BARE if layout != "empty")  # max and min need an element
+REDUCTIONS: Final = (
+    Reduction(tg.sum, wide_sum, DTYPES, terms=sum_terms, gradient=True),
+    Reduction(tg.prod, wide_prod, NUMBERS, terms=product_terms, gradient=True),
+    Reduction(tg.max, np.max, REAL, layouts=FULL, gradient=True, accuracy=0),
+    Reduction(tg.min, np.min, REAL, layouts=FULL, gradient=True, accuracy=0),
+    Reduction(tg.all, np.all, ("bool", "int32", "uint8", "float64"), accuracy=0),
+    Reduction(tg.any, np.any, ("bool", "int32", "uint8", "float64"), accuracy=0),
+    Reduction(
+        tg.mean,
+        np.mean,
+        ("bool", "int32", "uint8", "float16", *FLOATING, "complex128"),
+        terms=average_terms,
+        gradient=True,
+    ),
+    Reduction(tg.var, np.var, ("int32", *FLOATING), terms=spread_terms, gradient=True),
+    Reduction(tg.logsumexp, log_sum_exp, FLOATING, terms=log_terms, gradient=True, layouts=(*SAME_SHAPE, "one")),
+)
+
+
+def over_axes() -> Iterator[Case]:
+    """Every reduction over every combination of the axes of a cube; all dtypes over one of them."""
+    for one, axis in itertools.product(REDUCTIONS, AXES):
+        few = tuple(d for d in one.dtypes if d in ("bool", "int8", "float64"))
+        dtypes = one.dtypes if axis in (None, 1) else few
+        values = "distinct" if one.accuracy == 0 and one.gradient else "balanced" if one.ours is tg.prod else "random"
+        yield Case(
+            functools.partial(one.ours, axis=axis),
+            [any_dtype("n", "p", "k", values=values)],
+            name=f"{one.ours.__name__} axis {axis}",
+            dtypes=dtypes,
+            layouts=one.layouts,
+            oracle=functools.partial(one.oracle, axis=axis),
+            accuracy=one.accuracy,
+            condition=one.terms and functools.partial(one.terms, axis=axis),
+            gradient=one.gradient and axis in (None, 1, (0, 2)),
+        )
+
+
+def kept(x: Any) -> Any:
+    """The axes stay, of length 1."""
+    return tg.sum(x, 0, keepdims=True), tg.max(x, (0, 1), keepdims=True), tg.mean(x, -1, keepdims=True)
+
+
+def kept_oracle(x: Any) -> Any:
+    """The same with NumPy."""
+    return np.sum(x, 0, keepdims=True), np.max(x, (0, 1), keepdims=True), np.mean(x, -1, keepdims=True)
+
+
+def nan_at(position: int) -> list[float]:
+    """Twelve numbers with a NaN at one place."""
+    found = [3.0, -1.0, 7.0, 2.0, 5.0, -4.0, 0.0, 6.0, 1.0, -2.0, 4.0, 8.0]
+    found[position] = float("nan")
+    return found
+
+
+def extremes(x: Any) -> Any:
+    """All that depends on order."""
+    return tg.max(x), tg.min(x), tg.argmax(x), tg.argmin(x)
+
+
+def extremes_oracle(x: Any) -> Any:
+    """The same with NumPy."""
+    return np.max(x), np.min(x), np.argmax(x), np.argmin(x)
+
+
+def positions() -> Iterator[Case]:
+    """NaN in every position; ties; argmax over axes and dtypes."""
+    for place in range(12):
+        yield Case(
+            extremes,
+            [fixed(nan_at(place))],
+            name=f"extremes with nan at {place}",
+            traps=("T23",),
+            accuracy=0,
+            oracle=extremes_oracle,
+        )
+    for place in (0, 5, 11):
+        rows = np.reshape(nan_at(place), (3, 4)).tolist()
+        for axis in (0, 1):
+            yield Case(
+                lambda x, axis=axis: (tg.max(x, axis), tg.min(x, axis), tg.argmax(x, axis), tg.argmin(x, axis)),
+                [fixed(rows)],
+                name=f"extremes axis {axis} with nan at {place}",
+                traps=("T23",),
+                accuracy=0,
+                oracle=lambda x, axis=axis: (np.max(x, axis), np.min(x, axis), np.argmax(x, axis), np.argmin(x, axis)),
+            )
+    for ours, oracle in ((tg.argmax, np.argmax), (tg.argmin, np.argmin)):
+        for along, values in itertools.product((None, 0, 1, -1), ("distinct", "ties")):
+            yield Case(
+                functools.partial(ours, axis=along),
+                [any_dtype("n", "m", values=values)],
+                dtypes=REAL if along is None else ("int32", "float64"),
+                name=f"{ours.__name__} axis {along} {values}",
+                oracle=functools.partial(oracle, axis=along),
+                traps=("T31",),
+            )
+
+
+NOTHING: Final = f64(0)
+EMPTY: Final = f64(0, 3)
+
+WRITTEN: Final = (
+    Case(
+        kept,
+        [f64("n", "m")],
+        name="keepdims",
+        oracle=kept_oracle,
+        condition=lambda x: (sum_terms(x, 0)[None], np.max(x), average_terms(x, -1)[:, None]),
+    ),
+    Case(tg.sum, [f64()], name="sum of a scalar", traps=("T36",), oracle=lambda x: x),
+    Case(tg.sum, [i8()], name="sum of an int8 scalar", traps=("T36",), oracle=lambda x: x),
+    Case(
+        tg.sum,
+        [fixed([127, 127, 127], "int8")],
+        name="sum of int8 in int64",
+        traps=("T14", "T19"),
+        oracle=lambda x: 381,
+    ),
+    Case(tg.sum, [fixed([255, 255], "uint8")], name="sum of uint8 in uint64", traps=("T14",), oracle=lambda x: 510),
+    Case(
+        lambda x: (tg.sum(x), tg.mean(x)),
+        [f32("n", "m")],
+        name="float32 stays float32",
+        traps=("T14",),
+        oracle=lambda x: (np.sum(x), np.mean(x)),
+        condition=lambda x: (sum_terms(x), average_terms(x)),
+    ),
+    Case(
+        tg.sum,
+        [fixed([2.0**24, *[1.0] * 1000], "float32")],
+        name="sum of large and small",
+        traps=("T20",),
+        oracle=lambda x: 16778216.0,
+        condition=sum_terms,
+        accuracy=1,
+    ),
+    Case(tg.sum, [f64(1000, low=0.0)], name="sum of a thousand", oracle=np.sum, condition=sum_terms, accuracy=0.1),
+    Case(lambda x: (tg.all(x), tg.any(x)), [b1("n", "m")], name="all and any", oracle=lambda x: (np.all(x), np.any(x))),
+    Case(tg.max, [NOTHING], name="max of nothing", raises=DomainError, traps=("T32",)),
+    Case(lambda x: tg.min(x, 0), [EMPTY], name="min of nothing", raises=DomainError, traps=("T32",)),
+    Case(tg.argmax, [NOTHING], name="argmax of nothing", raises=DomainError, traps=("T32",)),
+    Case(lambda x: tg.argmin(x, 0), [EMPTY], name="argmin of nothing", raises=DomainError, traps=("T32",)),
+    Case(lambda x: tg.max(x, 1), [EMPTY], name="max of no rows", oracle=lambda x: np.zeros(0), traps=("T32",)),
+    Case(
+        lambda x: (tg.mean(x), tg.sum(x), tg.prod(x)),
+        [NOTHING],
+        name="mean of nothing",
+        traps=("T32",),
+        oracle=lambda x: (np.nan, 0, 1),
+    ),
+    Case(
+        lambda x: (tg.prod(x, 0), tg.sum(x, 0), tg.logsumexp(x, 0)),
+        [EMPTY],
+        name="reductions of no rows",
+        traps=("T32",),
+        oracle=lambda x: (np.ones(3), np.zeros(3), np.full(3, -np.inf)),
+    ),
+    Case(
+        lambda x: (tg.all(x), tg.any(x)), [b1(0)], name="all of nothing", traps=("T32",), oracle=lambda x: (True, False)
+    ),
+    Case(
+        lambda x: tg.std(x, ddof=1),
+        [f64("n", "m")],
+        name="std ddof",
+        oracle=lambda x: np.std(x, ddof=1),
+        gradient=True,
+        condition=lambda x: x.size,
+    ),
+    Case(
+        lambda x: tg.var(x, 0),
+        [fixed([[1e8 + 1.0, 3.0], [1e8 + 2.0, 3.0], [1e8 + 4.0, 3.0]])],
+        name="var far from 0",
+        oracle=lambda x: np.var(x, 0),
+        condition=lambda x: np.var(x, 0) * 100,
+    ),
+    Case(
+        tg.softmax,
+        [any_dtype("n", "m")],
+        name="softmax",
+        dtypes=FLOATING,
+        oracle=lambda x: np.exp(x) / np.sum(np.exp(x), -1, keepdims=True),
+        gradient=True,
+        accuracy=16,
+    ),
+    Case(
+        lambda x: tg.softmax(x, 0),
+        [f64("n", "m")],
+        name="softmax axis 0",
+        gradient=True,
+        accuracy=16,
+        oracle=lambda x: np.exp(x) / np.sum(np.exp(x), 0),
+    ),
+    Case(
+        tg.softmax,
+        [fixed([[1000.0, 0.0, -1000.0], [-1e308, 1e308, 0.0]])],
+        name="softmax of large numbers",
+        oracle=lambda x: np.array([[1.0, 0, 0], [0, 1, 0]]),
+    ),
+    Case(
+        tg.log_softmax,
+        [f64("n", "m")],
+        name="log_softmax",
+        gradient=True,
+        condition=lambda x: x.shape[-1] + 8,
+        oracle=lambda x: x - np.log(np.sum(np.exp(x), -1, keepdims=True)),
+    ),
+    Case(
+        lambda x: tg.log(tg.sum(tg.exp(x), -1)),
+        [f64("n", "m")],
+        name="log of sum of exp",
+        gradient=True,
+        condition=lambda x: x.shape[-1] + 8,
+        oracle=lambda x: np.log(np.sum(np.exp(x), -1)),
+    ),
+    Case(
+        lambda x: tg.logsumexp(x, -1),
+        [fixed([[-np.inf, -np.inf], [np.inf, 1.0], [-np.inf, 2.0], [1000.0, 1000.0], [np.nan, 1.0]])],
+        name="logsumexp of infinities",
+        traps=("T28",),
+        condition=lambda x: 1,
+        oracle=lambda x: np.array([-np.inf, np.inf, 2.0, 1000 + np.log(2), np.nan]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.where(tg.isfinite(tg.logsumexp(x, -1)), tg.logsumexp(x, -1), 0.0)), x),
+        [fixed([[-np.inf, -np.inf], [1.0, 1.0]])],
+        name="grad of logsumexp of -inf",
+        traps=("T28",),
+        oracle=lambda x: np.array([[0, 0], [0.5, 0.5]]),
+    ),
+)
+
+
+def of_zeros(*values: float) -> Any:
+    """An input with zeros at known places."""
+    return fixed(list(values))
+
+
+GRADIENTS: Final = (
+    Case(
+        lambda x: tg.grad(tg.max(x), x),
+        [of_zeros(3.0, 1.0, 3.0, 2.0)],
+        name="grad of max at ties",
+        traps=("T68",),
+        oracle=lambda x: np.array([0.5, 0, 0.5, 0]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.min(x, 0)), x),
+        [fixed([[1.0, 2.0], [1.0, 0.0], [1.0, 5.0]])],
+        name="grad of min at ties",
+        traps=("T68",),
+        oracle=lambda x: np.array([[1 / 3, 0], [1 / 3, 1], [1 / 3, 0]]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.prod(x), x),
+        [of_zeros(2.0, 3.0, 4.0)],
+        name="grad of prod",
+        traps=("T74",),
+        oracle=lambda x: np.array([12.0, 8, 6]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.prod(x), x),
+        [of_zeros(2.0, 0.0, 4.0)],
+        name="grad of prod with a zero",
+        traps=("T74",),
+        oracle=lambda x: np.array([0.0, 8, 0]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.prod(x), x),
+        [of_zeros(0.0, 0.0, 4.0)],
+        name="grad of prod with two zeros",
+        traps=("T74",),
+        oracle=lambda x: np.zeros(3),
+    ),
+    Case(
+        lambda x: tg.jacobian(tg.grad(tg.prod(x), x), x),
+        [of_zeros(0.0, 0.0, 4.0)],
+        name="hessian of prod with two zeros",
+        traps=("T74",),
+        oracle=lambda x: np.array([[0.0, 4, 0], [4, 0, 0], [0, 0, 0]]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sqrt(tg.sum(x * x) + 0.0), x),
+        [of_zeros(3.0, 4.0)],
+        name="grad of a norm",
+        oracle=lambda x: x / 5,
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.sum(x, 0) ** 2), x),
+        [f64("n", "m")],
+        name="grad of a sum of sums",
+        oracle=lambda x: np.broadcast_to(2 * np.sum(x, 0), x.shape),
+        condition=lambda x: 2 * sum_terms(x, 0),
+    ),
+    Case(
+        lambda x: tg.jacobian(tg.grad(tg.logsumexp(x), x), x),
+        [f64(5)],
+        name="hessian of logsumexp",
+        accuracy=32,
+        oracle=lambda x: (
+            np.diag(special.softmax(x.astype(float)))
+            - np.outer(special.softmax(x.astype(float)), special.softmax(x.astype(float)))
+        ),
+        condition=lambda x: np.ones((5, 5)),
+    ),
+    Case(
+        lambda x: tg.grad(tg.mean(tg.cast(x, "float32") ** 2), x),
+        [f64("n")],
+        name="grad of mean through float32",
+        accuracy=1e10,
+        oracle=lambda x: 2 * x / x.size,
+    ),
+)
+
+MIXED: Final = (
+    Case(
+        lambda x, y: tg.sum(x * y, -1),
+        [u8("n", "m"), i32("n", "m")],
+        name="sum of a product of integers",
+        oracle=lambda x, y: np.sum(x.astype(int) * y, -1),
+    ),
+    Case(
+        lambda x, y: (tg.sum((x - y) ** 2), tg.mean(abs(x - y), 0)),
+        [f64("n", "m"), f64("m")],
+        name="sum of squared differences",
+        oracle=lambda x, y: (np.sum((x - y) ** 2), np.mean(abs(x - y), 0)),
+        gradient=False,
+        condition=lambda x, y: (sum_terms((x - y) ** 2), sum_terms(x, 0)),
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, over_axes(), positions(), WRITTEN, GRADIENTS, MIXED)

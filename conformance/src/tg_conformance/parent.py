@@ -1,0 +1,126 @@
+"""The parent of a backend's worker: sends ids, collects outcomes, and finds out which item crashed or hung."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg_conformance.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+START: Final = 120.0  # seconds that a worker may take to start: frameworks are slow to import
+
+
+class _Died(Exception):  # noqa: N818 (reads as the fact it states)
+    """The worker has ended or was ended; the text says how."""
+
+
+@final
+class Worker:
+    """The one worker process of a backend, started when it is first needed and again after it has died."""
+
+    def __init__(self, backend: str, tier: str, limit: float) -> None:
+        self.backend, self.tier, self.limit = backend, tier, limit
+        self.restarts = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="tg-conformance-")
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, ids: Sequence[str]) -> list[Outcome]:
+        """The outcomes of a batch; an item that ends or hangs the process has failed, and the others are run again."""
+        started = time.perf_counter()
+        try:
+            return self._ask({"ids": list(ids)})
+        except _Died as death:
+            if len(ids) == 1:
+                return [Outcome(ids[0], "failed", str(death), time.perf_counter() - started)]
+        middle = len(ids) // 2
+        return self.run(ids[:middle]) + self.run(ids[middle:])
+
+    def gaps(self) -> list[Outcome]:
+        """For each gap whether any item of the tier comes to it."""
+        return self._ask({"gaps": True})
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+        self._folder.cleanup()
+
+    def _ask(self, request: dict[str, Any]) -> list[Outcome]:
+        process = self._started()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            raise self._death(process) from None
+        return [Outcome(*one) for one in json.loads(self._read(process, self.limit))]
+
+    def _read(self, process: subprocess.Popen[str], limit: float) -> str:
+        """The next line that the worker writes."""
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], limit)
+        if not ready:
+            self._end()
+            raise _Died(f"hung: no answer within {limit:g} s{self._journal()}")
+        line = process.stdout.readline()
+        if not line:
+            raise self._death(process)
+        return line
+
+    def _death(self, process: subprocess.Popen[str]) -> _Died:
+        code = process.wait(10)
+        self._end()
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        errors = self._file("stderr").read_text(errors="replace")[-2000:]
+        return _Died(f"crashed: the worker ended with {how}{self._journal()}\n{errors}")
+
+    def _journal(self) -> str:
+        """What the worker was doing, from its journal."""
+        path = self._file("journal")
+        lines = path.read_text().splitlines() if path.exists() else []
+        last = json.loads(lines[-1]) if lines else []
+        return f" while running {last[0]}{f' and {len(last) - 1} more' if len(last) > 1 else ''}" if last else ""
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self.restarts += 1
+        command = [sys.executable, "-m", "tg_conformance.worker", "--backend", self.backend, "--tier", self.tier]
+        errors = self._file("stderr").open("w")
+        self._process = subprocess.Popen(
+            [*command, "--journal", str(self._file("journal"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=_environment(),
+        )
+        errors.close()
+        self._read(self._process, START)  # it says when it is ready
+        return self._process
+
+    def _file(self, name: str) -> Path:
+        return Path(self._folder.name) / name
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+            self._process = None
+
+
+def _environment() -> dict[str, str]:
+    """The parent's environment, with its import path: a worker sees what the parent sees."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -1,0 +1,64 @@
+"""The worker process of a backend: `python -m tg_conformance.worker --backend NAME --tier TIER --journal FILE`.
+
+It reads lines of JSON, each a list of ids, from the standard input, and answers each with a line of JSON, the list of
+their outcomes. Before anything is compiled or run, what it is goes into the journal: a process that died or hangs is
+known by its last line. What backends print goes to the standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from tg import plugin
+from tg_conformance.case import items
+from tg_conformance.run import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_conformance.outcome import Outcome
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    given = _arguments()
+    with given.journal.open("a") as journal:
+
+        def note(ids: Sequence[str]) -> None:
+            journal.write(json.dumps(list(ids)) + "\n")
+            journal.flush()
+
+        known = {item.id: item for item in items(plugin.registry().backend(given.backend), given.tier)}
+        runner = Runner(given.backend, note)
+        _answer(answers, [])
+        for line in sys.stdin:
+            request = json.loads(line)
+            if "gaps" in request:
+                found = runner.unused_gaps(known.values())
+            else:
+                found = runner.run([known[name] for name in request["ids"]])
+            _answer(answers, found)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tg_conformance.worker")
+    parser.add_argument("--backend", required=True)
+    parser.add_argument("--tier", required=True)
+    parser.add_argument("--journal", required=True, type=Path)
+    return parser.parse_args()
+
+
+def _answer(stream: IO[str], found: Sequence[Outcome]) -> None:
+    stream.write(json.dumps([list(one) for one in found]) + "\n")
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

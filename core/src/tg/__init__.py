@@ -1,0 +1,83 @@
+"""tg compiles array programs: write an expression once, differentiate it, run it on the backend that is installed.
+
+Names are loaded when they are first used: `import tg` brings NumPy and little more.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from typing import Any
+
+from tg.graph.operators import bind
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "config": "tg.configuration",
+    "constant": "tg.variables.conversion",
+    "as_variable": "tg.variables.conversion",
+    "scalar": "tg.variables.constructors",
+    "vector": "tg.variables.constructors",
+    "matrix": "tg.variables.constructors",
+    "tensor": "tg.variables.constructors",
+    "Variable": "tg.graph.nodes",
+    "Constant": "tg.graph.nodes",
+    "FrozenGraph": "tg.graph.frozen",
+    "Op": "tg.graph.op",
+    "TensorType": "tg.types.tensor_type",
+    "grad": "tg.gradient.api",
+    "value_and_grad": "tg.gradient.api",
+    "vjp": "tg.gradient.api",
+    "jacobian": "tg.gradient.api",
+    "shared": "tg.functions.shared",
+    "function": "tg.functions.make",
+    "evaluate": "tg.functions.make",
+    "backend": "tg.functions.backends",
+    "backends": "tg.functions.backends",
+    "print": "tg.functions.show",
+    "to_text": "tg.functions.show",
+    "parse": "tg.functions.show",
+}
+
+_ERRORS = (
+    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "RangeError", "SymbolicError",
+    "NotDifferentiable", "RewriteError", "TextError", "NoRuleError", "BackendUnavailable", "PluginError", "OptionError",
+)  # fmt: skip
+
+_HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is not None:
+        found = getattr(importlib.import_module(home), name)
+        globals()[name] = found
+        return found
+    if name == "__all__":
+        return [known for known in __dir__() if not known.startswith("_") and not hasattr(builtins, known)]
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from tg.ops.catalog import INTERNAL, NAMES
+
+    for names in (NAMES, INTERNAL):
+        if name in names:
+            globals()[name] = names[name]
+            return names[name]
+    try:
+        return importlib.import_module(f"tg.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"tg.{name}":
+            raise
+    text = f"module 'tg' has no attribute {name!r}"
+    raise AttributeError(text, name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    from tg.ops.catalog import NAMES
+
+    return sorted({*_HOMES, *NAMES, *(name for name in globals() if name.startswith("__"))})
+
+
+bind(sys.modules[__name__])

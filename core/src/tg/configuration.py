@@ -1,0 +1,87 @@
+"""Configuration: one frozen `Config` in a context variable; environment variables are read on first use.
+
+A compiled function keeps the configuration that was in force when it was made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import difflib
+import os
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from tg.errors import OptionError, message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODES = ("default", "strict", "off")
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What a function is compiled with where its arguments do not say otherwise.
+
+    Each field can be set by an environment variable, `TG_` and the field's name in capitals.
+    """
+
+    backend: str = "auto"  # a backend's name, or "auto": the fastest native one installed
+    mode: str = "default"  # "default": all rewrite classes but nan_unsafe; "strict": exact only; "off": none
+    specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
+
+
+_CURRENT: ContextVar[Config | None] = ContextVar("tg_config", default=None)
+
+
+def current() -> Config:
+    """The configuration in force here."""
+    found = _CURRENT.get()
+    return found if found is not None else _from_environment()
+
+
+@contextlib.contextmanager
+def config(**changes: Any) -> Iterator[Config]:
+    """Change the configuration for the functions made inside a `with` block.
+
+    Raises:
+        OptionError: a name that is not a field of `Config`, or a value the field cannot have.
+    Example:
+        >>> import tg
+        >>> with tg.config(backend="perform"):
+        ...     x = tg.scalar("x")
+        ...     f = tg.function([x], x + 1)
+        >>> f.backend
+        'perform'
+    """
+    token = _CURRENT.set(_replace(current(), changes))
+    try:
+        yield current()
+    finally:
+        _CURRENT.reset(token)
+
+
+def _replace(base: Config, changes: dict[str, Any]) -> Config:
+    fields = {field.name: field for field in dataclasses.fields(Config)}
+    for name, value in changes.items():
+        if name not in fields:
+            near = difflib.get_close_matches(name, fields, 1)
+            hint = f"{near[0]} exists" if near else None
+            known = ("options", ", ".join(fields))
+            raise OptionError(message(f"config: unknown option {name!r}", known, hint=hint))
+        needed = type(getattr(base, name))
+        if type(value) is not needed:
+            raise OptionError(message(f"config: {name}: found {value!r}, needed {needed.__name__}"))
+        if name == "mode" and value not in MODES:
+            raise OptionError(message(f"config: mode: found {value!r}, needed one of {', '.join(MODES)}"))
+    return dataclasses.replace(base, **changes)
+
+
+def _from_environment() -> Config:
+    base, changes = Config(), {}
+    for field in dataclasses.fields(Config):
+        text = os.environ.get(f"TG_{field.name.upper()}")
+        if text is not None:
+            changes[field.name] = int(text) if isinstance(field.default, int) and text.isdigit() else text
+    return _replace(base, changes)

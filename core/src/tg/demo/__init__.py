@@ -1,0 +1,1 @@
+"""The main job: a real model trained on real data on every backend, side by side."""

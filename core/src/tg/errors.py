@@ -1,0 +1,88 @@
+"""The error classes of tg: one for each decision that a caller can make, each also a built-in class.
+
+A message reads `op: fact: what was found, what was needed`, then indented labelled lines, then at most one hint.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def message(summary: str, *lines: tuple[str, str], hint: str | None = None) -> str:
+    """Lay out an error text: the summary, the labelled lines aligned under it, and the hint."""
+    width = max((len(label) for label, _ in lines), default=0)
+    rows = [summary, *(f"  {label:<{width}}  {text}".rstrip() for label, text in lines)]
+    if hint is not None:
+        rows.append(f"  hint: {hint}")
+    return "\n".join(rows)
+
+
+class TgError(Exception):
+    """The base of every error that tg raises on purpose; a note gives the user's line where the text does not."""
+
+    locate: ClassVar[Callable[[], str | None]] = staticmethod(lambda: None)  # bound by `tg.graph.loc`
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        place = None if "\n  at " in str(self) else TgError.locate()
+        if place is not None:
+            self.add_note(f"  at {place}")
+
+
+class ShapeError(TgError, ValueError):
+    """Shapes or ranks that do not fit."""
+
+
+class DtypeError(TgError, TypeError):
+    """A dtype that an operation does not have, or a cast that would lose values."""
+
+
+class InputError(TgError, TypeError):
+    """A call or an expression got an argument that is not what the place needs."""
+
+
+class BoundsError(TgError, IndexError):
+    """An index outside its axis."""
+
+
+class DomainError(TgError, ValueError):
+    """A value outside the domain of an operation, such as the maximum of an empty array."""
+
+
+class RangeError(TgError, OverflowError):
+    """A Python number that the dtype it is to have cannot hold."""
+
+
+class SymbolicError(TgError, TypeError):
+    """A value was asked of a variable that has none until the compiled function runs."""
+
+
+class NotDifferentiable(TgError, TypeError):  # noqa: N818 (reads as the fact it states)
+    """A derivative that does not exist: of a non-real cost, through an op without one, of what is disconnected."""
+
+
+class RewriteError(TgError, RuntimeError):
+    """A rewrite rule broke its promise: a cycle of rules, or a replacement of another type."""
+
+
+class TextError(TgError, ValueError):
+    """A text that is not a tg program."""
+
+
+class NoRuleError(TgError, NotImplementedError):
+    """The chosen backend has neither a rule nor an expansion for an op."""
+
+
+class BackendUnavailable(TgError, ImportError):  # noqa: N818
+    """A backend that is not installed, is broken, or lacks something on this machine."""
+
+
+class PluginError(TgError, RuntimeError):
+    """A plugin that breaks the contract of `tg.plugin.hookspecs`."""
+
+
+class OptionError(TgError, ValueError):
+    """A backend or configuration option that does not exist, or has a value it cannot have."""

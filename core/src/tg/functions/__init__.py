@@ -1,0 +1,1 @@
+"""Compiled functions: arguments, shared variables, updates, specialisation, and raising from the status."""

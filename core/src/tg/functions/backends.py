@@ -1,0 +1,57 @@
+"""Choosing a backend: by name, with options, or the fastest that is installed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from tg import plugin
+from tg.errors import InputError, message
+
+if TYPE_CHECKING:
+    from tg.plugin.records import BackendStatus
+
+
+@dataclasses.dataclass(frozen=True)
+class BackendChoice:
+    """A backend and its validated options; make one with `tg.backend`."""
+
+    name: str
+    options: Any
+
+
+def backend(name: str, **options: Any) -> BackendChoice:
+    """A backend with options, to be given to `tg.function`.
+
+    Raises:
+        BackendUnavailable: not known, not installed, or broken.
+        OptionError: an option the backend does not have, or a value it cannot have.
+    Example:
+        >>> import tg
+        >>> tg.backend("perform").name
+        'perform'
+    """
+    if name == "auto":
+        name, _ = plugin.registry().default_backend()
+    found = plugin.registry().backend(name)
+    return BackendChoice(found.name, plugin.validate_options(found, options))
+
+
+def choose(given: object, default: str) -> BackendChoice:
+    """The choice that an argument `backend=` means; None is the configured default.
+
+    Raises:
+        InputError: neither a name nor a choice.
+    """
+    if given is None:
+        given = default
+    if isinstance(given, BackendChoice):
+        return given
+    if isinstance(given, str):
+        return backend(given)
+    raise InputError(message(f"backend: found {given!r}, needed a name or tg.backend(name, …)"))
+
+
+def backends() -> tuple[BackendStatus, ...]:
+    """Every backend known here: name, distribution, version, state, and what would mend one that is not available."""
+    return plugin.registry().backends()

@@ -1,0 +1,78 @@
+"""The short way through a call: straight-line code made for one function's inputs.
+
+It takes exactly typed NumPy arrays whose lengths are not 1, runs the main program and gives back the outputs; whatever
+is unusual (other types, names, defaults, failure) goes the general way, which starts the call anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.link.linker import Executable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.types.tensor_type import TensorType
+
+
+def make_caller(
+    types: Sequence[TensorType],
+    executable: Executable,
+    general: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+    result: str,
+    build: Callable[..., Any],
+    native: bool,
+) -> Callable[..., Any]:
+    """The function that `Function.__call__` is.
+
+    Args:
+        general: what is called with the arguments where the short way does not do.
+        result: "one" for a single output, "list" for a list of them, anything else for what `build` makes.
+    """
+    names = [f"a{k}" for k in range(len(types))]
+    scope: dict[str, Any] = {
+        "__name__": __name__,  # its frames are tg's: the user's line is above them
+        "ndarray": np.ndarray,
+        "general": general,
+        "run": executable.run,
+        "build": build,
+        "to_numpy": executable.to_numpy,
+    }
+    lines = [
+        "def call(*args, **kwargs):",
+        f"    if kwargs or len(args) != {len(types)}:",
+        "        return general(args, kwargs)",
+    ]
+    if names:
+        lines.append(f"    {', '.join(names)}, = args")
+        lines.append(f"    if not ({' and '.join(_test(k, t, scope) for k, t in enumerate(types))}):")
+        lines.append("        return general(args, kwargs)")
+    lines += [
+        "    try:",
+        "        outputs, status = run(args)",
+        "    except Exception:",
+        "        return general(args, kwargs)",
+        "    if status:",
+        "        return general(args, kwargs)",
+        f"    return {_result(result, native or type(executable).to_numpy is Executable.to_numpy)}",
+    ]
+    exec(compile("\n".join(lines), "<tg call>", "exec"), scope)
+    return scope["call"]  # type: ignore[no-any-return]
+
+
+def _test(k: int, t: TensorType, scope: dict[str, Any]) -> str:
+    """The condition that argument k is an array of type t, in native byte order, with no unknown length 1."""
+    scope[f"d{k}"] = t.numpy_dtype
+    tests = [f"type(a{k}) is ndarray", f"a{k}.dtype is d{k}", f"a{k}.ndim == {t.ndim}"]
+    tests += [f"a{k}.shape[{axis}] {'!= 1' if n is None else f'== {n}'}" for axis, n in enumerate(t.shape)]
+    return " and ".join(tests)
+
+
+def _result(result: str, as_they_are: bool) -> str:
+    if result == "one":
+        return "outputs[0]" if as_they_are else "to_numpy(outputs[0])"
+    items = "outputs" if as_they_are else "[to_numpy(v) for v in outputs]"
+    return f"list({items})" if result == "list" else f"build(iter({items}))"

@@ -1,0 +1,146 @@
+"""From an expression to an executable: import, rewrite, look at what the backend lacks, link."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tg import plugin
+from tg.errors import NoRuleError, message
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.op import Op
+from tg.link.linker import Executable, Request, node_lines
+from tg.ops.control import Call, lower_checks
+from tg.ops.shape import AxisLength
+from tg.rewrite.driver import rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tg.functions.backends import BackendChoice
+    from tg.graph.checks import Descriptor
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Variable
+    from tg.plugin.records import Backend, Gap
+    from tg.types.tensor_type import TensorType
+
+
+class Program(NamedTuple):
+    """One specialisation, compiled: the rewritten graph, what runs it, and what its status means."""
+
+    graph: FrozenGraph
+    executable: Executable
+    descriptors: tuple[Descriptor, ...]
+
+
+def compile_expression(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    ones: Iterable[tuple[int, int]],
+    choice: BackendChoice,
+    mode: str,
+    name: str,
+) -> Program:
+    """Compile an expression for one pattern of lengths that are 1.
+
+    Raises:
+        NoRuleError: the backend lacks an op or a dtype.
+        BackendUnavailable: the linker cannot work on this machine.
+    """
+    registry = plugin.registry()
+    backend = registry.backend(choice.name)
+    gaps = registry.gaps(choice.name)
+    supported = support(backend, gaps, lambda key: registry.rule_for(choice.name, key))
+    graph = FunctionGraph.of(inputs, outputs, ones)
+    frozen = rewrite(graph, [registry.rewrites(choice.name)], supported=supported, mode=mode)
+    refuse_gaps(frozen, backend, gaps)
+    rule_for = functools.partial(registry.rule_for, choice.name)
+    if backend.raises:
+        linked, checked, guard = frozen, frozen, None
+    else:
+        guard, checked = split_checks(frozen)
+        linked = rewrite(FunctionGraph.thaw(lower_checks(checked)), [], supported=supported, mode="off")
+    descriptors = tuple(c.descriptor for c in checked.checks)
+    has_status = not backend.raises and bool(descriptors)
+    request = Request(
+        choice.name, choice.options, rule_for, name, has_status=has_status, guard=guard, who_else=_who_else
+    )
+    executable: Executable = registry.linker(choice.name).compile(linked, request)
+    return Program(frozen, executable, descriptors)
+
+
+def _who_else(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    registry = plugin.registry()
+    others = tuple(registry.backends_with(key))
+    return others, tuple(sorted({p.distribution for p in registry.problems() if p.version is not None}))
+
+
+def split_checks(frozen: FrozenGraph) -> tuple[FrozenGraph | None, FrozenGraph]:
+    """The checks that shapes of inputs decide as a graph of their own (None if there are none), and the rest."""
+    known = _known_from_shapes(frozen)
+    early = [k for k, c in enumerate(frozen.checks) if c.condition in known and known.issuperset(c.values)]
+    if not early:
+        return None, frozen
+    guard, rest = FunctionGraph.thaw(frozen), FunctionGraph.thaw(frozen)
+    guard.outputs = ()
+    guard.checks = [guard.checks[k] for k in early]
+    rest.checks = [c for k, c in enumerate(rest.checks) if k not in early]
+    return guard.freeze(), rest.freeze()
+
+
+def _known_from_shapes(frozen: FrozenGraph) -> set[int]:
+    """The scalars that follow from constants and the shapes of inputs."""
+    known = set(range(frozen.arity, frozen.arity + len(frozen.constants)))
+    for node in frozen.nodes:
+        if isinstance(node.op, AxisLength):
+            if node.inputs[0] < frozen.arity:
+                known.update(node.outputs)
+        elif known.issuperset(node.inputs) and all(frozen.types[k].shape == () for k in node.outputs):
+            known.update(node.outputs)
+    return known
+
+
+def support(
+    backend: Backend, gaps: Sequence[Gap], rule_for: Callable[[object], Any]
+) -> Callable[[Op, tuple[TensorType, ...]], bool]:
+    """Whether the backend runs an op on operands of given types itself: else its expansion is inlined."""
+    if backend.name == "perform":
+        return lambda op, types: type(op).perform is not Op.perform
+
+    def supported(op: Op, types: tuple[TensorType, ...]) -> bool:
+        if rule_for(op.rule_key) is None:
+            return False
+        return find_gap(gaps, op, types) is None
+
+    return supported
+
+
+def find_gap(gaps: Sequence[Gap], op: Op, types: Sequence[TensorType]) -> Gap | None:
+    """The gap that covers an op on operands of given types."""
+    for gap in gaps:
+        if gap.op is not None and gap.op != op.rule_key:
+            continue
+        if gap.dtypes is not None and not any(t.dtype in gap.dtypes for t in types):
+            continue
+        if gap.when is None or gap.when(op, types):
+            return gap
+    return None
+
+
+def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> None:
+    """Raise for the first node that the backend is known not to run.
+
+    Raises:
+        NoRuleError: a dtype the backend lacks, or a gap, with its reason and the user's line.
+    """
+    for number, node in enumerate(frozen.nodes):
+        types = [frozen.types[k] for k in (*node.inputs, *node.outputs)]
+        missing = next((t.dtype for t in types if backend.dtypes and t.dtype not in backend.dtypes), None)
+        gap = find_gap(gaps, node.op, types)
+        if missing is None and gap is None:
+            if isinstance(node.op, Call):
+                refuse_gaps(node.op.graph, backend, gaps)
+            continue
+        reason = f"no dtype {missing}" if missing is not None else gap.reason if gap is not None else ""
+        text = f"backend {backend.name!r} does not run {node.op.name}: {reason}"
+        raise NoRuleError(message(text, *node_lines(frozen, number), hint='backend="perform" has every op and dtype'))

@@ -1,0 +1,109 @@
+"""Checking and converting what a function is called with: cheap where it fits, precise where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
+from tg.graph.nodes import Variable
+from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact
+
+if TYPE_CHECKING:
+    from tg.types.tensor_type import TensorType
+
+
+def fits(value: Any, kind: TensorType) -> bool:
+    """Whether a value is a NumPy array of exactly this type, in native byte order."""
+    return (
+        type(value) is np.ndarray
+        and value.dtype == kind.numpy_dtype
+        and len(value.shape) == len(kind.shape)
+        and all(n is None or n == m for n, m in zip(kind.shape, value.shape, strict=True))
+    )
+
+
+def to_array(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
+    """The value as an array of a type: itself if it fits, else converted; a cast that could lose values is refused.
+
+    Raises:
+        InputError: not numeric.
+        DtypeError: an unsafe cast.
+        RangeError: a Python integer that the dtype cannot hold.
+        ShapeError: another rank or length.
+    """
+    if fits(value, kind):
+        return value  # type: ignore[no-any-return]
+    array = _numeric(value, kind, what)
+    if array.dtype != kind.numpy_dtype:
+        source = array.dtype.name
+        if source not in DTYPES or not (_is_weak(value, kind) or can_cast_safely(source, kind.dtype)):
+            hint = f"value.astype({kind.dtype!r}) converts on purpose"
+            raise DtypeError(message(f"{what}: found dtype {source}, needed {kind.dtype}", hint=hint))
+        array = _cast(array, kind, what)
+    if len(array.shape) != len(kind.shape):
+        text = f"{what}: found {array.ndim} axes (shape {array.shape}), needed {kind.ndim} ({kind})"
+        hint = "value[None] adds an axis" if array.ndim < kind.ndim else "value[0] or value.reshape(…) has fewer axes"
+        raise ShapeError(message(text, hint=hint))
+    for k, (n, m) in enumerate(zip(kind.shape, array.shape, strict=True)):
+        if n is not None and n != m:
+            hint = "an input made with shape=(None, …) takes any length"
+            raise ShapeError(message(f"{what}: axis {k} has length {m}, needed {n} ({kind})", hint=hint))
+    return array
+
+
+def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
+    if isinstance(value, Variable):
+        hint = "a compiled function takes values; expressions go into tg.function"
+        raise InputError(message(f"{what}: found the variable {value!r}, needed a value", hint=hint))
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(message(f"{what}: found a masked array", hint="value.filled(…) is an ordinary one"))
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        text = f"{what}: found {_short(value)}, needed an array of {kind}"
+        raise InputError(message(text, hint="rows of one length make an array")) from error
+    if array.dtype.kind == "O" and _is_weak(value, kind):  # integers that no dtype of NumPy holds
+        array = _of_large_integers(array, kind, what)
+    if array.dtype.kind in "OUSMmV" and array.dtype != kind.numpy_dtype:
+        hint = "numbers, lists of numbers and NumPy arrays of them are arrays"
+        raise InputError(message(f"{what}: found {_short(value)}, needed an array of {kind}", hint=hint))
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _of_large_integers(array: np.ndarray[Any, Any], kind: TensorType, what: str) -> np.ndarray[Any, Any]:
+    try:
+        return array.astype(kind.numpy_dtype)
+    except OverflowError:
+        worst = max(array.flat, key=abs)
+        raise RangeError(message(f"{what}: found {worst}, needed what {kind.dtype} can hold")) from None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _is_weak(value: Any, kind: TensorType) -> bool:
+    """Whether the value is made of Python scalars that the dtype may take: ints for all, floats for floating ones."""
+    if isinstance(value, list | tuple):
+        return all(_is_weak(v, kind) for v in value)
+    if isinstance(value, bool):
+        return True
+    if isinstance(value, int) and not isinstance(value, np.generic):
+        return kind.dtype != "bool"
+    return isinstance(value, float) and not isinstance(value, np.generic) and is_inexact(kind.dtype)
+
+
+def _cast(array: np.ndarray[Any, Any], kind: TensorType, what: str) -> np.ndarray[Any, Any]:
+    if array.dtype.kind in "iu" and kind.numpy_dtype.kind in "iu" and array.size:
+        limits = np.iinfo(kind.numpy_dtype)
+        low, high = int(array.min()), int(array.max())
+        if low < limits.min or high > limits.max:
+            worst = low if low < limits.min else high
+            raise RangeError(message(f"{what}: found {worst}, needed an integer in [{limits.min}, {limits.max}]"))
+    with np.errstate(all="ignore"):
+        return array.astype(kind.numpy_dtype)

@@ -1,0 +1,415 @@
+"""`tg.function`: from an expression to something that is called with arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.configuration import MODES, current
+from tg.errors import DtypeError, InputError, OptionError, RewriteError, ShapeError, TgError, message
+from tg.functions.backends import BackendChoice, choose
+from tg.functions.caller import make_caller
+from tg.functions.compile import Program, compile_expression
+from tg.functions.convert import to_array
+from tg.functions.shared import COMMIT, Shared, Value
+from tg.functions.structure import flatten
+from tg.graph.nodes import Constant, Variable
+from tg.graph.traversal import inputs_of, substitute
+from tg.ops.elementwise.cast import cast_variable
+from tg.types.dtypes import can_cast_safely
+from tg.variables.conversion import as_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy as np
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.loc import Loc
+
+CALL_HINT: Final = "inputs go by position, or by name where tg.scalar and the like gave them one"
+UNUSED: Final = ("raise", "ignore")
+
+
+def function(
+    inputs: Sequence[Variable] | Variable | None,
+    outputs: Any,
+    *,
+    backend: str | BackendChoice | None = None,
+    updates: Mapping[Shared, Any] | None = None,
+    givens: Mapping[Variable, Any] | None = None,
+    defaults: Mapping[Variable, Any] | None = None,
+    mode: str | None = None,
+    name: str | None = None,
+    on_unused_input: str = "raise",
+    output: str = "numpy",
+) -> Function:
+    """Compile an expression.
+
+    Args:
+        inputs: the variables the function is called with, by position or by name.
+        outputs: a variable, or a nested list, tuple or dict of variables; results come in the same structure.
+        backend: a backend's name, `tg.backend(name, …)`, or None for the configured one ("auto": the fastest).
+        updates: new values of shared variables, computed from the old ones and stored together when a call succeeds.
+        givens: variables replaced by expressions before compiling.
+        defaults: values of inputs that a call may leave out.
+        mode: "default", "strict" (exact rewrites only) or "off" (none).
+        name: shown in texts, generated code and errors.
+        on_unused_input: "raise" or "ignore".
+        output: "numpy", or "native" for the backend's own arrays.
+    Raises:
+        InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs.
+        NoRuleError: the backend lacks an op or a dtype.
+        BackendUnavailable: the backend is not installed or cannot work here.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> f = tg.function([x], tg.sum(x * x))
+        >>> float(f([1.0, 2.0]))
+        5.0
+    """
+    config = current()
+    given_inputs = [inputs] if isinstance(inputs, Variable) else list(inputs or ())
+    _check_inputs(given_inputs)
+    if output not in ("numpy", "native"):
+        raise OptionError(message(f"function: output: found {output!r}, needed numpy or native"))
+    if on_unused_input not in UNUSED:
+        raise OptionError(message(f"function: on_unused_input: found {on_unused_input!r}, needed raise or ignore"))
+    if (mode or config.mode) not in MODES:
+        raise OptionError(message(f"function: mode: found {mode!r}, needed one of {', '.join(MODES)}"))
+    leaves, build = flatten(outputs)
+    targets, values = _updates(updates or {})
+    results = [*leaves, *values]
+    if givens:
+        results = substitute(results, _givens(givens))
+    sources = _sources(given_inputs, results, on_unused_input)
+    return Function(
+        given_inputs,
+        sources,
+        results,
+        targets,
+        (outputs, build),
+        choice=choose(backend, config.backend),
+        mode=mode or config.mode,
+        name=name or "function",
+        defaults=_defaults(defaults or {}, given_inputs),
+        native=output == "native",
+        limit=config.specializations,
+    )
+
+
+def _check_inputs(inputs: Sequence[Any]) -> None:
+    seen: dict[int, int] = {}
+    for k, v in enumerate(inputs):
+        if not isinstance(v, Variable):
+            raise InputError(message(f"function: input {k}: found {v!r}, needed a variable"))
+        if isinstance(v, Constant | Shared) or v.apply is not None:
+            hint = "givens={x: expression} replaces a variable by an expression"
+            raise InputError(message(f"function: input {k}: found {v!r}, needed an input variable", hint=hint))
+        if id(v) in seen:
+            raise InputError(message(f"function: inputs {seen[id(v)]} and {k} are the same variable {v!r}"))
+        seen[id(v)] = k
+
+
+def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
+    """The pairs of a mapping or of a sequence of pairs.
+
+    Raises:
+        InputError: neither.
+    """
+    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        hint = f"{what}={{variable: value}}"
+        raise InputError(message(f"{what}: found {given!r}, needed a mapping from variables", hint=hint))
+    return [(key, value) for key, value in pairs]
+
+
+def _updates(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variable]]:
+    targets, values = [], []
+    for target, value in _pairs(updates, "updates"):
+        if not isinstance(target, Shared):
+            raise InputError(message(f"function: updates: found {target!r}, needed a shared variable"))
+        v = as_variable(value)
+        if v.type.dtype != target.type.dtype and not can_cast_safely(v.type.dtype, target.type.dtype):
+            text = f"function: update of {target!r}: found {v.type}, needed {target.type.dtype}"
+            raise DtypeError(message(text, hint=f"tg.cast(value, {target.type.dtype!r}) converts on purpose"))
+        v = cast_variable(v, target.type.dtype)
+        pairs = zip(v.type.shape, target.type.shape, strict=False)
+        if v.type.ndim != target.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
+            raise ShapeError(message(f"function: update of {target!r}: found {v.type}, needed {target.type}"))
+        targets.append(target)
+        values.append(v)
+    return targets, values
+
+
+def _givens(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
+    found = {}
+    for v, value in _pairs(givens, "givens"):
+        if not isinstance(v, Variable):
+            raise InputError(message(f"function: givens: found {v!r}, needed a variable to replace"))
+        new = as_variable(value)
+        if new.type.dtype != v.type.dtype or new.type.ndim != v.type.ndim:
+            raise InputError(message(f"function: givens: found {new.type} for {v!r}, needed its dtype and rank"))
+        found[id(v)] = new
+    return found
+
+
+def _sources(inputs: Sequence[Variable], results: Sequence[Variable], on_unused: str) -> list[Shared]:
+    """The shared variables below the results; every other leaf must be an input."""
+    known = {id(v) for v in inputs}
+    used = inputs_of(results)
+    for v in used:
+        if id(v) not in known and not isinstance(v, Shared):
+            hint = "list it among the inputs, or make it with tg.shared, which has a value"
+            where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
+            raise InputError(message(f"function: {v!r} is used but is not among the inputs", *where, hint=hint))
+    present = {id(v) for v in used}
+    for k, v in enumerate(inputs):
+        if id(v) not in present and on_unused == "raise":
+            hint = 'on_unused_input="ignore" accepts it'
+            raise InputError(message(f"function: input {k}, {v!r}, is not used by the outputs", hint=hint))
+    return [v for v in used if isinstance(v, Shared) and id(v) not in known]
+
+
+def _defaults(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) -> dict[int, Any]:
+    places = {id(v): k for k, v in enumerate(inputs)}
+    found = {}
+    for v, value in defaults.items():
+        if id(v) not in places:
+            raise InputError(message(f"function: defaults: found {v!r}, needed one of the input variables"))
+        found[places[id(v)]] = to_array(value, v.type, _label(v, places[id(v)])).copy()
+    return found
+
+
+def _label(v: Variable, k: int) -> str:
+    return f"input {v.name!r}" if v.name else f"input {k}"
+
+
+_MISSING: Final = object()
+
+
+@final
+class Function:
+    """A compiled expression; call it with arrays, by position or by name, from any number of threads."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Variable],
+        sources: Sequence[Shared],
+        results: Sequence[Variable],
+        targets: Sequence[Shared],
+        structure: tuple[Any, Callable[[Iterator[Any]], Any]],
+        *,
+        choice: BackendChoice,
+        mode: str,
+        name: str,
+        defaults: Mapping[int, Any],
+        native: bool,
+        limit: int,
+    ) -> None:
+        self.name = name
+        outputs, build = structure
+        self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
+        self._inputs, self._sources, self._results = tuple(inputs), tuple(sources), tuple(results)
+        self._targets, self._build, self._defaults = tuple(targets), build, dict(defaults)
+        self._types = [v.type for v in inputs]
+        self._labels = [_label(v, k) for k, v in enumerate(inputs)]
+        self._places = {v.name: k for k, v in enumerate(inputs) if v.name}
+        self._open = [
+            (k, axis) for k, v in enumerate((*inputs, *sources)) for axis, n in enumerate(v.type.shape) if n is None
+        ]
+        self._locks = [t.lock for t in sorted(targets, key=lambda t: t.serial)]
+        self._programs: dict[tuple[tuple[int, int], ...], Program] = {}
+        self._compiling = threading.Lock()
+        self._main, is_likely = self._first_program()
+        self._short = None
+        if is_likely and not sources and not targets:
+            shape = "one" if isinstance(outputs, Variable) else "list" if _is_flat(outputs) else "other"
+            self._short = make_caller(self._types, self._main.executable, self._general, shape, build, native)
+
+    @property
+    def backend(self) -> str:
+        """The backend's name."""
+        return self._choice.name
+
+    @property
+    def compiles(self) -> int:
+        """How often a compiler has run: for each specialisation, and for new shapes where a backend needs it."""
+        return sum(p.executable.compiles for p in self._programs.values())
+
+    @property
+    def graph(self) -> FrozenGraph:
+        """The rewritten graph of the main specialisation."""
+        return self._main.graph
+
+    def source(self) -> str:
+        """The generated code of the main specialisation."""
+        return self._main.executable.source()
+
+    def __repr__(self) -> str:
+        names = ", ".join(v.name or "_" for v in self._inputs)
+        return f"<{self.name}({names}) on {self.backend}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._general(args, kwargs) if self._short is None else self._short(*args, **kwargs)
+
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
+        values = self._arguments(args, kwargs)
+        if not self._locks:
+            with COMMIT:
+                held = [s.snapshot for s in self._sources]
+            return self._build(iter(self._run(values, held)[0]))
+        for lock in self._locks:
+            lock.acquire()
+        try:
+            with COMMIT:
+                held = [s.snapshot for s in self._sources]
+            outputs, fresh = self._run(values, held)
+            with COMMIT:
+                for target, value in zip(self._targets, fresh, strict=True):
+                    target.commit(value)
+        finally:
+            for lock in reversed(self._locks):
+                lock.release()
+        return self._build(iter(outputs))
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
+        count = len(self._types)
+        if len(args) == count and not kwargs:
+            given: Sequence[Any] = args
+        else:
+            given = self._bound(args, kwargs)
+        return [to_array(v, t, label) for v, t, label in zip(given, self._types, self._labels, strict=True)]
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        if len(args) > len(self._types):
+            raise InputError(
+                message(
+                    f"{self.name}: found {len(args)} arguments, needed {len(self._types)}",
+                    *self._known(),
+                    hint=CALL_HINT,
+                )
+            )
+        given: list[Any] = [*args, *([_MISSING] * (len(self._types) - len(args)))]
+        for name, value in kwargs.items():
+            place = self._places.get(name)
+            if place is None:
+                near = difflib.get_close_matches(name, self._places, 1)
+                hint = f"{near[0]} exists" if near else CALL_HINT
+                raise InputError(message(f"{self.name}: no input is named {name!r}", *self._known(), hint=hint))
+            if given[place] is not _MISSING:
+                raise InputError(message(f"{self.name}: {self._labels[place]} is given by position and by name"))
+            if sum(v.name == name for v in self._inputs) > 1:
+                raise InputError(message(f"{self.name}: several inputs are named {name!r}", *self._known()))
+            given[place] = value
+        for k, value in enumerate(given):
+            if value is _MISSING:
+                if k not in self._defaults:
+                    raise InputError(
+                        message(f"{self.name}: {self._labels[k]} is missing", *self._known(), hint=CALL_HINT)
+                    )
+                given[k] = self._defaults[k]
+        return given
+
+    def _known(self) -> tuple[tuple[str, str], ...]:
+        return (("inputs", ", ".join(f"{v.name or '_'}: {v.type}" for v in self._inputs) or "none"),)
+
+    def _run(self, values: list[np.ndarray[Any, Any]], held: list[Value]) -> tuple[list[Any], list[Value]]:
+        program = self._program(values, held)
+        executable = program.executable
+        arrays: list[Any] = [*values, *(v.native(self.backend, executable) for v in held)]
+        try:
+            outputs, status = executable.run(arrays)
+        except TgError:
+            raise
+        except Exception as error:
+            error.add_note(f"  while running {self!r} with {', '.join(f'{v.dtype}{list(v.shape)}' for v in values)}")
+            raise
+        if status:
+            raise program.descriptors[status[0] - 1].build(status[1:])
+        count = len(self._results) - len(self._targets)
+        shown = list(outputs[:count]) if self._native else [executable.to_numpy(v) for v in outputs[:count]]
+        fresh = [
+            Value(None, self.backend, native, executable.to_numpy)
+            for native in outputs[count : count + len(self._targets)]
+        ]
+        for value, target, new in zip(fresh, self._targets, self._results[count:], strict=True):
+            _check_update(value, target, new.loc)
+        return shown, fresh
+
+    def _program(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> Program:
+        if not self._open:
+            return self._main
+        count = len(values)
+        ones = tuple(
+            [
+                (k, axis)
+                for k, axis in self._open
+                if (values[k].shape if k < count else held[k - count].shape)[axis] == 1
+            ]
+        )
+        found = self._programs.get(ones)
+        return found if found is not None else self._compiled(ones)
+
+    def _first_program(self) -> tuple[Program, bool]:
+        """The program of the likely pattern; where shapes fit only if lengths are 1, of a pattern in which they are."""
+        likely = self._likely_ones()
+        try:
+            return self._compiled(likely), True
+        except ShapeError:
+            for ones in (tuple(self._open), *((place,) for place in self._open)):
+                with contextlib.suppress(ShapeError):
+                    return self._compiled(ones), False
+            raise
+
+    def _likely_ones(self) -> tuple[tuple[int, int], ...]:
+        """The pattern to compile at once: shared variables as they are now, no length of an input being 1."""
+        count = len(self._inputs)
+        return tuple(
+            (k, axis) for k, axis in self._open if k >= count and self._sources[k - count].snapshot.shape[axis] == 1
+        )
+
+    def _compiled(self, ones: tuple[tuple[int, int], ...]) -> Program:
+        with self._compiling:
+            found = self._programs.get(ones)
+            if found is not None:
+                return found
+            if len(self._programs) >= self._limit:
+                hint = "tg.config(specializations=…) allows more; a static shape such as (None, 1) needs none"
+                text = f"{self.name}: {self._limit} patterns of length-1 axes are compiled, this call needs another"
+                raise RewriteError(message(text, hint=hint))
+            inputs = (*self._inputs, *self._sources)
+            program = compile_expression(inputs, self._results, ones, self._choice, self._mode, self.name)
+            self._programs[ones] = program
+            return program
+
+
+def _is_flat(outputs: Any) -> bool:
+    return type(outputs) is list and all(isinstance(v, Variable) for v in outputs)
+
+
+def _check_update(value: Value, target: Shared, loc: Loc | None) -> None:
+    for n, m in zip(target.type.shape, value.shape, strict=True):
+        if n is not None and n != m:
+            lines = (("created at", f"{loc}:  {loc.source}"),) if loc is not None else ()
+            raise ShapeError(message(f"update of {target!r}: found shape {value.shape}, needed {target.type}", *lines))
+
+
+def evaluate(expression: Any, values: Mapping[Variable, Any] | None = None, **options: Any) -> Any:
+    """The value of an expression for given values of its inputs; what `variable.eval` calls.
+
+    Args:
+        options: as `tg.function` takes them; the backend is the reference unless given.
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> float((x * 2).eval({x: 3.0}))
+        6.0
+    """
+    given = dict(_pairs(values or {}, "eval"))
+    options.setdefault("backend", "perform")
+    return function(list(given), expression, on_unused_input="ignore", **options)(*given.values())

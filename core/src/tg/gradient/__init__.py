@@ -1,0 +1,1 @@
+"""Differentiation and batching of expressions: reverse sweeps over the user's graph, before any rewriting."""

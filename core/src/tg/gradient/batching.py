@@ -1,0 +1,107 @@
+"""Batching: the same expression over one more leading axis of some of its inputs.
+
+Axes are counted from the end, so most ops need nothing: operands are aligned and the batch axis stays in front.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.errors import InputError, message
+from tg.graph import loc as locs
+from tg.graph.function_graph import freeze
+from tg.graph.nodes import Variable
+from tg.graph.traversal import sorted_applies
+from tg.ops.control import Call
+from tg.ops.shape import broadcast_to, expand_dims_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.op import Op
+    from tg.types.lengths import Length
+
+
+class BatchTools:
+    """What `Op.batch` is given."""
+
+    def lead(self, v: Variable, batched: bool, size: int | Length) -> Variable:
+        """The variable with the batch axis in front, repeated if it does not have one."""
+        return v if batched else self.repeat(v, size)
+
+    def repeat(self, v: Variable, size: int | Length) -> Variable:
+        """The variable repeated along a new leading axis."""
+        return broadcast_to(expand_dims_at(v, (-v.type.ndim - 1,)), (size, *v.shape))
+
+    def need_unbatched(self, op: Op, batched: Sequence[bool]) -> None:
+        """Refuse a batch of positions or sizes.
+
+        Raises:
+            InputError: an operand carries the batch.
+        """
+        if any(batched):
+            raise InputError(message(f"{op.name}: positions that differ along a batch are not available"))
+
+    def batch_default(
+        self, op: Op, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """Operands aligned, the op unchanged."""
+        if op.pointwise:
+            found = op(*_aligned(inputs, batched))
+        elif len(inputs) == 1:
+            found = op(*inputs)
+        else:
+            found = op(*(self.lead(v, b, size) for v, b in zip(inputs, batched, strict=True)))
+        return found if isinstance(found, tuple) else (found,)
+
+    def batch_call(
+        self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """A call of the batched inner graph."""
+        graph = op.graph
+        inner = [Variable(v.type) for v in inputs]
+        moving = [v for v, b in zip(inner, batched, strict=True) if b]
+        plain = [v if not b else Variable(t) for v, b, t in zip(inner, batched, graph.input_types, strict=True)]
+        outputs = graph.instantiate(plain)
+        pairs = {id(p): v for p, v, b in zip(plain, inner, batched, strict=True) if b}
+        found = vectorized(outputs, pairs, moving[0].shape[0])
+        made = Call(freeze(inner, found))(*inputs)
+        return made if isinstance(made, tuple) else (made,)
+
+
+def _aligned(inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:
+    """Pointwise operands in one rank: the batch in front, each operand's own axes at the end."""
+    rank = max(v.type.ndim - int(b) for v, b in zip(inputs, batched, strict=True))
+    found = []
+    for v, b in zip(inputs, batched, strict=True):
+        own = v.type.ndim - int(b)
+        if b and own < rank:
+            found.append(
+                expand_dims_at(v, tuple(range(-rank, -own))) if own else expand_dims_at(v, tuple(range(-rank, 0)))
+            )
+        elif not b and own > 0:
+            found.append(expand_dims_at(v, tuple(range(-rank - 1, -own))))
+        else:
+            found.append(v)
+    return found
+
+
+TOOLS = BatchTools()
+
+
+def vectorized(
+    outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length, tools: BatchTools = TOOLS
+) -> list[Variable]:
+    """The outputs with inputs, given by id, replaced by ones that have a leading batch axis; all outputs carry it."""
+    known: dict[int, Variable] = dict(values)
+    for node, results in sorted_applies(outputs):
+        flags = [id(v) in known for v in node.inputs]
+        if not any(flags):
+            continue
+        operands = [known.get(id(v), v) for v in node.inputs]
+        with locs.at(node.loc):
+            made = node.op.batch(tools, size, operands, flags)
+        for old, new in zip(results, made, strict=False):
+            if old is not None:
+                known[id(old)] = new
+    return [tools.lead(known.get(id(v), v), id(v) in known, size) for v in outputs]

@@ -1,0 +1,194 @@
+"""Reverse mode: cotangents flow from outputs to what they are wanted for, node by node, each op by its own pullback.
+
+Structurally absent cotangents are None, never zeros. A cotangent passes a partial derivative through `gate`, which is 0
+where the cotangent is 0, so a branch that is not taken never leaks NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import NotDifferentiable, message
+from tg.gradient.batching import BatchTools
+from tg.graph import loc as locs
+from tg.graph.function_graph import freeze
+from tg.graph.nodes import Apply, Constant, Variable
+from tg.graph.traversal import sorted_applies, substitute
+from tg.ops.control import Call
+from tg.ops.elementwise.arithmetic import add, gate, multiply, negative
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.comparison import where
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import sum_to
+from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
+from tg.types.lengths import same
+from tg.variables.conversion import as_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.op import Op
+    from tg.ops.elementwise.record import ElementwiseFunction
+
+
+def _key(v: Variable) -> tuple[int, int]:
+    return (id(v), 0) if v.apply is None else (id(v.apply), v.index + 1)
+
+
+def cotangents_of(
+    outputs: Sequence[Variable],
+    cotangents: Sequence[Variable | None],
+    wrt: Sequence[Variable],
+    leaves: Sequence[Variable] = (),
+) -> list[Variable | None]:
+    """The cotangents of `wrt` for cotangents of `outputs`; None where no value flows.
+
+    Nothing below `leaves` is differentiated.
+    """
+    flowing = _Flow(outputs, cotangents)
+    wanted = {_key(v) for v in wrt}
+    reached: set[int] = set()
+    order: list[tuple[Apply, list[Variable | None]]] = []
+    for node, results in sorted_applies(outputs, known=leaves):
+        if any(_key(v) in wanted or (v.apply is not None and id(v.apply) in reached) for v in node.inputs):
+            reached.add(id(node))
+            order.append((node, results))
+    for node, results in reversed(order):
+        dys = [flowing.found.get((id(node), k + 1)) for k in range(len(node.types))]
+        if all(dy is None for dy in dys):
+            continue
+        full = [
+            v if v is not None else Variable(t, node, k)
+            for k, (v, t) in enumerate(zip(results, node.types, strict=True))
+        ]
+        with locs.at(node.loc):
+            _through(node, full, dys, flowing)
+    return [flowing.found.get(_key(v)) for v in wrt]
+
+
+class _Flow:
+    """The cotangents found so far, summed by variable."""
+
+    def __init__(self, outputs: Sequence[Variable], cotangents: Sequence[Variable | None]) -> None:
+        self.found: dict[tuple[int, int], Variable] = {}
+        for v, dv in zip(outputs, cotangents, strict=True):
+            self.add(v, dv)
+
+    def add(self, v: Variable, dv: Variable | None) -> None:
+        if dv is None:
+            return
+        known = self.found.get(_key(v))
+        self.found[_key(v)] = dv if known is None else add(known, dv)
+
+
+def _through(node: Apply, outputs: Sequence[Variable], dys: Sequence[Variable | None], flowing: _Flow) -> None:
+    try:
+        found = node.op.pullback(TOOLS, node.inputs, outputs, dys)
+    except NotDifferentiable as error:
+        if node.loc is not None:
+            error.add_note(f"  created at {node.loc}:  {node.loc.source}")
+        raise
+    for v, dv in zip(node.inputs, found, strict=True):
+        if dv is not None and is_inexact(v.type.dtype):
+            flowing.add(v, dv)
+
+
+@final
+class Tools(BatchTools):
+    """What `Op.pullback` is given to build cotangents with."""
+
+    def gate(self, dy: Variable, d: Any) -> Variable | None:
+        """`dy` through the partial derivative `d`: a variable, or a number that holds everywhere."""
+        if not isinstance(d, Variable):
+            if d == 0:
+                return None
+            return dy if d == 1 else negative(dy) if d == -1 else multiply(dy, d)
+        if d.apply is not None and isinstance(d.apply.op, Cast) and d.apply.inputs[0].type.dtype == "bool":
+            return where(d.apply.inputs[0], dy, numpy_dtype(dy.type.dtype).type(0))
+        if isinstance(d, Constant) and d.data.ndim == 0 and np.isfinite(d.data):
+            return multiply(dy, d)
+        return gate(dy, d)
+
+    def pullback_of_elementwise(
+        self, fn: ElementwiseFunction, inputs: Sequence[Variable], output: Variable, dy: Variable | None
+    ) -> list[Variable | None]:
+        """The cotangents of the operands of an elementwise function, from its partial derivatives."""
+        if dy is None or not is_inexact(output.type.dtype):
+            return [None] * len(inputs)
+        if fn.d is None:
+            raise NotDifferentiable(message(f"{fn.name}: has no derivative"))
+        if is_complex(output.type.dtype):
+            raise NotDifferentiable(message(f"{fn.name}: derivatives of complex values are not available"))
+        found: list[Variable | None] = []
+        for x, partial in zip(inputs, fn.d, strict=True):
+            if partial is None or not is_inexact(x.type.dtype):
+                found.append(None)
+                continue
+            dx = self.gate(dy, partial(*inputs, output))
+            found.append(None if dx is None else self.to_operand(dx, x))
+        return found
+
+    def to_operand(self, dx: Variable, x: Variable) -> Variable:
+        """A cotangent summed over the axes along which the operand was repeated."""
+        if x.type.ndim == 0:
+            return reduce_sum(dx, tuple(range(-dx.type.ndim, 0))) if dx.type.ndim else dx
+        ones = tuple(k - x.type.ndim for k, n in enumerate(x.type.shape) if n == 1 and not same(dx.shape[k], 1))
+        known = all(n is not None or same(x.shape[k], dx.shape[k]) for k, n in enumerate(x.type.shape))
+        if known and not ones:
+            return dx
+        return sum_to(dx, x.shape)
+
+    def pullback_of_expansion(
+        self, op: Op, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """The cotangents through an op's expansion."""
+        stand_ins = [_stand_in(v) for v in inputs]
+        made = op.expansion(*stand_ins)
+        outputs = (made,) if isinstance(made, Variable) else made
+        found = cotangents_of(outputs, cotangents, stand_ins)
+        values = {id(s): v for s, v in zip(stand_ins, inputs, strict=True)}
+        known = substitute([v for v in found if v is not None], values)
+        rest = iter(known)
+        return [None if v is None else next(rest) for v in found]
+
+    def vjp_of(self, y: Variable, x: Variable, dy: Variable) -> Variable | None:
+        """The cotangent of x for that of y, which is an expression of x."""
+        return cotangents_of([y], [dy], [x], leaves=[x])[0]
+
+    def vjp_call(
+        self, graph: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """The cotangents of the operands of an inner graph: one call of its pullback."""
+        pairs = [(k, dy) for k, dy in enumerate(cotangents) if dy is not None]
+        if not pairs:
+            return [None] * len(inputs)
+        inner = [Variable(t) for t in graph.input_types]
+        given = [Variable(dy.type) for _, dy in pairs]
+        outputs = graph.instantiate(inner)
+        found = cotangents_of([outputs[k] for k, _ in pairs], given, inner, leaves=inner)
+        kept = [v for v in found if v is not None]
+        if not kept:
+            return [None] * len(inputs)
+        made = Call(freeze([*inner, *given], kept))(*inputs, *(dy for _, dy in pairs))
+        rest = iter(made if isinstance(made, tuple) else (made,))
+        return [None if v is None else next(rest) for v in found]
+
+
+def _stand_in(v: Variable) -> Variable:
+    """A leaf with the type and the lengths of a variable."""
+    if isinstance(v, Constant):
+        return v
+    found = Variable(v.type, name=v.name)
+    found.lengths = v.shape
+    return found
+
+
+TOOLS: Final = Tools()
+
+
+def ones_for(v: Variable) -> Variable:
+    """The cotangent 1 of a scalar."""
+    return as_variable(np.ones((), numpy_dtype(v.type.dtype)))

@@ -1,0 +1,56 @@
+"""Checks: conditions that must hold at run time, kept beside the values so that every backend fails alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tg import errors
+from tg.graph.op import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.loc import Loc
+    from tg.graph.nodes import Variable
+
+STATUS_VALUES: Final = 4  # how many int64 values a failing check can report
+STATUS_LENGTH: Final = 1 + STATUS_VALUES
+
+
+class Descriptor(Frozen):
+    """What to raise when a check fails: an error class of `tg.errors` by name, a text with `{0}`…`{3}`, a hint.
+
+    The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the inner status.
+    The user's line (`loc`) takes no part in equality.
+    """
+
+    error: str
+    text: str
+    hint: str | None = None
+    inner: tuple[Any, ...] = ()
+    __slots__ = ("loc",)
+
+    def at(self, loc: Loc | None) -> Descriptor:
+        """The same descriptor with the user's line, unless it has one."""
+        if loc is None or getattr(self, "loc", None) is not None:
+            return self
+        copy = Descriptor(self.error, self.text, self.hint, self.inner)
+        object.__setattr__(copy, "loc", loc)
+        return copy
+
+    def build(self, values: Sequence[int]) -> errors.TgError:
+        """The exception for the values that the failing check reported."""
+        if self.inner:
+            return self.inner[values[0] - 1].build(values[1:])  # type: ignore[no-any-return]
+        loc = getattr(self, "loc", None)
+        lines = (("at", f"{loc}:  {loc.source}"),) if loc is not None else ()
+        kind = getattr(errors, self.error)
+        return kind(errors.message(self.text.format(*values), *lines, hint=self.hint))  # type: ignore[no-any-return]
+
+
+class Check(NamedTuple):
+    """A condition (bool scalar) that must hold, the values its message shows (integer scalars), and what to raise."""
+
+    condition: Variable
+    values: tuple[Variable, ...]
+    descriptor: Descriptor

@@ -1,0 +1,299 @@
+"""`FrozenGraph`: a closed, immutable, hashable program; what a linker is given and what ops with inner graphs hold.
+
+Values are numbered: the inputs first, then the constants, then the results of the nodes in topological order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from tg.graph import loc as locs
+from tg.graph.nodes import Constant, Variable, apply
+from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, of_atom
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+
+    from tg.graph.checks import Descriptor
+    from tg.graph.loc import Loc
+    from tg.graph.op import Op
+
+
+class Node(NamedTuple):
+    """One application: the op, and the numbers of its operands and results."""
+
+    op: Op
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class FrozenCheck(NamedTuple):
+    """A check by value numbers: the condition, the reported values, and what to raise."""
+
+    condition: int
+    values: tuple[int, ...]
+    descriptor: Descriptor
+
+
+class Origin(NamedTuple):
+    """Where a node comes from: the user's lines and the rules that made it."""
+
+    locs: tuple[Loc, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+@final
+class ValueSlot:
+    """Stands for a numbered value as the owner of symbolic lengths."""
+
+    __slots__ = ("name", "number", "serial")
+
+    def __init__(self, number: int) -> None:
+        self.number = self.serial = number
+        self.name = f"%{number}"
+
+
+@final
+class FrozenGraph:
+    """A closed program over numbered values.
+
+    Equality and hash are by structure: types, constants, nodes, outputs and checks. Names of inputs and the origins of
+    nodes are kept beside and take no part in them.
+    """
+
+    __slots__ = (
+        "_digest",
+        "_symbolic",
+        "arity",
+        "checks",
+        "constants",
+        "names",
+        "nodes",
+        "origins",
+        "outputs",
+        "types",
+    )
+    _digest: int | None
+    _symbolic: tuple[TensorType, ...] | None
+    arity: int
+    types: tuple[TensorType, ...]
+    constants: tuple[Constant, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[int, ...]
+    checks: tuple[FrozenCheck, ...]
+    names: Mapping[int, str]
+    origins: Mapping[int, Origin]
+
+    def __init__(
+        self,
+        arity: int,
+        types: Sequence[TensorType],
+        constants: Sequence[Constant],
+        nodes: Sequence[Node],
+        outputs: Sequence[int],
+        checks: Sequence[FrozenCheck] = (),
+        names: Mapping[int, str] | None = None,
+        origins: Mapping[int, Origin] | None = None,
+    ) -> None:
+        """Build from parts; `types` covers all values, `names` and `origins` are by value and node number."""
+        put = object.__setattr__
+        put(self, "arity", arity)
+        put(self, "types", tuple(types))
+        put(self, "constants", tuple(constants))
+        put(self, "nodes", tuple(nodes))
+        put(self, "outputs", tuple(outputs))
+        put(self, "checks", tuple(checks))
+        put(self, "names", dict(names or {}))
+        put(self, "origins", dict(origins or {}))
+        put(self, "_digest", None)
+        put(self, "_symbolic", None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        text = f"FrozenGraph.{name} cannot be set, frozen graphs are immutable"
+        raise AttributeError(text)
+
+    @property
+    def input_types(self) -> tuple[TensorType, ...]:
+        """The types of the inputs."""
+        return self.types[: self.arity]
+
+    @property
+    def output_types(self) -> tuple[TensorType, ...]:
+        """The types of the outputs."""
+        return tuple(self.types[k] for k in self.outputs)
+
+    def constant(self, number: int) -> Constant | None:
+        """The constant with this value number, None if the value is not one."""
+        k = number - self.arity
+        return self.constants[k] if 0 <= k < len(self.constants) else None
+
+    @property
+    def structure(self) -> tuple[object, ...]:
+        """What equal graphs share."""
+        return (
+            self.types[: self.arity],
+            tuple(c.key for c in self.constants),
+            self.nodes,
+            self.outputs,
+            self.checks,
+        )
+
+    @property
+    def digest(self) -> int:
+        """The hash of the structure, computed once."""
+        found = self._digest
+        if found is None:
+            found = hash(self.structure)
+            object.__setattr__(self, "_digest", found)
+        return found
+
+    def __hash__(self) -> int:
+        return self.digest
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not FrozenGraph:
+            return NotImplemented
+        return self.digest == other.digest and self.structure == other.structure
+
+    def __repr__(self) -> str:
+        return f"<graph of {self.arity} inputs, {len(self.nodes)} nodes, {len(self.outputs)} outputs>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        parts = (self.arity, self.types, [c.data for c in self.constants], self.nodes, self.outputs, self.checks)
+        return (_rebuild, (*parts, self.names))
+
+    @property
+    def symbolic(self) -> tuple[TensorType, ...]:
+        """The types of all values with symbolic lengths over `ValueSlot`s: the shape graph, computed once.
+
+        Unknown lengths count as different from 1, and lengths that a check makes equal are one length.
+        """
+        found = self._symbolic
+        if found is None:
+            found = _symbolic_types(self)
+            object.__setattr__(self, "_symbolic", found)
+        return found
+
+    def instantiate(self, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
+        """The outputs as variables over the given inputs: this graph inlined."""
+        values: list[Variable] = [*inputs, *self.constants]
+        for k, node in enumerate(self.nodes):
+            origin = self.origins.get(k, Origin())
+            with locs.at(origin.locs[0] if origin.locs else None):
+                values.extend(apply(node.op, [values[i] for i in node.inputs]))
+        return tuple(values[k] for k in self.outputs)
+
+    def last_uses(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the values that nothing after it reads, so that they may be freed or overwritten."""
+        keep = set(self.outputs)
+        for check in self.checks:
+            keep.update((check.condition, *check.values))
+        seen: set[int] = set(range(self.arity + len(self.constants))) | keep
+        uses: list[tuple[int, ...]] = []
+        for node in reversed(self.nodes):
+            dying = [k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in seen]
+            seen.update(dying)
+            uses.append(tuple(dying))
+        return tuple(reversed(uses))
+
+
+def _rebuild(
+    arity: int,
+    types: Sequence[TensorType],
+    arrays: Sequence[np.ndarray[Any, Any]],
+    nodes: Sequence[Node],
+    outputs: Sequence[int],
+    checks: Sequence[FrozenCheck],
+    names: Mapping[int, str],
+) -> FrozenGraph:
+    return FrozenGraph(arity, types, [Constant(a) for a in arrays], nodes, outputs, checks, names)
+
+
+def _symbolic_types(frozen: FrozenGraph) -> tuple[TensorType, ...]:
+    slots = [ValueSlot(k) for k in range(len(frozen.types))]
+    inputs = [_with_atoms(t, slots[k]) for k, t in enumerate(frozen.input_types)]
+    with Requirements() as needs:
+        return tuple(_inferred(frozen, inputs, slots, needs.resolve))
+
+
+def types_for(frozen: FrozenGraph, inputs: Sequence[TensorType]) -> list[TensorType]:
+    """The symbolic types of all values for inputs of these symbolic types, which may broadcast where they may be 1.
+
+    Lengths that no input determines are atoms whose owners are `ValueSlot`s.
+    """
+    slots = [ValueSlot(k) for k in range(len(frozen.types))]
+    return _inferred(frozen, inputs, slots, lambda length: length)
+
+
+def _inferred(
+    frozen: FrozenGraph,
+    inputs: Sequence[TensorType],
+    slots: Sequence[ValueSlot],
+    resolve: Callable[[int | Length], int | Length],
+) -> list[TensorType]:
+    """The one shape rule run over a graph."""
+    found = [*inputs, *frozen.types[frozen.arity : frozen.arity + len(frozen.constants)]]
+    values: dict[int, int | Length] = {}
+    for node in frozen.nodes:
+        given: list[object] = [found[k] for k in node.inputs]
+        for position in node.op.size_operands(len(node.inputs)):
+            given[position] = resolve(_value(frozen, node.inputs[position], values, slots))
+        for number, t in zip(node.outputs, node.op.infer(*given), strict=True):
+            shape = tuple(n if n is None else resolve(n) for n in t.shape)
+            found.append(_with_atoms(_more_precise(t.with_shape(shape), frozen.types[number]), slots[number]))
+        _note_length_value(node, frozen, found, values, slots)
+    return found
+
+
+def _with_atoms(t: TensorType, slot: ValueSlot) -> TensorType:
+    """The type with an atom of its own for every unknown length."""
+    if None not in t.shape:
+        return t
+    n = len(t.shape)
+    return t.with_shape(
+        [of_atom(AxisLength(slot, k - n, not_one=True)) if d is None else d for k, d in enumerate(t.shape)]
+    )
+
+
+def _more_precise(inferred: TensorType, declared: TensorType) -> TensorType:
+    """The inferred type with the lengths that the graph declares statically."""
+    pairs = zip(inferred.shape, declared.shape, strict=True)
+    return inferred.with_shape([d if type(d) is int else n for n, d in pairs])
+
+
+def _value(
+    frozen: FrozenGraph, number: int, values: dict[int, int | Length], slots: Sequence[ValueSlot]
+) -> int | Length:
+    constant = frozen.constant(number)
+    if constant is not None:
+        return int(constant.data)
+    return values.get(number, of_atom(ScalarValue(slots[number])))
+
+
+class _Operand:
+    """What `Op.length_value` needs to know of an operand: its symbolic shape and, through `value_of`, its number."""
+
+    __slots__ = ("number", "shape", "type")
+
+    def __init__(self, number: int, symbolic: TensorType, static: TensorType) -> None:
+        self.number, self.shape, self.type = number, symbolic.shape, static
+
+
+def _note_length_value(
+    node: Node,
+    frozen: FrozenGraph,
+    found: Sequence[TensorType],
+    values: dict[int, int | Length],
+    slots: Sequence[ValueSlot],
+) -> None:
+    if len(node.outputs) != 1 or frozen.types[node.outputs[0]] != TensorType("int64"):
+        return
+    operands: Any = [_Operand(k, found[k], frozen.types[k]) for k in node.inputs]
+    value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
+    if value is not None:
+        values[node.outputs[0]] = value

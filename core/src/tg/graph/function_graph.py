@@ -1,0 +1,484 @@
+"""`FunctionGraph`: a private, value-numbered copy of the user's expression, in which equal nodes are one.
+
+Importing re-infers every type for one specialisation (which unknown lengths of inputs are 1), makes checks explicit and
+moves names into a side table. Rewriting sweeps rebuild it; `freeze` turns it into a `FrozenGraph`.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+from tg.errors import RewriteError, message
+from tg.graph import loc as locs
+from tg.graph.checks import STATUS_VALUES, Check, Descriptor
+from tg.graph.collector import paused
+from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
+from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
+from tg.graph.operators import NAMESPACE
+from tg.graph.traversal import sorted_applies
+from tg.types.lengths import AxisLength, Length, Requirements, of_atom, same
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tg.graph.op import Op
+
+    Transform = Callable[[Apply, tuple[Variable, ...]], "tuple[str, tuple[Variable, ...]] | None"]
+
+BUDGET_PER_NODE = 50  # replacements that a sweep may make for each node it started with
+BUDGET_BASE = 1000
+GIVEN_HINT = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
+COMPUTED_HINT = "a length of 1 that is computed at run time does not broadcast; tg.broadcast_to states the shape"
+
+
+@final
+class FunctionGraph:
+    """A value-numbered table of applies between fresh inputs and outputs."""
+
+    def __init__(self, types: Sequence[TensorType], names: Sequence[str | None] = ()) -> None:
+        """Start an empty graph with inputs of these (symbolic) types."""
+        names = tuple(names) or (None,) * len(types)
+        with locs.at(None):
+            self.inputs = [Variable(t, name=name) for t, name in zip(types, names, strict=True)]
+        for v in self.inputs:
+            _own_lengths(v)
+        self._leaves = {id(v): v for v in self.inputs}
+        self.outputs: tuple[Variable, ...] = ()
+        self.checks: list[Check] = []
+        self.needs = Requirements()
+        self.names: dict[int, str] = {}  # of applies, by id
+        self.origins: dict[int, Origin] = {}  # of applies, by id
+        self._table: dict[tuple[Op, tuple[int, ...]], tuple[Variable, ...]] = {}
+        self._made: dict[int, tuple[Variable, ...]] = {}  # the same results by their apply's id
+        self._constants: dict[object, Constant] = {}
+        self._conditions: dict[int, int] = {}  # of checks, by id: where in `checks`
+        self._handled = 0  # requirements already made explicit
+        self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
+        self._equalities = 0  # how many were known then
+        self.fired: dict[str, int] = {}
+
+    @classmethod
+    def of(
+        cls, inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]] = ()
+    ) -> FunctionGraph:
+        """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1."""
+        graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
+        known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
+        with paused(), graph.needs:
+            for node, results in sorted_applies(outputs, known=inputs):
+                graph._import_apply(node, results, known)
+            graph.outputs = tuple(graph._imported(v, known) for v in outputs)
+        return graph
+
+    @classmethod
+    def thaw(cls, frozen: FrozenGraph) -> FunctionGraph:
+        """A function graph holding a frozen graph, with its checks, names and origins."""
+        graph = cls(frozen.input_types, [frozen.names.get(k) for k in range(frozen.arity)])
+        values: list[Variable] = [*graph.inputs, *(graph.canonical_constant(c) for c in frozen.constants)]
+        with paused(), graph.needs:
+            for k, node in enumerate(frozen.nodes):
+                origin = frozen.origins.get(k, Origin())
+                with locs.at(origin.locs[0] if origin.locs else None):
+                    outputs = graph.intern(node.op, tuple(values[i] for i in node.inputs))
+                values.extend(outputs)
+                made = outputs[0].apply
+                graph.origins[id(made)] = origin
+                if node.outputs[0] in frozen.names:
+                    graph.names[id(made)] = frozen.names[node.outputs[0]]
+        graph.outputs = tuple(values[k] for k in frozen.outputs)
+        graph._handled = len(graph.needs.found)  # their checks are among the frozen ones
+        for c in frozen.checks:
+            graph._keep_check(Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor))
+        return graph
+
+    def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: dict[int, Variable]) -> None:
+        operands = tuple(self._imported(v, known) for v in node.inputs)
+        identity = node.op.named_identity
+        with locs.at(node.loc):
+            if identity is not None:
+                outputs = operands
+                if operands[0].apply is not None:
+                    self.names.setdefault(id(operands[0].apply), identity)
+            else:
+                outputs = self._specialized(node, operands)
+        made = outputs[0].apply
+        if made is not None and results[0] is not None and results[0].name is not None:
+            self.names.setdefault(id(made), results[0].name)
+        for old, new in zip(results, outputs, strict=False):
+            if old is not None:
+                known[id(old)] = new
+
+    def _specialized(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        op = node.op.specialize([v.symbolic_type for v in operands])
+        try:
+            outputs = self.intern(op, operands)
+        except (TypeError, ValueError) as error:
+            describe_operands(error, node.inputs)
+            raise
+        made = outputs[0].apply
+        assert made is not None
+        self._make_checks(made)
+        return outputs
+
+    def _imported(self, v: Variable, known: dict[int, Variable]) -> Variable:
+        found = known.get(id(v))
+        if found is None:
+            if not isinstance(v, Constant):
+                where = (("created at", str(v.loc)),) if v.loc is not None else ()
+                hint = "list it among the inputs, or give it a value"
+                raise RewriteError(message(f"graph: {v!r} is neither an input nor computed", *where, hint=hint))
+            found = known[id(v)] = self.canonical_constant(v)
+        return found
+
+    @property
+    def ops(self) -> set[Op]:
+        """The ops of all applies, and of those that were replaced."""
+        return {op for op, _ in self._table}
+
+    def has(self, v: Variable) -> bool:
+        """Whether a variable is a value of this graph already, and no new one made over its values."""
+        return v.apply is None or id(v.apply) in self._made
+
+    def canonical_constant(self, c: Constant) -> Constant:
+        """The one constant of this graph with the value of c."""
+        return self._constants.setdefault(c.key, c)
+
+    def _make_checks(self, node: Apply) -> None:
+        """Make explicit what an apply's op declares can fail and the equalities of lengths that its types needed."""
+        before = len(self.checks)
+        self._require_lengths(None)
+        for check in checks_of(node):
+            self._add_check(check, None)
+        if len(self.checks) > before:
+            self._require_lengths(None)
+
+    def _require_lengths(self, sweep: _Sweep | None) -> None:
+        while self._handled < len(self.needs.found):
+            a, b, what = self.needs.found[self._handled]
+            self._handled += 1
+            first, other = as_size_variable(a), as_size_variable(b)
+            hint = GIVEN_HINT if self._is_given(a) and self._is_given(b) else COMPUTED_HINT
+            descriptor = Descriptor("ShapeError", f"{what}: lengths differ: {{0}} and {{1}}", hint)
+            self._add_check(Check(NAMESPACE.equal(first, other), (first, other), descriptor), sweep)
+
+    def _is_given(self, length: int | Length) -> bool:
+        """Whether a length is known, or that of an input, for which there are specialisations where it is 1."""
+        if type(length) is not Length:
+            return True
+        atom = length.atom
+        return type(atom) is AxisLength and id(atom.owner) in self._leaves
+
+    def _add_check(self, check: Check, sweep: _Sweep | None) -> None:
+        """Take over a check on values of this graph, its new nodes interned or, in a sweep, rewritten."""
+        take = self.absorb if sweep is None else sweep.result
+        condition = take(check.condition)
+        if isinstance(condition, Constant) and bool(condition.data):
+            return
+        values = tuple(take(v) for v in check.values[:STATUS_VALUES])
+        self._keep_check(Check(condition, values, check.descriptor.at(locs.here())))
+
+    def _keep_check(self, check: Check) -> None:
+        """Add a check, one for each condition; the status of an inner graph has the descriptors it was given last."""
+        place = self._conditions.setdefault(id(check.condition), len(self.checks))
+        if place == len(self.checks):
+            self.checks.append(check)
+        elif check.descriptor.inner:
+            self.checks[place] = self.checks[place]._replace(descriptor=check.descriptor)
+
+    def absorb(self, root: Variable) -> Variable:
+        """Intern an expression built over values of this graph."""
+        return self.rebuild([root], None)[0]
+
+    def intern(self, op: Op, operands: tuple[Variable, ...], like: Apply | None = None) -> tuple[Variable, ...]:
+        """The results of an op on values of this graph: equal applications are one."""
+        key = (op, tuple(map(id, operands)))
+        found = self._table.get(key)
+        if found is None:
+            if like is not None and like.op is op:
+                found = self._typed_like(like, operands)
+            found = found or self._typed(op, operands, like)
+            self._table[key] = self._made[id(found[0].apply)] = found
+        return found
+
+    def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
+        types = op.infer(*self._operands(op, operands))
+        node = Apply(op, operands, tuple(t.static for t in types), locs.here() if like is None else like.loc)
+        found = tuple(Variable(self._resolved(t), node, k) for k, t in enumerate(types))
+        for v in found:
+            _own_lengths(v)
+        return found
+
+    def _typed_like(self, like: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...] | None:
+        """The results of an apply of this graph on operands of the same types; None where its types do not follow."""
+        known = self._made.get(id(like))
+        if known is None:
+            return None
+        for old, new in zip(like.inputs, operands, strict=True):
+            if old is not new and not _are_alike(old, new):
+                return None
+        if any(operands[k] is not like.inputs[k] for k in like.op.size_operands(len(operands))):
+            return None
+        node = Apply(like.op, operands, like.types, like.loc)
+        found = []
+        for old in known:
+            if any(type(n) is Length and _is_own(n, old) for n in old.lengths):
+                return None
+            found.append(Variable(old.type, node, old.index))
+            found[-1].lengths = old.lengths
+        return tuple(found)
+
+    def _operands(self, op: Op, operands: tuple[Variable, ...]) -> list[Any]:
+        given: list[Any] = operand_types(op, operands)
+        if self.needs.equal:
+            return [self._resolved(t) if type(t) is TensorType else self._resolved_length(t) for t in given]
+        return given
+
+    def _resolved(self, t: TensorType) -> TensorType:
+        if not self.needs.equal:
+            return t
+        shape = tuple([self._resolved_length(n) if type(n) is Length else n for n in t.shape])
+        return t if all(map(is_, shape, t.shape)) else t.with_shape(shape)
+
+    def _resolved_length(self, length: int | Length) -> int | Length:
+        if type(length) is not Length:
+            return length
+        if self._equalities != len(self.needs.equal):
+            self._lengths.clear()
+            self._equalities = len(self.needs.equal)
+        found = self._lengths.get(id(length))
+        if found is None:
+            found = self._lengths[id(length)] = (length, self.needs.resolve(length))
+        return found[1]
+
+    def rewrite(self, transform: Transform, new_checks: list[Check] | None = None) -> None:
+        """One sweep: rebuild everything from the inputs up, replacing what `transform` replaces.
+
+        Args:
+            new_checks: where `transform` leaves the checks that its replacements need.
+        """
+        with self.needs:
+            sweep = _Sweep(self, transform, len(self._made))
+            self.outputs = tuple(sweep.run(self.outputs))
+            before, self.checks, self._conditions = self.checks, [], {}
+            for check in before:
+                self._add_check(check, sweep)
+            while new_checks or self._handled < len(self.needs.found):
+                self._require_lengths(sweep)
+                if new_checks:
+                    self._add_check(new_checks.pop(0), sweep)
+
+    def rebuild(self, roots: Sequence[Variable], transform: Transform | None) -> list[Variable]:
+        """The roots with every node interned and, bottom up, replaced as `transform` says until nothing changes.
+
+        A node's inputs are final when it is visited; the nodes of a replacement are visited at once.
+        """
+        return _Sweep(self, transform, len(self._made)).run(roots)
+
+    def freeze(self) -> FrozenGraph:
+        """The graph as a closed, immutable program."""
+        return _freeze(self)
+
+
+@final
+class _Sweep:
+    """The state of one rebuild: what each visited variable became."""
+
+    def __init__(self, graph: FunctionGraph, transform: Transform | None, size: int) -> None:
+        self.graph, self.transform = graph, transform
+        self.done: dict[int, Variable] = dict(graph._leaves) if transform is not None else {}
+        self.keep: list[object] = []  # what is in `done` by id must live
+        self.budget = BUDGET_BASE + BUDGET_PER_NODE * size
+        self.waiting: dict[int, tuple[Variable, ...]] = {}  # first result of a node -> its replacement
+        self.origins: dict[int, Origin] = {}  # of applies that rules have made, until they are interned
+        self.names: dict[int, str] = {}
+
+    def run(self, roots: Sequence[Variable]) -> list[Variable]:
+        return [self.result(root) for root in roots]
+
+    def result(self, root: Variable) -> Variable:
+        """What a value becomes, with everything below it visited. Without a transform, values of the graph stay."""
+        stack, done, made, waiting = [root], self.done, self.graph._made, self.waiting
+        while stack:
+            v = stack[-1]
+            if id(v) in done:
+                stack.pop()
+                continue
+            node = v.apply
+            if node is None:
+                self._leaf(v)
+                continue
+            outputs = made.get(id(node))
+            if outputs is None or self.transform is not None:
+                missing = [u for u in node.inputs if id(u) not in done]
+                if missing:
+                    missing.reverse()
+                    stack.extend(missing)
+                    continue
+                operands = [done[id(u)] for u in node.inputs]
+                if outputs is None or not all(map(is_, operands, node.inputs)):
+                    outputs = self._interned(node, tuple(operands))
+            first = id(outputs[0])
+            target = waiting.get(first)
+            again = target is not None
+            if target is None:
+                target = outputs if first in done else self._target(outputs)
+            if target is outputs:
+                for out in outputs:
+                    done.setdefault(id(out), out)
+                if id(v) not in done:
+                    done[id(v)] = done[id(outputs[v.index])]
+                    self.keep.append(v)
+                continue
+            pending = [t for t in target if id(t) not in done]
+            if pending:
+                if again:
+                    self._give_up()
+                stack.extend(pending)
+                continue
+            for out, new in zip(outputs, target, strict=True):
+                done[id(out)] = done[id(new)]
+            done[id(v)] = done[id(outputs[v.index])]
+            self.keep.append((v, target))
+        return done[id(root)]
+
+    def _leaf(self, v: Variable) -> None:
+        if isinstance(v, Constant):
+            self.done[id(v)] = self.graph.canonical_constant(v)
+            self.keep.append(v)
+        elif id(v) in self.graph._leaves:
+            self.done[id(v)] = v
+        else:
+            text = f"graph: {v!r} is not a value of this graph"
+            raise RewriteError(message(text))
+
+    def _interned(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        graph = self.graph
+        outputs = graph.intern(node.op, operands, node)
+        made = outputs[0].apply
+        if made is not node and made is not None:
+            name = graph.names.get(id(node)) or self.names.get(id(node))
+            if name is not None:
+                graph.names.setdefault(id(made), name)
+            origin = graph.origins.get(id(node)) or self.origins.get(id(node))
+            if origin is not None:
+                graph.origins.setdefault(id(made), origin)
+            self.keep.append(node)
+        return outputs
+
+    def _target(self, outputs: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        """What a node's results become: themselves, or the replacement, which may still have to be visited."""
+        node = outputs[0].apply
+        assert node is not None
+        found = self.transform(node, outputs) if self.transform is not None else None
+        if found is None:
+            return outputs
+        rule, target = found
+        self._account(rule, node, outputs, target)
+        self.waiting[id(outputs[0])] = target
+        return target
+
+    def _account(self, rule: str, node: Apply, outputs: tuple[Variable, ...], target: tuple[Variable, ...]) -> None:
+        graph = self.graph
+        graph.fired[rule] = graph.fired.get(rule, 0) + 1
+        self.budget -= 1
+        if self.budget < 0:
+            self._give_up()
+        before = graph.origins.get(id(node)) or Origin((node.loc,) if node.loc is not None else ())
+        origin = Origin(before.locs[:3], (*before.rules[-7:], rule))
+        for old, new in zip(outputs, target, strict=True):
+            if not new.type.refines(old.type) and not graph._resolved(new.symbolic_type).refines(old.type):
+                text = f"rewrite: {rule} replaced {old.type} by {new.type}"
+                raise RewriteError(message(text, ("node", f"{node.op.name}")))
+        self._mark(target, origin, graph.names.get(id(node)))
+
+    def _mark(self, target: tuple[Variable, ...], origin: Origin, name: str | None) -> None:
+        """Note where the applies of a replacement come from; a name goes to the first one."""
+        made, first = self.graph._made, target[0].apply
+        if name is not None and first is not None:
+            names = self.graph.names if id(first) in made else self.names
+            names.setdefault(id(first), name)
+        stack = [v.apply for v in target]
+        while stack:
+            new = stack.pop()
+            if new is not None and id(new) not in made and id(new) not in self.origins:
+                self.origins[id(new)] = origin
+                stack.extend(u.apply for u in new.inputs)
+
+    def _give_up(self) -> NoReturn:
+        often = sorted(self.graph.fired.items(), key=lambda item: -item[1])[:5]
+        names = ", ".join(f"{name} ({count})" for name, count in often)
+        raise RewriteError(message("rewrite: the rules do not come to an end", ("fired", names)))
+
+
+def _input_types(inputs: Sequence[Variable], ones: frozenset[tuple[int, int]]) -> list[TensorType]:
+    return [
+        v.type.with_shape([1 if (k, axis) in ones else n for axis, n in enumerate(v.type.shape)])
+        for k, v in enumerate(inputs)
+    ]
+
+
+def _own_lengths(v: Variable) -> None:
+    """Give unknown lengths atoms that count as different from 1, as they are in a specialised graph."""
+    if None in v.lengths:
+        n = len(v.lengths)
+        v.lengths = tuple(
+            of_atom(AxisLength(v, k - n, not_one=True)) if d is None else d for k, d in enumerate(v.lengths)
+        )
+
+
+def _are_alike(a: Variable, b: Variable) -> bool:
+    """Whether two values of one graph are known to have one symbolic type."""
+    return a.type.dtype == b.type.dtype and len(a.lengths) == len(b.lengths) and all(map(same, a.lengths, b.lengths))
+
+
+def _is_own(length: Length, v: Variable) -> bool:
+    """Whether a length is known by the value that has it only."""
+    atom = length.atom
+    return type(atom) is AxisLength and atom.owner is v
+
+
+def checks_of(node: Apply) -> tuple[Check, ...]:
+    """What can fail in an apply: the checks its op declares, and that the status of an inner graph is 0."""
+    inner = node.op.inner_descriptors
+    checks = node.op.checks(*node.inputs)
+    if not inner:
+        return checks
+    status = Variable(node.types[-1], node, len(node.types) - 1)
+    values = tuple(NAMESPACE.getitem(status, k) for k in range(STATUS_VALUES))
+    return (*checks, Check(NAMESPACE.equal(values[0], 0), values, Descriptor("TgError", "", None, inner)))
+
+
+def _freeze(graph: FunctionGraph) -> FrozenGraph:
+    roots = [v for c in graph.checks for v in (c.condition, *c.values)]  # checks come before what they protect
+    roots.extend(graph.outputs)
+    applies = sorted_applies(roots, known=graph.inputs)
+    constants: dict[int, Constant] = {}
+    for v in (*(u for node, _ in applies for u in node.inputs), *roots):
+        if isinstance(v, Constant):
+            constants.setdefault(id(v), v)
+    number: dict[int, int] = {id(v): k for k, v in enumerate((*graph.inputs, *constants.values()))}
+    types = [v.type for v in (*graph.inputs, *constants.values())]
+    nodes: list[Node] = []
+    names, origins = {k: v.name for k, v in enumerate(graph.inputs) if v.name}, {}
+    for node, _ in applies:
+        outputs = graph._made[id(node)]
+        for out in outputs:
+            number[id(out)] = len(types)
+            types.append(out.type)
+        if id(node) in graph.names:
+            names[number[id(outputs[0])]] = graph.names[id(node)]
+        default = Origin((node.loc,)) if node.loc is not None else Origin()
+        origins[len(nodes)] = graph.origins.get(id(node), default)
+        nodes.append(Node(node.op, tuple(number[id(u)] for u in node.inputs), tuple(number[id(o)] for o in outputs)))
+    checks = [
+        FrozenCheck(number[id(c.condition)], tuple(number[id(v)] for v in c.values), c.descriptor) for c in graph.checks
+    ]
+    outs = [number[id(v)] for v in graph.outputs]
+    return FrozenGraph(len(graph.inputs), types, list(constants.values()), nodes, outs, checks, names, origins)
+
+
+def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:
+    """The expression as a closed program, checks explicit, nothing rewritten."""
+    return FunctionGraph.of(inputs, outputs).freeze()

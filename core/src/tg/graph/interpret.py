@@ -1,0 +1,79 @@
+"""Running a frozen graph node by node with `Op.perform`: what folding, inner graphs and debugging use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.graph.function_graph import freeze
+from tg.graph.nodes import Variable
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.op import Op
+
+
+def interpret(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of a frozen graph for NumPy arrays; a check that fails raises at once.
+
+    Raises:
+        TgError: as a check's descriptor says, or as an op's `perform` does.
+    """
+    outputs, status = interpret_with_status(frozen, arrays)
+    if status:
+        raise frozen.checks[status[0] - 1].descriptor.build(status[1:])
+    return outputs
+
+
+def interpret_with_status(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The outputs and (), or nothing and what the first failing check reports: 1 + its number, and its values."""
+    values: list[Any] = [*arrays, *(c.data for c in frozen.constants)]
+    values.extend([None] * (len(frozen.types) - len(values)))
+    conditions = frozenset(c.condition for c in frozen.checks)
+    with np.errstate(all="ignore"):
+        for node in frozen.nodes:
+            for number, value in zip(node.outputs, node.op.perform(*(values[k] for k in node.inputs)), strict=True):
+                values[number] = value
+                if number in conditions and not value:
+                    return (), failure(frozen, values)
+        return tuple(values[k] for k in frozen.outputs), failure(frozen, values)
+
+
+def failure(frozen: FrozenGraph, values: Sequence[Any]) -> tuple[int, ...]:
+    """What the first check that is known to have failed reports, () if none has; its values are computed here."""
+    for k, check in enumerate(frozen.checks):
+        condition = values[check.condition]
+        if condition is not None and not condition:
+            return (k + 1, *(int(evaluate_one(frozen, number, values)) for number in check.values))
+    return ()
+
+
+def evaluate_one(frozen: FrozenGraph, number: int, values: Sequence[Any]) -> Any:
+    """One value of a graph from those already computed."""
+    known = list(values)
+    makers = {out: node for node in frozen.nodes for out in node.outputs}
+    stack = [number]
+    while stack:
+        top = stack[-1]
+        if known[top] is not None:
+            stack.pop()
+            continue
+        node = makers[top]
+        missing = [k for k in node.inputs if known[k] is None]
+        if missing:
+            stack.extend(missing)
+            continue
+        for out, value in zip(node.outputs, node.op.perform(*(known[k] for k in node.inputs)), strict=True):
+            known[out] = value
+    return known[number]
+
+
+def interpret_expansion(op: Op, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of an op that has only an expansion, for NumPy arrays."""
+    inputs = tuple(Variable(TensorType(a.dtype, a.shape)) for a in arrays)
+    outputs = op.expansion(*inputs)
+    return interpret(freeze(inputs, (outputs,) if isinstance(outputs, Variable) else outputs), arrays)

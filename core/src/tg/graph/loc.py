@@ -1,0 +1,104 @@
+"""Provenance: where in the user's program a node was made.
+
+A `Loc` is the code object and the instruction of the first frame outside tg; file and line are worked out on demand. It
+takes no part in equality, hashing, text or generated code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import linecache
+import sys
+import threading
+from pathlib import PurePath
+from typing import TYPE_CHECKING, final
+
+from tg.errors import TgError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, FrameType
+
+
+@final
+class Loc:
+    """A place in the user's program."""
+
+    __slots__ = ("code", "instruction")
+
+    def __init__(self, code: CodeType, instruction: int) -> None:
+        self.code, self.instruction = code, instruction
+
+    @property
+    def line(self) -> int:
+        """The line number, counted from 1."""
+        for start, end, line in self.code.co_lines():
+            if start <= self.instruction < end and line is not None:
+                return line
+        return self.code.co_firstlineno
+
+    @property
+    def file(self) -> str:
+        """The path of the file as Python knows it."""
+        return self.code.co_filename
+
+    @property
+    def source(self) -> str:
+        """The text of the line, empty where the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        where = f"{PurePath(self.file).name}:{self.line}"
+        return where if self.code.co_name == "<module>" else f"{where} in {self.code.co_name}"
+
+    def __repr__(self) -> str:
+        return f"Loc({self})"
+
+
+_PACKAGES = ("tg", "pluggy")
+_LOCAL = threading.local()
+
+
+@functools.cache
+def _is_inside(module: str) -> bool:
+    """Whether a module belongs to tg itself: asked by name, since code objects of two files may be equal."""
+    return module.partition(".")[0] in _PACKAGES and not module.startswith("tg.demo.")
+
+
+def here() -> Loc | None:
+    """The place in the user's program that is being executed, or the one that `at` holds fixed."""
+    fixed: Loc | None = getattr(_LOCAL, "fixed", None)
+    if fixed is not None or getattr(_LOCAL, "muted", False):
+        return fixed
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_inside(frame.f_globals.get("__name__", "")):
+            return Loc(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def fix(loc: Loc | None) -> None:
+    """Change the place that the innermost `at` holds fixed: what a sweep calls at each node."""
+    _LOCAL.fixed = loc
+
+
+@contextlib.contextmanager
+def at(loc: Loc | None) -> Iterator[None]:
+    """Give the nodes made inside a `with` block this place: what tg makes inherits from what it was made of."""
+    before = getattr(_LOCAL, "fixed", None), getattr(_LOCAL, "muted", False)
+    _LOCAL.fixed, _LOCAL.muted = loc, True
+    try:
+        yield
+    finally:
+        _LOCAL.fixed, _LOCAL.muted = before
+
+
+def _text() -> str | None:
+    """The place in the user's program that is being executed, with the text of its line."""
+    place = here()
+    return f"{place}:  {place.source}" if place is not None else None
+
+
+TgError.locate = staticmethod(_text)

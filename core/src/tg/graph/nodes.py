@@ -1,0 +1,256 @@
+"""`Variable`, `Constant` and `Apply`: the immutable nodes of an expression.
+
+An apply does not keep its outputs alive: a variable refers to its apply, never the other way, so there are no cycles.
+Users' nodes are never interned: identity, names and `wrt` stay theirs. Variables hash by identity, and `==` builds a
+graph; inside tg no `in`, `.index` or `==` is used on containers of variables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import InputError, ShapeError, message
+from tg.graph import loc as locs
+from tg.graph.operators import NAMESPACE, Operators
+from tg.types.dtypes import numpy_dtype
+from tg.types.lengths import LARGE, AxisLength, Derived, Length, ScalarValue, of_atom
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.op import Op
+
+
+_SERIALS: Final = itertools.count()
+
+
+class Variable(Operators):
+    """A symbolic array: an input, or result `index` of an apply.
+
+    `type` has the dtype and the shape (an int, or None where the length is known at run time only); `shape` is a
+    tuple of lengths, which behave as Python ints.
+    """
+
+    __slots__ = ("__weakref__", "apply", "index", "lengths", "loc", "name", "serial", "type")
+    type: TensorType
+    lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
+    apply: Apply | None
+    index: int
+    name: str | None
+    loc: locs.Loc | None
+    serial: int  # variables are numbered as they are made
+
+    def __init__(self, type: TensorType, apply: Apply | None = None, index: int = 0, name: str | None = None) -> None:
+        self.type = type.static
+        self.lengths = type.shape if self.type is type else tuple(map(_kept, type.shape))
+        self.apply = apply
+        self.index = index
+        self.name = name
+        self.loc = apply.loc if apply is not None else locs.here()
+        self.serial = next(_SERIALS)
+
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.type.shape)
+
+    @property
+    def shape(self) -> tuple[int | Length, ...]:
+        """The lengths of the axes: ints where known, `Length`s where not."""
+        return tuple(
+            n if n is not None else of_atom(AxisLength(self, k - len(self.lengths))) for k, n in enumerate(self.lengths)
+        )
+
+    @property
+    def symbolic_type(self) -> TensorType:
+        """The type with symbolic lengths: what shape rules work on."""
+        for n in self.lengths:
+            if type(n) is not int:
+                return TensorType(self.type.dtype, self.shape)
+        return self.type
+
+    @property
+    def op(self) -> Op | None:
+        """The op that makes this variable, None for inputs and constants."""
+        return self.apply.op if self.apply is not None else None
+
+    @property
+    def inputs(self) -> tuple[Variable, ...]:
+        """The operands of the op that makes this variable."""
+        return self.apply.inputs if self.apply is not None else ()
+
+    def __repr__(self) -> str:
+        what = self.name or (f"{self.apply.op.name}(…)" if self.apply is not None else "input")
+        return f"<{what} : {self.type}>"
+
+    __hash__ = object.__hash__
+
+
+def _kept(length: int | Length | None) -> int | Length | None:
+    """The length as a variable remembers it: what broadcasts, or is large, becomes an atom of the variable's own."""
+    if type(length) is not Length:
+        return length
+    atom = length.atom
+    if type(atom) is Derived and atom.kind == "broadcast":
+        return None
+    return length if len(length.terms) <= LARGE else None
+
+
+@final
+class Constant(Variable):
+    """A variable whose value is known; `data` is read-only and owned by the constant."""
+
+    __slots__ = ("_key", "data")
+    data: np.ndarray[Any, Any]
+
+    def __init__(self, data: np.ndarray[Any, Any], name: str | None = None) -> None:
+        """Take over `data`, which must not be written afterwards."""
+        if type(data) is not np.ndarray:
+            data = np.array(data)  # NumPy's arithmetic on 0-d arrays gives scalars
+        data.flags.writeable = False
+        self.data = data
+        self._key: tuple[str, tuple[int, ...], bytes] | None = None
+        super().__init__(TensorType(data.dtype, data.shape), None, 0, name)
+
+    @property
+    def key(self) -> tuple[str, tuple[int, ...], bytes]:
+        """What equal constants share: dtype, shape and bytes."""
+        if self._key is None:
+            self._key = (self.type.dtype, self.data.shape, self.data.tobytes())
+        return self._key
+
+    def __repr__(self) -> str:
+        return f"<{self.name or self.data} : {self.type}>"
+
+
+@final
+class Apply:
+    """One application of an op to variables."""
+
+    __slots__ = ("inputs", "loc", "op", "types")
+    op: Op
+    inputs: tuple[Variable, ...]
+    types: tuple[TensorType, ...]
+    loc: locs.Loc | None
+
+    def __init__(
+        self, op: Op, inputs: tuple[Variable, ...], types: tuple[TensorType, ...], loc: locs.Loc | None
+    ) -> None:
+        self.op, self.inputs, self.types, self.loc = op, inputs, types, loc
+
+    def __repr__(self) -> str:
+        return f"<apply {self.op} of {len(self.inputs)} inputs>"
+
+
+def apply(op: Op, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
+    """Apply an op to variables.
+
+    Raises:
+        InputError: an operand is not a variable.
+        ShapeError, DtypeError: as the op's `infer` says, with the operands listed.
+    """
+    inputs = tuple(inputs)
+    for value in inputs:
+        if not isinstance(value, Variable):
+            raise InputError(message(f"{op.name}: found {value!r}, needed a variable", hint="tg.constant makes one"))
+    try:
+        types = op.infer(*operand_types(op, inputs))
+    except (TypeError, ValueError) as error:
+        describe_operands(error, inputs)
+        raise
+    node = Apply(op, inputs, types, locs.here())
+    return tuple(Variable(t, node, k) for k, t in enumerate(types))
+
+
+def describe_operands(error: Exception, inputs: Sequence[Variable]) -> None:
+    """Add to an error of a type rule the operands, each with its type and the line that made it."""
+    if any(note.startswith("  operand") for note in getattr(error, "__notes__", ())):
+        return
+    for k, v in enumerate(inputs):
+        name = v.name or (v.apply.op.name + "(…)" if v.apply is not None else "constant")
+        error.add_note(f"  operand {k}  {name}  {v.type}" + (f"   created at {v.loc}" if v.loc is not None else ""))
+
+
+def operand_types(op: Op, inputs: Sequence[Variable]) -> list[TensorType | int | Length]:
+    """What `op.infer` is called with: symbolic types, and the values of operands that are sizes."""
+    given: list[TensorType | int | Length] = [v.symbolic_type for v in inputs]
+    for k in op.size_operands(len(inputs)):
+        given[k] = size_value(inputs[k])
+    return given
+
+
+def size_value(variable: Variable) -> int | Length:
+    """The value of an integer scalar as a length: known, a polynomial of other lengths, or an atom.
+
+    Raises:
+        ShapeError: the variable is not a 0-d integer.
+    """
+    if variable.type.shape != () or not variable.type.dtype.lstrip("u").startswith("int"):
+        text = f"size: found {variable.type}, needed an integer scalar"
+        raise ShapeError(message(text, ("value", repr(variable))))
+    return _size_value(variable, 0)
+
+
+LENGTH_FUNCTIONS: Final = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}
+MAX_DEPTH: Final = 32  # how far a size is read through arithmetic; deeper ones become atoms
+
+
+def _size_value(v: Variable, depth: int) -> int | Length:
+    if isinstance(v, Constant):
+        return int(v.data)
+    if v.apply is None or v.type.dtype != "int64":
+        return of_atom(ScalarValue(v))
+    if depth < MAX_DEPTH:
+        found = v.apply.op.length_value(v.apply.inputs, lambda operand: _size_value(operand, depth + 1))
+        if found is not None:
+            return found
+    return of_atom(ScalarValue(v))
+
+
+def as_size_variable(length: int | Length | Variable) -> Variable:
+    """The int64 scalar variable of a length: for places where an array is needed."""
+    if isinstance(length, Variable):
+        return length
+    if type(length) is not Length:
+        return Constant(np.array(operator.index(length), np.int64))
+    total: Variable | None = None
+    for monomial, factor in length.terms.items():
+        term: Variable | None = None
+        for atom in monomial:
+            value = _atom_variable(atom)
+            term = value if term is None else NAMESPACE.multiply(term, value)
+        if term is None:
+            term = as_size_variable(factor)
+        elif factor != 1:
+            term = NAMESPACE.multiply(term, as_size_variable(factor))
+        total = term if total is None else NAMESPACE.add(total, term)
+    return total if total is not None else as_size_variable(0)
+
+
+def _atom_variable(atom: Any) -> Variable:
+    if type(atom) is AxisLength:
+        return NAMESPACE.axis_length(atom.owner, atom.axis)  # type: ignore[no-any-return]
+    if type(atom) is ScalarValue:
+        return NAMESPACE.cast(atom.owner, "int64")  # type: ignore[no-any-return]
+    if type(atom) is Derived:
+        lhs, rhs = as_size_variable(atom.lhs), as_size_variable(atom.rhs)
+        if atom.kind == "broadcast":  # the one that is not 1; 1 only if both are
+            return NAMESPACE.where(NAMESPACE.equal(lhs, 1), rhs, lhs)  # type: ignore[no-any-return]
+        return getattr(NAMESPACE, LENGTH_FUNCTIONS[atom.kind])(lhs, rhs)  # type: ignore[no-any-return]
+    text = f"length {atom}: only an input has it, and none is at hand"
+    raise ShapeError(message(text, hint="x.shape[k] of the input that was given this length"))
+
+
+def fresh_constant(value: object, dtype: str) -> Constant:
+    """A constant of a dtype holding a copy of a value."""
+    return Constant(np.array(value, dtype=numpy_dtype(dtype)))

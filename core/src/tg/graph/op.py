@@ -1,0 +1,229 @@
+"""`Op`: what an apply node does, as an immutable value whose fields are its identity.
+
+Fields come from the annotations of the class, as in a frozen dataclass, but nothing is generated for each class.
+Equality is type-exact: floats are compared by their bits, and True, 1 and 1.0 are three different values.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+
+import numpy as np
+
+from tg.errors import InputError, NoRuleError, NotDifferentiable, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.checks import Check, Descriptor
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
+    from tg.types.tensor_type import TensorType
+
+
+def exact_key(value: object) -> object:
+    """A hashable key under which only identical values are equal: by type, and floats by their bits."""
+    kind = type(value)
+    if kind is float:
+        return (float, struct.pack("d", value))
+    if kind is complex:
+        return (complex, struct.pack("dd", value.real, value.imag))  # type: ignore[attr-defined]
+    if kind is tuple:
+        return (tuple, tuple(map(exact_key, value)))  # type: ignore[call-overload]
+    if isinstance(value, np.generic):
+        return (kind, value.tobytes())
+    return (kind, value)
+
+
+@dataclass_transform(frozen_default=True)
+class OpMeta(type):
+    """Turns the annotations of a class body into slots and fields."""
+
+    fields: tuple[str, ...]
+    defaults: dict[str, object]
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> OpMeta:
+        annotations = {k: v for k, v in body.get("__annotations__", {}).items() if "ClassVar" not in str(v)}
+        body["defaults"] = {k: v for b in bases for k, v in getattr(b, "defaults", {}).items()}
+        body["defaults"].update({k: body.pop(k) for k in annotations if k in body})
+        body["__slots__"] = (*annotations, *body.get("__slots__", ()))
+        body["fields"] = tuple(k for b in bases for k in getattr(b, "fields", ())) + tuple(annotations)
+        inherited = tuple(k for b in bases for k in getattr(b, "graph_fields", ()))
+        body["graph_fields"] = inherited + tuple(k for k, v in annotations.items() if "FrozenGraph" in str(v))
+        return super().__new__(mcs, name, bases, body)
+
+
+class Frozen(metaclass=OpMeta):
+    """A base for values whose fields are their identity."""
+
+    __slots__ = ("_hash", "_key")
+    _hash: ClassVar[int]
+    _key: ClassVar[object]
+    fields: ClassVar[tuple[str, ...]]
+    graph_fields: ClassVar[tuple[str, ...]]  # those that hold inner graphs: a FrozenGraph, or a tuple of them
+    defaults: ClassVar[dict[str, object]]
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        cls = type(self)
+        if len(args) > len(cls.fields):
+            raise InputError(message(f"{cls.__name__}: found {len(args)} fields, needed {len(cls.fields)}"))
+        if args and kwargs and not kwargs.keys().isdisjoint(cls.fields[: len(args)]):
+            twice = ", ".join(name for name in cls.fields[: len(args)] if name in kwargs)
+            raise InputError(message(f"{cls.__name__}: found {twice} by place and by name, needed it once"))
+        given = {**cls.defaults, **dict(zip(cls.fields, args, strict=False)), **kwargs}
+        if given.keys() != set(cls.fields):
+            found = ", ".join(map(str, given)) or "none"
+            raise InputError(message(f"{cls.__name__}: found fields {found}, needed {', '.join(cls.fields)}"))
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        key = (cls, tuple(exact_key(given[name]) for name in cls.fields))
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_hash", hash(key))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        text = f"{type(self).__name__}.{name} cannot be set, ops are immutable"
+        raise AttributeError(text)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return self._hash == other._hash and bool(self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in type(self).fields)})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), tuple(getattr(self, name) for name in type(self).fields))
+
+    def __copy__(self) -> Frozen:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Frozen:
+        return self
+
+
+class Op(Frozen):
+    """What an apply node does: its type rule, its NumPy reference, its derivative, its expansion, its checks.
+
+    A subclass annotates its fields and defines `infer` and `perform`; everything else is optional. Operands listed by
+    `size_operands` are sizes: `infer` gets their values (`int | Length`) in place of a type.
+    """
+
+    has_expansion: ClassVar[bool] = False
+    opaque: ClassVar[bool] = False  # a field of another kind than text can hold: printed, neither parsed nor cached
+    pointwise: ClassVar[bool] = False  # applies to each element alone, over operands that broadcast
+    has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
+
+    @property
+    def name(self) -> str:
+        """The name in texts and messages."""
+        return type(self).__name__
+
+    @property
+    def named_identity(self) -> str | None:
+        """For an identity that importing removes: the name it gives its operand, "" for none. None for other ops."""
+        return None
+
+    @property
+    def inner_descriptors(self) -> tuple[Descriptor, ...]:
+        """The checks of an inner graph whose status is this op's last result."""
+        return ()
+
+    @property
+    def rule_key(self) -> object:
+        """What rule tables and rewrite indexes file this op under: its class, or the elementwise function."""
+        return type(self)
+
+    def size_operands(self, count: int) -> range:
+        """The positions, among `count` operands, of those that are sizes (shapes, bounds, counts)."""
+        return range(0)
+
+    def infer(self, *inputs: Any) -> tuple[TensorType, ...]:
+        """The types of the results; an operand that is a size arrives as its value, `int | Length`.
+
+        Raises:
+            ShapeError: shapes that do not fit.
+            DtypeError: a dtype the op does not have.
+        """
+        raise NotImplementedError
+
+    def perform(self, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...]:
+        """The results for NumPy arrays, in new arrays: the reference that every backend must agree with."""
+        if type(self).has_expansion:
+            from tg.graph.interpret import interpret_expansion
+
+            return interpret_expansion(self, arrays)
+        text = f"{self.name} has neither perform nor an expansion"
+        raise NoRuleError(message(text))
+
+    def expansion(self, *inputs: Variable) -> Variable | tuple[Variable, ...]:
+        """The same results written with other ops; only where `has_expansion`."""
+        raise NotImplementedError
+
+    def length_value(
+        self, inputs: Sequence[Variable], value_of: Callable[[Variable], int | Length]
+    ) -> int | Length | None:
+        """The result as a length, for ops whose int64 scalar is one (lengths and arithmetic on them)."""
+        return None
+
+    def specialize(self, types: Sequence[TensorType]) -> Op:
+        """This op for operands of these types: an op with inner graphs re-infers them."""
+        return self
+
+    def inner_graphs(self) -> tuple[FrozenGraph, ...]:
+        """The graphs in this op's fields, in the order of the fields."""
+        found: list[FrozenGraph] = []
+        for name in type(self).graph_fields:
+            value = getattr(self, name)
+            found.extend(value if isinstance(value, tuple) else () if value is None else (value,))
+        return tuple(found)
+
+    def with_inner_graphs(self, graphs: Sequence[FrozenGraph]) -> Op:
+        """The same op with other inner graphs, given as `inner_graphs` gives them."""
+        rest = iter(graphs)
+        fields = {name: getattr(self, name) for name in type(self).fields}
+        for name in type(self).graph_fields:
+            value = fields[name]
+            if value is not None:
+                fields[name] = tuple(next(rest) for _ in value) if isinstance(value, tuple) else next(rest)
+        return type(self)(**fields)
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """The conditions without which this op fails, as boolean scalars built with other ops."""
+        return ()
+
+    def pullback(
+        self,
+        tools: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        cotangents: Sequence[Variable | None],
+    ) -> Sequence[Variable | None]:
+        """The cotangents of the inputs; None where an input does not take part.
+
+        Raises:
+            NotDifferentiable: the op has no derivative.
+        """
+        if type(self).has_expansion:
+            return tools.pullback_of_expansion(self, inputs, cotangents)  # type: ignore[no-any-return]
+        raise NotDifferentiable(message(f"{self.name}: has no derivative"))
+
+    def batch(
+        self, tools: Any, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """The results for inputs of which some carry one more leading axis of length `size`; all results carry it."""
+        return tools.batch_default(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+    def __call__(self, *inputs: Variable) -> Any:
+        """Apply this op to variables: a variable, or a tuple of them where the op has several results."""
+        from tg.graph.nodes import apply
+
+        outputs = apply(self, inputs)
+        return outputs[0] if len(outputs) == 1 else outputs

@@ -1,0 +1,90 @@
+"""Walking expressions without recursion: every function here is linear and works on chains of any depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.graph import loc as locs
+from tg.graph.nodes import Constant, Variable, apply
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tg.graph.nodes import Apply
+
+
+def sorted_applies(
+    outputs: Sequence[Variable], known: Sequence[Variable] = ()
+) -> list[tuple[Apply, list[Variable | None]]]:
+    """The applies below `outputs`, operands first, each with those of its results that are used.
+
+    Variables in `known` are leaves whatever makes them.
+    """
+    leaves = {id(v) for v in known}
+    results: dict[int, list[Variable | None]] = {}
+    order: list[tuple[Apply, list[Variable | None]]] = []
+    finished: set[int] = set()
+    stack: list[tuple[Variable, bool]] = [(v, False) for v in reversed(outputs)]
+    while stack:
+        v, expanded = stack.pop()
+        node = v.apply
+        if node is None or id(v) in leaves:
+            continue
+        slots = results.get(id(node))
+        if slots is None:
+            slots = results[id(node)] = [None] * len(node.types)
+        if expanded:
+            if id(node) not in finished:
+                finished.add(id(node))
+                order.append((node, slots))
+            continue
+        slots[v.index] = v
+        if id(node) in finished:
+            continue
+        stack.append((v, True))
+        stack.extend((u, False) for u in reversed(node.inputs))
+    return order
+
+
+def ancestors(outputs: Sequence[Variable]) -> list[Variable]:
+    """The leaves below `outputs` (inputs, shared variables and constants), each once, in order of meeting."""
+    seen: set[int] = set()
+    found: list[Variable] = []
+    stack = list(reversed(outputs))
+    while stack:
+        v = stack.pop()
+        key = id(v.apply) if v.apply is not None else id(v)
+        if key in seen:
+            continue
+        seen.add(key)
+        if v.apply is None:
+            found.append(v)
+        else:
+            stack.extend(reversed(v.apply.inputs))
+    return found
+
+
+def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
+    """The leaves below `outputs` that are not constants."""
+    return [v for v in ancestors(outputs) if not isinstance(v, Constant)]
+
+
+def substitute(outputs: Sequence[Variable], values: Mapping[int, Variable]) -> list[Variable]:
+    """The expressions with variables replaced, `values` being keyed by their ids; what does not change is shared."""
+    done: dict[int, Variable] = {}
+    for node, results in sorted_applies(outputs):
+        operands = [_replaced(v, values, done) for v in node.inputs]
+        if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+            continue
+        with locs.at(node.loc):
+            fresh = apply(node.op, operands)
+        for old, new in zip(results, fresh, strict=True):
+            if old is not None:
+                new.name = old.name
+                done[id(old)] = new
+    return [_replaced(v, values, done) for v in outputs]
+
+
+def _replaced(v: Variable, values: Mapping[int, Variable], done: Mapping[int, Variable]) -> Variable:
+    found = values.get(id(v))
+    return found if found is not None else done.get(id(v), v)

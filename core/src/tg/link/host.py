@@ -1,0 +1,198 @@
+"""Functions that run on the host with NumPy: the sizes that depend on values, and the checks that shapes decide.
+
+Lengths of intermediate values are computed from the lengths of inputs, through the graph's symbolic types: nothing but
+what a size depends on is evaluated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.graph.frozen import ValueSlot
+from tg.link.colour import colours
+from tg.ops.control import Call
+from tg.ops.shape import AxisLength
+from tg.types import lengths
+from tg.types.lengths import Length
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tg.graph.frozen import FrozenGraph, Node
+    from tg.types.lengths import Atom
+
+OPERATORS: Final = {
+    "//": "floor_divide",
+    "%": "remainder",
+    "min": "minimum",
+    "max": "maximum",
+    "broadcast": "broadcast",
+}
+
+
+class HostFunction(NamedTuple):
+    """A function of a graph's inputs, its text, and the inputs whose values it reads (of the others, only shapes)."""
+
+    function: Callable[..., tuple[Any, ...]]
+    source: str
+    reads: frozenset[int]
+
+
+@final
+class Shaped:
+    """Stands for an array of which only the shape is needed."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+
+def host_sizes(graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any]) -> HostFunction | None:
+    """The function of the sizes that depend on values, None if there are none.
+
+    It gives one int for each entry of `colours(graph).sizes`, then one tuple for each of `calls`: the sizes inside.
+    """
+    found = colours(graph)
+    if not (found.sizes or found.calls):
+        return None
+    writer = _HostWriter(graph, name, as_numpy)
+    for number in found.calls:
+        op = graph.nodes[number].op
+        assert isinstance(op, Call)
+        inner = host_sizes(op.lowered, f"{name}_{number}", as_numpy)
+        assert inner is not None
+        writer.inner[number] = inner
+    results = [*(f"int(n{k})" for k in found.sizes), *(f"s{number}" for number in found.calls)]
+    return writer.function(found.sizes, [f"return ({', '.join(results)},)"])
+
+
+def host_checks(graph: FrozenGraph, name: str) -> HostFunction:
+    """The function that raises for the first check of a graph that fails; shapes alone must decide the checks."""
+    writer = _HostWriter(graph, name, lambda array: array)
+    known = colours(graph).shape
+    body: list[str] = []
+    needed: list[int] = []
+    for k, check in enumerate(graph.checks):
+        values = [f"int({writer.name(v)})" if v in known else "0" for v in check.values]
+        needed.extend((check.condition, *(v for v in check.values if v in known)))
+        writer.scope[f"error{k}"] = check.descriptor.build
+        body.append(f"if not {writer.name(check.condition)}: raise error{k}(({''.join(v + ', ' for v in values)}))")
+    return writer.function(needed, [*body, "return ()"])
+
+
+@final
+class _HostWriter:
+    """Collects the lines of a function over `n0`, `n1`, …: the inputs, and the values computed from them."""
+
+    def __init__(self, graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any]) -> None:
+        self.graph, self.title = graph, name
+        self.inner: dict[int, HostFunction] = {}  # by node: of a call, what computes the sizes inside
+        self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "as_numpy": as_numpy, "Shaped": Shaped}
+        self.scope.update({text: lengths.OPERATIONS[kind] for kind, text in OPERATORS.items()})
+
+    def function(self, wanted: Iterable[int], body: list[str]) -> HostFunction:
+        """The function that computes the values `wanted` and then runs the lines of `body`."""
+        graph = self.graph
+        needed = self._needed(wanted)
+        reads = frozenset(k for k in needed if k < graph.arity)
+        lines = [f"def {self.title}({', '.join(f'n{k}' for k in range(graph.arity))}):"]
+        lines += [f"    n{k} = as_numpy(n{k})" for k in sorted(reads)]
+        for number, node in enumerate(graph.nodes):
+            if any(k in needed for k in node.outputs):
+                lines.append(f"    {self._node(number, node)}")
+            if number in self.inner:
+                lines.append(f"    {self._sizes_inside(number, node)}")
+        text = "\n".join([*lines, *(f"    {line}" for line in body)]) + "\n"
+        exec(compile(text, f"<tg {self.title}>", "exec"), self.scope)
+        return HostFunction(self.scope[self.title], text, reads)
+
+    def _needed(self, wanted: Iterable[int]) -> set[int]:
+        """The values to be computed, and the inputs to be read."""
+        graph, needed = self.graph, set(wanted)
+        for number in reversed(range(len(graph.nodes))):
+            node = graph.nodes[number]
+            if number in self.inner:
+                needed.update(self._read_inside(number, node))
+            if not any(k in needed for k in node.outputs):
+                continue
+            needed.update(self._owners(self._length(node)) if isinstance(node.op, AxisLength) else node.inputs)
+        return needed
+
+    def _read_inside(self, number: int, node: Node) -> set[int]:
+        """What a call's inner sizes need: values that they read, and what the lengths of the others depend on."""
+        found: set[int] = set()
+        for position, k in enumerate(node.inputs):
+            if position in self.inner[number].reads:
+                found.add(k)
+            elif k >= self.graph.arity:
+                for n in self.graph.symbolic[k].shape:
+                    found |= self._owners(n)
+        return found
+
+    def _owners(self, length: int | Length | None) -> set[int]:
+        """The values that must be computed to know a length: not inputs of which it is just the length."""
+        found = set()
+        for atom in lengths.atoms(length):
+            number = _owner(atom)
+            if type(atom) is not lengths.AxisLength or number >= self.graph.arity:
+                found.add(number)
+        return found
+
+    def _length(self, node: Node) -> int | Length | None:
+        assert isinstance(node.op, AxisLength)
+        source, axis = node.inputs[0], node.op.axis
+        static = self.graph.types[source].shape[axis]
+        if static is not None:
+            return static
+        if source < self.graph.arity:
+            return lengths.of_atom(lengths.AxisLength(ValueSlot(source), axis))
+        return self.graph.symbolic[source].shape[axis]
+
+    def _node(self, number: int, node: Node) -> str:
+        if isinstance(node.op, AxisLength):
+            return f"n{node.outputs[0]} = np.array({self._text(self._length(node))}, np.int64)"
+        self.scope[f"p{number}"] = node.op.perform
+        targets = "".join(f"n{k}, " for k in node.outputs)
+        return f"{targets}= p{number}({', '.join(map(self.name, node.inputs))})"
+
+    def _sizes_inside(self, number: int, node: Node) -> str:
+        inner = self.inner[number]
+        self.scope[f"sizes{number}"] = inner.function
+        arguments = [
+            self.name(k) if position in inner.reads or k < self.graph.arity else self._shape(k)
+            for position, k in enumerate(node.inputs)
+        ]
+        return f"s{number} = sizes{number}({', '.join(arguments)})"
+
+    def _shape(self, k: int) -> str:
+        return f"Shaped(({''.join(self._text(n) + ', ' for n in self.graph.symbolic[k].shape)}))"
+
+    def name(self, k: int) -> str:
+        """A value in the function's text."""
+        known = self.graph.constant(k)
+        if known is None:
+            return f"n{k}"
+        self.scope[f"k{k}"] = known.data
+        return f"k{k}"
+
+    def _text(self, length: int | Length | None) -> str:
+        """A length as a Python expression."""
+        if type(length) is not Length:
+            return str(length)
+        products = ("*".join([str(factor), *map(self._atom, atoms)]) for atoms, factor in length.terms.items())
+        return " + ".join(products)
+
+    def _atom(self, atom: Atom) -> str:
+        if type(atom) is lengths.Derived:
+            return f"{OPERATORS[atom.kind]}({self._text(atom.lhs)}, {self._text(atom.rhs)})"
+        name = self.name(_owner(atom))
+        return f"{name}.shape[{atom.axis}]" if type(atom) is lengths.AxisLength else f"int({name})"
+
+
+def _owner(atom: Atom) -> int:
+    slot = getattr(atom, "owner", None)
+    assert isinstance(slot, ValueSlot)
+    return slot.number

@@ -1,0 +1,117 @@
+"""`Linker` and `Executable`: what a backend implements."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from tg.errors import NoRuleError, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.op import Op
+
+Status = tuple[int, ...]
+"""() when all checks held; else 1 + the number of the first failing check, and up to four int64 values."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What a linker is given beside the graph.
+
+    `rule_for(key)` gives the backend's rule for an op class or an elementwise function, None if it has none. For a
+    backend that cannot raise, `has_status` says that the graph's last output is the status, and `guard` is a graph of
+    the same inputs that has no outputs, only the checks that shapes alone decide: `interpret(guard, arrays)` raises.
+    `who_else(key)`, for messages, gives the backends that have a rule and the distributions whose plugins failed.
+    """
+
+    backend: str
+    options: Any
+    rule_for: Callable[[object], Callable[..., Any] | None]
+    name: str = "graph"
+    has_status: bool = False
+    guard: FrozenGraph | None = None
+    who_else: Callable[[object], tuple[Sequence[str], Sequence[str]]] = lambda key: ((), ())
+
+    def rule(self, op: Op, graph: FrozenGraph, node: int) -> Callable[..., Any]:
+        """The rule for an op.
+
+        Raises:
+            NoRuleError: the backend has none; the text names the op, the user's line and who has a rule.
+        """
+        found = self.rule_for(op.rule_key)
+        if found is None:
+            raise no_rule(self.backend, op, node_lines(graph, node), *self.who_else(op.rule_key))
+        return found
+
+
+def no_rule(
+    backend: str, op: Op, lines: Sequence[tuple[str, str]], others: Sequence[str], failed: Sequence[str]
+) -> NoRuleError:
+    """The error of an op for which a backend has no rule: who has one, and which plugins failed to say."""
+    rows = [message(f"backend {backend!r} has no rule for {op.name}", *lines)]
+    if others:
+        rows.append(f"  backends with a rule: {', '.join(others)}")
+    if failed:
+        rows.append(f"  plugins with a problem, which `tg backends` tells: {', '.join(failed)}")
+    if others:
+        choice = "perform" if "perform" in others else others[0]
+        rows.append(f'  hint: compile with backend="{choice}", or give a rule from tg_rules("{backend}") of a plugin')
+    return NoRuleError("\n".join(rows))
+
+
+def node_lines(graph: FrozenGraph, number: int) -> list[tuple[str, str]]:
+    """The lines of a message about a node: its operands and results, and the user's line."""
+    node = graph.nodes[number]
+    operands = ", ".join(str(graph.types[k]) for k in node.inputs)
+    results = ", ".join(str(graph.types[k]) for k in node.outputs)
+    lines = [("node", f"%{node.outputs[0]} = {node.op.name}({operands}) : {results}")]
+    origin = graph.origins.get(number)
+    if origin is not None and origin.locs:
+        lines.append(("created at", f"{origin.locs[0]}:  {origin.locs[0].source}"))
+    return lines
+
+
+class Executable(abc.ABC):
+    """A compiled program. It holds no state of a call: `run` may be called from any number of threads at once."""
+
+    @property
+    def compiles(self) -> int:
+        """How often the backend's compiler has run for this program."""
+        return 1
+
+    @abc.abstractmethod
+    def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[Any], Status]:
+        """The outputs for inputs whose dtype, rank and static lengths have been checked, and the status.
+
+        Inputs may have any layout and must not be written. Outputs are the backend's own arrays; they alias neither
+        inputs nor each other, and are ready. With a status other than () the outputs mean nothing.
+        """
+
+    def to_numpy(self, output: Any) -> np.ndarray[Any, Any]:
+        """One output as a NumPy array that is writable and owns its memory."""
+        return output  # type: ignore[no-any-return]
+
+    def to_native(self, array: np.ndarray[Any, Any]) -> Any:
+        """An array in the form that this backend's own outputs have, accepted by `run`: kept for shared variables."""
+        return array
+
+    @abc.abstractmethod
+    def source(self) -> str:
+        """The generated code, for people to read."""
+
+
+class Linker(abc.ABC):
+    """Turns frozen graphs into executables."""
+
+    @abc.abstractmethod
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """Compile a graph, whose ops all have rules or are reported with NoRuleError.
+
+        For a backend that cannot raise (`Backend.raises` is False) the graph has no checks: see `Request`.
+        """

@@ -1,0 +1,76 @@
+"""The reference backend: every node by its op's `perform`, one after the other, up to the first check that fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tg.graph.interpret import failure
+from tg.link.linker import Executable, Linker, Request, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenGraph
+
+
+@final
+class PerformExecutable(Executable):
+    """A graph run node by node; intermediates are freed after their last use."""
+
+    def __init__(self, graph: FrozenGraph) -> None:
+        self.graph = graph
+        self._uses = graph.last_uses()
+        self._constants = [c.data for c in graph.constants]
+        self._conditions = frozenset(c.condition for c in graph.checks)
+        self._owned = _owned_outputs(graph)
+
+    def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[Any], Status]:
+        """The outputs, or the status as soon as a check fails."""
+        graph = self.graph
+        values: list[Any] = [None] * len(graph.types)
+        values[: graph.arity] = arrays
+        values[graph.arity : graph.arity + len(self._constants)] = self._constants
+        with np.errstate(all="ignore"):
+            for k, node in enumerate(graph.nodes):
+                found = node.op.perform(*[values[i] for i in node.inputs])
+                for number, value in zip(node.outputs, found, strict=True):
+                    values[number] = value
+                    if number in self._conditions and not value:
+                        return (), failure(graph, values)
+                for number in self._uses[k]:
+                    values[number] = None
+            status = failure(graph, values)
+        if status:
+            return (), status
+        outputs = [np.asarray(values[k]) for k in graph.outputs]
+        return [v if own and v.flags.owndata else v.copy() for v, own in zip(outputs, self._owned, strict=True)], ()
+
+    def source(self) -> str:
+        """The graph as text: `perform` has no other code."""
+        from tg.graph.text import to_text
+
+        return to_text(self.graph)
+
+
+def _owned_outputs(graph: FrozenGraph) -> list[bool]:
+    """Whether each output is a fresh array: computed, and not given out twice."""
+    seen: set[int] = set()
+    found = []
+    for k in graph.outputs:
+        found.append(k >= graph.arity + len(graph.constants) and k not in seen)
+        seen.add(k)
+    return found
+
+
+@final
+class PerformLinker(Linker):
+    """The linker of the reference backend; it needs no rules."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """An executable that interprets the graph."""
+        return PerformExecutable(graph)
+
+
+LINKER = PerformLinker()

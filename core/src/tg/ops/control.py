@@ -1,0 +1,206 @@
+"""Inner graphs: `Call` applies a closed graph as one op, and checks become a status that flows as a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tg.errors import InputError, message
+from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES, Descriptor
+from tg.graph.frozen import FrozenGraph, types_for
+from tg.graph.function_graph import FunctionGraph, freeze
+from tg.graph.interpret import interpret_with_status
+from tg.graph.nodes import Variable, as_size_variable
+from tg.graph.op import Op
+from tg.graph.traversal import inputs_of
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import where
+from tg.ops.family import Family
+from tg.ops.shape import stack
+from tg.types import lengths
+from tg.types.tensor_type import TensorType
+from tg.variables.conversion import as_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def lower_checks(frozen: FrozenGraph) -> FrozenGraph:
+    """The graph without checks and with one more output, the status: int64[5].
+
+    Its first element is 0, or 1 + the number of the first failing check; the rest are the values that check reports.
+    """
+    if not frozen.checks:
+        return frozen
+    graph, conditions, values = _thawed(frozen)
+    status = as_variable([0] * STATUS_LENGTH)
+    for k in reversed(range(len(frozen.checks))):
+        shown = [cast_variable(v, "int64") for v in values[k]]
+        shown += [as_size_variable(0)] * (STATUS_VALUES - len(shown))
+        failed = stack([as_size_variable(k + 1), *shown])
+        status = where(conditions[k], status, failed)
+    with graph.needs:
+        graph.outputs = (*graph.outputs, graph.absorb(status))
+    graph.checks = []
+    return graph.freeze()
+
+
+def _thawed(frozen: FrozenGraph) -> tuple[FunctionGraph, list[Variable], list[list[Variable]]]:
+    """A function graph holding a frozen one, and its checks' conditions and values."""
+    graph = FunctionGraph.thaw(frozen)
+    return graph, [c.condition for c in graph.checks], [list(c.values) for c in graph.checks]
+
+
+@final
+class Call(Op):
+    """A closed graph applied to operands, kept as one node; with checks, its last result is the status (int64[5]).
+
+    Shapes:
+        as the graph's inputs and outputs
+    """
+
+    graph: FrozenGraph
+
+    @property
+    def inner_descriptors(self) -> tuple[Descriptor, ...]:
+        """The inner checks."""
+        return tuple(c.descriptor for c in self.graph.checks)
+
+    @property
+    def lowered(self) -> FrozenGraph:
+        """The graph with its checks as a status output: what a backend compiles."""
+        return lower_checks(self.graph)
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The graph's output types, with its lengths in terms of the operands'."""
+        if len(inputs) != self.graph.arity:
+            raise InputError(message(f"call: found {len(inputs)} operands, needed {self.graph.arity}"))
+        for k, (given, needed) in enumerate(zip(inputs, self.graph.input_types, strict=True)):
+            if given.dtype != needed.dtype or len(given.shape) != len(needed.shape):
+                raise InputError(message(f"call: operand {k}: found {given}, needed {needed}"))
+        types = types_for(self.graph, inputs)
+        known = {a for t in inputs for n in t.shape for a in lengths.atoms(n)}
+        found = [_outer(types[k], known) for k in self.graph.outputs]
+        if self.graph.checks:
+            found.append(TensorType("int64", (STATUS_LENGTH,)))
+        return tuple(found)
+
+    def specialize(self, types: Sequence[TensorType]) -> Op:
+        """The graph with types re-inferred for these operands."""
+        wanted = tuple(t.static for t in types)
+        return self if wanted == self.graph.input_types else Call(respecialize(self.graph, wanted))
+
+    def perform(self, *arrays: Any) -> tuple[Any, ...]:
+        """The graph interpreted; where a check fails, placeholders and the status."""
+        outputs, status = interpret_with_status(self.graph, arrays)
+        outputs = _separate(outputs, arrays)
+        if not self.graph.checks:
+            return outputs
+        if status:
+            outputs = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.graph.output_types)
+        return (*outputs, np.array([*(status or (0,)), *([0] * STATUS_LENGTH)][:STATUS_LENGTH], np.int64))
+
+    def with_graph(self, graph: FrozenGraph) -> Call:
+        """The same call of another graph."""
+        return Call(graph)
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """A call of the graph's own pullback."""
+        known = cotangents[: len(self.graph.outputs)]
+        return tools.vjp_call(self.graph, inputs, known)  # type: ignore[no-any-return]
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """A call of the batched graph."""
+        return tools.batch_call(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+def _separate(outputs: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs, those that are inputs, constants or given twice being copied."""
+    seen = {id(v) for v in inputs}
+    found = []
+    for v in outputs:
+        found.append(v.copy() if id(v) in seen or not v.flags.writeable else v)
+        seen.add(id(v))
+    return tuple(found)
+
+
+def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
+    """The graph for inputs of other static types, everything re-inferred, checks included."""
+    inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(types)]
+    return freeze(inputs, frozen.instantiate(inputs))
+
+
+def _outer(t: TensorType, known: set[lengths.Atom]) -> TensorType:
+    """A type with the lengths that only the inner graph knows unknown: those made of more than the operands' atoms."""
+    return t.with_shape([None if n is None or any(a not in known for a in lengths.atoms(n)) else n for n in t.shape])
+
+
+def call(fn: Callable[..., Any], *operands: Any) -> Any:
+    """`fn(*operands)` as one inner graph, which stays whole through rewriting.
+
+    Returns:
+        what `fn` returns: a variable or a tuple of them.
+    Raises:
+        InputError: `fn` uses a variable that is not among its operands.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> s, p = tg.call(lambda v: (tg.sum(v), tg.prod(v)), x)
+        >>> float(p.eval({x: [2.0, 3.0]}))
+        6.0
+    """
+    given = [as_variable(v) for v in operands]
+    inner = [Variable(v.type, name=v.name) for v in given]
+    result = fn(*inner)
+    outputs = tuple(as_variable(v) for v in result) if isinstance(result, tuple | list) else (as_variable(result),)
+    own = {id(v) for v in inner}
+    for v in inputs_of(outputs):
+        if id(v) not in own:
+            raise InputError(message(f"call: the function uses {v!r}, needed it among the operands"))
+    found = Call(freeze(inner, outputs))(*given)
+    found = found if isinstance(found, tuple) else (found,)
+    return found[: len(outputs)] if isinstance(result, tuple | list) else found[0]
+
+
+@final
+class StopGradient(Op):
+    """The operand, through which nothing is differentiated; importing a graph removes it.
+
+    Shapes:
+        x (...) -> y (...)
+    """
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        return (x,)
+
+    def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        """A copy."""
+        return (arrays[0].copy(),)
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """None: that is its purpose."""
+        return (None,)
+
+
+def stop_gradient(x: Any) -> Variable:
+    """x, through which nothing is differentiated.
+
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> float(tg.grad(tg.stop_gradient(x) * x, x).eval({x: 3.0}))
+        3.0
+    """
+    return StopGradient()(as_variable(x))  # type: ignore[no-any-return]
+
+
+FAMILY = Family("control", ops=(Call, StopGradient), functions=(call, stop_gradient))

@@ -1,0 +1,1 @@
+"""Functions applied to each element: data records, lifted by one op."""

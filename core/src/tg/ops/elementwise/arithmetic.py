@@ -1,0 +1,203 @@
+"""Arithmetic on elements. Integers wrap; x // 0 and x % 0 are 0 for integers; the sign of % is that of the divisor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import DtypeError, message
+from tg.graph.checks import Check, Descriptor
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    where,
+)
+from tg.ops.elementwise.record import ElementwiseFunction, binary, from_ufunc, ternary, unary
+from tg.ops.family import Family
+from tg.types.dtypes import is_integer, numpy_dtype
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+
+
+def _gate(dy: np.ndarray[Any, Any], d: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.where(dy == 0, np.zeros((), np.result_type(dy, d)), dy * d)
+
+
+def _gate_loops(kinds: Any) -> Any:
+    return from_ufunc(np.multiply)(kinds)
+
+
+def _nonnegative_exponent(x: Variable, y: Variable) -> tuple[Check, ...]:
+    from tg.ops.reduction import total_min
+
+    if not (is_integer(x.type.dtype) and y.type.dtype.startswith("int")):
+        return ()
+    least = total_min(y)
+    text = "power: found the negative exponent {0}, needed exponents >= 0 for integers"
+    hint = "cast the base to a floating dtype"
+    return (Check(greater_equal(least, 0), (least,), Descriptor("DomainError", text, hint)),)
+
+
+def _power(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if x.dtype.kind in "iu" and y.dtype.kind == "i":
+        y = np.maximum(y, 0)  # the check has refused or will refuse it
+    return np.asarray(np.power(x, y))
+
+
+def _three_alike(kinds: Any) -> Any:
+    (first, _), result = from_ufunc(np.maximum)(kinds[:2])
+    (first, _), result = from_ufunc(np.maximum)((result, kinds[2]))
+    return (first, first, first), result
+
+
+def _floor_divide(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.asarray(np.floor_divide(x, y))
+
+
+def _reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if x.dtype.kind in "iu":
+        return np.where((x == 1) | (x == -1), x, np.zeros((), x.dtype))
+    return np.asarray(np.reciprocal(x))
+
+
+def _real(kinds: Any) -> Any:
+    found = from_ufunc(np.sign)(kinds)
+    if found[1].startswith("complex"):
+        raise DtypeError(message(f"has no loop for {found[1]}"))
+    return found
+
+
+def _share(x: Any, y: Any, *, larger: bool) -> Variable:
+    """1 where x is chosen over y, one half at ties: the partial derivative of maximum and minimum."""
+    half = numpy_dtype(x.type.dtype).type(0.5)
+    one, zero = numpy_dtype(x.type.dtype).type(1), numpy_dtype(x.type.dtype).type(0)
+    chosen = greater(x, y) if larger else less(x, y)
+    return where(chosen, one, where(equal(x, y), half, zero))
+
+
+def _inside(x: Any, lower: Any, upper: Any, y: Any) -> Variable:
+    return cast_variable(logical_and(greater_equal(x, lower), less_equal(x, upper)), x.type.dtype)
+
+
+def _below(x: Any, lower: Any, upper: Any, y: Any) -> Variable:
+    return cast_variable(logical_and(less(x, lower), less_equal(lower, upper)), x.type.dtype)
+
+
+def _above(x: Any, lower: Any, upper: Any, y: Any) -> Variable:
+    return cast_variable(logical_or(greater(x, upper), greater(lower, upper)), x.type.dtype)
+
+
+def _power_by_base(x: Any, y: Any, z: Any) -> Variable:
+    """Y * x**(y - 1), and 0 where y is 0, also at x = 0."""
+    zero = numpy_dtype(x.type.dtype).type(0)
+    return where(equal(y, 0), zero, y * power(x, y - 1))
+
+
+def _power_by_exponent(x: Any, y: Any, z: Any) -> Variable:
+    """x**y * log(x), and 0 at x = 0 for y >= 0."""
+    from tg.ops.elementwise.exponential import log
+
+    zero = numpy_dtype(x.type.dtype).type(0)
+    return where(logical_and(equal(x, 0), greater_equal(y, 0)), zero, z * log(x))
+
+
+add = binary("add", np.add, np.add, "The sum x + y.", d=(lambda x, y, z: 1, lambda x, y, z: 1), accuracy=1)
+subtract = binary(
+    "subtract", np.subtract, np.subtract, "The difference x - y.",
+    d=(lambda x, y, z: 1, lambda x, y, z: -1), accuracy=1,
+)  # fmt: skip
+multiply = binary(
+    "multiply", np.multiply, np.multiply, "The product x * y.",
+    d=(lambda x, y, z: y, lambda x, y, z: x), accuracy=1,
+)  # fmt: skip
+divide = binary(
+    "divide", np.true_divide, np.true_divide, "The quotient x / y, floating for integers.",
+    d=(lambda x, y, z: 1 / y, lambda x, y, z: -z / y), accuracy=1,
+)  # fmt: skip
+floor_divide = binary(
+    "floor_divide", _floor_divide, np.floor_divide, "The quotient rounded down; x // 0 is 0 for integers.",
+    d=(None, None), accuracy=0, numpy=np.floor_divide,
+)  # fmt: skip
+remainder = binary(
+    "remainder", np.remainder, np.remainder,
+    "The remainder x - floor(x / y) * y, with the sign of y; x % 0 is 0 for integers.",
+    d=(lambda x, y, z: 1, lambda x, y, z: -floor_divide(x, y)),
+)  # fmt: skip
+power = binary(
+    "power", _power, np.power, "x to the power y; a negative integer exponent of an integer is an error.",
+    d=(_power_by_base, _power_by_exponent), checks=_nonnegative_exponent, numpy=np.power,
+)  # fmt: skip
+negative = unary("negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0)
+absolute = unary(
+    "absolute", np.absolute, np.absolute, "|x|; 0 has derivative 0.", d=(lambda x, y: sign(x),), accuracy=0
+)
+sign: ElementwiseFunction = unary(
+    "sign", np.sign, _real, "-1, 0 or 1 by the sign of x; NaN for NaN.", d=(None,), accuracy=0, numpy=np.sign
+)
+square = unary("square", np.square, np.square, "x * x.", d=(lambda x, y: 2 * x,), accuracy=1)
+sqrt = unary(
+    "sqrt",
+    np.sqrt,
+    np.sqrt,
+    "The square root of x; NaN below 0.",
+    d=(lambda x, y: 0.5 / y,),
+    domain=(0, 1e6),
+    accuracy=1,
+)
+reciprocal = unary(
+    "reciprocal",
+    _reciprocal,
+    np.reciprocal,
+    "1 / x, truncated for integers, for which 1 / 0 is 0.",
+    d=(lambda x, y: -y * y,),
+    domain=(0.1, 100),
+    accuracy=1,
+    numpy=np.reciprocal,
+)
+maximum = binary(
+    "maximum", np.maximum, np.maximum, "The larger of x and y; NaN if either is. Ties share the derivative.",
+    d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)), accuracy=0,
+)  # fmt: skip
+minimum = binary(
+    "minimum", np.minimum, np.minimum, "The smaller of x and y; NaN if either is. Ties share the derivative.",
+    d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)), accuracy=0,
+)  # fmt: skip
+clip = ternary(
+    "clip", np.clip, _three_alike, "x limited to [lower, upper]; the derivative is 1 on the closed interval.",
+    d=(_inside, _below, _above), accuracy=0, numpy=np.clip,
+)  # fmt: skip
+gate = binary(
+    "gate", _gate, _gate_loops, "0 where dy is 0, else dy * d: a cotangent through a partial derivative d.",
+    d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1,
+)  # fmt: skip
+
+FAMILY = Family(
+    "elementwise/arithmetic",
+    (
+        add,
+        subtract,
+        multiply,
+        divide,
+        floor_divide,
+        remainder,
+        power,
+        negative,
+        absolute,
+        sign,
+        square,
+        sqrt,
+        reciprocal,
+        maximum,
+        minimum,
+        clip,
+        gate,
+    ),
+)  # fmt: skip

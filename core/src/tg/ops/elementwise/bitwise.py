@@ -1,0 +1,19 @@
+"""Operations on the bits of integers; on bool they are the logical ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tg.ops.elementwise.record import binary, unary
+from tg.ops.family import Family
+
+bitwise_and = binary(
+    "bitwise_and", np.bitwise_and, np.bitwise_and, "The bits set in x and y.", d=(None, None), accuracy=0
+)
+bitwise_or = binary("bitwise_or", np.bitwise_or, np.bitwise_or, "The bits set in x or y.", d=(None, None), accuracy=0)
+bitwise_xor = binary(
+    "bitwise_xor", np.bitwise_xor, np.bitwise_xor, "The bits set in one of x and y.", d=(None, None), accuracy=0
+)
+bitwise_invert = unary("bitwise_invert", np.invert, np.invert, "The bits not set in x.", d=(None,), accuracy=0)
+
+FAMILY = Family("elementwise/bitwise", (bitwise_and, bitwise_or, bitwise_xor, bitwise_invert))

@@ -1,0 +1,333 @@
+"""`ElementwiseFunction`: the record of a function of single elements, and `Elementwise`, the op that lifts it.
+
+A record is one assignment: name, NumPy reference, rule of dtypes, sentence, partial derivatives. Each derivative is a
+function of the operands and the result; core builds the pullback from it. `unary`, `binary` and `ternary` make records.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, RangeError, message
+from tg.graph.nodes import Constant, Variable, describe_operands
+from tg.graph.op import Op
+from tg.rewrite.pattern import Pattern, PatternNode
+from tg.types.dtypes import dtype_name, is_inexact, numpy_dtype
+from tg.types.lengths import broadcast
+from tg.types.tensor_type import TensorType
+from tg.variables.conversion import as_variable, is_weak, weak_kind, weak_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.checks import Check
+    from tg.types.lengths import Length
+
+    Kind = str | type  # a dtype's name, or the Python type of a weak scalar
+    Loop = tuple[tuple[str, ...], str]  # the dtypes of the operands and of the result
+    Partial = Callable[..., Variable | int | float]
+
+
+def floating(kinds: tuple[Kind, ...]) -> Loop:
+    """The loops of `np.exp` for one operand, of `np.arctan2` for two: floating in, the same out."""
+    return from_ufunc(np.exp if len(kinds) == 1 else np.arctan2)(kinds)
+
+
+def real_floating(kinds: tuple[Kind, ...]) -> Loop:
+    """As `floating`, without complex dtypes."""
+    found = floating(kinds)
+    if not is_inexact(found[1]) or found[1].startswith("complex"):
+        raise DtypeError(message(f"found {found[1]}, needed a real dtype"))
+    return found
+
+
+def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
+    """The loops of a NumPy ufunc, asked of NumPy itself; bfloat16 follows float32."""
+
+    def loops(kinds: tuple[Kind, ...]) -> Loop:
+        half = "bfloat16" in kinds
+        asked = [np.dtype("float32") if k == "bfloat16" else np.dtype(k) if isinstance(k, str) else k for k in kinds]
+        alone = all(isinstance(k, type) for k in kinds)  # NumPy needs at least one dtype
+        asked = [np.dtype(k) if k is bool or (alone and isinstance(k, type)) else k for k in asked]
+        try:
+            found = ufunc.resolve_dtypes((*asked, None))
+        except TypeError as error:
+            names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
+            raise DtypeError(message(f"has no loop for {names}")) from error
+        dtypes = [dtype_name(d) for d in found]
+        if half and not any(k in ("float64", "float32", "int32", "int64", "uint32", "uint64") for k in kinds):
+            dtypes = ["bfloat16" if d == "float32" else d for d in dtypes]
+        return tuple(dtypes[:-1]), dtypes[-1]
+
+    return loops
+
+
+class _Documentation:
+    """What `help` shows: of the class its own text, of a function the sentence of its record."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __get__(self, fn: ElementwiseFunction | None, owner: type) -> str | None:
+        return self.text if fn is None else fn.doc
+
+
+@final
+class ElementwiseFunction:
+    """A function of single elements, as data.
+
+    Calling it with variables, arrays and Python scalars promotes, casts, aligns ranks and applies it.
+    """
+
+    __doc__ = _Documentation(__doc__)
+
+    __slots__ = (
+        "accuracy",
+        "arity",
+        "checks",
+        "d",
+        "doc",
+        "domain",
+        "finite",
+        "loops",
+        "name",
+        "numpy",
+        "op",
+        "reference",
+        "_loop_cache",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        arity: int,
+        reference: Callable[..., Any],
+        loops: Callable[[tuple[Kind, ...]], Loop],
+        doc: str,
+        *,
+        d: Sequence[Partial | None] | None = None,
+        domain: tuple[float, float] | None = None,
+        accuracy: float = 4.0,
+        checks: Callable[..., tuple[Check, ...]] | None = None,
+        finite: bool = False,
+        numpy: np.ufunc | None = None,
+    ) -> None:
+        self.name = name
+        self.arity = arity
+        self.reference = reference
+        self.loops = loops
+        self.d = d
+        self.domain = domain
+        self.accuracy = accuracy
+        self.checks = checks
+        self.finite = finite
+        self.numpy = numpy
+        self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
+        self.doc = doc
+        self.op = Elementwise(self)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def loop(self, kinds: tuple[Kind, ...]) -> Loop:
+        """The dtypes of the loop for operands of these kinds.
+
+        Raises:
+            DtypeError: there is none.
+        """
+        found = self._loop_cache.get(kinds)
+        if found is None:
+            try:
+                found = self.loops(kinds)
+            except DtypeError as error:
+                raise DtypeError(f"{self.name}: {error}") from error.__cause__
+            self._loop_cache[kinds] = found
+        return found
+
+    def __call__(self, *operands: Any) -> Variable:
+        if len(operands) != self.arity:
+            raise InputError(message(f"{self.name}: found {len(operands)} operands, needed {self.arity}"))
+        for v in operands:
+            if isinstance(v, Pattern):
+                return PatternNode(self, operands)  # type: ignore[return-value]
+        made = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
+        kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in made)
+        try:
+            dtypes, result = self.loop(kinds)
+        except DtypeError as error:
+            describe_operands(error, [v for v in made if isinstance(v, Variable)])
+            raise
+        cast = _cast()
+        try:
+            ready = [
+                (v if v.type.dtype == t else cast(v, t)) if isinstance(v, Variable) else weak_variable(v, t)
+                for v, t in zip(made, dtypes, strict=True)
+            ]
+        except RangeError:
+            if result != "bool":
+                raise
+            return self(*map(_beyond, made))
+        return self.op(*align_ranks(ready))  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_named, (self.name,))
+
+    def __lt__(self, other: ElementwiseFunction) -> bool:
+        return self.name < other.name
+
+
+def _named(name: str) -> Any:
+    import tg
+
+    return getattr(tg, name)
+
+
+@functools.cache
+def _cast() -> Callable[[Variable, str], Variable]:
+    from tg.ops.elementwise.cast import cast_variable
+
+    return cast_variable
+
+
+def _beyond(value: Any) -> Any:
+    """For a comparison with an integer that the dtype cannot hold: the infinity that compares as it does."""
+    return math.copysign(math.inf, value) if type(value) is int else value
+
+
+def align_ranks(operands: Sequence[Variable]) -> list[Variable]:
+    """The operands with leading axes of length 1 added, so that those that are not 0-d have one rank."""
+    ranks = {len(v.type.shape) for v in operands}
+    ranks.discard(0)
+    if len(ranks) <= 1:
+        return list(operands)
+    rank = max(ranks)
+    return [
+        v if len(v.type.shape) in (0, rank) else _expand()(v, tuple(range(-rank, -len(v.type.shape)))) for v in operands
+    ]
+
+
+@functools.cache
+def _expand() -> Callable[[Variable, tuple[int, ...]], Variable]:
+    from tg.ops.shape import expand_dims_at
+
+    return expand_dims_at
+
+
+@final
+class Elementwise(Op):
+    """An elementwise function lifted to arrays.
+
+    Shapes:
+        operands of one rank, or 0-d; lengths broadcast.
+    Dtypes:
+        exactly those of one loop of the function.
+    """
+
+    fn: ElementwiseFunction
+    pointwise = True
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.fn.name
+
+    @property
+    def rule_key(self) -> object:
+        """The elementwise function."""
+        return self.fn
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The broadcast shape and the loop's result dtype."""
+        dtypes = tuple(t.dtype for t in inputs)
+        loop, result = self.fn.loop(dtypes)
+        if loop != dtypes:
+            text = f"{self.name}: found dtypes {', '.join(dtypes)}, needed those of a loop, {', '.join(loop)}"
+            raise DtypeError(message(text))
+        return (TensorType(result, broadcast_shapes(self.name, inputs)),)
+
+    def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        """The NumPy reference, in the loop's dtype."""
+        _, result = self.fn.loop(tuple(dtype_name(a.dtype) for a in arrays))
+        found = np.asarray(self.fn.reference(*arrays))
+        target = numpy_dtype(result)
+        return (found if found.dtype == target else found.astype(target),)
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """The record's checks."""
+        return self.fn.checks(*inputs) if self.fn.checks is not None else ()
+
+    def length_value(
+        self, inputs: Sequence[Variable], value_of: Callable[[Variable], int | Length]
+    ) -> int | Length | None:
+        """Integer arithmetic on lengths is a length."""
+        rule = LENGTH_RULES.get(self.fn.name)
+        return rule(*map(value_of, inputs)) if rule is not None else None
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """`gate(dy, d)` for each partial derivative d, summed over the axes along which the operand was repeated."""
+        return tools.pullback_of_elementwise(self.fn, inputs, outputs[0], cotangents[0])  # type: ignore[no-any-return]
+
+
+def _length_rules() -> dict[str, Callable[..., Any]]:
+    from tg.types import lengths as n
+
+    return {
+        "add": n.add,
+        "subtract": n.subtract,
+        "multiply": n.multiply,
+        "floor_divide": n.floor_divide,
+        "remainder": n.remainder,
+        "minimum": n.minimum,
+        "maximum": n.maximum,
+        "negative": lambda a: n.multiply(-1, a),
+    }
+
+
+LENGTH_RULES: Final = _length_rules()
+
+
+def broadcast_shapes(name: str, inputs: Sequence[TensorType]) -> tuple[int | Length, ...]:
+    """The shape that operands of one rank (or 0-d) broadcast to."""
+    shape: tuple[Any, ...] = ()
+    for t in inputs:
+        if not t.shape or t.shape is shape:
+            continue
+        if not shape:
+            shape = t.shape
+            continue
+        if len(shape) != len(t.shape):
+            text = f"{name}: found ranks {len(shape)} and {len(t.shape)}, needed equal ones"
+            raise InputError(message(text))
+        pairs: Any = zip(shape, t.shape, range(-len(shape), 0), strict=True)
+        shape = tuple(a if a is b else broadcast(a, b, functools.partial(_axis, name, k)) for a, b, k in pairs)
+    return shape
+
+
+def _axis(name: str, axis: int) -> str:
+    return f"{name}: axis {axis}"
+
+
+def _record(arity: int, name: str, reference: Any, loops: Any, doc: str, **facts: Any) -> ElementwiseFunction:
+    numpy = reference if isinstance(reference, np.ufunc) else None
+    rule = from_ufunc(loops) if isinstance(loops, np.ufunc) else loops
+    return ElementwiseFunction(name, arity, reference, rule, doc, numpy=facts.pop("numpy", numpy), **facts)
+
+
+unary = functools.partial(_record, 1)
+binary = functools.partial(_record, 2)
+ternary = functools.partial(_record, 3)
+
+
+def is_constant(v: Variable, value: float) -> bool:
+    """Whether a variable is a constant all of whose elements equal a value."""
+    return isinstance(v, Constant) and v.data.size > 0 and bool(np.all(v.data == value))

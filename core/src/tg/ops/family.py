@@ -1,0 +1,21 @@
+"""`Family`: the table that closes every file of ops, so that the parser, the docs and conformance know its members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from tg.graph.op import Op
+    from tg.ops.elementwise.record import ElementwiseFunction
+
+
+class Family(NamedTuple):
+    """A family of operations: its path, its elementwise functions, its op classes, and the functions users call."""
+
+    path: str
+    elementwise: tuple[ElementwiseFunction, ...] = ()
+    ops: tuple[type[Op], ...] = ()
+    functions: tuple[Callable[..., Any], ...] = ()

@@ -1,0 +1,444 @@
+"""Reading and writing parts of arrays: slices, integer indices, and updates at an index.
+
+Index normalisation is an op of its own, `WrapIndex`; `Gather` and `Scatter` take only its result. No mode ever reads or
+writes outside an array: what a check will refuse is clamped first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
+from tg.graph.checks import Check, Descriptor
+from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.graph.op import Op
+from tg.ops.elementwise.arithmetic import add, minimum
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
+from tg.ops.family import Family
+from tg.ops.reduction import total_max, total_min
+from tg.ops.shape import (
+    known_shape,
+    merge_sizes,
+    moveaxis,
+    reshape,
+    split_sizes,
+    transpose,
+)
+from tg.types.dtypes import is_integer, is_unsigned, numpy_dtype
+from tg.types.lengths import Length, product, require_same
+from tg.types.lengths import subtract as subtract_lengths
+from tg.types.tensor_type import TensorType
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.ops.elementwise.record import ElementwiseFunction
+
+    Array = np.ndarray[Any, Any]
+
+BOUNDS_HINT: Final = 'negative indices count from the end; tg.take(x, i, axis, mode="clip") takes the nearest element'
+MODES: Final = ("raise", "clip", "promise")
+
+
+@final
+class WrapIndex(Op):
+    """Indices into an axis of length n made int64 and in range: negative ones count from the end.
+
+    Shapes:
+        i (...), n () -> j (...), int64
+    Raises:
+        BoundsError: mode "raise" and an index outside [-n, n); "clip" takes the nearest position (and 0 for negative
+            ones), "promise" reports nothing. All clamp.
+    """
+
+    mode: str
+
+    def infer(self, i: TensorType, n: TensorType) -> tuple[TensorType, ...]:
+        """int64 of the shape of i."""
+        if not is_integer(i.dtype):
+            raise DtypeError(message(f"index: found {i.dtype}, needed an integer dtype"))
+        return (TensorType("int64", i.shape),)
+
+    def perform(self, i: Array, n: Array) -> tuple[Array, ...]:
+        """Wrapped and clamped to [0, n)."""
+        wide = np.minimum(i, np.iinfo(np.int64).max).astype(np.int64) if i.dtype == np.uint64 else i.astype(np.int64)
+        wrapped = wide if self.mode == "clip" else np.where(wide < 0, wide + n, wide)
+        return (np.asarray(np.maximum(np.minimum(wrapped, n - 1), 0)),)
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """Every index lies in [-n, n)."""
+        i, n = inputs
+        if self.mode != "raise":
+            return ()
+        if isinstance(i, Constant) and isinstance(n, Constant) and i.data.size:
+            size = int(n.data)
+            if -size <= int(i.data.min()) and int(i.data.max()) < size:
+                return ()
+        low, high = _as_signed(total_min(i)), _as_signed(total_max(i))
+        fine = logical_and(greater_equal(low, -n), less(high, n))
+        if is_unsigned(i.type.dtype):
+            fine = logical_or(fine, less(high, low))  # of no indices the least is the largest value
+        worst = where(less(low, -n), low, high)
+        text = "index {0} is out of bounds for an axis of length {1}"
+        return (Check(fine, (worst, n), Descriptor("BoundsError", text, BOUNDS_HINT)),)
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """None: indices have no derivative."""
+        return (None, None)
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """Each index is wrapped alone; the length is one for all."""
+        tools.need_unbatched(self, batched[1:])
+        return (self(*inputs),)
+
+
+def _as_signed(i: Variable) -> Variable:
+    """An index as int64; one that int64 cannot hold is outside of any axis, and stays so."""
+    if i.type.dtype == "uint64":
+        i = minimum(i, np.iinfo(np.int64).max)
+    return cast_variable(i, "int64")
+
+
+def wrap_index(i: Any, n: Any, mode: str = "raise") -> Variable:
+    """Indices into an axis of length n, int64 and in range.
+
+    Raises:
+        BoundsError: an index known now is outside; one known at run time is a check.
+        InputError: an unknown mode.
+    """
+    if mode not in MODES:
+        raise InputError(message(f"index: found mode {mode!r}, needed one of {', '.join(MODES)}"))
+    i = as_variable(i)
+    if isinstance(i, Constant) and isinstance(n, int) and is_integer(i.type.dtype):
+        outside = i.data[(i.data < -n) | (i.data >= n)] if i.data.size else i.data
+        if mode == "raise" and outside.size:
+            text = f"index {outside.flat[0]} is out of bounds for an axis of length {n}"
+            raise BoundsError(message(text, hint=BOUNDS_HINT))
+        return Constant(WrapIndex(mode).perform(i.data, np.asarray(n))[0])
+    return WrapIndex(mode)(i, as_size_variable(n))  # type: ignore[no-any-return]
+
+
+@final
+class Slice(Op):
+    """Every `steps[k]`-th position from `starts[k]`, `sizes[k]` of them, along the last axes; axes in front stay whole.
+
+    What is None in `starts` and `sizes` is an operand: first the starts, then the sizes, int64 scalars. Starts are
+    clamped so that nothing outside is read.
+
+    Shapes:
+        x (..., n1, ..., nk) -> y (..., sizes)
+    """
+
+    starts: tuple[int | None, ...]
+    sizes: tuple[int | None, ...]
+    steps: tuple[int, ...]
+
+    def size_operands(self, count: int) -> range:
+        """The sizes; starts are ordinary operands, so that moving a window is no new program."""
+        return range(1 + self.starts.count(None), count)
+
+    def infer(self, x: TensorType, *rest: Any) -> tuple[TensorType, ...]:
+        """The sizes in place of the last lengths."""
+        k = len(self.sizes)
+        if len(x.shape) < k:
+            raise ShapeError(message(f"slice: found {len(x.shape)} axes, needed at least {k}"))
+        sizes = merge_sizes(self.sizes, rest[self.starts.count(None) :])
+        return (TensorType(x.dtype, (*x.shape[: len(x.shape) - k], *sizes)),)
+
+    def place(self, shape: Sequence[int], rest: Sequence[Any]) -> tuple[Any, ...]:
+        """The NumPy slices, with clamped starts, for an array of a known shape."""
+        count = self.starts.count(None)
+        starts = known_shape(self.starts, rest[:count])
+        sizes = known_shape(self.sizes, rest[count:])
+        return window(shape, starts, sizes, self.steps)
+
+    def perform(self, x: Array, *rest: Array) -> tuple[Array, ...]:
+        """A copy of the slice."""
+        place: Any = (..., *self.place(x.shape, rest))
+        return (x[place].copy(),)
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The cotangent put into zeros."""
+        from tg.ops.creation import zeros_like
+
+        (dy,) = cotangents
+        rest = inputs[1:]
+        if dy is None:
+            return (None,) * len(inputs)
+        starts = rest[: self.starts.count(None)]
+        base = zeros_like(inputs[0], dtype=dy.type.dtype)
+        return (SliceUpdate(self.starts, self.steps, add)(base, dy, *starts), *(None for _ in rest))
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """Only the array may carry the batch: axes in front stay whole."""
+        tools.need_unbatched(self, batched[1:])
+        return (self(*inputs),)
+
+
+def window(
+    shape: Sequence[int], starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]
+) -> tuple[slice, ...]:
+    """NumPy slices of stated sizes for the last axes of an array, with starts clamped into it."""
+    found = []
+    lengths = shape[len(shape) - len(sizes) :]
+    for n, start, size, step in zip(lengths, starts, sizes, steps, strict=True):
+        span = (size - 1) * step
+        if size <= 0:
+            found.append(slice(0, 0))
+            continue
+        if abs(span) >= n:
+            raise BoundsError(message(f"slice: found {size} positions by {step}, needed them within a length of {n}"))
+        first = max(0, -span, min(start, n - 1 - max(0, span)))
+        stop = first + span + (1 if step > 0 else -1)
+        found.append(slice(first, stop if stop >= 0 else None, step))
+    return tuple(found)
+
+
+@final
+class SliceUpdate(Op):
+    """x with the positions of a slice replaced by v, or with v combined into them by `fn` (add).
+
+    Shapes:
+        x (..., n1, ..., nk), v (..., sizes) -> y as x; operands after v are the starts that are None
+    """
+
+    starts: tuple[int | None, ...]
+    steps: tuple[int, ...]
+    fn: ElementwiseFunction | None = None  # None: replace
+
+    def infer(self, x: TensorType, v: TensorType, *starts: TensorType) -> tuple[TensorType, ...]:
+        """The type of x."""
+        if x.dtype != v.dtype or len(x.shape) != len(v.shape):
+            raise ShapeError(message(f"slice update: found {v} for {x}, needed the dtype and rank of the array"))
+        for k in range(len(x.shape) - len(self.steps)):
+            require_same(x.shape[k], v.shape[k], lambda: "slice update: leading axes")
+        return (x,)
+
+    def perform(self, x: Array, v: Array, *starts: Array) -> tuple[Array, ...]:
+        """A copy of x, written."""
+        first = known_shape(self.starts, starts)
+        place: Any = (..., *window(x.shape, first, v.shape[v.ndim - len(self.steps) :], self.steps))
+        y = x.copy()
+        y[place] = v if self.fn is None else self.fn.reference(y[place], v)
+        return (y,)
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """To x all (without the written part, if replaced), to v the slice."""
+        from tg.ops.creation import zeros_like
+
+        (_, v, *starts), (dy,) = inputs, cotangents
+        if dy is None:
+            return (None,) * len(inputs)
+        field, sizes = split_sizes(v.shape[v.type.ndim - len(self.steps) :])
+        dv = Slice(self.starts, field, self.steps)(dy, *starts, *sizes)
+        dx = dy if self.fn is not None else self(dy, zeros_like(v, dtype=dy.type.dtype), *starts)
+        return (dx, dv, *(None for _ in starts))
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """Array and values both carry the batch."""
+        tools.need_unbatched(self, batched[2:])
+        x, v = (tools.lead(u, b, size) for u, b in zip(inputs[:2], batched[:2], strict=True))
+        return (self(x, v, *inputs[2:]),)
+
+
+@final
+class Gather(Op):
+    """The elements of x at integer positions along `axes`, one index array for each axis, all of one shape.
+
+    Shapes:
+        x (..., n_axis, ...), i (k...) for each axis -> y (k..., the other axes of x in order)
+    Source:
+        numpy advanced indexing, with the index axes always in front
+    """
+
+    axes: tuple[int, ...]
+
+    def infer(self, x: TensorType, *indices: TensorType) -> tuple[TensorType, ...]:
+        """The shape of the indices, then the lengths of the other axes."""
+        front = _index_shape(self, x, indices, self.axes)
+        n = len(x.shape)
+        rest = [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k not in self.axes]
+        return (TensorType(x.dtype, (*front, *rest)),)
+
+    def perform(self, x: Array, *indices: Array) -> tuple[Array, ...]:
+        """NumPy's indexing; zeros where an axis has no elements, which a check refuses."""
+        moved = np.moveaxis(x, self.axes, range(len(self.axes)))
+        if indices[0].size and 0 in moved.shape[: len(self.axes)]:
+            return (np.zeros((*indices[0].shape, *moved.shape[len(self.axes) :]), x.dtype),)
+        return (
+            np.ascontiguousarray(moved[tuple(indices)]).reshape((*indices[0].shape, *moved.shape[len(self.axes) :])),
+        )
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The cotangent added into zeros at the positions."""
+        from tg.ops.creation import zeros_like
+
+        (x, *indices), (dy,) = inputs, cotangents
+        if dy is None:
+            return (None,) * len(inputs)
+        return (Scatter(self.axes, add)(zeros_like(x, dtype=dy.type.dtype), dy, *indices), *(None for _ in indices))
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """The array's batch ends up behind the index axes and is moved to the front."""
+        tools.need_unbatched(self, batched[1:])
+        found: Variable = self(*inputs)
+        return (moveaxis(found, inputs[1].type.ndim, 0),)
+
+
+def _index_shape(op: Op, x: TensorType, indices: Sequence[TensorType], axes: tuple[int, ...]) -> tuple[Any, ...]:
+    if len(indices) != len(axes) or (axes and axes[0] < -len(x.shape)):
+        raise ShapeError(message(f"{op.name}: found {len(indices)} indices for axes {axes} of {x}"))
+    front = indices[0].shape
+    for t in indices:
+        if t.dtype != "int64" or len(t.shape) != len(front):
+            raise DtypeError(message(f"{op.name}: found an index {t}, needed int64 indices of one shape"))
+        front = tuple(require_same(a, b, lambda: f"{op.name}: indices") for a, b in zip(front, t.shape, strict=True))
+    return front
+
+
+@final
+class Scatter(Op):
+    """x with the elements at integer positions along `axes` replaced by v, or with v combined into them by `fn` (add).
+
+    Where positions repeat, `add` accumulates all, and replacing keeps the last in C order.
+
+    Shapes:
+        x (..., n_axis, ...), v (k..., the other axes), i (k...) for each axis -> y as x
+    Source:
+        numpy.add.at and assignment to an advanced index
+    """
+
+    axes: tuple[int, ...]
+    fn: ElementwiseFunction | None = None  # None: replace
+
+    def infer(self, x: TensorType, v: TensorType, *indices: TensorType) -> tuple[TensorType, ...]:
+        """The type of x; v must have the shape that `Gather` would give."""
+        front = _index_shape(self, x, indices, self.axes)
+        n = len(x.shape)
+        rest = [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k not in self.axes]
+        wanted = (*front, *rest)
+        if v.dtype != x.dtype or len(v.shape) != len(wanted):
+            raise ShapeError(message(f"scatter: found values {v} for {x}, needed its dtype and {len(wanted)} axes"))
+        for a, b in zip(v.shape, wanted, strict=True):
+            require_same(a, b, lambda: "scatter: values")
+        return (x,)
+
+    def perform(self, x: Array, v: Array, *indices: Array) -> tuple[Array, ...]:
+        """A copy of x, written position by position."""
+        y = x.copy()
+        moved = np.moveaxis(y, self.axes, range(len(self.axes)))
+        if v.size == 0 or y.size == 0:
+            return (y,)
+        if self.fn is None:
+            moved[tuple(indices)] = v
+        elif x.dtype == np.bool_:
+            np.logical_or.at(moved, tuple(indices), v)
+        else:
+            np.add.at(moved, tuple(indices), v)
+        return (y,)
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """To x all (0 where replaced), to v what its element became: nothing where another one overwrote it."""
+        from tg.ops.creation import iota, zeros_like
+
+        (x, v, *indices), (dy,) = inputs, cotangents
+        if dy is None:
+            return (None,) * len(inputs)
+        dv = Gather(self.axes)(dy, *indices)
+        dx = dy
+        if self.fn is None:
+            zero = zeros_like(v, dtype=dy.type.dtype)
+            dx = self(dy, zero, *indices)
+            order = reshape(iota(product(v.shape)), v.shape)
+            winner = Gather(self.axes)(self(zeros_like(x, dtype="int64"), order, *indices), *indices)
+            dv = where(equal(winner, order), dv, numpy_dtype(dy.type.dtype).type(0))
+        return (dx, dv, *(None for _ in indices))
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """Array and values carry the batch; that of the values goes behind the index axes."""
+        tools.need_unbatched(self, batched[2:])
+        x, v = (tools.lead(u, b, size) for u, b in zip(inputs[:2], batched[:2], strict=True))
+        return (self(x, moveaxis(v, 0, inputs[2].type.ndim), *inputs[2:]),)
+
+
+def move_front(y: Variable, rank: int, place: int) -> Variable:
+    """The first `rank` axes moved behind the next `place`."""
+    n = y.type.ndim
+    return transpose(y, (*range(rank, rank + place), *range(rank), *range(rank + place, n)))
+
+
+def take(x: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Variable:
+    """The elements of x at integer positions along an axis, or in C order.
+
+    Args:
+        mode: "raise", "clip" or "promise".
+    Raises:
+        BoundsError: mode "raise" and an index outside the axis.
+    Source:
+        numpy.take
+    """
+    x = as_variable(x)
+    if axis is None:
+        return take(reshape(x, (-1,)), indices, 0, mode=mode)
+    k = axis_from_end(axis, x.type.ndim, "take")
+    i = wrap_index(indices, x.shape[k], mode)
+    y: Variable = Gather((k,))(x, i)
+    place = k + x.type.ndim
+    return move_front(y, i.type.ndim, place) if place and i.type.ndim else y
+
+
+def read_slices(x: Variable, windows: Sequence[tuple[int | Length | Variable, int | Length, int]]) -> Variable:
+    """The positions (start, size, step) along the last axes."""
+    starts, operands = split_starts([start for start, _, _ in windows])
+    field, sizes = split_sizes([size for _, size, _ in windows])
+    return Slice(starts, field, tuple(step for _, _, step in windows))(x, *operands, *sizes)  # type: ignore[no-any-return]
+
+
+def split_starts(starts: Sequence[int | Length | Variable]) -> tuple[tuple[int | None, ...], list[Variable]]:
+    """Starts as the field and the operands of an op: ints in the field, None and an int64 scalar for the others."""
+    known = tuple(start if isinstance(start, int) else None for start in starts)
+    moving = [cast_variable(as_size_variable(start), "int64") for start in starts if not isinstance(start, int)]
+    return known, moving
+
+
+def slice_axis(x: Variable, axis: int, start: int | Length, size: int | Length) -> Variable:
+    """`size` positions from `start` along one axis, counted from the end."""
+    return read_slices(x, [(start, size, 1), *((0, n, 1) for n in x.shape[x.type.ndim + axis + 1 :])])
+
+
+def flip(x: Any, axis: Any = None) -> Variable:
+    """The order of elements reversed along axes (all by default).
+
+    Source:
+        numpy.flip
+    """
+    v = as_variable(x)
+    axes = axes_from_end(axis, v.type.ndim, "flip")
+    if not axes:
+        return v
+    last = range(axes[0], 0)
+    return read_slices(v, [_reversed(v.shape[k]) if k in axes else (0, v.shape[k], 1) for k in last])
+
+
+def _reversed(n: int | Length) -> tuple[int | Length, int | Length, int]:
+    """All of an axis from its end: start, size and step."""
+    return (subtract_lengths(n, 1), n, -1)
+
+
+FAMILY = Family(
+    "indexing",
+    ops=(WrapIndex, Slice, SliceUpdate, Gather, Scatter),
+    functions=(take, flip, wrap_index),
+)

@@ -1,0 +1,47 @@
+"""Core's own plugin: the reference backend, the general rewrites and the op families, through the same hooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.plugin.hookspecs import hookimpl
+from tg.plugin.records import Backend, Rewrites, RuleProtocol
+from tg.types.dtypes import DTYPES
+
+if TYPE_CHECKING:
+    from tg.ops.family import Family
+
+
+@hookimpl
+def tg_backends() -> tuple[Backend, ...]:
+    """The reference."""
+    return (
+        Backend(
+            "perform",
+            distribution="tg-core",
+            rules=RuleProtocol("array", 1),
+            linker="tg.link.perform:LINKER",
+            dtypes=frozenset(DTYPES),
+            raises=True,
+            aliases=("py",),
+        ),
+    )
+
+
+@hookimpl
+def tg_rewrites(backend: str | None) -> Rewrites | None:
+    """The general rules and passes."""
+    if backend is not None:
+        return None
+    from tg.rewrite.rules.catalog import PASSES, RULES
+
+    return Rewrites(RULES, PASSES)
+
+
+@hookimpl
+def tg_ops() -> tuple[Family, ...]:
+    """Core's op families, and the loops that fusion makes of them."""
+    from tg.link.loop import FAMILY
+    from tg.ops.catalog import FAMILIES
+
+    return (*FAMILIES, FAMILY)

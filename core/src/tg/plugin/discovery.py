@@ -1,0 +1,171 @@
+"""Finding plugins: the entry points of installed distributions, listed by name and imported one by one when asked for.
+
+The groups carry the version of the hooks: `tg.backends.1` and `tg.extensions.1`. What is under another version is
+listed with the package to upgrade and never imported. `TG_PLUGINS` names all that may be used, `TG_PLUGINS_OFF` what
+may not; both are comma lists of distribution or entry names. What core itself provides is always there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal, cast
+
+import pluggy
+
+from tg.errors import PluginError, message
+from tg.plugin import hookspecs
+from tg.plugin.records import HOOK_API
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Kind = Literal["backends", "extensions"]
+
+GROUP = re.compile(r"tg\.(?P<kind>backends|extensions)\.(?P<api>.+)")
+HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("tg_"))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """One entry point of one distribution, known by name only."""
+
+    distribution: str
+    name: str
+    kind: Kind
+    target: str  # "module" or "module:attribute"
+    version: str = "unknown"
+    api: str = str(HOOK_API)
+
+    @property
+    def source(self) -> str:
+        """What messages call the plugin: its distribution and version."""
+        return f"{self.distribution} {self.version}"
+
+    @property
+    def is_current(self) -> bool:
+        return self.api == str(HOOK_API)
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """The entries for tg, of any hook API, sorted; scanned once, 20 ms for 100 distributions."""
+    from importlib import metadata  # 20 ms, and who only marks hooks scans nothing
+
+    points = metadata.entry_points()
+    groups = [found for group in sorted(points.groups) if (found := GROUP.fullmatch(group))]
+    return tuple(sorted(_entry(point, found) for found in groups for point in points.select(group=found[0])))
+
+
+def _entry(point: object, group: re.Match[str]) -> Entry:
+    distribution = getattr(point, "dist", None)
+    return Entry(
+        distribution=getattr(distribution, "name", "unknown"),
+        name=str(getattr(point, "name", "")),
+        kind=cast("Kind", group["kind"]),
+        target=str(getattr(point, "value", "")),
+        version=getattr(distribution, "version", "unknown"),
+        api=group["api"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which plugins may be used: all, or those in `allowed`, and none of `forbidden`."""
+
+    allowed: frozenset[str] | None = None
+    forbidden: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Policy:
+        """Read `TG_PLUGINS` and `TG_PLUGINS_OFF`; empty ones say nothing."""
+        allowed = _names(environ.get("TG_PLUGINS", ""))
+        return cls(allowed or None, _names(environ.get("TG_PLUGINS_OFF", "")))
+
+    def refusal(self, entry: Entry) -> tuple[str, str] | None:
+        """Why an entry may not be used and what to change, or None where it may."""
+        names = {_normal(entry.distribution), _normal(entry.name)}
+        if names & self.forbidden:
+            off = ",".join(sorted(names & self.forbidden))
+            return f"forbidden by TG_PLUGINS_OFF={off}", "start without it in TG_PLUGINS_OFF"
+        if self.allowed is not None and not names & self.allowed:
+            only = ",".join(sorted(self.allowed))
+            return f"not in TG_PLUGINS={only}", f"start with TG_PLUGINS={only},{entry.distribution}"
+        return None
+
+    def unmatched(self, entries: Iterable[Entry]) -> tuple[str, ...]:
+        """The names in the variables that nothing installed has."""
+        known = {_normal(name) for entry in entries for name in (entry.distribution, entry.name)}
+        return tuple(sorted((self.forbidden | (self.allowed or frozenset())) - known - {"tg-core"}))
+
+
+class Plugin:
+    """One imported plugin: its entry and its hooks, called apart from those of all others.
+
+    Raises:
+        PluginError: a hook that does not exist, takes an argument that no hook has, or lacks its mark.
+    """
+
+    __slots__ = ("_manager", "entry")
+
+    def __init__(self, entry: Entry, namespace: object) -> None:
+        self.entry = entry
+        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+        self._check_names(namespace)
+        try:
+            self._manager.register(namespace, name=entry.source)
+        except pluggy.PluginValidationError as error:
+            raise PluginError(message(f"{entry.source}: {_flat(error)}", ("hooks", ", ".join(HOOKS)))) from error
+
+    def call(self, hook: str, **arguments: object) -> object | None:
+        """What this plugin's `hook` returns; None where it has no such hook."""
+        results = getattr(self._manager.hook, hook)(**arguments)
+        return results[0] if results else None
+
+    def _check_names(self, namespace: object) -> None:
+        for name in dir(namespace):
+            marked = self._manager.parse_hookimpl_opts(namespace, name)
+            if marked is None:
+                self._check_marked(namespace, name)
+            elif not marked["optionalhook"] and (marked["specname"] or name) not in HOOKS:
+                raise PluginError(_misspelled(self.entry.source, marked["specname"] or name))
+
+    def _check_marked(self, namespace: object, name: str) -> None:
+        if name in HOOKS and callable(getattr(namespace, name, None)):
+            summary = f"{self.entry.source}: {name} is not marked as a hook"
+            raise PluginError(message(summary, hint=f"write @tg.plugin.hookimpl above def {name}"))
+
+
+def load(entry: Entry) -> Plugin:
+    """Import an entry's module and read its hooks; whatever the module raises goes through."""
+    from importlib import metadata
+
+    point = metadata.EntryPoint(name=entry.name, value=entry.target, group=f"tg.{entry.kind}.{entry.api}")
+    return Plugin(entry, point.load())
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like `name`, or None where none is."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
+
+
+def _misspelled(source: str, name: str) -> str:
+    like = near(name, HOOKS)
+    hint = f"rename it to {like}" if like else "mark what newer versions of tg call with @hookimpl(optionalhook=True)"
+    return message(f"{source}: {name} is not a hook", ("hooks", ", ".join(HOOKS)), hint=hint)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_normal(name) for name in text.split(",") if name.strip())
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def _flat(error: Exception) -> str:
+    return " ".join(str(error).split())

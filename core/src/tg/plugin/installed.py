@@ -1,0 +1,223 @@
+"""What is installed, and what became of each plugin when it was asked: its answers and its failures, both remembered.
+
+A failure is a value here, a `Problem`, so that one plugin's never reaches another; who asks for that plugin raises it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tg.errors import PluginError, message
+from tg.plugin import problems
+from tg.plugin.discovery import Entry, Plugin, Policy, load, near
+from tg.plugin.memo import Memo
+from tg.plugin.records import Backend, BackendStatus, Problem, Rewrites, Rules
+from tg.plugin.requirements import unmet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+EXTRAS = ("c", "jax", "mlx", "numba", "torch")
+"""The backends that are published with tg, each an extra of `tg-core`."""
+
+RETURNS: dict[str, tuple[type, ...]] = {
+    "tg_backends": (tuple,),
+    "tg_rules": (Rules, type(None)),
+    "tg_rewrites": (Rewrites, type(None)),
+    "tg_ops": (tuple,),
+    "tg_cases": (tuple,),
+}
+
+
+class Provider(NamedTuple):
+    """A backend and the plugin that provides it."""
+
+    plugin: Plugin
+    backend: Backend
+
+
+class Installed:
+    """The plugins of this process: what their hooks return, and which of them provides a backend."""
+
+    __slots__ = ("_entries", "_memo", "_policy", "core")
+
+    def __init__(self, core: Entry, found: Sequence[Entry], policy: Policy) -> None:
+        self.core = load(core)
+        self._entries = tuple(sorted(found))
+        self._policy = policy
+        self._memo = Memo()
+
+    def provider(self, name: str) -> Provider | Problem:
+        """The provider of the backend with this name or alias, or what keeps it from being one."""
+        return self._memo.get(("provider", name), lambda: self._provider(name))
+
+    def natives(self) -> tuple[Provider, ...]:
+        """The providers that can be imported, core's own left out, by name."""
+        found = (self.provider(name) for name in sorted({entry.name for entry in self._backend_entries()}))
+        return tuple(one for one in found if isinstance(one, Provider))
+
+    def core_backends(self) -> tuple[Backend, ...]:
+        """The backends that core itself provides."""
+        return self.offer(self.core, "tg_backends")  # type: ignore[no-any-return]
+
+    def extensions(self) -> tuple[Plugin, ...]:
+        """The extensions that can be imported, by distribution and entry name."""
+        found = dict.fromkeys(self._plugin(entry) for entry in self._usable("extensions"))
+        return tuple(one for one in found if isinstance(one, Plugin))
+
+    def offer(self, plugin: Plugin, hook: str, **arguments: object) -> Any:
+        """What a plugin's hook returns for these arguments, or the `Problem` with it."""
+        question = (hook, plugin.entry.distribution, plugin.entry.target, *arguments.values())
+        return self._memo.get(question, lambda: self._offer(plugin, hook, arguments))
+
+    def attribute(self, plugin: Plugin, address: str) -> Any:
+        """What stands at "module:ATTRIBUTE", or the `Problem` with importing it."""
+        return self._memo.get(("attribute", address), lambda: self._attribute(plugin, address))
+
+    def lack(self, provider: Provider) -> Problem | None:
+        """What a backend requires and this machine does not have, by the metadata of what is installed."""
+        return self._memo.get(("lack", provider.backend.name), lambda: _lack(provider))
+
+    def linker(self, provider: Provider) -> Any:
+        """A backend's linker, or the `Problem` with what it requires or with importing it."""
+        return self.lack(provider) or self.attribute(provider.plugin, provider.backend.linker)
+
+    def status(self, name: str, *, probe: bool) -> BackendStatus:
+        """How a backend is; with `probe` its linker is imported to know."""
+        found = self.provider(name)
+        if isinstance(found, Problem):
+            return _status(name, (), found)
+        is_known = probe or ("attribute", found.backend.linker) in self._memo.published()
+        trouble = self.linker(found) if is_known else self.lack(found)
+        entry = found.plugin.entry
+        sound = Problem(entry.distribution, entry.version, "available", "")
+        return _status(name, found.backend.aliases, trouble if isinstance(trouble, Problem) else sound)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all backends that are installed in any state, or published with tg."""
+        core = {backend.name for backend in self.core_backends()}
+        others = {entry.name for entry in self._entries if entry.kind == "backends"} - set(self._core_names())
+        return tuple(sorted({*core, *others, *EXTRAS}))
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with what is installed; entry modules are imported to know, and nothing heavier."""
+        self.extensions()
+        self.natives()
+        listed = [problems.wrong_api(entry) for entry in self._outdated()]
+        listed += [problems.reserved(e) for e in self._usable("backends") if e.name in self._core_names()]
+        listed += map(problems.unmatched, self._policy.unmatched(self._entries))
+        listed += [one for one in self._memo.published().values() if isinstance(one, Problem)]
+        kept = dict.fromkeys(one for one in listed if one.state in ("broken", "wrong API"))
+        return tuple(sorted(kept, key=str))
+
+    def _provider(self, name: str) -> Provider | Problem:
+        for backend in self.core_backends():
+            if name in (backend.name, *backend.aliases):
+                return Provider(self.core, backend)
+        entries = [entry for entry in self._backend_entries() if entry.name == name]
+        if len(entries) > 1:
+            return problems.two_providers(name, entries)
+        return self._declared(entries[0]) if entries else self._by_alias(name) or self._absent(name)
+
+    def _declared(self, entry: Entry) -> Provider | Problem:
+        plugin = self._plugin(entry)
+        if isinstance(plugin, Problem):
+            return plugin
+        backends = self.offer(plugin, "tg_backends")
+        if isinstance(backends, Problem):
+            return backends
+        mine = [backend for backend in backends if backend.name == entry.name]
+        return Provider(plugin, mine[0]) if mine else problems.undeclared(entry, [one.name for one in backends])
+
+    def _by_alias(self, name: str) -> Provider | Problem | None:
+        found = [provider for provider in self.natives() if name in provider.backend.aliases]
+        if len(found) > 1:
+            return problems.two_providers(name, [provider.plugin.entry for provider in found])
+        return found[0] if found else None
+
+    def _absent(self, name: str) -> Problem:
+        entries = [entry for entry in self._entries if entry.kind == "backends" and entry.name == name]
+        for entry in entries:
+            if refusal := self._policy.refusal(entry):
+                return Problem(entry.distribution, entry.version, "forbidden", *refusal)
+        if entries:
+            return problems.wrong_api(entries[0])
+        if name in EXTRAS:
+            return problems.not_installed(name)
+        there = sorted({entry.name for entry in self._backend_entries()} | set(self._core_names()))
+        return problems.unknown(there, near(name, [*self.names(), *self._core_names()]))
+
+    def _plugin(self, entry: Entry) -> Plugin | Problem:
+        return self._memo.get(("plugin", entry.distribution, entry.target), lambda: _loaded(entry))
+
+    def _offer(self, plugin: Plugin, hook: str, arguments: dict[str, object]) -> Any:
+        asked = f"{hook}({', '.join(map(repr, arguments.values()))})"
+        return self._kept(plugin, asked, lambda: _checked(plugin.entry, hook, plugin.call(hook, **arguments)))
+
+    def _attribute(self, plugin: Plugin, address: str) -> Any:
+        return self._kept(plugin, f"importing {address}", lambda: _imported(address))
+
+    def _kept(self, plugin: Plugin, doing: str, work: Callable[[], object]) -> Any:
+        try:
+            return work()
+        except (Exception, SystemExit) as error:
+            if plugin is self.core:
+                raise
+            return problems.broken(plugin.entry, doing, error)
+
+    def _core_names(self) -> tuple[str, ...]:
+        return tuple(name for backend in self.core_backends() for name in (backend.name, *backend.aliases))
+
+    def _usable(self, kind: str) -> list[Entry]:
+        return [e for e in self._entries if e.kind == kind and e.is_current and self._policy.refusal(e) is None]
+
+    def _backend_entries(self) -> list[Entry]:
+        return [entry for entry in self._usable("backends") if entry.name not in self._core_names()]
+
+    def _outdated(self) -> list[Entry]:
+        current = {(entry.distribution, entry.kind) for entry in self._entries if entry.is_current}
+        return [e for e in self._entries if not e.is_current and (e.distribution, e.kind) not in current]
+
+
+def _loaded(entry: Entry) -> Plugin | Problem:
+    try:
+        return load(entry)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (a stranger's code: remembered)
+        return problems.broken(entry, f"importing {entry.target}", error)
+
+
+def _imported(address: str) -> object:
+    module, _, attribute = address.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _checked(entry: Entry, hook: str, value: object) -> object:
+    """What a hook returned, if it is what the contract says; a missing hook that returns a tuple returns none."""
+    if value is None and RETURNS[hook] == (tuple,):
+        return ()
+    is_right = isinstance(value, RETURNS[hook])
+    if is_right and hook == "tg_backends":
+        is_right = all(isinstance(one, Backend) for one in value)  # type: ignore[attr-defined]
+    if not is_right:
+        needed = "a tuple of Backend" if hook == "tg_backends" else _kinds(RETURNS[hook])
+        raise PluginError(message(f"{entry.source}: {hook}: found {_shown(value)}, needed {needed}"))
+    return value
+
+
+def _kinds(kinds: tuple[type, ...]) -> str:
+    return " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _lack(provider: Provider) -> Problem | None:
+    found = unmet(provider.backend.requires)
+    return problems.lacking(provider.plugin.entry, found) if found else None
+
+
+def _status(name: str, aliases: tuple[str, ...], found: Problem) -> BackendStatus:
+    return BackendStatus(name, aliases, found.distribution, found.version, found.state, found.reason, found.remedy)

@@ -1,0 +1,79 @@
+"""Typed options of a backend: what the user gave, checked against the backend's dataclass."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from typing import TYPE_CHECKING, Any
+
+from tg.errors import OptionError, message
+from tg.plugin.discovery import near
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tg.plugin.records import Backend
+
+
+def validate_options(backend: Backend, given: Mapping[str, object]) -> object:
+    """The options of `backend` with those given in place of the defaults.
+
+    Raises:
+        OptionError: an option that the backend does not have, a value of another type, or one that it refuses.
+    Example:
+        >>> from tg.plugin import Backend, RuleProtocol, validate_options
+        >>> mine = Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 1), linker="tg_mine:LINKER")
+        >>> validate_options(mine, {})
+        Options()
+    """
+    hints = typing.get_type_hints(backend.options)
+    fields = {field.name: field for field in dataclasses.fields(backend.options) if field.init}
+    for name, value in given.items():
+        if name not in fields:
+            raise OptionError(_unknown(backend.name, name, fields))
+        if not accepts(hints[name], value):
+            summary = f"backend {backend.name!r}: option {name}: found {value!r}, needed {_shown(hints[name])}"
+            raise OptionError(message(summary))
+    return _made(backend, given)
+
+
+def accepts(hint: Any, value: object) -> bool:
+    """Whether `value` is of the type that an annotation says; an int is a float, a bool is no int."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return any(type(value) is type(known) and value == known for known in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return any(accepts(choice, value) for choice in arguments)
+    if origin is tuple and isinstance(value, tuple):
+        return _accepts_tuple(arguments, value)
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+    kind = type(None) if hint is None else origin or hint
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _accepts_tuple(arguments: tuple[Any, ...], values: tuple[object, ...]) -> bool:
+    if arguments[1:] == (...,):
+        return all(accepts(arguments[0], value) for value in values)
+    return len(arguments) == len(values) and all(map(accepts, arguments, values))
+
+
+def _made(backend: Backend, given: Mapping[str, object]) -> object:
+    try:
+        return backend.options(**given)
+    except OptionError:
+        raise
+    except (TypeError, ValueError) as error:
+        shown = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no options"
+        raise OptionError(message(f"backend {backend.name!r}: {error}: found {shown}")) from error
+
+
+def _unknown(backend: str, name: str, fields: Mapping[str, dataclasses.Field[object]]) -> str:
+    like = near(name, fields)
+    known = ("options", ", ".join(fields) or "none")
+    return message(f"backend {backend!r}: unknown option {name!r}", known, hint=f"{like} exists" if like else None)
+
+
+def _shown(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")

@@ -1,0 +1,109 @@
+"""What can be wrong with a plugin: a `Problem` with its reason and remedy, and the error it becomes when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.errors import BackendUnavailable, PluginError, TgError, message
+from tg.plugin.records import HOOK_API, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.plugin.discovery import Entry
+
+
+def as_error(problem: Problem, backend: str) -> TgError:
+    """The error for whoever asks for `backend`, with the remembered exception as its cause.
+
+    A TgError that was raised in the plugin keeps its class and its text: it says what is wrong better than core can.
+    """
+    if isinstance(problem.cause, (PluginError, BackendUnavailable)):
+        error: TgError = type(problem.cause)(str(problem.cause))
+    else:
+        error = BackendUnavailable(message(f"backend {backend!r}: {_told(problem)}", hint=problem.remedy))
+    error.__cause__ = problem.cause
+    return error
+
+
+def broken(entry: Entry, doing: str, error: BaseException) -> Problem:
+    """An exception from a plugin's code, remembered."""
+    remedy = f"pip install --upgrade --force-reinstall {entry.distribution}"
+    if isinstance(error, TgError):
+        reason, _, hint = str(error).partition("\n  hint: ")
+        return Problem(entry.distribution, entry.version, "broken", _first_line(reason), hint or None, error)
+    reason = f"{doing} raised {type(error).__name__}: {_first_line(str(error))}"
+    return Problem(entry.distribution, entry.version, "broken", reason, remedy, error)
+
+
+def wrong_api(entry: Entry) -> Problem:
+    """A plugin for another version of the hooks: the older of the two packages is to be upgraded."""
+    newer = entry.api.isdigit() and int(entry.api) > HOOK_API
+    reason = f"written for hook API {entry.api}, this tg has {HOOK_API}"
+    remedy = f"pip install --upgrade {'tg-core' if newer else entry.distribution}"
+    return Problem(entry.distribution, entry.version, "wrong API", reason, remedy)
+
+
+def two_providers(backend: str, entries: Sequence[Entry]) -> Problem:
+    """Two distributions that provide one name: neither is taken."""
+    sources = " and ".join(entry.source for entry in entries)
+    hint = switch_off(entries)
+    error = PluginError(message(f"backend {backend!r} has {len(entries)} providers: {sources}", hint=hint))
+    names = " and ".join(entry.distribution for entry in entries)
+    return Problem(names, None, "broken", f"{len(entries)} providers of backend {backend!r}: {sources}", hint, error)
+
+
+def undeclared(entry: Entry, declared: Sequence[str]) -> Problem:
+    """An entry point under a name for which the plugin has no backend."""
+    found = ("tg_backends", f"found {', '.join(declared) or 'none'}, needed {entry.name}")
+    return _faulty(entry, f"entry point {entry.name!r} has no backend", found)
+
+
+def reserved(entry: Entry) -> Problem:
+    """An entry point under the name of a backend of core's own, which stays core's."""
+    return _faulty(
+        entry, f"backend name {entry.name!r} is tg-core's own", hint="rename the entry point and the backend"
+    )
+
+
+def unmatched(name: str) -> Problem:
+    """A name in `TG_PLUGINS` or `TG_PLUGINS_OFF` that says nothing."""
+    return Problem("environment", None, "broken", f"TG_PLUGINS or TG_PLUGINS_OFF names {name}, which is not installed")
+
+
+def not_installed(backend: str) -> Problem:
+    """One of the backends published with tg that is not here."""
+    return Problem(f"tg-{backend}", None, "not installed", "not installed", f'pip install "tg-core[{backend}]"')
+
+
+def unknown(there: Sequence[str], like: str | None) -> Problem:
+    """A name that neither tg nor anything installed has."""
+    hint = f"backend={like!r} exists" if like else "run `tg backends` for what is known"
+    return Problem("unknown", None, "not installed", f"not installed: found {', '.join(there)}", hint)
+
+
+def lacking(entry: Entry, found: Sequence[tuple[str, str | None]]) -> Problem:
+    """A backend whose requirements are not met by what is installed."""
+    shown = ", ".join(f"{needed} (found {version or 'nothing'})" for needed, version in found)
+    remedy = "pip install " + " ".join(f'"{needed}"' for needed, _ in found)
+    return Problem(entry.distribution, entry.version, "broken", f"needs {shown}", remedy)
+
+
+def switch_off(entries: Sequence[Entry]) -> str:
+    """What to do about plugins that exclude one another; the last is the one to go."""
+    return f"uninstall one, or start with TG_PLUGINS_OFF={entries[-1].distribution}"
+
+
+def _faulty(entry: Entry, fact: str, *lines: tuple[str, str], hint: str | None = None) -> Problem:
+    error = PluginError(message(f"{entry.source}: {fact}", *lines, hint=hint))
+    return Problem(entry.distribution, entry.version, "broken", fact, hint, error)
+
+
+def _told(problem: Problem) -> str:
+    if problem.version is None:
+        return problem.reason
+    return f"{problem.distribution} {problem.version}: {problem.reason}"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

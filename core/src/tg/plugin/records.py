@@ -1,0 +1,185 @@
+"""The records that plugins hand to core, and those in which core answers what is installed.
+
+All are frozen. A plugin returns them from its hooks, core merges them: nothing is registered by importing a module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from tg.errors import PluginError, message
+
+HOOK_API = 1
+"""The version of the hooks, part of the names of the entry-point groups: `tg.backends.1`, `tg.extensions.1`."""
+
+Shapes = Literal["static", "dynamic"]
+Category = Literal["never", "upstream", "todo"]
+State = Literal["available", "not installed", "broken", "wrong API", "forbidden"]
+Rule = Callable[..., object]
+
+CATEGORIES = ("never", "upstream", "todo")
+SHAPES = ("static", "dynamic")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProtocol:
+    """How a backend calls its rules: tables for one protocol cannot serve another.
+
+    Kind `array` is core's: an elementwise function maps to `f(*arrays) -> array`, an op class to
+    `rule(op, *arrays) -> array | tuple`. Kind `source` is the backend's own: `rule(op, ctx) -> fragment`.
+    """
+
+    kind: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a backend that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What a backend is called, needs and can do; making one imports no framework.
+
+    Raises:
+        PluginError: a field has a value that core could not use later.
+    Example:
+        >>> from tg.plugin import Backend, RuleProtocol
+        >>> Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 1), linker="tg_mine:LINKER").shapes
+        'dynamic'
+    """
+
+    name: str
+    _: KW_ONLY
+    distribution: str
+    rules: RuleProtocol
+    linker: str  # "module:ATTRIBUTE", imported when the first function is compiled
+    requires: tuple[str, ...] = ()  # "minelib>=2": looked up in the metadata of what is installed
+    dtypes: frozenset[str] = frozenset()
+    shapes: Shapes = "dynamic"  # "static": a run-time size is a constant of the compiled function
+    raises: bool = False  # a rule may raise while running; otherwise failing checks come back as a status
+    options: type = Options  # a frozen dataclass, every field with a type and a default
+    aliases: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ("cpu",)
+    priority: int = 0  # backend="auto" takes the highest; one below 0 is never taken
+    gaps: str | None = None  # "module:GAPS", a tuple of Gap
+
+    def __post_init__(self) -> None:
+        self._need(
+            all(map(_is_name, (self.name, *self.aliases))), "name and aliases", "lower-case words without spaces"
+        )
+        self._need(_is_address(self.linker), "linker", "'module:ATTRIBUTE'")
+        self._need(self.gaps is None or _is_address(self.gaps), "gaps", "'module:ATTRIBUTE' or None")
+        self._need(self.shapes in SHAPES, "shapes", "'static' or 'dynamic'")
+        self._need(_is_frozen(self.options), "options", "a frozen dataclass")
+
+    def _need(self, holds: object, field: str, needed: str) -> None:
+        if not holds:
+            found = (self.name, self.aliases) if field == "name and aliases" else getattr(self, field)
+            raise PluginError(message(f"backend {self.name!r}: {field}: found {found!r}, needed {needed}"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """One plugin's rules for one backend: what computes each op class or elementwise function.
+
+    A rule for what another plugin has a rule for too is an error, unless its key is in `replaces`.
+    """
+
+    protocol: RuleProtocol
+    table: Mapping[object, Rule]
+    replaces: frozenset[object] = frozenset()
+
+    def __post_init__(self) -> None:
+        absent = sorted(key_name(key) for key in self.replaces if key not in self.table)
+        if absent:
+            raise PluginError(message(f"rules: replaces names {', '.join(absent)}, for which the table has no rule"))
+        object.__setattr__(self, "table", MappingProxyType(dict(self.table)))
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something a backend does not do: an exact case, what it raises, and whether that can ever change.
+
+    `never`: the machine cannot; `upstream`: the framework does not yet; `todo`: the plugin does not yet.
+    """
+
+    op: object
+    dtypes: frozenset[str] | None  # None: every dtype
+    when: Callable[..., bool] | None  # a predicate on static properties; None: always
+    category: Category
+    raises: type[BaseException] | None  # None: the answer differs from the reference instead
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.category not in CATEGORIES:
+            found, needed = repr(self.category), ", ".join(CATEGORIES)
+            raise PluginError(message(f"gap of {key_name(self.op)}: category: found {found}, needed one of {needed}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """One plugin's rewrite rules and passes, each with a name and a phase of its own."""
+
+    rules: tuple[object, ...] = ()
+    passes: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with something installed, remembered to be told to whoever asks for it."""
+
+    distribution: str
+    version: str | None
+    state: State
+    reason: str
+    remedy: str | None = None  # a command, or what to change
+    cause: BaseException | None = None
+
+    def __str__(self) -> str:
+        source = " ".join(filter(None, (self.distribution, self.version)))
+        return message(f"{source}: {self.reason}", hint=self.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendStatus:
+    """One line of `tg backends`: a backend that is known, and what keeps it from being used."""
+
+    name: str
+    aliases: tuple[str, ...]
+    distribution: str
+    version: str | None
+    state: State
+    reason: str
+    remedy: str | None
+
+    @property
+    def is_available(self) -> bool:
+        return self.state == "available"
+
+
+def key_name(key: object) -> str:
+    """The name of a rule table's key: an elementwise function's, an op's, else the class's."""
+    names = (getattr(key, "name", None), getattr(key, "__name__", None))
+    return next((name for name in names if isinstance(name, str)), str(key))
+
+
+def _is_frozen(options: type) -> bool:
+    return dataclasses.is_dataclass(options) and bool(vars(options)["__dataclass_params__"].frozen)
+
+
+def _is_name(text: str) -> bool:
+    return text.replace("-", "_").isidentifier() and text == text.lower() and text != "auto"
+
+
+def _is_address(text: str) -> bool:
+    module, colon, attribute = text.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), attribute))

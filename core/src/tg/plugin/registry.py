@@ -1,0 +1,207 @@
+"""What all plugins offer together: one `Registry` for each process, filled as it is asked, never changed by a caller.
+
+Core's own backend, rules, rewrites and ops come through the same hooks, from `tg.plugin.builtin`. The order in which
+plugins were installed means nothing: core comes first, then the backend asked for, then the extensions by distribution
+and entry name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from tg import __version__
+from tg.errors import PluginError, TgError, message
+from tg.graph.op import Op
+from tg.plugin import tables
+from tg.plugin.discovery import Entry, Policy, entries
+from tg.plugin.installed import Installed, Provider
+from tg.plugin.memo import Memo
+from tg.plugin.problems import as_error
+from tg.plugin.records import Backend, BackendStatus, Gap, Problem, Rewrites, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tg.ops.family import Family
+    from tg.plugin.tables import Tables
+
+T = TypeVar("T")
+
+AUTO = "auto"
+FALLBACK = "perform"
+"""The backend that is always there."""
+
+_PROCESS = Memo()
+
+
+def registry() -> Registry:
+    """The registry of this process, made on the first call."""
+    return _PROCESS.get(("registry",), _from_environment)
+
+
+def reset() -> None:
+    """Forget the registry and the scan of what is installed; the next `registry()` finds anew. For tests."""
+    _PROCESS.clear()
+    entries.cache_clear()
+
+
+@final
+class Registry:
+    """What the installed plugins offer, merged on demand; every answer, a failure too, is given once and for all.
+
+    Raises:
+        BackendUnavailable: a backend that is not installed, is broken, forbidden, or lacks what it requires.
+        PluginError: plugins that break the contract of the hooks or clash with one another.
+    """
+
+    __slots__ = ("_installed", "_memo")
+
+    def __init__(self, installed: Installed) -> None:
+        self._installed = installed
+        self._memo = Memo()
+
+    def backend(self, name: str) -> Backend:
+        """The backend of this name or alias; imports its entry module and no framework."""
+        return self._provider(name).backend
+
+    def backends(self, *, probe: bool = False) -> tuple[BackendStatus, ...]:
+        """Every backend that is known, by name, and how it is; with `probe` every linker is imported to know."""
+        return tuple(self._installed.status(name, probe=probe) for name in self._installed.names())
+
+    def default_backend(self) -> tuple[str, str]:
+        """What "auto" means here, and why: the native backend of highest priority whose linker can be imported."""
+        return self._memo.get((AUTO,), self._chosen)
+
+    def linker(self, name: str) -> Any:
+        """The linker of a backend, imported on the first call."""
+        return self._sound(self._installed.linker(self._provider(name)), name)
+
+    def gaps(self, name: str) -> tuple[Gap, ...]:
+        """What a backend says it lacks."""
+        provider = self._provider(name)
+        if provider.backend.gaps is None:
+            return ()
+        found = self._sound(self._installed.attribute(provider.plugin, provider.backend.gaps), name)
+        if not isinstance(found, tuple) or not all(isinstance(gap, Gap) for gap in found):
+            at = f"{provider.plugin.entry.source}: {provider.backend.gaps}"
+            raise PluginError(message(f"{at}: found {type(found).__name__}, needed a tuple of Gap"))
+        return found
+
+    def rules(self, name: str) -> Mapping[object, Rule]:
+        """All rules for a backend, by op class or elementwise function.
+
+        Raises:
+            PluginError: two plugins have a rule for one op and not exactly one replaces the other.
+        """
+        return self._tables(name).rules
+
+    def rule_for(self, name: str, key: object) -> Rule | None:
+        """The rule for one op class or elementwise function, or None where no plugin has one.
+
+        Raises:
+            PluginError: the only rule is written for another protocol than the backend's.
+        """
+        found = self._tables(name)
+        if key not in found.rules and key in found.dropped:
+            raise PluginError(tables.wrong_protocol(self.backend(name), key, *found.dropped[key]))
+        return found.rules.get(key)
+
+    def backends_with(self, key: object) -> tuple[str, ...]:
+        """The backends that run an op class or elementwise function, by name; what is not available counts as not.
+
+        Every backend that is available gives its rules, which may import its framework: this is for errors.
+        """
+        return tuple(name for name in self._installed.names() if self._runs(name, key))
+
+    def rewrites(self, name: str | None) -> Rewrites:
+        """The general rewrites and those of a backend, in that order; the general ones alone for None."""
+        provider = self._provider(name) if name is not None else None
+        canonical = provider.backend.name if provider else None
+        return self._memo.get(("rewrites", canonical), lambda: self._merged_rewrites(provider))
+
+    def families(self) -> tuple[Family, ...]:
+        """The op families of core and of every extension.
+
+        Raises:
+            PluginError: two plugins have a family of one path or an op of one name.
+        """
+        return self._memo.get(("families",), lambda: tables.merge_families(self._offers("tg_ops")))
+
+    def cases(self) -> tuple[Any, ...]:
+        """The conformance cases of core and of every extension."""
+        return tuple(case for _, cases in self._offers("tg_cases") for case in cases)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with what is installed: all that errors about missing rules and `tg backends` have to tell."""
+        return self._installed.problems()
+
+    def _runs(self, name: str, key: object) -> bool:
+        if name == FALLBACK and _performs(key):
+            return True
+        try:
+            return key in self._tables(name).rules
+        except TgError:
+            return False
+
+    def _tables(self, name: str) -> Tables:
+        provider = self._ready(name)
+        return self._memo.get(("rules", provider.backend.name), lambda: self._merged_rules(provider))
+
+    def _merged_rules(self, provider: Provider) -> Tables:
+        name = provider.backend.name
+        return tables.merge_rules(provider.backend, self._offers("tg_rules", provider, backend=name))
+
+    def _merged_rewrites(self, provider: Provider | None) -> Rewrites:
+        general = self._offers("tg_rewrites", backend=None)
+        own = self._offers("tg_rewrites", provider, backend=provider.backend.name) if provider else []
+        return tables.merge_rewrites(general + own)
+
+    def _offers(self, hook: str, provider: Provider | None = None, **arguments: object) -> list[tuple[Entry, Any]]:
+        """What core, the backend's plugin and the extensions answer; only the backend's own failure is an error."""
+        installed, own = self._installed, provider.plugin if provider else None
+        asked = dict.fromkeys((installed.core, *([own] if own else ()), *installed.extensions()))
+        found = [(plugin, installed.offer(plugin, hook, **arguments)) for plugin in asked]
+        for plugin, value in found:
+            if plugin is own and provider is not None:
+                self._sound(value, provider.backend.name)
+        return [
+            (plugin.entry, value) for plugin, value in found if value is not None and not isinstance(value, Problem)
+        ]
+
+    def _chosen(self) -> tuple[str, str]:
+        native = [one for one in self._installed.natives() if one.backend.priority >= 0]
+        passed_over: list[str] = []
+        for provider in sorted(native, key=lambda one: (-one.backend.priority, one.backend.name)):
+            name, linker = provider.backend.name, self._installed.linker(provider)
+            if not isinstance(linker, Problem):
+                return name, "; ".join((f"priority {provider.backend.priority}, the highest available", *passed_over))
+            passed_over.append(f"{name} passed over: {linker.reason}")
+        return FALLBACK, "; ".join(("no native backend is available", *passed_over))
+
+    def _provider(self, name: str) -> Provider:
+        return self._sound(self._installed.provider(name), name)
+
+    def _ready(self, name: str) -> Provider:
+        provider = self._provider(name)
+        self._sound(self._installed.lack(provider), name)
+        return provider
+
+    @staticmethod
+    def _sound(found: T | Problem, backend: str) -> T:
+        if isinstance(found, Problem):
+            raise as_error(found, backend)
+        return found
+
+
+def _performs(key: object) -> bool:
+    """Whether the reference runs an op, which needs no rule for it."""
+    from tg.ops.elementwise.record import ElementwiseFunction
+
+    if isinstance(key, type) and issubclass(key, Op):
+        return key.has_expansion or key.perform is not Op.perform
+    return isinstance(key, ElementwiseFunction)
+
+
+def _from_environment() -> Registry:
+    core = Entry("tg-core", "core", "extensions", "tg.plugin.builtin", version=__version__)
+    return Registry(Installed(core, entries(), Policy.from_environment()))

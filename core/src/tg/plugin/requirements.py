@@ -1,0 +1,62 @@
+"""Whether what a backend requires is installed, by the metadata of distributions and without importing any.
+
+Release numbers only: `>= > <= < == !=` between numbers joined by dots. Suffixes such as rc1 and +cpu, extras, markers
+and other specifiers are passed over: what is not understood is never a reason to refuse.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Release = tuple[int, ...]
+
+REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[.*?\])?\s*(?P<specifiers>[^;]*)")
+SIGNS: dict[str, Callable[[Release, Release], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+SPECIFIER = re.compile(r"\s*(?P<sign>>=|<=|==|!=|>|<)\s*v?(?P<version>\d+(?:\.\d+)*)\s*")
+
+
+def unmet(requires: tuple[str, ...]) -> tuple[tuple[str, str | None], ...]:
+    """Those of `requires` that do not hold here, each with the version found, or None."""
+    found = ((text, installed(text)) for text in requires)
+    return tuple((text, version) for text, version in found if not _holds(text, version))
+
+
+def installed(requirement: str) -> str | None:
+    """The installed version of the distribution that a requirement names, or None."""
+    from importlib import metadata
+
+    named = REQUIREMENT.match(requirement)
+    try:
+        return metadata.version(named["name"]) if named else None
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _holds(requirement: str, version: str | None) -> bool:
+    named = REQUIREMENT.match(requirement)
+    if named is None or version is None:
+        return version is not None
+    specifiers = filter(None, map(SPECIFIER.fullmatch, named["specifiers"].split(",")))
+    return all(SIGNS[s["sign"]](*_aligned(_release(version), _release(s["version"]))) for s in specifiers)
+
+
+def _release(text: str) -> Release:
+    digits = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(map(int, digits[0].split("."))) if digits else ()
+
+
+def _aligned(found: Release, needed: Release) -> tuple[Release, Release]:
+    width = max(len(found), len(needed))
+    return found + (0,) * (width - len(found)), needed + (0,) * (width - len(needed))

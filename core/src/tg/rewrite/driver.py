@@ -1,0 +1,255 @@
+"""The driver: runs the phases over a function graph, one sweep each, and gives back the frozen program."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
+
+import numpy as np
+
+from tg.graph import loc as locs
+from tg.graph.checks import STATUS_LENGTH
+from tg.graph.collector import paused
+from tg.graph.function_graph import FunctionGraph, checks_of
+from tg.graph.nodes import Constant, Variable
+from tg.rewrite.fold import folded
+from tg.rewrite.phases import CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.checks import Check
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Apply
+    from tg.graph.op import Op
+    from tg.rewrite.rule import Pass, Rule
+    from tg.types.tensor_type import TensorType
+
+    Outputs = tuple[Variable, ...]
+    Replacement = tuple[str, Outputs] | None
+    Supported = Callable[[Op, tuple[TensorType, ...]], bool]
+
+FOLD: Final = "fold_constants"
+INNER: Final = "inner_graph"
+BITS: Final = {phase: 1 << k for k, phase in enumerate(PHASES)}
+
+
+class HasRewrites(Protocol):
+    """One plugin's rules and passes, as `tg.plugin.Rewrites` is."""
+
+    @property
+    def rules(self) -> tuple[Any, ...]:
+        """The local rules."""
+
+    @property
+    def passes(self) -> tuple[Any, ...]:
+        """The passes over whole graphs."""
+
+
+def rewrite(
+    graph: FunctionGraph,
+    rewrites: Sequence[HasRewrites],
+    *,
+    supported: Supported,
+    mode: str = "default",
+    exclude: frozenset[str] = frozenset(),
+) -> FrozenGraph:
+    """Run all phases over a graph, which is used up, and freeze it.
+
+    Args:
+        supported: whether the backend has a rule for an op with operands of these types; others are expanded.
+        mode: "default": all classes of rules but nan_unsafe; "strict": exact ones; "off": expansions only.
+        exclude: names of rules, passes and classes not to apply; "fold_constants" is folding.
+    Raises:
+        RewriteError: the rules do not come to an end, or one changes a dtype or a rank.
+        OptionError: there is no such mode.
+    """
+    rules = tuple(r for one in rewrites for r in one.rules)
+    passes = tuple(p for one in rewrites for p in one.passes)
+    with paused():
+        return _Driver(_index(rules, mode, exclude), passes, supported, mode, exclude).run(graph)
+
+
+@final
+class Index:
+    """The rules that a mode lets run, by phase and by what they are tried on."""
+
+    __slots__ = ("by_phase",)
+
+    def __init__(self, rules: Sequence[Rule], kinds: frozenset[str], exclude: frozenset[str]) -> None:
+        self.by_phase: dict[str, dict[object, list[Rule]]] = {phase: {} for phase in PHASES}
+        for one in rules:
+            if one.kind in kinds and one.kind not in exclude and one.name not in exclude:
+                for key in one.keys:
+                    self.by_phase[one.phase].setdefault(key, []).append(one)
+
+    def rules_for(self, op: Op, phase: str) -> list[Rule]:
+        """The rules of a phase to try on an op, those for its function before those for its class."""
+        table = self.by_phase[phase]
+        if not table:
+            return []
+        key, cls = op.rule_key, type(op)
+        found = table.get(key, [])
+        return found + table.get(cls, []) if key is not cls else found
+
+
+@functools.lru_cache(maxsize=32)
+def _index(rules: tuple[Rule, ...], mode: str, exclude: frozenset[str]) -> Index:
+    return Index(rules, allowed_kinds(mode), exclude)
+
+
+@final
+class _Driver:
+    """What one compilation's rewriting shares over its phases and inner graphs."""
+
+    def __init__(
+        self, index: Index, passes: Sequence[Pass], supported: Supported, mode: str, exclude: frozenset[str]
+    ) -> None:
+        kinds = allowed_kinds(mode)
+        self.index, self.supported, self.mode = index, supported, mode
+        self.folds = mode != "off" and FOLD not in exclude
+        self.passes = [p for p in passes if p.kind in kinds and p.kind not in exclude and p.name not in exclude]
+        self.phases = PHASES if mode != "off" else (EXPAND,)
+        self.inner: dict[tuple[str, FrozenGraph], FrozenGraph] = {}
+        self.lists: dict[str, dict[Op, list[tuple[int, list[Rule]]]]] = {phase: {} for phase in PHASES}
+
+    def run(self, graph: FunctionGraph) -> FrozenGraph:
+        tried: dict[int, int] = {}
+        for phase in self.phases:
+            if self.has_work(graph, phase):
+                _Sweeper(self, graph, phase, tried).run()
+            passes = [p for p in self.passes if p.phase == phase]
+            if passes:
+                graph, tried = _passed(graph, passes), {}
+        return graph.freeze()
+
+    def has_work(self, graph: FunctionGraph, phase: str) -> bool:
+        """Whether a phase has rules, or something to expand; new nodes have been swept when they were made."""
+        if phase == CANONICALIZE or self.index.by_phase[phase]:
+            return True
+        ops = graph.ops
+        return any(type(op).graph_fields or (phase == EXPAND and type(op).has_expansion) for op in ops)
+
+    def inner_phase(self, frozen: FrozenGraph, phase: str) -> FrozenGraph:
+        """An inner graph after a phase, once for equal graphs; what a phase gave it leaves alone."""
+        found = self.inner.get((phase, frozen))
+        if found is None:
+            graph = FunctionGraph.thaw(frozen)
+            _Sweeper(self, graph, phase, {}).run()
+            passes = [p for p in self.passes if p.phase == phase]
+            found = (_passed(graph, passes) if passes else graph).freeze()
+            self.inner[phase, frozen] = self.inner[phase, found] = found
+        return found
+
+    def rules_for(self, op: Op, phase: str) -> list[tuple[int, list[Rule]]]:
+        """The rules that the sweep of a phase tries on an op, each phase's with its bit."""
+        found = self.lists[phase].get(op)
+        if found is None:
+            pairs = ((BITS[p], self.index.rules_for(op, p)) for p in SWEEPS[phase])
+            found = self.lists[phase][op] = [(bit, rules) for bit, rules in pairs if rules]
+        return found
+
+
+def _passed(graph: FunctionGraph, passes: Sequence[Pass]) -> FunctionGraph:
+    frozen, fired = graph.freeze(), dict(graph.fired)
+    for one in passes:
+        changed = one.run(frozen)
+        if changed is not frozen:
+            fired[one.name] = fired.get(one.name, 0) + 1
+        frozen = changed
+    thawed = FunctionGraph.thaw(frozen)
+    thawed.fired = fired
+    return thawed
+
+
+@final
+class _Sweeper:
+    """One phase over one graph: the transform of the sweep and the checks that its replacements need."""
+
+    def __init__(self, driver: _Driver, graph: FunctionGraph, phase: str, tried: dict[int, int]) -> None:
+        self.driver, self.graph, self.phase = driver, graph, phase
+        self.tried = tried  # by node: the phases whose rules all declined; what is below a node never changes
+        self.bits = sum(BITS[p] for p in SWEEPS[phase])
+        self.checks: list[Check] = []
+
+    def run(self) -> None:
+        with locs.at(None):
+            self.graph.rewrite(self.transform, self.checks)
+
+    def transform(self, node: Apply, outputs: Outputs) -> Replacement:
+        """The replacement of a node by the first rule that applies."""
+        done = self.tried.get(id(node), 0)
+        if done & self.bits == self.bits:
+            return None
+        locs.fix(node.loc)
+        found = self._engine(node, outputs, done) or self._by_rule(node, outputs, done)
+        if found is None:
+            self.tried[id(node)] = done | self.bits
+        return found
+
+    def _by_rule(self, node: Apply, outputs: Outputs, done: int) -> Replacement:
+        for bit, rules in self.driver.rules_for(node.op, self.phase):
+            if not done & bit:
+                for one in rules:
+                    found = one.apply(node, outputs)
+                    if found is not None and all(map(self._is_precise, outputs, found)):
+                        return one.name, found
+        return None
+
+    def _is_precise(self, old: Variable, new: Variable) -> bool:
+        """Whether a replacement loses no static length.
+
+        A value of the graph may know less than what it would replace: a length was found equal to a known one after it
+        was made. New nodes are not judged by this: their types follow again when they are interned.
+        """
+        return new.type.refines(old.type) or not self.graph.has(new)
+
+    def _engine(self, node: Apply, outputs: Outputs, done: int) -> Replacement:
+        """What the engine does itself: folding, inner graphs, and in its phase expansion."""
+        driver, op = self.driver, node.op
+        if driver.folds and not done:
+            constants = folded(node, outputs)
+            if constants is not None:
+                return FOLD, constants
+        if type(op).graph_fields:
+            return self._inner(node, outputs)
+        if self.phase == EXPAND and type(op).has_expansion:
+            return self._expanded(node)
+        return None
+
+    def _expanded(self, node: Apply) -> Replacement:
+        op = node.op
+        if self.driver.supported(op, tuple(v.type for v in node.inputs)):
+            return None
+        made = op.expansion(*node.inputs)
+        target = made if isinstance(made, tuple) else (made,)
+        for new in self._new_applies(target, node):
+            self.checks.extend(checks_of(new))
+        return f"expand {op.name}", target
+
+    def _new_applies(self, target: Outputs, node: Apply) -> list[Apply]:
+        """The applies below an expansion that no sweep has met, operands first."""
+        found: dict[int, Apply] = {}
+        stack = list(target)
+        while stack:
+            new = stack.pop().apply
+            if new is not None and new is not node and id(new) not in self.tried and id(new) not in found:
+                found[id(new)] = new
+                stack.extend(new.inputs)
+        return list(reversed(found.values()))
+
+    def _inner(self, node: Apply, outputs: Outputs) -> Replacement:
+        op = node.op
+        before = op.inner_graphs()
+        after = tuple(self.driver.inner_phase(g, self.phase) for g in before)
+        if all(a is b or a == b for a, b in zip(before, after, strict=True)):
+            return None
+        changed = op.with_inner_graphs(after)
+        target = self.graph.intern(changed, node.inputs, node)
+        if changed.inner_descriptors != op.inner_descriptors:
+            made = target[0].apply
+            assert made is not None
+            self.checks.extend(checks_of(made))
+        if len(target) < len(outputs):  # no check is left inside: the status is 0
+            target = (*target, Constant(np.zeros(STATUS_LENGTH, np.int64)))
+        return INNER, target[: len(outputs)]  # the status of the first check inside is read by its check alone

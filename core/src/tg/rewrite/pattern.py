@@ -1,0 +1,166 @@
+"""Patterns: terms over untyped variables, made by calling op functions on them, and the matchers compiled from them.
+
+`log(1 + x)` with a pattern variable x is a `PatternNode`; the same functions that users call make it, because an op
+function that meets a `Pattern` records the call in place of building a node.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import RewriteError, message
+from tg.graph.nodes import Constant
+from tg.graph.operators import Operators
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tg.graph.nodes import Apply, Variable
+
+    Binding = list[Any]  # by the number of a pattern variable: the variable it stands for, or None
+    Test = Callable[[Variable, Binding], bool]
+
+COMMUTATIVE: Final = frozenset({
+    "add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "logical_xor",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp",
+})  # fmt: skip
+
+
+class Pattern(Operators):
+    """A term of a pattern."""
+
+    __slots__ = ()
+
+
+@final
+class PatternVariable(Pattern):
+    """Matches any value; the same one wherever the variable recurs."""
+
+    __slots__ = ("name", "number")
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name, self.number = name, number
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@final
+class PatternNode(Pattern):
+    """A call of an elementwise function on terms and literals."""
+
+    __slots__ = ("fn", "operands")
+
+    def __init__(self, fn: Any, operands: Sequence[Any]) -> None:
+        self.fn, self.operands = fn, tuple(operands)
+
+    def __repr__(self) -> str:
+        return f"{self.fn}({', '.join(map(repr, self.operands))})"
+
+
+def term_of(function: Callable[..., Any]) -> tuple[Any, int]:
+    """What a function of pattern variables builds, and the number of its variables.
+
+    Raises:
+        RewriteError: it builds no call of an elementwise function.
+    """
+    arity = getattr(function, "arity", None)  # an elementwise function stands for the term that calls it
+    names = [f"x{k}" for k in range(arity)] if arity else list(inspect.signature(function).parameters)
+    term = function(*(PatternVariable(name, k) for k, name in enumerate(names)))
+    if not isinstance(term, PatternNode):
+        text = f"pattern: found {term!r}, needed a call of an elementwise function"
+        raise RewriteError(message(text, ("variables", ", ".join(names))))
+    return term, len(names)
+
+
+def matcher(term: PatternNode, count: int) -> Callable[[Apply], Binding | None]:
+    """A function from an apply of the term's root function to what its variables stand for, None where it differs.
+
+    Operands of commutative functions match in either order.
+    """
+    variants = [tuple(map(_test, operands)) for operands in _orders(term)]
+
+    def match(node: Apply) -> Binding | None:
+        inputs = node.inputs
+        for tests in variants:
+            binding = [None] * count
+            for test, v in zip(tests, inputs):  # noqa: B905 (both have the arity; this is the innermost loop)
+                if not test(v, binding):
+                    break
+            else:
+                return binding
+        return None
+
+    return match
+
+
+def _orders(term: PatternNode) -> list[tuple[Any, ...]]:
+    """The operands of a term in every order that its commutative functions allow, the same ones once."""
+    choices = [list(_variants(operand)) for operand in term.operands]
+    found = list(itertools.product(*choices))
+    if term.fn.name in COMMUTATIVE:
+        found += [(b, a) for a, b in found if not _interchangeable(a, b)]
+    return found
+
+
+def _variants(term: Any) -> Iterator[Any]:
+    if not isinstance(term, PatternNode):
+        yield term
+        return
+    for operands in _orders(term):
+        yield PatternNode(term.fn, operands)
+
+
+def _interchangeable(a: Any, b: Any) -> bool:
+    """Whether two operands are the same variable, so that their order says nothing."""
+    return a is b
+
+
+def _test(term: Any) -> Test:
+    if isinstance(term, PatternVariable):
+        return functools.partial(_bind, term.number)
+    if isinstance(term, PatternNode):
+        return _node_test(term)
+    return functools.partial(_equals, term)
+
+
+def _bind(number: int, v: Variable, binding: Binding) -> bool:
+    found = binding[number]
+    if found is None:
+        binding[number] = v
+        return True
+    return found is v
+
+
+def _equals(literal: complex, v: Variable, binding: Binding) -> bool:
+    return type(v) is Constant and holds_value(v, literal)
+
+
+def _node_test(term: PatternNode) -> Test:
+    op, tests = term.fn.op, tuple(map(_test, term.operands))
+
+    def test(v: Variable, binding: Binding) -> bool:
+        node = v.apply
+        if node is None or node.op is not op:
+            return False
+        return all(inner(u, binding) for inner, u in zip(tests, node.inputs, strict=True))
+
+    return test
+
+
+def holds_value(c: Constant, literal: complex) -> bool:
+    """Whether every element of a constant is a number, as the constant's dtype holds it. -0.0 is 0; True is not 1."""
+    data = c.data
+    if data.size == 0 or (data.dtype.kind == "b") is not (type(literal) is bool):
+        return False
+    if type(literal) is float and data.dtype.kind not in "iu":
+        with np.errstate(all="ignore"):
+            literal = data.dtype.type(literal)
+    if data.ndim == 0:
+        return bool(data == literal)
+    return bool(data.flat[0] == literal) and bool((data == literal).all())

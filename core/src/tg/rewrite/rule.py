@@ -1,0 +1,245 @@
+"""`Rule`: one local rewrite, an equation between terms or a function of one node; `Pass`: a rewrite of a whole graph.
+
+A rule is a pure function of one node and what is below it. Its replacement has the dtype and the rank of what it
+replaces and an equal or more precise shape.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import RewriteError, message
+from tg.graph.nodes import Constant, Variable
+from tg.graph.operators import NAMESPACE
+from tg.rewrite.pattern import matcher, term_of
+from tg.rewrite.phases import KINDS, PHASES
+from tg.types.dtypes import COMPLEX, DTYPES, FLOATS, INTEGERS, numpy_dtype
+from tg.types.lengths import atoms, equal_here, same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Apply
+    from tg.types.lengths import Length
+
+    Outputs = tuple[Variable, ...]
+    Found = Variable | tuple[Variable, ...] | complex | None
+
+FLOATING: Final = frozenset(FLOATS)
+INEXACT: Final = frozenset((*FLOATS, *COMPLEX))
+INTEGER: Final = frozenset(INTEGERS)
+NUMBERS: Final = INEXACT | INTEGER
+ANY: Final = frozenset(DTYPES)
+
+
+class Rule(ABC):
+    """A local rewrite: its name, its phase, its class, its reason, and the ops it is tried on."""
+
+    __slots__ = ("kind", "name", "phase", "why")
+    name: str
+    phase: str
+    kind: str
+    why: str
+
+    def __init__(self, name: str, phase: str, kind: str, why: str) -> None:
+        _need(name, phase, kind, why)
+        self.name, self.phase, self.kind, self.why = name, phase, kind, why
+
+    @property
+    @abstractmethod
+    def keys(self) -> tuple[object, ...]:
+        """The elementwise functions and op classes that a node must have for the rule to be tried."""
+
+    @abstractmethod
+    def apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
+        """The replacement of a node's results, None where the rule does not apply."""
+
+    def __repr__(self) -> str:
+        return f"<rule {self.name}: {self.phase}, {self.kind}>"
+
+
+@final
+class Equation(Rule):
+    """A rule `match = replace` between terms over pattern variables."""
+
+    __slots__ = ("_keys", "_match", "dtypes", "match", "replace", "when")
+
+    def __init__(
+        self,
+        name: str,
+        phase: str,
+        kind: str,
+        why: str,
+        match: Callable[..., Any],
+        replace: Callable[..., Any],
+        dtypes: frozenset[str],
+        when: Callable[..., bool] | None,
+    ) -> None:
+        super().__init__(name, phase, kind, why)
+        self.match, self.replace, self.dtypes, self.when = match, replace, dtypes, when
+        self._keys: tuple[object, ...] = ()
+        self._match: Callable[[Apply], list[Any] | None] | None = None
+
+    @property
+    def keys(self) -> tuple[object, ...]:
+        """The function at the root of the term."""
+        if self._match is None:
+            term, count = term_of(self.match)
+            self._keys, self._match = (term.fn,), matcher(term, count)
+        return self._keys
+
+    def apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
+        """The right side for what the variables of the left side stand for."""
+        captured = self._match(node) if self._match is not None else self._compiled(node)
+        if captured is None or not self._fits(captured) or (self.when is not None and not self.when(*captured)):
+            return None
+        found = fitted(self, outputs[0], self.replace(*captured), node)
+        return None if found is None else (found,)
+
+    def _compiled(self, node: Apply) -> list[Any] | None:
+        assert self.keys
+        assert self._match is not None
+        return self._match(node)
+
+    def _fits(self, captured: Sequence[Variable]) -> bool:
+        dtype = captured[0].type.dtype
+        return dtype in self.dtypes and all(v.type.dtype == dtype for v in captured)
+
+
+@final
+class NodeRule(Rule):
+    """A rule given as a function of a node and its results."""
+
+    __slots__ = ("_keys", "example", "function")
+
+    def __init__(
+        self,
+        name: str,
+        phase: str,
+        kind: str,
+        why: str,
+        keys: tuple[object, ...],
+        function: Callable[..., Found],
+        example: Callable[..., Variable] | None,
+    ) -> None:
+        super().__init__(name, phase, kind, why)
+        self._keys, self.function, self.example = keys, function, example
+
+    @property
+    def keys(self) -> tuple[object, ...]:
+        """The ops that the function is for."""
+        return self._keys
+
+    def apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
+        """What the function gives; a number becomes a constant of the result's dtype and shape."""
+        found = self.function(node, outputs)
+        if found is None:
+            return None
+        if isinstance(found, tuple):
+            return found
+        replacement = fitted(self, outputs[0], found, node, trusted=True)
+        return None if replacement is None else (replacement,)
+
+
+@final
+class Pass:
+    """A rewrite of a whole graph, linear in its size, run once after the sweep of its phase."""
+
+    __slots__ = ("kind", "name", "phase", "run", "why")
+
+    def __init__(
+        self, name: str, *, phase: str, kind: str, why: str, run: Callable[[FrozenGraph], FrozenGraph]
+    ) -> None:
+        _need(name, phase, kind, why)
+        self.name, self.phase, self.kind, self.why, self.run = name, phase, kind, why, run
+
+    def __repr__(self) -> str:
+        return f"<pass {self.name}: {self.phase}, {self.kind}>"
+
+
+def rule(
+    name: str,
+    *,
+    match: Callable[..., Any],
+    replace: Callable[..., Any],
+    phase: str,
+    kind: str,
+    why: str,
+    dtypes: frozenset[str] = FLOATING,
+    when: Callable[..., bool] | None = None,
+) -> Rule:
+    """An equation: `match` and `replace` are functions of the same pattern variables.
+
+    Args:
+        match: builds the term to find; numbers in it match constants by value, in any dtype.
+        replace: builds the replacement; numbers in it take the dtype of what they meet.
+        dtypes: those of the captured operands, which all have one.
+        when: a further condition on the captured variables.
+    """
+    return Equation(name, phase, kind, why, match, replace, dtypes, when)
+
+
+def node_rule(
+    name: str,
+    *,
+    keys: tuple[object, ...],
+    apply: Callable[..., Found],
+    phase: str,
+    kind: str,
+    why: str,
+    example: Callable[..., Variable] | None = None,
+) -> Rule:
+    """A rule given as a function: `apply(node, outputs)` is the replacement, or None where the rule does not apply.
+
+    Args:
+        keys: elementwise functions and op classes; an op class also stands for all its instances' functions.
+        apply: returns a variable, a tuple of them for an op of several results, or a number.
+        example: an expression of floating matrices of one shape in which the rule applies: what tests run it on.
+    """
+    return NodeRule(name, phase, kind, why, keys, apply, example)
+
+
+def _need(name: str, phase: str, kind: str, why: str) -> None:
+    for field, found, known in (("phase", phase, PHASES), ("kind", kind, KINDS)):
+        if found not in known:
+            raise RewriteError(message(f"rule {name}: {field}: found {found!r}, needed one of {', '.join(known)}"))
+    if not why:
+        raise RewriteError(message(f"rule {name}: why: found no text, needed a reason"))
+
+
+def fitted(rule: Rule, old: Variable, new: object, node: Apply, *, trusted: bool = False) -> Variable | None:
+    """The replacement with the shape of what it replaces; None where it cannot be given that shape.
+
+    Args:
+        trusted: a replacement whose lengths cannot be proved equal is taken to have equal ones.
+    Raises:
+        RewriteError: the dtypes differ.
+    """
+    made = new if isinstance(new, Variable) else _literal(new, old.type.dtype)
+    if made.type.dtype != old.type.dtype:
+        text = f"rewrite: {rule.name} replaced {old.type} by {made.type}"
+        raise RewriteError(message(text, ("node", node.op.name)))
+    wanted, given = old.shape, made.shape
+    if len(wanted) == len(given) and all(map(equal_here, wanted, given)):
+        return made
+    if len(given) > len(wanted):
+        return None
+    pairs = zip(reversed(wanted), reversed(given), strict=False)
+    if not all(equal_here(m, n) or same(n, 1) for m, n in pairs):
+        return made if trusted and made.type.refines(old.type) else None
+    if any(_own(n, node) for n in wanted):
+        return None
+    return NAMESPACE.broadcast_to(made, wanted)  # type: ignore[no-any-return]
+
+
+def _literal(value: Any, dtype: str) -> Constant:
+    return Constant(np.array(value).astype(numpy_dtype(dtype)))
+
+
+def _own(length: int | Length, node: Apply) -> bool:
+    """Whether a length is known only by the value that is being replaced."""
+    return any(getattr(getattr(a, "owner", None), "apply", None) is node for a in atoms(length))

@@ -1,0 +1,1 @@
+"""Rules about functions applied to each element."""

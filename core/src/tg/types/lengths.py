@@ -1,0 +1,608 @@
+"""`Length`: an immutable symbolic integer, the length of an axis that is not known until run time.
+
+A length is an `int` or a `Length`. A `Length` is a polynomial with integer coefficients over *atoms*, kept in canonical
+form, so that lengths that are equal as polynomials are equal: `(n + 1) - n` is 1. Atoms are the length of an axis of a
+variable, the value of an integer scalar, and the operations that leave the polynomials (`//`, `%`, `min`,
+`max` and `broadcast`). Shape rules are written once over `int | Length` and so run on numbers and symbols alike.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
+
+from tg.errors import ShapeError, SymbolicError, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+type_ = type  # the built-in, under a name that no field shadows
+
+RESOLVE_STEPS: Final = 8  # how deep equalities within equalities are followed
+KINDS: Final = ("//", "%", "min", "max", "broadcast")
+COMMUTATIVE: Final = ("min", "max", "broadcast")
+LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
+
+
+class Atom:
+    """An indivisible symbolic integer: `not_one` if it counts as different from 1, `natural` if it is at least 0."""
+
+    __slots__ = ("_hash", "natural", "not_one", "order")
+    natural: bool
+    not_one: bool
+    order: tuple[int, int, int]  # how atoms stand in a product: the same in every process
+    _hash: int
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def _order(atom: Atom) -> tuple[int, int, int]:
+    return atom.order
+
+
+def _serial(owner: object) -> int:
+    """A number that orders owners as they were made, so that products read alike in every process."""
+    found = getattr(owner, "serial", None)
+    return found if isinstance(found, int) else id(owner)
+
+
+def _spread(key: object) -> object:
+    """A key whose hash tells -1 from -2, which Python's does not: products are sorted by the hashes of their atoms."""
+    return (key < 0, abs(key)) if isinstance(key, int) else key
+
+
+@final
+class AxisLength(Atom):
+    """The length of one axis of a value; `owner` is compared by identity."""
+
+    __slots__ = ("axis", "owner")
+
+    def __init__(self, owner: object, axis: int, *, not_one: bool = False) -> None:
+        self.owner, self.axis, self.natural, self.not_one = owner, axis, True, not_one
+        self.order = (0, _serial(owner), axis)
+        self._hash = hash((0, _serial(owner), _spread(axis)))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is AxisLength and self.owner is other.owner and self.axis == other.axis
+
+    __hash__ = Atom.__hash__
+
+    def __repr__(self) -> str:
+        return f"{label(self.owner)}.shape[{self.axis}]"
+
+
+@final
+class ScalarValue(Atom):
+    """The value of an integer scalar used as a size; `owner` is compared by identity."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: object) -> None:
+        self.owner, self.natural, self.not_one = owner, False, True
+        self.order = (1, _serial(owner), 0)
+        self._hash = hash((1, _serial(owner)))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ScalarValue and self.owner is other.owner
+
+    __hash__ = Atom.__hash__
+
+    def __repr__(self) -> str:
+        return label(self.owner)
+
+
+@final
+class Derived(Atom):
+    """An operation on two lengths that is no polynomial: `kind` is one of //, %, min, max, broadcast."""
+
+    __slots__ = ("kind", "lhs", "rhs")
+
+    def __init__(self, kind: str, lhs: int | Length, rhs: int | Length) -> None:
+        self.kind, self.lhs, self.rhs = kind, lhs, rhs
+        natural_l, natural_r = is_natural(lhs), is_natural(rhs)
+        self.natural = natural_l or natural_r if kind == "max" else natural_l and natural_r
+        self.not_one = kind != "broadcast"
+        sides = (_spread(key(lhs)), _spread(key(rhs)))
+        self._hash = hash((2 + KINDS.index(kind), frozenset(sides) if kind in COMMUTATIVE else sides))
+        self.order = (2 + KINDS.index(kind), self._hash, 0)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is Derived
+            and self.kind == other.kind
+            and self._hash == other._hash
+            and (
+                (same(self.lhs, other.lhs) and same(self.rhs, other.rhs))
+                or (self.kind in COMMUTATIVE and same(self.lhs, other.rhs) and same(self.rhs, other.lhs))
+            )
+        )
+
+    __hash__ = Atom.__hash__
+
+    def __repr__(self) -> str:
+        if self.kind in ("//", "%"):
+            return f"({self.lhs} {self.kind} {self.rhs})"
+        return f"{self.kind}({self.lhs}, {self.rhs})"
+
+
+Monomial = tuple[Atom, ...]
+Terms = dict[Monomial, int]
+
+
+@final
+class Length:
+    """A symbolic integer. It behaves as a Python int that cannot be looked at until the program runs.
+
+    Raises:
+        SymbolicError: its value is asked for (`int(n)`, `if n == 3`, `range(n)`).
+    """
+
+    __slots__ = ("_key", "terms")
+    terms: Terms
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._key: frozenset[tuple[Monomial, int]] | None = None
+
+    @property
+    def key(self) -> frozenset[tuple[Monomial, int]]:
+        """What equal lengths share: the canonical polynomial."""
+        if self._key is None:
+            self._key = frozenset(self.terms.items())
+        return self._key
+
+    @property
+    def atom(self) -> Atom | None:
+        """The atom, if this length is just one."""
+        if len(self.terms) != 1:
+            return None
+        ((monomial, factor),) = self.terms.items()
+        return monomial[0] if factor == 1 and len(monomial) == 1 else None
+
+    arrays: ClassVar[Any] = None  # the namespace of op functions, bound once: for operands that are no lengths
+
+    def __add__(self, other: Any) -> Any:
+        return add(self, other) if _is_length(other) else _as_array("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return add(other, self) if _is_length(other) else _as_array("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return subtract(self, other) if _is_length(other) else _as_array("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return subtract(other, self) if _is_length(other) else _as_array("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return multiply(self, other) if _is_length(other) else _as_array("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return multiply(other, self) if _is_length(other) else _as_array("multiply", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return floor_divide(self, other) if _is_length(other) else _as_array("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return floor_divide(other, self) if _is_length(other) else _as_array("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return remainder(self, other) if _is_length(other) else _as_array("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return remainder(other, self) if _is_length(other) else _as_array("remainder", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _as_array("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _as_array("divide", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and 0 <= other <= LARGE:
+            return product((self,) * other)
+        return _as_array("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _as_array("power", other, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return Length.arrays.numpy_ufunc(ufunc, method, inputs, kwargs)
+
+    def __neg__(self) -> int | Length:
+        return multiply(-1, self)
+
+    def __pos__(self) -> Length:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if not _is_length(other):
+            if isinstance(other, float):
+                self._refuse(f"whether it equals {other}")
+            return NotImplemented
+        difference = add(self, multiply(-1, other))  # type: ignore[arg-type]
+        if type(difference) is int:
+            return difference == 0
+        self._refuse(f"whether it equals {other}")
+        raise AssertionError
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def _refuse(self, what: str) -> None:
+        hint = "tg.equal(x.shape[0], n) compares when the program runs; a static shape makes it an int"
+        raise SymbolicError(message(f"length {self}: {what} is not known until the program runs", hint=hint))
+
+    def __index__(self) -> int:
+        self._refuse("its value")
+        raise AssertionError
+
+    __int__ = __float__ = __index__
+
+    def __bool__(self) -> bool:
+        self._refuse("whether it is 0")
+        raise AssertionError
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Length | int | float):
+            return NotImplemented
+        self._refuse(f"how it compares with {other}")
+        raise AssertionError
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __repr__(self) -> str:
+        return " + ".join(_term_text(m, c) for m, c in self.terms.items()).replace("+ -", "- ")
+
+
+def _term_text(monomial: Monomial, factor: int) -> str:
+    names = [repr(atom) for atom in monomial]
+    if factor != 1 or not names:
+        names.insert(0, str(factor))
+    return "*".join(names)
+
+
+def label(owner: object) -> str:
+    """What an atom's owner is called in texts."""
+    name = getattr(owner, "name", None)
+    return name if isinstance(name, str) else "_"
+
+
+def _as_array(name: str, lhs: Any, rhs: Any) -> Any:
+    """An operation of a length with a number or an array that is no length: on variables."""
+    for value in (lhs, rhs):
+        if not isinstance(value, Length | bool | int | float | complex) and not hasattr(value, "__array_ufunc__"):
+            return NotImplemented
+    return getattr(Length.arrays, name)(lhs, rhs)
+
+
+def _is_length(value: object) -> bool:
+    kind = type_(value)
+    return kind is int or kind is Length or (isinstance(value, int) and kind is not bool)
+
+
+def of_atom(atom: Atom) -> Length:
+    """The length that is one atom."""
+    return Length({(atom,): 1})
+
+
+def key(length: int | Length | None) -> object:
+    """A hashable value that equal lengths share."""
+    return length.key if type(length) is Length else length
+
+
+def same(a: int | Length | None, b: int | Length | None) -> bool:
+    """Whether two lengths are known to be equal (None is equal to None only)."""
+    if a is b:
+        return True
+    if type(a) is Length:
+        return type(b) is Length and a.key == b.key
+    return type(b) is not Length and a == b
+
+
+def _terms(length: int | Length) -> Terms:
+    if type(length) is Length:
+        return length.terms
+    return {(): int(length)} if length else {}
+
+
+def _from_terms(terms: Terms) -> int | Length:
+    terms = {m: c for m, c in terms.items() if c}
+    if not terms:
+        return 0
+    if len(terms) == 1 and () in terms:
+        return terms[()]
+    return Length(terms)
+
+
+def add(a: int | Length, b: int | Length) -> int | Length:
+    """The sum of two lengths."""
+    if type(a) is int and type(b) is int:
+        return a + b
+    total = dict(_terms(a))
+    for monomial, factor in _terms(b).items():
+        total[monomial] = total.get(monomial, 0) + factor
+    return _from_terms(total)
+
+
+def subtract(a: int | Length, b: int | Length) -> int | Length:
+    """The difference of two lengths."""
+    return add(a, multiply(-1, b))
+
+
+def multiply(a: int | Length, b: int | Length) -> int | Length:
+    """The product of two lengths."""
+    if type(a) is int and type(b) is int:
+        return a * b
+    total: Terms = {}
+    for left, p in _terms(a).items():
+        for right, q in _terms(b).items():
+            monomial = tuple(sorted((*left, *right), key=_order))
+            total[monomial] = total.get(monomial, 0) + p * q
+    return _from_terms(total)
+
+
+def floor_divide(a: int | Length, b: int | Length) -> int | Length:
+    """`a // b`, exact where the divisor divides every coefficient or the quotient is a polynomial."""
+    if type(a) is int and type(b) is int:
+        return a // b if b else 0
+    if type(b) is int and b > 0 and all(c % b == 0 for c in _terms(a).values()):
+        return _from_terms({m: c // b for m, c in _terms(a).items()})
+    quotient = _exact_quotient(a, b)
+    return quotient if quotient is not None else of_atom(Derived("//", a, b))
+
+
+def _exact_quotient(a: int | Length, b: int | Length) -> int | Length | None:
+    """`a // b` where b is one monomial that divides all of a's; b is taken to be positive, as lengths are."""
+    if type(b) is not Length or len(b.terms) != 1:
+        return None
+    ((divisor, factor),) = b.terms.items()
+    total: Terms = {}
+    for monomial, c in _terms(a).items():
+        rest = list(monomial)
+        for atom in divisor:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if c % factor:
+            return None
+        total[tuple(rest)] = c // factor
+    return _from_terms(total)
+
+
+def remainder(a: int | Length, b: int | Length) -> int | Length:
+    """`a % b`."""
+    if type(a) is int and type(b) is int:
+        return a % b if b else 0
+    if type(b) is int and b > 0 and all(c % b == 0 for c in _terms(a).values()):
+        return 0
+    return of_atom(Derived("%", a, b))
+
+
+def minimum(a: int | Length, b: int | Length) -> int | Length:
+    """The smaller of two lengths; decided where the sign of their difference is known."""
+    if type(a) is int and type(b) is int:
+        return min(a, b)
+    if is_natural(subtract(b, a)):
+        return a
+    if is_natural(subtract(a, b)):
+        return b
+    return of_atom(Derived("min", a, b))
+
+
+def maximum(a: int | Length, b: int | Length) -> int | Length:
+    """The larger of two lengths; decided where the sign of their difference is known."""
+    if type(a) is int and type(b) is int:
+        return max(a, b)
+    if is_natural(subtract(b, a)):
+        return b
+    if is_natural(subtract(a, b)):
+        return a
+    return of_atom(Derived("max", a, b))
+
+
+def is_natural(length: int | Length) -> bool:
+    """Whether a length is known to be at least 0."""
+    if type(length) is not Length:
+        return length >= 0
+    return all(c >= 0 and all(atom.natural for atom in m) for m, c in length.terms.items())
+
+
+def is_not_one(length: int | Length) -> bool:
+    """Whether a length counts as different from 1, so that it never broadcasts."""
+    if type(length) is not Length:
+        return length != 1
+    return all(atom.not_one for m in length.terms for atom in m)
+
+
+def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None = None) -> int | Length:
+    """The length that two lengths broadcast to: equal ones stay, 1 gives way.
+
+    Where neither can be 1 they must be equal: the requirement is recorded with the `Requirements` in force. Without any
+    (while a user builds an expression) nothing is known not to be 1: a specialisation may show that it is.
+
+    Raises:
+        ShapeError: two known lengths differ and neither is 1.
+    """
+    if a is b or (type(a) is int and a == 1):
+        return b
+    if type(b) is int and b == 1:
+        return a
+    if same(a, b):
+        return a
+    if type(a) is int and type(b) is int:
+        raise ShapeError(message(f"{what() if what else 'broadcast'}: lengths do not broadcast: {a} and {b}"))
+    if type(a) is int:
+        _require(a, b, what)
+        return a
+    if type(b) is int:
+        _require(b, a, what)
+        return b
+    if getattr(_LOCAL, "sink", None) is not None and is_not_one(a) and is_not_one(b):
+        return require_same(a, b, what)
+    return of_atom(Derived("broadcast", a, b))
+
+
+def _require(known: int, unknown: int | Length, what: Callable[[], str] | None) -> None:
+    if is_not_one(unknown):
+        require_same(known, unknown, what)
+
+
+def require_same(a: int | Length | None, b: int | Length | None, what: Callable[[], str] | None = None) -> int | Length:
+    """The common value of two lengths that must agree; the more precise one is returned.
+
+    Raises:
+        ShapeError: both are known and differ.
+    """
+    if a is None or b is None:
+        return b if a is None else a  # type: ignore[return-value]
+    if same(a, b):
+        return a
+    difference = subtract(a, b)
+    if type(difference) is int:
+        raise ShapeError(message(f"{what() if what else 'shapes'}: lengths differ: {a} and {b}"))
+    sink = getattr(_LOCAL, "sink", None)
+    if sink is not None:
+        return sink.require(a, b, what)  # type: ignore[no-any-return]
+    return a if type(a) is int else b
+
+
+class Requirements:
+    """Collects the equalities of lengths that a shape rule needs and that are not provable."""
+
+    __slots__ = ("equal", "found", "_outer")
+
+    def __init__(self) -> None:
+        self.equal: dict[Atom, int | Length] = {}  # an atom found equal to something that was met earlier
+        self.found: list[tuple[int | Length, int | Length, str]] = []
+        self._outer: Requirements | None = None
+
+    def __enter__(self) -> Self:
+        self._outer = getattr(_LOCAL, "sink", None)
+        _LOCAL.sink = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _LOCAL.sink = self._outer
+
+    def require(self, a: int | Length, b: int | Length, what: Callable[[], str] | None) -> int | Length:
+        """Record that a and b must be equal, once for each pair, and return the one to go on with."""
+        a, b = self.resolve(a), self.resolve(b)
+        if same(a, b):
+            return a
+        self.found.append((a, b, what() if what else "shapes"))
+        first, other = (b, a) if type(b) is int else (a, b)
+        atom = other.atom if type(other) is Length else None
+        if atom is not None and not _mentioned(atom, first):
+            self.equal[atom] = first
+        elif type(first) is Length and first.atom is not None and not _mentioned(first.atom, other):
+            self.equal[first.atom] = other
+        return first
+
+    def resolve(self, length: int | Length) -> int | Length:
+        """The length with atoms replaced by what they were found equal to."""
+        for _ in range(RESOLVE_STEPS):
+            if not self.equal or type(length) is not Length:
+                return length
+            for atom in (*atoms(length), *(a for m in length.terms for a in m)):
+                self._shorten(atom)
+            resolved = substitute(length, self.equal)
+            if resolved is length:
+                return length
+            length = resolved
+        return length
+
+    def _shorten(self, atom: Atom) -> None:
+        """Let all atoms on a chain of equal ones point at its end, so that no chain is too long to follow."""
+        path: list[Atom] = []
+        found = self.equal.get(atom)
+        while type(found) is Length and found.atom in self.equal and len(path) < len(self.equal):
+            path.append(atom)
+            atom = found.atom
+            found = self.equal[atom]
+        for passed in path:
+            self.equal[passed] = found  # type: ignore[assignment]
+
+
+_LOCAL = threading.local()
+
+
+def equal_here(a: int | Length, b: int | Length) -> bool:
+    """Whether two lengths are known to be equal, also by the requirements in force."""
+    if same(a, b):
+        return True
+    sink: Requirements | None = getattr(_LOCAL, "sink", None)
+    return sink is not None and bool(sink.equal) and same(sink.resolve(a), sink.resolve(b))
+
+
+def substitute(length: int | Length, values: Mapping[Atom, int | Length]) -> int | Length:
+    """The length with atoms replaced."""
+    if type(length) is not Length:
+        return length
+    if not any(_mentions(atom, values) for m in length.terms for atom in m):
+        return length
+    return evaluate(length, values.get)
+
+
+def _mentions(atom: Atom, values: Mapping[Atom, int | Length]) -> bool:
+    if atom in values:
+        return True
+    if type(atom) is Derived:
+        return any(_mentions(a, values) for n in (atom.lhs, atom.rhs) if type(n) is Length for m in n.terms for a in m)
+    return False
+
+
+def _mentioned(atom: Atom, length: int | Length) -> bool:
+    return type(length) is Length and any(_mentions(a, {atom: 0}) for m in length.terms for a in m)
+
+
+OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
+    "//": floor_divide,
+    "%": remainder,
+    "min": minimum,
+    "max": maximum,
+    "broadcast": broadcast,
+}
+
+
+def evaluate(length: int | Length, value_of: Callable[[Atom], int | Length | None]) -> int | Length:
+    """The length with each basic atom replaced by `value_of(atom)` (None keeps it): numbers in, a number out."""
+    if type(length) is not Length:
+        return length
+    total: int | Length = 0
+    for monomial, factor in length.terms.items():
+        product: int | Length = factor
+        for atom in monomial:
+            product = multiply(product, _atom_value(atom, value_of))
+        total = add(total, product)
+    return total
+
+
+def _atom_value(atom: Atom, value_of: Callable[[Atom], int | Length | None]) -> int | Length:
+    found = value_of(atom)
+    if found is not None:
+        return found
+    if type(atom) is Derived:
+        return OPERATIONS[atom.kind](evaluate(atom.lhs, value_of), evaluate(atom.rhs, value_of))  # type: ignore[no-any-return]
+    return of_atom(atom)
+
+
+def atoms(length: int | Length | None) -> Iterator[Atom]:
+    """The basic atoms below a length."""
+    if type(length) is not Length:
+        return
+    for monomial in length.terms:
+        for atom in monomial:
+            if type(atom) is Derived:
+                yield from atoms(atom.lhs)
+                yield from atoms(atom.rhs)
+            else:
+                yield atom
+
+
+def product(lengths: tuple[int | Length, ...]) -> int | Length:
+    """The product of lengths: the size of an array of that shape."""
+    total: int | Length = 1
+    for length in lengths:
+        total = multiply(total, length)
+    return total

@@ -1,0 +1,103 @@
+"""`TensorType`: the dtype and the shape of a value, the only type that flows along an edge."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, final
+
+from tg.types.dtypes import dtype_name, numpy_dtype
+from tg.types.lengths import Length, same
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+
+@final
+class TensorType:
+    """The type of a value: a dtype and a shape whose lengths are known, symbolic or unknown.
+
+    `shape` is a tuple of `int` (known), `Length` (a symbolic integer; only while types are inferred) and
+    `None` (unknown until the value exists). `variable.type` has ints and Nones only.
+
+    Raises:
+        DtypeError: tg has no such dtype.
+    """
+
+    __slots__ = ("_hash", "dtype", "shape")
+    _hash: int | None
+    dtype: str
+    shape: tuple[int | Length | None, ...]
+
+    def __init__(self, dtype: object, shape: Sequence[int | Length | None] = ()) -> None:
+        object.__setattr__(self, "dtype", dtype_name(dtype))
+        lengths = tuple(shape)
+        for n in lengths:
+            if type(n) is not int and n is not None and type(n) is not Length:
+                lengths = tuple(n if n is None or type(n) is Length else operator.index(n) for n in lengths)
+                break
+        object.__setattr__(self, "shape", lengths)
+        object.__setattr__(self, "_hash", None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        text = f"TensorType: {name} cannot be set, types are immutable"
+        raise AttributeError(text)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return numpy_dtype(self.dtype)
+
+    @property
+    def static(self) -> TensorType:
+        """This type with every length that is not a known int unknown (None)."""
+        for length in self.shape:
+            if length is not None and type(length) is not int:
+                break
+        else:
+            return self
+        return TensorType(self.dtype, tuple(n if type(n) is int else None for n in self.shape))
+
+    def with_shape(self, shape: Sequence[int | Length | None]) -> TensorType:
+        """The same dtype with another shape."""
+        return TensorType(self.dtype, shape)
+
+    def with_dtype(self, dtype: str) -> TensorType:
+        """The same shape with another dtype."""
+        return TensorType(dtype, self.shape)
+
+    def refines(self, other: TensorType) -> bool:
+        """Whether this static type is equal to or more precise than another."""
+        return (
+            self.dtype == other.dtype
+            and len(self.shape) == len(other.shape)
+            and all(b is None or a == b for a, b in zip(self.static.shape, other.static.shape, strict=True))
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not TensorType:
+            return NotImplemented
+        if self.dtype != other.dtype or len(self.shape) != len(other.shape):
+            return False
+        return all(same(a, b) for a, b in zip(self.shape, other.shape, strict=True))
+
+    def __hash__(self) -> int:
+        found = self._hash
+        if found is None:
+            found = hash((self.dtype, self.static.shape))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (TensorType, (self.dtype, self.shape))

@@ -1,0 +1,217 @@
+"""Turning Python and NumPy values into variables, and promotion, which follows NumPy 2.
+
+A Python scalar is weak: it takes the dtype of what it meets. Weakness never enters the graph: the scalar becomes a 0-d
+constant of the promoted dtype at construction.
+"""
+
+from __future__ import annotations
+
+import functools
+import numbers
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
+from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.graph.operators import NAMESPACE
+from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
+from tg.types.lengths import Length
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WEAK = (bool, int, float, complex)
+
+
+def constant(value: Any, dtype: object = None, name: str | None = None) -> Constant:
+    """A constant holding a copy of an array or scalar.
+
+    Dtypes:
+        as `np.asarray` gives it, or `dtype`.
+    Raises:
+        InputError: the value is not an array of numbers.
+        DtypeError: tg has no such dtype.
+    Example:
+        >>> import tg
+        >>> tg.constant([1.0, 2.0]).type
+        float64[2]
+    """
+    if isinstance(value, Variable):
+        raise InputError(message(f"constant: found the variable {value!r}, needed a value"))
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(message("constant: found a masked array", hint="value.filled(…) is an ordinary one"))
+    wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))
+    try:
+        array = np.array(value, dtype=wanted, order="C")
+    except (TypeError, ValueError) as error:
+        hint = "rows of one length make an array"
+        raise InputError(message(f"constant: found {value!r}, needed an array of numbers", hint=hint)) from error
+    if array.dtype.kind in "OUSMm":
+        holds = isinstance(value, np.ndarray) and any(isinstance(v, Variable) for v in value.flat)
+        hint = "numbers, lists of numbers and NumPy arrays of them are arrays"
+        if holds:
+            hint = "tg.array builds an array of nested lists that hold variables"
+        raise InputError(message(f"constant: found {value!r}, needed numbers", hint=hint))
+    dtype_name(array.dtype)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return Constant(array, name)
+
+
+def as_variable(value: Any, dtype: str | None = None) -> Variable:
+    """The value as a variable: variables as they are, lengths as int64 scalars, everything else as a constant.
+
+    Raises:
+        InputError: the value is not numeric.
+    """
+    if isinstance(value, Variable):
+        return value
+    if type(value) is Length:
+        return as_size_variable(value)
+    if isinstance(value, list | tuple) and holds_variable(value):
+        return NAMESPACE.array(value, dtype)  # type: ignore[no-any-return]
+    return constant(value, dtype)
+
+
+def holds_variable(value: Any) -> bool:
+    """Whether a value is, or nested lists hold, a variable or a symbolic length."""
+    if isinstance(value, Variable | Length):
+        return True
+    return isinstance(value, list | tuple) and any(map(holds_variable, value))
+
+
+def is_weak(value: object) -> bool:
+    """Whether a value is a Python scalar or a length, which take the dtype of what they meet."""
+    return type(value) in WEAK or type(value) is Length
+
+
+def weak_kind(value: object) -> type | None:
+    """bool, int, float or complex for a weak value, None for any other."""
+    if type(value) is Length:
+        return int
+    return type(value) if type(value) in WEAK else None
+
+
+def weak_constant(value: Any, dtype: str) -> Constant:
+    """The 0-d constant of a Python scalar in the dtype that was promoted to.
+
+    Raises:
+        RangeError: an integer the dtype cannot hold.
+    """
+    if type(value) is complex:
+        return _weak_constant("complex", (value.real.hex(), value.imag.hex()), dtype)
+    return _weak_constant(type(value).__name__, value.hex() if type(value) is float else value, dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _weak_constant(kind: str, bits: Any, dtype: str) -> Constant:
+    """The constant of a scalar given by its type's name and its exact bits: -0.0 and 0.0 are two constants."""
+    value: Any = bits
+    if kind == "float":
+        value = float.fromhex(bits)
+    elif kind == "complex":
+        value = complex(*map(float.fromhex, bits))
+    if kind == "int" and is_integer(dtype):
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            text = f"constant: found {value}, needed an integer in [{limits.min}, {limits.max}] for {dtype}"
+            raise RangeError(message(text))
+    with np.errstate(all="ignore"):
+        return Constant(np.array(value).astype(numpy_dtype(dtype)) if kind != "int" else _integer(value, dtype))
+
+
+def _integer(value: int, dtype: str) -> np.ndarray[Any, Any]:
+    if dtype == "bfloat16":
+        return np.array(float(value)).astype(numpy_dtype(dtype))
+    return np.array(value, dtype=numpy_dtype(dtype))
+
+
+@functools.cache
+def promote(*kinds: str | type) -> str:
+    """The dtype that dtypes (names) and weak Python types promote to, asked of NumPy."""
+    strong = [k for k in kinds if isinstance(k, str)]
+    weak = [k for k in kinds if not isinstance(k, str)]
+    if not strong:
+        return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[max(weak, key=WEAK.index)]
+    result = functools.reduce(_promote_two, strong)
+    for kind in weak:
+        result = _promote_weak(result, kind)
+    return result
+
+
+def _promote_two(a: str, b: str) -> str:
+    if "bfloat16" in (a, b) and a != b:
+        return _promote_bfloat16(a if b == "bfloat16" else b)
+    return np.promote_types(numpy_dtype(a), numpy_dtype(b)).name
+
+
+def _promote_bfloat16(other: str) -> str:
+    """bfloat16 with another dtype: small integers stay, others go to the float that holds both."""
+    if other in ("bool", "int8", "uint8"):
+        return "bfloat16"
+    if other in ("float16", "int16", "uint16", "float32"):
+        return "float32"
+    return other if is_complex(other) else "float64"
+
+
+def _promote_weak(dtype: str, kind: type) -> str:
+    if kind is complex:
+        return (
+            dtype if is_complex(dtype) else "complex64" if dtype in ("float16", "bfloat16", "float32") else "complex128"
+        )
+    if kind is float:
+        return dtype if is_inexact(dtype) else "float64"
+    if kind is int:
+        return dtype if dtype != "bool" else "int64"
+    return dtype
+
+
+def promoted(values: Sequence[Any]) -> tuple[list[Variable], str]:
+    """The values as variables of their common dtype, without casting the variables, and that dtype."""
+    made = [v if is_weak(v) else as_variable(v) for v in values]
+    dtype = promote(*(weak_kind(v) or v.type.dtype for v in made))
+    return [weak_variable(v, dtype) if is_weak(v) else v for v in made], dtype
+
+
+def weak_variable(value: Any, dtype: str) -> Variable:
+    """A weak value as a variable of a dtype."""
+    if type(value) is Length:
+        return NAMESPACE.cast(as_size_variable(value), dtype)  # type: ignore[no-any-return]
+    return weak_constant(value, dtype)
+
+
+def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> int:
+    """An axis as tg stores it: negative, counted from the end.
+
+    Raises:
+        InputError: the axis is not an integer.
+        ShapeError: the array has no such axis.
+    """
+    if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
+        raise InputError(message(f"{what}: axis: found {axis!r}, needed an integer"))
+    k = int(axis)
+    if not -ndim <= k < ndim:
+        raise ShapeError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"))
+    return k if k < 0 else k - ndim
+
+
+def axes_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> tuple[int, ...]:
+    """Axes given as None (all), one integer or several, as tg stores them: negative, ascending, without repeats."""
+    if axis is None:
+        return tuple(range(-ndim, 0))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    found = [axis_from_end(a, ndim, what, where) for a in given]
+    if len(set(found)) != len(found):
+        raise ShapeError(message(f"{what}: axis {axis} repeats an axis"))
+    return tuple(sorted(found))
+
+
+def need_inexact(what: str, v: Variable) -> None:
+    """Refuse a variable that is neither floating nor complex.
+
+    Raises:
+        DtypeError: the dtype is bool or an integer one.
+    """
+    if not is_inexact(v.type.dtype):
+        raise DtypeError(message(f"{what}: found {v.type.dtype}, needed a floating dtype"))

@@ -1,0 +1,1 @@
+../core/src/tg/demo/digits.py

@@ -1,0 +1,66 @@
+"""The C backend of tg: one C unit for a whole graph, compiled by the system's compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tg.plugin import hookimpl
+from tg.plugin.records import Backend, RuleProtocol
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rewrites, Rules
+
+PROTOCOL = RuleProtocol("source", 1)
+DTYPES = frozenset(
+    ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the C backend."""
+
+    optimize: int | None = None  # the compiler's level, 0 to 3; None chooses by the size of the unit
+    keep_source: bool = False  # also keep the C text as a file in the cache
+
+
+@hookimpl
+def tg_backends() -> tuple[Backend, ...]:
+    """The backend `c`."""
+    return (
+        Backend(
+            "c",
+            distribution="tg-c",
+            requires=("cffi>=1.17",),
+            rules=PROTOCOL,
+            dtypes=DTYPES,
+            shapes="dynamic",
+            raises=True,
+            options=Options,
+            linker="tg_c.linker:LINKER",
+            gaps="tg_c.gaps:GAPS",
+            priority=20,
+        ),
+    )
+
+
+@hookimpl
+def tg_rules(backend: str) -> Rules | None:
+    """The rules of the backend `c`."""
+    if backend != "c":
+        return None
+    from tg.plugin.records import Rules
+    from tg_c.rules import RULES
+
+    return Rules(PROTOCOL, RULES)
+
+
+@hookimpl
+def tg_rewrites(backend: str | None) -> Rewrites | None:
+    """The fusion of elementwise ops, for the backend `c`."""
+    if backend != "c":
+        return None
+    from tg_c.lower import REWRITES
+
+    return REWRITES

@@ -1,0 +1,371 @@
+"""One frozen graph as one C function: names, lengths, checks, memory for values, results."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.graph.frozen import Origin
+from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
+from tg_c.kernel import INDENT, Kernel
+from tg_c.memory import Memory
+from tg_c.pointwise import one_op
+from tg_c.schedule import Test, plan_schedule, schedule
+from tg_c.shapes import follows_from_inputs, length_text, number_of
+from tg_c.site import Failure, Site
+from tg_c.text import C_TYPES, elements, identifier, item_size, literal
+from tg_c.values import Array, Scalar, Value, collapsed, row_major, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenCheck, FrozenGraph
+    from tg.graph.nodes import Constant
+    from tg.types.lengths import Atom
+    from tg_c.program import Unit
+    from tg_c.schedule import Run
+
+LARGE_CONSTANT: Final = 4096  # bytes; what is larger is an argument of the code
+
+
+@final
+class GraphFunction:
+    """Writes the C function of a graph: `static i64 NAME(data, inputs, outputs, status)`.
+
+    An array is passed as a pointer to contiguous elements and the lengths that are not known. The result is 0, or 1 +
+    the number of the first check that failed, with its values in `status`, or a `Failure`.
+    """
+
+    def __init__(self, unit: Unit, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> None:
+        """Prepare the function.
+
+        Args:
+            is_main: memory for all outputs is given, else only where their lengths follow from those of the inputs.
+            plans: compute only the lengths of the outputs.
+        """
+        self.unit, self.graph, self.name, self.is_main, self.plans = unit, graph, name, is_main, plans
+        self.shapes = unit.shapes(graph)
+        self.values: dict[int, Value] = {}
+        self.lines: list[str | None] = []
+        self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
+        self.memory = Memory(self.lines, self.length, Failure.MEMORY.statement)
+        self._lengths: dict[object, str] = {}
+        self._atoms: dict[Atom, str] = {}
+        self._ensured: set[object] = set()
+        self._counter = itertools.count(1)
+        self._targets: dict[int, int] = {}  # value -> the output whose memory is its own
+
+    def text(self) -> str:
+        """The whole function."""
+        parameters = self._parameters()
+        for k, constant in enumerate(self.graph.constants):
+            self.values[self.graph.arity + k] = self._constant(self.graph.arity + k, constant)
+        for step in self._schedule():
+            if isinstance(step, Test):
+                self._check(step.check, self.graph.checks[step.check])
+            else:
+                self._node(step)
+        (self._store_lengths if self.plans else self._store_outputs)()
+        return self._assembled(parameters)
+
+    def _schedule(self) -> list[Run | Test]:
+        graph, makers = self.graph, self.unit.makers(self.graph)
+        if self.plans:
+            lengths = (d for number in graph.outputs for d in self._shape(number))
+            return plan_schedule(graph, makers, {number_of(a) for d in lengths for a in atoms(d)})
+        for k, number in enumerate(graph.outputs):
+            if number in makers and self._is_given(k):
+                self._targets.setdefault(number, k)
+        return schedule(graph, makers)
+
+    def _assembled(self, parameters: list[str]) -> str:
+        body = [line for line in self.lines if line is not None]
+        kept = list(itertools.accumulate((line is not None for line in self.lines), initial=0))
+        self.unit.note_marks(self, body, {kept[at]: node for at, node in self.marks.items()})
+        heap = [buffer.name for buffer in self.memory.heap]
+        leaves = any("goto done" in line for line in body)
+        lines = [
+            *(["i64 code = 0;"] if leaves else []),
+            *self.memory.frames,
+            *(f"void *{name} = 0;" for name in heap),
+            *body,
+        ]
+        end = [*(f"tg_drop({name});" for name in heap), "return code;" if leaves else "return 0;"]
+        head = f"static i64 {self.name}({', '.join(parameters)}) {{"
+        inside = [INDENT + line for line in lines] + (["done:"] if leaves else []) + [INDENT + line for line in end]
+        return "\n".join([head, *inside, "}"])
+
+    # --- statements --------------------------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        """Add a statement."""
+        self.lines.append(text)
+
+    def fresh(self, letter: str) -> str:
+        """A name that nothing else has: names of values end in an underscore and a number."""
+        return f"{letter}{next(self._counter)}"
+
+    def local(self, dtype: str, expression: str, name: str | None = None) -> str:
+        """A local that holds the value of an expression; its name."""
+        name = name or self.fresh("t")
+        self.line(f"const {C_TYPES[dtype]} {name} = {expression};")
+        return name
+
+    def pointer(self, dtype: str, expression: str, const: str = "const ") -> str:
+        """A local pointer to elements; its name."""
+        name = self.fresh("p")
+        self.line(f"{const}{C_TYPES[dtype]} *const {name} = {expression};")
+        return name
+
+    def place(self, dtype: str, text: str) -> str:
+        """Memory of this frame that holds one value; its name."""
+        name = self.fresh("c")
+        self.line(f"const {C_TYPES[dtype]} {name}[1] = {{{text}}};")
+        return name
+
+    def call(self, kernel: Kernel) -> None:
+        """Call a finished loop nest."""
+        self.line(f"{self.unit.kernel(kernel.body)}({', '.join(kernel.arguments)});")
+
+    def name_of(self, number: int) -> str:
+        """The C name of a value."""
+        return identifier(self.graph.names.get(number, ""), number)
+
+    def origin(self, node: int) -> Origin:
+        """Where a node comes from."""
+        return self.graph.origins.get(node, Origin())
+
+    # --- lengths -----------------------------------------------------------------------------------------------------
+
+    def _shape(self, number: int) -> tuple[Any, ...]:
+        return self.shapes.types[number].shape
+
+    def length(self, length: int | Length) -> str:
+        """A length as C text: a literal, or the name of a local."""
+        if type(length) is not Length:
+            return length_text(length, self._atom)
+        known = self._lengths.get(key(length))
+        if known is None:
+            known = length_text(length, self._atom)
+            if not known.isidentifier():
+                expression, known = known, f"n{len(self._lengths)}"
+                self.line(f"const i64 {known} = {expression};")
+            self._lengths[key(length)] = known
+        return known
+
+    def _atom(self, atom: Atom) -> str:
+        known = self._atoms.get(atom)
+        if known is None:
+            value = self.values[number_of(atom)]
+            assert isinstance(value, Scalar), "a length that is no parameter is the value of a scalar"
+            known = self._atoms[atom] = value.text if value.dtype == "int64" else f"(i64){value.text}"
+        return known
+
+    def same(self, a: int | Length, b: int | Length) -> None:
+        """Leave the function unless two lengths are equal."""
+        if not same(a, b):
+            self._ensure((key(a), key(b)), lambda: f"{self.length(a)} == {self.length(b)}", Failure.UNEQUAL)
+
+    def natural(self, length: int | Length) -> None:
+        """Leave the function if a length is below 0."""
+        if not is_natural(length):
+            self._ensure(key(length), lambda: f"{self.length(length)} >= 0", Failure.NEGATIVE)
+
+    def _ensure(self, fact: object, condition: Any, failure: Failure) -> None:
+        if fact not in self._ensured:
+            self._ensured.add(fact)
+            self.require(condition(), failure)
+
+    def require(self, condition: str, failure: Failure) -> None:
+        """Leave the function unless a condition holds."""
+        self.line(f"if (!({condition})) {{ {failure.statement} }}")
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def allocate(self, dtype: str, shape: Sequence[Any], number: int | None = None) -> Array:
+        """Contiguous memory, not initialised: of the output that value `number` is, else of this call."""
+        target = self._targets.pop(number, None) if number is not None else None
+        if target is not None:
+            return self._output(target, dtype, shape)
+        buffer = self.memory.take(shape, item_size(dtype))
+        name = self.fresh("m")
+        self.line(f"{C_TYPES[dtype]} *const {name} = (void *){buffer.name};")
+        return Array(dtype, name, tuple(shape), row_major(shape), buffer)
+
+    def adopt(self, number: int) -> Array:
+        """An array whose memory and lengths an inner graph gives, into `&heap…` and `d…`: see `adopted`."""
+        t, shape = self.shapes.types[number], self._shape(number)
+        buffer = self.memory.adopted(f"adopted {number}")
+        self.line(f"i64 d{number}[{t.ndim}] = {{0}};")
+        self.give_lengths(number, [f"d{number}[{axis}]" for axis in range(t.ndim)])
+        return Array(t.dtype, f"((const {C_TYPES[t.dtype]} *){buffer.name})", shape, row_major(shape), buffer)
+
+    def adopted(self, number: int, array: Array, code: str) -> None:
+        """Make sure of the lengths that the inner graph gave; where it failed, there is memory all the same."""
+        assert array.buffer is not None
+        name = array.buffer.name
+        for axis, n in enumerate(array.shape):
+            if not self._is_own(n, number):
+                self.require(f"{code} || d{number}[{axis}] == {self.length(n)}", Failure.UNEQUAL)
+        size = self.memory.size_text(array.shape, item_size(array.dtype))
+        self.line(f"if (!{name} && !({name} = tg_take({size}))) {{ {Failure.MEMORY.statement} }}")
+
+    def give_lengths(self, number: int, texts: Sequence[str]) -> None:
+        """Say what the lengths are called that nothing but a value itself determines."""
+        for n, text in zip(self._shape(number), texts, strict=True):
+            if self._is_own(n, number):
+                self._atoms[n.atom] = text
+
+    @staticmethod
+    def _is_own(n: int | Length, number: int) -> bool:
+        return type(n) is Length and type(n.atom) is AxisLength and number_of(n.atom) == number
+
+    def copy(self, source: Value, target: Array) -> None:
+        """Copy elements into memory of the same shape, which does not overlap."""
+        kernel = Kernel(self.length)
+        if isinstance(source, Scalar) or source.fill is not None:
+            text = source.text if isinstance(source, Scalar) else str(source.fill)
+            space = collapsed(target.shape, [target.strides])
+            read, place = kernel.value(Scalar(source.dtype, text)), kernel.write(target)
+            indices = kernel.loops(space.shape)
+        else:
+            source = spread(source, target.shape)
+            space = collapsed(target.shape, [target.strides, source.strides])
+            origin, place = kernel.read(source), kernel.write(target)
+            indices = kernel.loops(space.shape)
+            read = kernel.at(origin, indices, space.strides[1])
+        kernel.line(f"{kernel.at(place, indices, space.strides[0])} = {read};")
+        kernel.close(len(indices))
+        self.call(kernel)
+
+    # --- nodes and checks --------------------------------------------------------------------------------------------
+
+    def _node(self, step: Run) -> None:
+        node = self.graph.nodes[step.node]
+        for a, b in self.shapes.equal[step.node]:
+            self.same(a, b)
+        for n in (n for number in node.outputs for n in self._shape(number)):
+            if not any(number_of(a) in node.outputs for a in atoms(n)):
+                self.natural(n)
+        self.marks[len(self.lines)] = step.node
+        site = Site(self, node)
+        rule = self.unit.request.rule(node.op, self.graph, step.node)
+        found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
+        for number, value in zip(node.outputs, found if isinstance(found, list) else [found], strict=True):
+            self.values[number] = value
+            if isinstance(value, Array) and value.buffer is not None:
+                value.buffer.users.add(number)
+        self.memory.bury(step.dying, self.values)
+
+    def _check(self, k: int, check: FrozenCheck) -> None:
+        condition, *shown = (self.values[number] for number in (check.condition, *check.values))
+        texts = [value.text for value in (condition, *shown) if isinstance(value, Scalar)]
+        sets = [f"status[{i}] = {text};" for i, text in enumerate(texts[1:])]
+        self.line(f"if (!{texts[0]}) {{ {' '.join((*sets, f'code = {k + 1};'))} goto done; }}")
+
+    def _constant(self, number: int, constant: Constant) -> Value:
+        array, dtype = constant.data, constant.type.dtype
+        if array.ndim == 0:
+            return Scalar(dtype, literal(array[()], dtype))
+        strides = row_major(array.shape)
+        if _is_uniform(array):
+            return Array(dtype, "", array.shape, (0,) * array.ndim, None, literal(array.flat[0], dtype))
+        if array.nbytes > LARGE_CONSTANT:
+            name = self.name_of(number)
+            self.line(f"const {C_TYPES[dtype]} *const {name} = data[{self.unit.argument(constant)}];")
+            return Array(dtype, name, array.shape, strides)
+        return Array(dtype, self.unit.table(dtype, elements(array, dtype) or "0"), array.shape, strides)
+
+    # --- parameters and results --------------------------------------------------------------------------------------
+
+    def _parameters(self) -> list[str]:
+        parameters = ["const void *const *data"]
+        for k in range(self.graph.arity):
+            parameters += self._input(k)
+        if self.plans:
+            return [*parameters, "i64 *out_dims", "i64 *status"]
+        for k, number in enumerate(self.graph.outputs):
+            if self._is_given(k):
+                parameters.append(f"{C_TYPES[self.graph.types[number].dtype]} *out{k}")
+                parameters += [f"i64 {name}" for name in self.planned(k)]
+            else:
+                parameters += [f"void **out{k}", f"i64 *dims{k}"]
+        return [*parameters, "i64 *status"]
+
+    def _input(self, k: int) -> list[str]:
+        t, name, shape = self.graph.types[k], self.name_of(k), self._shape(k)
+        kind = C_TYPES[t.dtype]
+        if t.ndim == 0:
+            self.values[k] = Scalar(t.dtype, name)
+            return [f"const {kind} {name}"]
+        self.values[k] = Array(t.dtype, name, shape, row_major(shape))
+        parameters = [f"const {kind} *{name}"]
+        for axis, n in enumerate(shape):
+            if type(n) is Length:
+                assert n.atom is not None
+                self._atoms[n.atom] = f"d{k}a{axis}"
+                parameters.append(f"i64 d{k}a{axis}")
+        return parameters
+
+    def _is_given(self, k: int) -> bool:
+        """Whether memory for an output is the caller's."""
+        return self.is_main or follows_from_inputs(self.graph, self.graph.outputs[k])
+
+    def planned(self, k: int) -> list[str]:
+        """The parameters that say how long an output is, where the caller had to ask."""
+        number = self.graph.outputs[k]
+        if follows_from_inputs(self.graph, number):
+            return []
+        return [f"o{k}a{a}" for a in range(self.graph.types[number].ndim)]
+
+    def _output(self, k: int, dtype: str, shape: Sequence[Any]) -> Array:
+        """The caller's memory for an output, which has the lengths that the caller knows: they must be those found."""
+        planned = self.planned(k)
+        for n, name in zip(shape, planned, strict=False):
+            self.require(f"{self.length(n)} == {name}", Failure.UNEQUAL)
+        if not planned:
+            for n, known in zip(shape, self._known_lengths(k), strict=True):
+                self.same(n, known)
+        return Array(dtype, f"out{k}", tuple(shape), row_major(shape))
+
+    def _known_lengths(self, k: int) -> list[Any]:
+        """The lengths of an output as the caller computes them, in terms of this function's parameters."""
+
+        def own(atom: Atom) -> Any:
+            return self._shape(number_of(atom))[atom.axis] if type(atom) is AxisLength else None
+
+        symbolic: Any = self.graph.symbolic[self.graph.outputs[k]]
+        return [evaluate(n, own) for n in symbolic.shape]
+
+    def _store_outputs(self) -> None:
+        for k, number in enumerate(self.graph.outputs):
+            value = self.values[number]
+            if isinstance(value, Scalar):
+                self.line(f"*out{k} = {value.text};")
+            elif not self._is_given(k):
+                self._hand_over(k, value)
+            elif value.pointer != f"out{k}":
+                self.copy(value, self._output(k, value.dtype, value.shape))
+
+    def _hand_over(self, k: int, value: Array) -> None:
+        """An output whose lengths the caller learns here, in memory that the caller will release."""
+        size = self.memory.size_text(value.shape, item_size(value.dtype))
+        self.line(f"if (!(*out{k} = tg_take({size}))) {{ {Failure.MEMORY.statement} }}")
+        for axis, n in enumerate(value.shape):
+            self.line(f"dims{k}[{axis}] = {self.length(n)};")
+        pointer = self.pointer(value.dtype, f"*out{k}", const="")
+        self.copy(value, Array(value.dtype, pointer, value.shape, row_major(value.shape)))
+
+    def _store_lengths(self) -> None:
+        for at, n in enumerate(itertools.chain.from_iterable(map(self._shape, self.graph.outputs))):
+            self.natural(n)
+            self.line(f"out_dims[{at}] = {self.length(n)};")
+
+
+def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
+    """Whether all elements are one value, of one sign if they are 0."""
+    if array.size == 0 or not bool((array == array.flat[0]).all()):
+        return False
+    return array.dtype.kind != "f" or bool((np.signbit(array) == np.signbit(array.flat[0])).all())

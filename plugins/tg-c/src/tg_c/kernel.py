@@ -1,0 +1,110 @@
+"""Loop nests as functions of their own, so that `restrict` holds and equal nests are one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from tg.types.lengths import Length, key
+from tg_c.text import C_TYPES, integer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg_c.values import Array, Scalar
+
+INDENT = "  "
+
+
+@final
+class Kernel:
+    """A function in the making: its parameters under canonical names, the arguments of its one call, its lines."""
+
+    def __init__(self, length_text: Callable[[int | Length], str]) -> None:
+        """Start one; `length_text` is how the caller writes a length."""
+        self.parameters: list[str] = []
+        self.arguments: list[str] = []
+        self.lines: list[str] = []
+        self._depth = 1
+        self._length_text = length_text
+        self._known: dict[object, str] = {}
+
+    def read(self, array: Array) -> str:
+        """The name of an array that is read."""
+        return self._parameter("x", f"const {C_TYPES[array.dtype]} *restrict ", array.pointer)
+
+    def write(self, array: Array) -> str:
+        """The name of an array that is written, which no other parameter overlaps."""
+        return self._parameter("y", f"{C_TYPES[array.dtype]} *restrict ", array.pointer)
+
+    def value(self, scalar: Scalar) -> str:
+        """The name of a scalar, or itself if it is a literal."""
+        if not scalar.text.isidentifier():
+            return scalar.text
+        return self._parameter("v", f"{C_TYPES[scalar.dtype]} ", scalar.text, ("value", scalar.text))
+
+    def length(self, length: int | Length) -> str:
+        """The text of a length: a number, or the name of a parameter."""
+        if type(length) is not Length:
+            return integer(length)
+        return self._parameter("n", "i64 ", self._length_text(length), ("length", key(length)))
+
+    def _parameter(self, letter: str, kind: str, argument: str, known: object = None) -> str:
+        if known is not None and known in self._known:
+            return self._known[known]
+        name = f"{letter}{len(self.parameters)}"
+        self.parameters.append(kind + name)
+        self.arguments.append(argument)
+        if known is not None:
+            self._known[known] = name
+        return name
+
+    def line(self, text: str) -> None:
+        """Add a line at the depth reached."""
+        self.lines.append(INDENT * self._depth + text)
+
+    def open(self, text: str) -> None:
+        """Add a line that opens a block."""
+        self.line(text + " {")
+        self._depth += 1
+
+    def close(self, count: int = 1) -> None:
+        """Close blocks."""
+        for _ in range(count):
+            self._depth -= 1
+            self.line("}")
+
+    def loop(self, index: str, length: int | Length) -> None:
+        """Open a loop over an axis."""
+        self.open(f"for (i64 {index} = 0; {index} < {self.length(length)}; {index}++)")
+
+    def loop_to(self, index: str, limit: str, statement: str) -> None:
+        """A loop of one statement."""
+        self.line(f"for (i64 {index} = 0; {index} < {limit}; {index}++) {statement}")
+
+    def loops(self, lengths: Sequence[int | Length], letter: str = "i") -> list[str]:
+        """Open nested loops over axes; the names of the indices."""
+        names = [f"{letter}{k}" for k in range(len(lengths))]
+        for name, n in zip(names, lengths, strict=True):
+            self.loop(name, n)
+        return names
+
+    def place(self, pointer: str, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
+        """The pointer moved to a position."""
+        steps = [self.step(i, s) for i, s in zip(indices, strides, strict=True)]
+        return " + ".join([pointer, *(s for s in steps if s != "0")])
+
+    def step(self, index: str, stride: int | Length) -> str:
+        """Index * stride, short where the stride is 0 or 1."""
+        if type(stride) is int and stride in (0, 1):
+            return index if stride else "0"
+        return f"{index} * {self.length(stride)}"
+
+    def at(self, pointer: str, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
+        """An element of an array."""
+        steps = [self.step(i, s) for i, s in zip(indices, strides, strict=True)]
+        return f"{pointer}[{' + '.join(s for s in steps if s != '0') or '0'}]"
+
+    @property
+    def body(self) -> str:
+        """The function without its name: parameters and block."""
+        return f"({', '.join(self.parameters)}) {{\n" + "\n".join(self.lines) + "\n}"

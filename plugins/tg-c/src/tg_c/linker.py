@@ -1,0 +1,193 @@
+"""The linker of the C backend: generates a unit, compiles it, and calls it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import BoundsError, ShapeError, TgError, message
+from tg.link.linker import Executable, Linker, Request, Status
+from tg.types import lengths
+from tg.types.lengths import AxisLength, Derived, Length
+from tg_c import unit
+from tg_c._entry import ffi
+from tg_c.compiler import Flags, compiler, keep, level_for
+from tg_c.program import Program, Unit, needs_plan
+from tg_c.shapes import follows_from_inputs, number_of
+from tg_c.site import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.types.lengths import Atom
+    from tg_c import Options
+
+    Array = np.ndarray[Any, Any]
+
+VECTORISE: Final = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
+USABLE: Final = 0x101  # of ndarray.flags.num: contiguous in C order, and aligned
+STATUS_VALUES: Final = 4
+
+
+@final
+class CLinker(Linker):
+    """Compiles a graph as one C unit."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """Generate, compile and open the unit."""
+        program = Unit(request).program(graph)
+        options: Options = request.options
+        level = options.optimize if options.optimize is not None else level_for(program.statements)
+        if options.keep_source:
+            keep(program.annotated())
+        return CExecutable(graph, program, unit.load(program.text, Flags(level, VECTORISE)))
+
+
+@final
+class CExecutable(Executable):
+    """A compiled unit and how to call it."""
+
+    def __init__(self, graph: FrozenGraph, program: Program, loaded: unit.Unit) -> None:
+        self._program, self._unit = program, loaded
+        self.run = _caller(graph, program, loaded)  # type: ignore[method-assign]
+
+    def run(self, arrays: Sequence[Array]) -> tuple[Sequence[Any], Status]:
+        """Call the unit: `__init__` puts the generated caller here."""
+        raise NotImplementedError
+
+    def source(self) -> str:
+        """The C text, with the user's lines."""
+        return self._program.annotated()
+
+
+def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable[..., Any]:
+    """`run` as a function made for this signature: tests layouts, allocates outputs, calls, looks at the code."""
+    names = [f"a{k}" for k in range(graph.arity)]
+    scope: dict[str, Any] = {
+        "__name__": "tg.link",
+        "NULL": ffi.NULL,
+        "BYTES": ffi.typeof("char[]"),
+        "STATUS": ffi.typeof("int64_t[5]"),
+        "buffer": ffi.from_buffer,
+        "empty": np.empty,
+        "failed": _failed,
+        "keep": loaded,
+        "length": _length,
+        "n": lengths,
+        "new": ffi.new,
+        "plan": _planner(graph, loaded, program),
+        "run": loaded._run,
+        "usable": _usable,
+    }
+    lines = ["def call(arrays):"]
+    if names:
+        lines.append(f"    {', '.join(names)}, = arrays")
+    lines += [f"    if {a}.flags.num & {USABLE} != {USABLE}: {a} = usable({a})" for a in names]
+    dims = [f"*{a}.shape" for a, t in zip(names, graph.input_types, strict=True) if t.ndim]
+    if needs_plan(graph):
+        lines.append(f"    found = plan(({', '.join(names)}{',' if names else ''}))")
+        lines.append("    if type(found) is tuple: return found")
+    at = 0
+    for k, number in enumerate(graph.outputs):
+        t = graph.types[number]
+        if not needs_plan(graph):
+            shape = ", ".join(python_length(d, graph) for d in graph.symbolic[number].shape)
+            shape = f"({shape},)" if shape else "()"
+        else:
+            shape = f"tuple(found[{at}:{at + t.ndim}])"
+            if not follows_from_inputs(graph, number):
+                dims.append(f"*found[{at}:{at + t.ndim}]")
+            at += t.ndim
+        scope[f"T{k}"] = t.numpy_dtype
+        lines.append(f"    y{k} = empty({shape}, T{k})")
+    for k, array in enumerate(program.arguments):
+        scope[f"D{k}"] = ffi.from_buffer(array)
+    inputs = [*(f"buffer({a})" for a in names), *(f"D{k}" for k in range(len(program.arguments)))]
+    outputs = [f"buffer(BYTES, y{k}, True)" for k in range(len(graph.outputs))]
+    lines += [
+        f"    given = [{', '.join(inputs)}], [{', '.join(dims)}], [{', '.join(outputs)}]",
+        "    if run(*given, NULL):",  # once more, to see the values that the check reports
+        "        status = new(STATUS)",
+        "        code = run(*given, status)",
+        "        if code: return failed(code, status)",
+        f"    return [{', '.join(f'y{k}' for k in range(len(outputs)))}], ()",
+    ]
+    exec(compile("\n".join(lines), "<tg-c caller>", "exec"), scope)
+    return scope["call"]  # type: ignore[no-any-return]
+
+
+def _planner(graph: FrozenGraph, loaded: unit.Unit, program: Program) -> Callable[..., Any]:
+    """A function from the inputs to the lengths of all outputs, or to the result of a call that failed."""
+    size = sum(graph.types[number].ndim for number in graph.outputs)
+    extra = [ffi.from_buffer(array) for array in program.arguments]
+
+    def plan(arrays: Sequence[Array]) -> Any:
+        dims = [d for a in arrays for d in a.shape]
+        status, found = ffi.new("int64_t[5]"), ffi.new("int64_t[]", size)
+        code = loaded._plan([*map(ffi.from_buffer, arrays), *extra], dims, found, status)
+        return _failed(code, status) if code else list(found)
+
+    return plan
+
+
+def _usable(array: Array) -> Array:
+    """A copy that is contiguous in C order and aligned."""
+    return np.array(array, order="C", copy=True)
+
+
+def _length(n: int) -> int:
+    if n < 0:
+        raise ShapeError(message(f"length: found {n}, needed at least 0"))
+    return n
+
+
+def _failed(code: int, status: Any) -> tuple[Sequence[Any], Status]:
+    """The status of a check that failed; other failures raise."""
+    if code > 0:
+        return (), (code, *list(status)[:STATUS_VALUES])
+    if code == Failure.MEMORY:
+        raise MemoryError("backend 'c': no memory for an intermediate result")
+    raise _failures()[code]
+
+
+def _failures() -> dict[int, TgError]:
+    return {
+        Failure.NEGATIVE: ShapeError(message("length: found one below 0, needed at least 0")),
+        Failure.UNEQUAL: ShapeError(message("lengths that must be equal differ")),
+        Failure.BOUNDS: BoundsError(message("slice: found positions outside the axis")),
+    }
+
+
+def python_length(length: Any, graph: FrozenGraph) -> str:
+    """A length of an output as a Python expression of the inputs `a0`, `a1` and so on."""
+    text = _polynomial(length, graph)
+    return text if lengths.is_natural(length) else f"length({text})"
+
+
+def _polynomial(length: Any, graph: FrozenGraph) -> str:
+    if type(length) is not Length:
+        return str(length)
+    terms = []
+    for monomial, factor in length.terms.items():
+        factors = [_python_atom(atom, graph) for atom in monomial]
+        terms.append("*".join([*([str(factor)] if factor != 1 or not factors else []), *factors]))
+    return " + ".join(terms)
+
+
+PYTHON: Final = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum", "broadcast": "broadcast"}
+
+
+def _python_atom(atom: Atom, graph: FrozenGraph) -> str:
+    if type(atom) is Derived:
+        left, right = (_polynomial(side, graph) for side in (atom.lhs, atom.rhs))
+        return f"n.{PYTHON[atom.kind]}({left}, {right})"
+    assert type(atom) is AxisLength
+    number = number_of(atom)
+    axis = atom.axis + graph.types[number].ndim
+    return f"a{number}.shape[{axis}]"
+
+
+compiler()  # without one there is no linker to import, and "auto" passes on: the error says what to install
+LINKER: Final = CLinker()

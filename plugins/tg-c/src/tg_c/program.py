@@ -1,0 +1,238 @@
+"""A whole C unit: prelude, tables, loop nests, one function for each graph, and the entries of `tg_c.unit`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.errors import DtypeError, message
+from tg.graph.checks import STATUS_LENGTH
+from tg_c.blas import BLAS_DECLARATIONS
+from tg_c.function import GraphFunction
+from tg_c.prelude import Prelude
+from tg_c.shapes import LENGTH_FUNCTIONS, follows_from_inputs, shapes_of
+from tg_c.text import C_TYPES, TYPEDEFS, comment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Constant
+    from tg.graph.op import Op
+    from tg.link.linker import Request
+    from tg.plugin.records import Rule
+    from tg_c.shapes import Shapes
+
+MEMORY: Final = """\
+void *malloc(unsigned long);
+void free(void *);
+/* Memory at a multiple of 64 bytes; 0 if there is none, or if the count of the bytes overflowed. */
+static void *tg_take(i64 size) {
+  if (size < 0) return 0;
+  char *base = malloc((unsigned long)size + 128);
+  if (!base) return 0;
+  char *start = (char *)(((unsigned long)base + 127) & ~63UL);
+  ((void **)start)[-1] = base;
+  return start;
+}
+static void tg_drop(void *start) {
+  if (start) free(((void **)start)[-1]);
+}
+static inline i64 tg_times(i64 a, i64 b) {
+  i64 c;
+  return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &c) || c > (1LL << 62) ? -1 : c;
+}
+"""
+
+
+class Program(NamedTuple):
+    """A generated unit: its text, how to get that with the user's lines, and its arguments besides the inputs."""
+
+    text: str
+    annotated: Callable[[], str]
+    arguments: tuple[np.ndarray[Any, Any], ...]
+    statements: int
+
+
+@final
+class Unit:
+    """Collects the parts of one unit."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.prelude = Prelude()
+        self._kernels: dict[str, str] = {}
+        self._tables: dict[tuple[str, str], str] = {}
+        self._arguments: dict[object, int] = {}
+        self._data: list[np.ndarray[Any, Any]] = []
+        self._functions: dict[FrozenGraph, str] = {}
+        self._shapes: dict[FrozenGraph, Shapes] = {}
+        self._makers: dict[FrozenGraph, dict[int, int]] = {}
+        self._notes: dict[str, tuple[list[str], dict[int, int], GraphFunction]] = {}
+        self._texts: list[str] = []
+
+    # --- what rules and functions ask for --------------------------------------------------------------------------
+
+    def rule(self, op: Op) -> Rule:
+        """The rule for an op inside a scalar program."""
+        found = self.request.rule_for(op.rule_key)
+        assert found is not None, f"{op.name} in a loop has a rule"
+        return found
+
+    def kernel(self, body: str) -> str:
+        """The name of a loop nest: one for equal bodies."""
+        return self._kernels.setdefault(body, f"loop{len(self._kernels)}")
+
+    def table(self, dtype: str, text: str) -> str:
+        """The name of a constant array."""
+        return self._tables.setdefault((dtype, text), f"table{len(self._tables)}")
+
+    def argument(self, constant: Constant) -> int:
+        """The place, among the additional arguments of the code, of a large constant."""
+        place = self._arguments.setdefault(constant.key, len(self._data))
+        if place == len(self._data):
+            self._data.append(constant.data)
+        return place
+
+    def shapes(self, graph: FrozenGraph) -> Shapes:
+        """The lengths in a graph."""
+        found = self._shapes.get(graph)
+        if found is None:
+            found = self._shapes[graph] = shapes_of(graph)
+        return found
+
+    def makers(self, graph: FrozenGraph) -> dict[int, int]:
+        """The node that makes each value."""
+        found = self._makers.get(graph)
+        if found is None:
+            found = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
+            self._makers[graph] = found
+        return found
+
+    def function(self, graph: FrozenGraph) -> str:
+        """The name of the function of an inner graph: one for equal graphs."""
+        name = self._functions.get(graph)
+        if name is None:
+            name = self._functions[graph] = f"graph{len(self._functions) + 1}"
+            refuse_dtypes(graph)
+            self._texts.append(GraphFunction(self, graph, name, is_main=False).text())
+        return name
+
+    def blas(self) -> None:
+        """Use the BLAS of the process."""
+        self.prelude.need("blas", BLAS_DECLARATIONS)
+
+    def note_marks(self, function: GraphFunction, body: Sequence[str], marks: dict[int, int]) -> None:
+        """Remember at which lines of a function nodes begin."""
+        self._notes[function.name] = (list(body), marks, function)
+
+    # --- the unit ----------------------------------------------------------------------------------------------------
+
+    def program(self, graph: FrozenGraph) -> Program:
+        """The unit of a graph."""
+        refuse_dtypes(graph)
+        main = GraphFunction(self, graph, "graph0", is_main=True)
+        self._texts.append(main.text())
+        if needs_plan(graph):
+            self._texts.append(GraphFunction(self, graph, "plan0", is_main=True, plans=True).text())
+        parts = [
+            TYPEDEFS,
+            MEMORY,
+            LENGTH_FUNCTIONS,
+            self.prelude.text(),
+            *(f"static const {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
+            *(f"static __attribute__((noinline)) void {name}{body}" for body, name in self._kernels.items()),
+            *self._texts,
+            self._run(graph, main),
+            self._plan(graph),
+        ]
+        text = "\n".join(parts) + "\n"
+        written = (*self._kernels, *self._texts)
+        statements = sum(part.count("\n") for part in written)
+        return Program(text, partial(self._annotated, text), tuple(self._data), statements)
+
+    def _run(self, graph: FrozenGraph, main: GraphFunction) -> str:
+        inputs, at = _input_arguments(graph)
+        arguments = [f"inputs + {graph.arity}", *inputs]
+        for k in range(len(graph.outputs)):
+            arguments.append(f"outputs[{k}]")
+            for _ in main.planned(k):
+                arguments.append(f"dims[{at}]")
+                at += 1
+        return _entry("tg_run", "void *const *outputs", "graph0", arguments)
+
+    def _plan(self, graph: FrozenGraph) -> str:
+        if not needs_plan(graph):
+            return "i64 tg_plan(const void *const *inputs, const i64 *dims, i64 *out_dims, i64 *status) { return 0; }"
+        inputs, _ = _input_arguments(graph)
+        return _entry("tg_plan", "i64 *out_dims", "plan0", [f"inputs + {graph.arity}", *inputs, "out_dims"])
+
+    def _annotated(self, text: str) -> str:
+        """The text with the user's lines as comments before the statements that they became."""
+        for body, marks, function in self._notes.values():
+            head = text.index(f" {function.name}(const void")
+            start = text.index("\n", head) + 1
+            end = text.index("\n}", start)
+            text = text[:start] + _with_comments(text[start:end], body, marks, function) + text[end:]
+        return text
+
+
+def _with_comments(inside: str, body: Sequence[str], marks: dict[int, int], function: GraphFunction) -> str:
+    lines = inside.split("\n")
+    first = len(lines) - len(body) - _after(lines)
+    found: list[str] = []
+    last = ""
+    for k, line in enumerate(lines):
+        node = marks.get(k - first)
+        locs = function.origin(node).locs if node is not None else ()
+        if node is not None and locs:
+            note = f"{locs[0]}:  {locs[0].source}"
+            if note != last:
+                found.append(f"  /* {comment(note)} */")
+            last = note
+        found.append(line)
+    return "\n".join(found)
+
+
+def _after(lines: Sequence[str]) -> int:
+    """How many lines follow the body: the label, what is released, the return."""
+    for k, line in enumerate(reversed(lines)):
+        if line == "done:":
+            return k + 1
+    return 1
+
+
+def _input_arguments(graph: FrozenGraph) -> tuple[list[str], int]:
+    """The arguments for the inputs, and how many lengths they have."""
+    found: list[str] = []
+    at = 0
+    for k, t in enumerate(graph.input_types):
+        kind = C_TYPES[t.dtype]
+        found.append(f"inputs[{k}]" if t.ndim else f"*(const {kind} *)inputs[{k}]")
+        found += [f"dims[{at + a}]" for a, n in enumerate(t.shape) if n is None]
+        at += t.ndim
+    return found, at
+
+
+def _entry(name: str, result: str, function: str, arguments: Sequence[str]) -> str:
+    head = f"i64 {name}(const void *const *inputs, const i64 *dims, {result}, i64 *status) {{"
+    call = f"{function}({', '.join((*arguments, 'status ? status : unread'))})"
+    return f"{head}\n  i64 unread[{STATUS_LENGTH}];\n  return {call};\n}}"
+
+
+def needs_plan(graph: FrozenGraph) -> bool:
+    """Whether the lengths of some output depend on more than those of the inputs."""
+    return not all(follows_from_inputs(graph, number) for number in graph.outputs)
+
+
+def refuse_dtypes(graph: FrozenGraph) -> None:
+    """Raise for a dtype that C does not have here.
+
+    Raises:
+        DtypeError: names it.
+    """
+    for t in graph.types:
+        if t.dtype not in C_TYPES:
+            raise DtypeError(message(f"backend 'c': found {t}, needed one of {', '.join(C_TYPES)}"))

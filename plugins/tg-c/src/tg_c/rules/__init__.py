@@ -1,0 +1,34 @@
+"""The rules of the C backend, `RuleProtocol("source", 1)`, in files named as core's `ops/`.
+
+A rule for a function of single elements is called with the op and an `Element`, and returns a C expression. A rule for
+another op is called with the op and a `Site`, and returns the value of each result: a `Scalar` or an `Array`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.link.loop import Loop
+from tg_c.pointwise import loop
+from tg_c.rules import contraction, control, creation, cumulative, indexing, reduction, shape
+from tg_c.rules.elementwise import arithmetic, bitwise, cast, comparison, exponential, trigonometric
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {
+    **arithmetic.RULES,
+    **bitwise.RULES,
+    **cast.RULES,
+    **comparison.RULES,
+    **exponential.RULES,
+    **trigonometric.RULES,
+    **contraction.RULES,
+    **control.RULES,
+    **creation.RULES,
+    **cumulative.RULES,
+    **indexing.RULES,
+    **reduction.RULES,
+    **shape.RULES,
+    Loop: loop,
+}

@@ -1,0 +1,139 @@
+"""Matrix products: BLAS for floating dtypes, transposition by its flags; plain loops for the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.ops import contraction as t
+from tg.ops.elementwise.arithmetic import add, multiply
+from tg.types.lengths import is_natural
+from tg_c.prelude import Element
+from tg_c.text import C_TYPES
+from tg_c.values import Array, is_one, is_zero, spread
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+    from tg.types.lengths import Length
+    from tg_c.kernel import Kernel
+    from tg_c.site import Site
+    from tg_c.values import Value
+
+LETTERS: Final = {"float64": "d", "float32": "s"}
+
+
+def matmul(op: t.MatMul, site: Site) -> Value:
+    """A product for each index of the leading axes."""
+    x, y = (site.memory(v) for v in site.inputs)
+    z = site.allocate(0)
+    site.same(x.shape[-1], y.shape[-2])
+    if z.dtype not in LETTERS:
+        _plain(site, x, y, z)
+        return z
+    site.function.unit.blas()
+    x, y = (v if _fits(v) else site.contiguous(v) for v in (x, y))
+    kernel = site.kernel()
+    lead = z.shape[:-2]
+    x, y = (spread(v, (*lead, *v.shape[-2:])) for v in (x, y))
+    names = [kernel.read(x), kernel.read(y), kernel.write(z)]
+    indices = kernel.loops(lead)
+    places = [kernel.place(n, indices, v.strides[:-2]) for n, v in zip(names, (x, y, z), strict=True)]
+    kernel.line(_blas(kernel, x, y, z, places))
+    kernel.close(len(indices))
+    site.call(kernel)
+    return z
+
+
+def _fits(v: Array) -> bool:
+    """Whether BLAS can read a matrix where it lies: one stride is 1, the other spans it."""
+    return any(
+        _is_step(v.strides[inner], v.shape[inner]) and _spans(v.strides[outer], v.shape[outer])
+        for inner, outer in ((-1, -2), (-2, -1))
+    )
+
+
+def _is_step(stride: int | Length, n: int | Length) -> bool:
+    return is_one(stride) or is_one(n)
+
+
+def _spans(stride: int | Length, n: int | Length) -> bool:
+    """A stride that no overlap has: views are made by positive steps, reversal (negative) and repetition (0)."""
+    return is_one(n) or (is_natural(stride) and not is_zero(stride))
+
+
+def _blas(kernel: Kernel, x: Array, y: Array, z: Array, places: list[str]) -> str:
+    m, k, n = (kernel.length(v) for v in (x.shape[-2], x.shape[-1], y.shape[-1]))
+    letter = LETTERS[z.dtype]
+    if is_one(x.shape[-2]) and is_one(y.shape[-1]):
+        steps = [_increment(kernel, x, -1), _increment(kernel, y, -2)]
+        return f"*({places[2]}) = tg_{letter}dot({k}, {places[0]}, {steps[0]}, {places[1]}, {steps[1]});"
+    if is_one(y.shape[-1]):
+        return _gemv(kernel, letter, x, places[0], y, -2, places[1], places[2], flip=False)
+    if is_one(x.shape[-2]):
+        return _gemv(kernel, letter, y, places[1], x, -1, places[0], places[2], flip=True)
+    flags = [_flag(kernel, v) for v in (x, y)]
+    return (
+        f"tg_{letter}gemm(TG_ROW, {flags[0][0]}, {flags[1][0]}, {m}, {n}, {k}, 1, {places[0]}, {flags[0][1]}, "
+        f"{places[1]}, {flags[1][1]}, 0, {places[2]}, tg_length_max({n}, 1));"
+    )
+
+
+def _gemv(
+    kernel: Kernel, letter: str, a: Array, a_place: str, v: Array, axis: int, v_place: str, z: str, *, flip: bool
+) -> str:
+    """Z = a v, or with `flip` a' v."""
+    flag, lead = _flag(kernel, a)
+    stored = (a.shape[-2], a.shape[-1]) if flag == "TG_AS_IS" else (a.shape[-1], a.shape[-2])
+    rows, columns = (kernel.length(n) for n in stored)
+    if flip:
+        flag = "TG_TRANSPOSED" if flag == "TG_AS_IS" else "TG_AS_IS"
+    step = _increment(kernel, v, axis)
+    return f"tg_{letter}gemv(TG_ROW, {flag}, {rows}, {columns}, 1, {a_place}, {lead}, {v_place}, {step}, 0, {z}, 1);"
+
+
+def _flag(kernel: Kernel, v: Array) -> tuple[str, str]:
+    """How a matrix lies, and its leading dimension."""
+    if _is_step(v.strides[-1], v.shape[-1]) and _spans(v.strides[-2], v.shape[-2]):
+        flag, span, stride, n = "TG_AS_IS", v.shape[-1], v.strides[-2], v.shape[-2]
+    else:
+        flag, span, stride, n = "TG_TRANSPOSED", v.shape[-2], v.strides[-1], v.shape[-1]
+    least = f"tg_length_max({kernel.length(span)}, 1)"
+    return flag, least if is_one(n) else f"tg_length_max({kernel.length(stride)}, {least})"
+
+
+def _increment(kernel: Kernel, v: Array, axis: int) -> str:
+    """The distance of a vector's elements; that of a single one does not matter but must not be 0."""
+    return "1" if is_one(v.shape[axis]) or is_zero(v.strides[axis]) else kernel.length(v.strides[axis])
+
+
+def _plain(site: Site, x: Array, y: Array, z: Array) -> None:
+    """Rows of x times the matrix y, a row of z at a time."""
+    lead = z.shape[:-2]
+    x, y = (spread(v, (*lead, *v.shape[-2:])) for v in (x, y))
+    kernel = site.kernel()
+    names = [kernel.read(x), kernel.read(y), kernel.write(z)]
+    indices = kernel.loops(z.shape[:-1])
+    places = [
+        kernel.place(name, ix, v.strides[: len(ix)])
+        for name, v, ix in zip(names, (x, y, z), (indices, indices[:-1], indices), strict=True)
+    ]
+    kernel.line(f"{C_TYPES[z.dtype]} *row = {places[2]};")
+    kernel.loop("j", z.shape[-1])
+    kernel.line("row[j] = 0;")
+    kernel.close()
+    kernel.loop("l", x.shape[-1])
+    kernel.line(f"const {C_TYPES[x.dtype]} s = ({places[0]})[{kernel.step('l', x.strides[-1])}];")
+    kernel.line(f"const {C_TYPES[y.dtype]} *from = {kernel.place(places[1], ['l'], [y.strides[-2]])};")
+    kernel.loop("j", z.shape[-1])
+    factor = f"from[{kernel.step('j', y.strides[-1])}]"
+    kernel.line(f"const {C_TYPES[z.dtype]} p = {_binary(site, multiply, 's', factor)};")
+    kernel.line(f"row[j] = {_binary(site, add, 'row[j]', 'p')};")
+    kernel.close(2 + len(indices))
+    site.call(kernel)
+
+
+def _binary(site: Site, fn: Any, x: str, y: str) -> str:
+    dtype = site.types[0].dtype
+    return site.element(fn.op, Element((x, y), (dtype, dtype), dtype, site.prelude))
+
+
+RULES: Final[dict[object, Rule]] = {t.MatMul: matmul}

@@ -1,0 +1,27 @@
+"""Arrays made of nothing but numbers and lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.ops import creation as t
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+    from tg_c.site import Site
+    from tg_c.values import Value
+
+
+def arange(op: t.Arange, site: Site) -> Value:
+    """0, 1, ..."""
+    y = site.allocate(0)
+    kernel = site.kernel()
+    place = kernel.write(y)
+    kernel.loop("i", y.shape[0])
+    kernel.line(f"{place}[i] = i;")
+    kernel.close()
+    site.call(kernel)
+    return y
+
+
+RULES: Final[dict[object, Rule]] = {t.Arange: arange}

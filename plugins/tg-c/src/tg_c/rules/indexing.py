@@ -1,0 +1,214 @@
+"""Reading and writing parts of arrays: slices are views. Nothing outside an array is ever read or written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.ops import indexing as t
+from tg.ops.elementwise.arithmetic import add
+from tg_c.prelude import Element
+from tg_c.site import Failure
+from tg_c.text import C_TYPES, integer
+from tg_c.values import Array, Scalar, collapsed, is_one, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.plugin.records import Rule
+    from tg.types.lengths import Length
+    from tg_c.site import Site
+    from tg_c.values import Value
+
+WRAP: Final = """\
+static inline i64 {name}({kind} x, i64 n) {{
+  i64 i = {wide};
+  {wrap}if (i > n - 1) i = n - 1;
+  return i < 0 ? 0 : i;
+}}"""
+
+
+def wrap_index(op: t.WrapIndex, site: Site) -> Value:
+    """int64, negative ones counted from the end, clamped."""
+    i, n = site.inputs
+    assert isinstance(n, Scalar)
+    kind = C_TYPES[i.dtype]
+    clips = op.mode == "clip"
+    name = f"tg_{'clip' if clips else 'wrap'}_index_{kind}"
+    wide = "x > 9223372036854775807ULL ? 9223372036854775807LL : (i64)x" if i.dtype == "uint64" else "x"
+    wrap = "" if clips else "if (i < 0) i += n;\n  "
+    site.prelude.need(name, WRAP.format(name=name, kind=kind, wide=wide, wrap=wrap))
+    if isinstance(i, Scalar):
+        return site.scalar(f"{name}({i.text}, {n.text})")
+    if i.fill is not None:
+        text = site.local("int64", f"{name}({i.fill}, {n.text})")
+        return Array("int64", "", i.shape, i.strides, None, text)
+    y = site.allocate(0)
+    space = collapsed(i.shape, [i.strides, y.strides])
+    kernel = site.kernel()
+    source, size, place = kernel.read(i), kernel.value(n), kernel.write(y)
+    indices = kernel.loops(space.shape)
+    read = kernel.at(source, indices, space.strides[0])
+    kernel.line(f"{kernel.at(place, indices, space.strides[1])} = {name}({read}, {size});")
+    kernel.close(len(indices))
+    site.call(kernel)
+    return y
+
+
+def slice_(op: t.Slice, site: Site) -> Value:
+    """A view from clamped starts."""
+    x, *rest = site.inputs
+    assert isinstance(x, Array)
+    starts = _starts(op.starts, rest)
+    shape: tuple[Any, ...] = site.types[0].shape
+    view, offset = _window(site, x, starts, shape[x.ndim - len(starts) :], op.steps)
+    if x.fill is not None:
+        return x.viewed(shape, x.strides)
+    pointer = site.pointer(x, offset)
+    return x.viewed(shape, view, pointer)
+
+
+def _starts(field: Sequence[int | None], rest: Sequence[Value]) -> list[int | str]:
+    values = iter(rest)
+    found: list[int | str] = []
+    for n in field:
+        if n is not None:
+            found.append(n)
+            continue
+        start = next(values)
+        assert isinstance(start, Scalar)
+        found.append(start.text)
+    return found
+
+
+def _window(
+    site: Site, x: Array, starts: Sequence[int | str], sizes: Sequence[Any], steps: Sequence[int]
+) -> tuple[list[int | Length], str]:
+    """The strides of a window into the last axes of x, and the offset of its first element."""
+    strides = list(x.strides)
+    terms: list[str] = []
+    for k, (start, size, step) in enumerate(zip(starts, sizes, steps, strict=True)):
+        axis = x.ndim - len(starts) + k
+        n, stride = x.shape[axis], x.strides[axis]
+        strides[axis] = stride * step
+        first = _first(site, n, start, size, step)
+        if first != "0":
+            terms.append(first if is_one(stride) else f"{first} * {site.length(stride)}")
+    return strides, " + ".join(terms) or "0"
+
+
+def _first(site: Site, n: int | Length, start: int | str, size: int | Length, step: int) -> str:
+    """The clamped start of a window along one axis, which is made sure to lie inside it."""
+    if all(type(v) is int for v in (n, start, size)):
+        place = t.window([n], [start], [size], [step])[0]  # type: ignore[list-item]
+        return integer(place.start) if size else "0"
+    if type(size) is int and size == 0:
+        return "0"
+    length, count, far = site.length(n), site.length(size), integer(abs(step))
+    if not _is_whole(n, start, size, step):
+        site.require(f"{count} <= 0 || ({count} - 1) * {far} < {length}", Failure.BOUNDS)
+    else:
+        return "0"
+    text = integer(start) if type(start) is int else str(start)
+    if type(start) is int and start == 0 and step > 0:
+        return "0"
+    span = f"({count} - 1) * {far}"
+    low, high = ("0", f"{length} - 1 - {span}") if step > 0 else (span, f"{length} - 1")
+    clamped = f"tg_length_max({low}, tg_length_min({text}, {high}))"
+    return site.local("int64", f"{count} <= 0 ? 0 : {clamped}")
+
+
+def _is_whole(n: int | Length, start: int | str, size: int | Length, step: int) -> bool:
+    from tg.types.lengths import same
+
+    return start == 0 and step == 1 and same(n, size)
+
+
+def slice_update(op: t.SliceUpdate, site: Site) -> Value:
+    """A copy of x with a window written."""
+    x, v, *rest = site.inputs
+    assert isinstance(x, Array)
+    assert isinstance(v, Array)
+    starts = _starts(op.starts, rest)
+    y = site.allocate(0)
+    site.copy(x, y)
+    strides, offset = _window(site, y, starts, v.shape[v.ndim - len(starts) :], op.steps)
+    target = site.target(y, offset).viewed(v.shape, strides)
+    if op.fn is None:
+        site.copy(v, target)
+        return y
+    source = spread(site.memory(v), v.shape)
+    space = collapsed(v.shape, [source.strides, target.strides])
+    kernel = site.kernel()
+    read, place = kernel.read(source), kernel.write(target)
+    indices = kernel.loops(space.shape)
+    old = kernel.at(place, indices, space.strides[1])
+    new = _combined(site, op.fn, old, kernel.at(read, indices, space.strides[0]), y.dtype)
+    kernel.line(f"{old} = {new};")
+    kernel.close(len(indices))
+    site.call(kernel)
+    return y
+
+
+def _combined(site: Site, fn: Any, old: str, new: str, dtype: str) -> str:
+    return site.element(fn.op, Element((old, new), (dtype, dtype), dtype, site.prelude))
+
+
+def gather(op: t.Gather, site: Site) -> Value:
+    """Loops over the positions, in them loops over the other axes."""
+    x, *indices = site.inputs
+    y = site.allocate(0)
+    _positions(site, op.axes, x, y, indices, None)
+    return y
+
+
+def scatter(op: t.Scatter, site: Site) -> Value:
+    """A copy of x, written position by position in C order."""
+    x, v, *indices = site.inputs
+    y = site.allocate(0)
+    site.copy(x, y)
+    _positions(site, op.axes, v, y, indices, op)
+    return y
+
+
+def _positions(
+    site: Site, axes: tuple[int, ...], source: Value, y: Array, indices: Sequence[Value], op: t.Scatter | None
+) -> None:
+    """Read `source` at the positions into y, or (for a scatter) write or combine `source` into y there."""
+    x = site.memory(source)
+    indexed, plain = (y, x) if op is not None else (x, y)
+    rows = [site.memory(i) for i in indices]
+    front = len(rows[0].shape)
+    kernel = site.kernel()
+    read, write = kernel.read(x), kernel.write(y)
+    names = [kernel.read(i) for i in rows]
+    others = [k for k in range(indexed.ndim) if k - indexed.ndim not in axes]
+    lengths = [indexed.shape[a] for a in axes]
+    empty = [f"{kernel.length(n)} <= 0" for n in lengths if type(n) is not int or n <= 0]
+    outer = kernel.loops(plain.shape[:front])
+    positions = []
+    for k, (name, i, n) in enumerate(zip(names, rows, lengths, strict=True)):
+        size = kernel.length(n)
+        kernel.line(f"i64 k{k} = {kernel.at(name, outer, i.strides)};")
+        kernel.line(f"k{k} = k{k} < 0 ? 0 : k{k} >= {size} ? {size} - 1 : k{k};")
+        positions.append(f"k{k}")
+    inner = kernel.loops([indexed.shape[k] for k in others], "j")
+    at = [*(indexed.strides[a] for a in axes), *(indexed.strides[k] for k in others)]
+    there = kernel.at(write if op is not None else read, [*positions, *inner], at)
+    here = kernel.at(read if op is not None else write, [*outer, *inner], plain.strides)
+    nothing = " || ".join(empty)
+    if op is None:
+        kernel.line(f"{here} = {nothing} ? 0 : {there};" if empty else f"{here} = {there};")
+    else:
+        new = here if op.fn is None else _combined(site, add, there, here, y.dtype)
+        kernel.line(f"if (!({nothing})) {there} = {new};" if empty else f"{there} = {new};")
+    kernel.close(len(outer) + len(inner))
+    site.call(kernel)
+
+
+RULES: Final[dict[object, Rule]] = {
+    t.WrapIndex: wrap_index,
+    t.Slice: slice_,
+    t.SliceUpdate: slice_update,
+    t.Gather: gather,
+    t.Scatter: scatter,
+}

@@ -1,0 +1,99 @@
+"""In which order the nodes and checks of a graph run, and what each is the last to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tg.ops.shape import AxisLength
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tg.graph.frozen import FrozenGraph
+
+
+class Run(NamedTuple):
+    """Run a node; nothing after it reads the values `dying`."""
+
+    node: int
+    dying: tuple[int, ...]
+
+
+class Test(NamedTuple):
+    """Leave the function if a check fails."""
+
+    check: int
+
+
+def schedule(graph: FrozenGraph, makers: Mapping[int, int]) -> list[Run | Test]:
+    """Checks in their order, each after what it needs and no more, then all other nodes.
+
+    So nothing runs that an earlier check forbids, and the first check that fails is the first of the graph.
+    """
+    order = _Order(graph, makers)
+    for k, check in enumerate(graph.checks):
+        order.place((check.condition, *check.values))
+        order.steps.append(Test(k))
+    order.place(graph.outputs)
+    order.place(n for node in graph.nodes for n in node.outputs)
+    return _with_last_uses(graph, order.steps, graph.outputs)
+
+
+def plan_schedule(graph: FrozenGraph, makers: Mapping[int, int], wanted: Iterable[int]) -> list[Run | Test]:
+    """Only what some values need, with the checks that need nothing else but arithmetic on scalars and lengths."""
+    order = _Order(graph, makers)
+    wanted = sorted(wanted)
+    order.place(wanted)
+    known = {n for k in order.placed for n in graph.nodes[k].outputs}
+    known.update(n for n in range(len(graph.types)) if n not in makers)
+    for k, node in enumerate(graph.nodes):
+        reads_scalars = all(n in known and graph.types[n].ndim == 0 for n in node.inputs)
+        if k not in order.placed and (reads_scalars or (isinstance(node.op, AxisLength) and node.inputs[0] in known)):
+            known.update(n for n in node.outputs if graph.types[n].ndim == 0)
+    for k, check in enumerate(graph.checks):
+        cone = (check.condition, *check.values)
+        if known.issuperset(cone):
+            order.place(cone)
+            order.steps.append(Test(k))
+    return _with_last_uses(graph, order.steps, wanted)
+
+
+class _Order:
+    """Nodes placed one after another, each after those that make its operands."""
+
+    def __init__(self, graph: FrozenGraph, makers: Mapping[int, int]) -> None:
+        self.graph, self.makers = graph, makers
+        self.steps: list[int | Test] = []
+        self.placed: set[int] = set()
+
+    def place(self, roots: Iterable[int]) -> None:
+        """Place the nodes that some values need."""
+        stack = [self.makers[k] for k in roots if k in self.makers][::-1]
+        while stack:
+            top = stack[-1]
+            if top in self.placed:
+                stack.pop()
+                continue
+            below = (self.makers[k] for k in self.graph.nodes[top].inputs if k in self.makers)
+            missing = [k for k in below if k not in self.placed]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            self.placed.add(stack.pop())
+            self.steps.append(top)
+
+
+def _with_last_uses(graph: FrozenGraph, steps: list[int | Test], kept: Iterable[int]) -> list[Run | Test]:
+    seen = set(kept)
+    found: list[Run | Test] = []
+    for step in reversed(steps):
+        if isinstance(step, Test):
+            check = graph.checks[step.check]
+            seen.update((check.condition, *check.values))
+            found.append(step)
+            continue
+        node = graph.nodes[step]
+        dying = tuple(k for k in dict.fromkeys((*node.inputs, *node.outputs)) if k not in seen)
+        seen.update(dying)
+        found.append(Run(step, dying))
+    return found[::-1]

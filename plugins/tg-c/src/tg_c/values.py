@@ -1,0 +1,123 @@
+"""How a value lives in a C function: a scalar in a local, an array behind a pointer with lengths and strides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tg.types.lengths import Length, multiply, product, same
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_c.memory import Buffer
+
+    Lengths = tuple[int | Length, ...]
+
+
+class Scalar(NamedTuple):
+    """A 0-d value: a local of the C function, or a literal."""
+
+    dtype: str
+    text: str
+
+
+class Array(NamedTuple):
+    """A value with axes: `pointer` is C text, strides count elements.
+
+    `buffer` is the memory of this call that it lies in (None for inputs, constants and outputs); `fill` is the C text
+    of the one value that all elements have, and then there need be no pointer.
+    """
+
+    dtype: str
+    pointer: str
+    shape: Lengths
+    strides: Lengths
+    buffer: Buffer | None = None
+    fill: str | None = None
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements are known to follow one another in C order."""
+        return self.fill is None and is_row_major(self.shape, self.strides)
+
+    def viewed(
+        self, shape: Sequence[int | Length], strides: Sequence[int | Length], pointer: str | None = None
+    ) -> Array:
+        """The same memory under another shape."""
+        return self._replace(shape=tuple(shape), strides=tuple(strides), pointer=pointer or self.pointer)
+
+
+Value = Scalar | Array
+
+
+def row_major(shape: Sequence[int | Length]) -> Lengths:
+    """The strides of a contiguous array in C order."""
+    strides: list[int | Length] = []
+    step: int | Length = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step = multiply(step, n)
+    return tuple(reversed(strides))
+
+
+def is_row_major(shape: Sequence[int | Length], strides: Sequence[int | Length]) -> bool:
+    """Whether strides are those of C order, axes of length 1 apart."""
+    return all(n == 1 or same(a, b) for n, a, b in zip(_plain(shape), strides, row_major(shape), strict=True))
+
+
+def _plain(shape: Sequence[int | Length]) -> tuple[int | None, ...]:
+    """The lengths that are known, which can be compared."""
+    return tuple(n if type(n) is int else None for n in shape)
+
+
+def is_one(n: int | Length) -> bool:
+    """Whether a length is known to be 1."""
+    return type(n) is int and n == 1
+
+
+def is_zero(n: int | Length) -> bool:
+    """Whether a length or a stride is known to be 0."""
+    return type(n) is int and n == 0
+
+
+def spread(array: Array, shape: Sequence[int | Length]) -> Array:
+    """The array as operand of an index space: strides of 0 where it is repeated, on new leading axes too."""
+    lead = len(shape) - array.ndim
+    strides: list[int | Length] = [0] * lead
+    for n, own, stride in zip(shape[lead:], array.shape, array.strides, strict=True):
+        strides.append(0 if is_one(own) and not is_one(n) else stride)
+    return array.viewed(shape, strides)
+
+
+class Space(NamedTuple):
+    """An index space and the strides of several arrays over it: no axis of length 1, none that could be merged."""
+
+    shape: Lengths
+    strides: tuple[Lengths, ...]  # of each array
+
+
+def collapsed(shape: Sequence[int | Length], strides: Sequence[Sequence[int | Length]]) -> Space:
+    """The space with as few axes as its arrays allow, in the same order of elements."""
+    lengths: list[int | Length] = []
+    columns: list[list[int | Length]] = []  # of each axis: the strides of the arrays
+    for axis, n in enumerate(shape):
+        if is_one(n):
+            continue
+        column = [s[axis] for s in strides]
+        if lengths and all(same(outer, multiply(n, inner)) for outer, inner in zip(columns[-1], column, strict=True)):
+            lengths[-1] = multiply(lengths[-1], n)
+            columns[-1] = column
+        else:
+            lengths.append(n)
+            columns.append(column)
+    return Space(tuple(lengths), tuple(tuple(c[k] for c in columns) for k in range(len(strides))))
+
+
+def count(shape: Sequence[int | Length]) -> int | Length:
+    """The number of elements."""
+    return product(tuple(shape))

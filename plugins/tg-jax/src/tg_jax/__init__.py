@@ -1,0 +1,62 @@
+"""The JAX backend of tg: a graph becomes one function for `jax.jit`, in 64 bits whatever the user's flag says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
+from tg.types.dtypes import DTYPES
+
+if TYPE_CHECKING:
+    from tg.plugin import Rewrites
+
+PROTOCOL = RuleProtocol("array", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the JAX backend."""
+
+    device: str | None = None  # "cpu", "gpu:0": where programs run; None: where JAX puts them
+
+
+@hookimpl
+def tg_backends() -> tuple[Backend, ...]:
+    """The backend `jax`."""
+    return (
+        Backend(
+            "jax",
+            distribution="tg-jax",
+            requires=("jax>=0.8", "jaxlib>=0.8"),
+            rules=PROTOCOL,
+            dtypes=frozenset(DTYPES),
+            shapes="static",
+            raises=False,
+            options=Options,
+            linker="tg_jax.linker:LINKER",
+            gaps="tg_jax.gaps:GAPS",
+            devices=("cpu", "gpu", "tpu"),
+            priority=10,
+        ),
+    )
+
+
+@hookimpl
+def tg_rules(backend: str) -> Rules | None:
+    """The rules of the backend `jax`."""
+    if backend != "jax":
+        return None
+    from tg_jax.rules import RULES
+
+    return Rules(PROTOCOL, RULES)
+
+
+@hookimpl
+def tg_rewrites(backend: str | None) -> Rewrites | None:
+    """The lowering for the backend `jax`."""
+    if backend != "jax":
+        return None
+    from tg_jax.lower import REWRITES
+
+    return REWRITES

@@ -1,0 +1,95 @@
+"""The linker of the JAX backend: core's FuncifyLinker with `jax.jit`.
+
+64 bits are switched on by JAX's thread-local context, around each trace and each call: the user's own flag, and the
+dtypes of the user's own arrays, stay as they are. Nothing else of JAX's configuration is read or set.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tg.errors import OptionError, message
+from tg.link.funcify import FuncifyLinker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from tg_jax import Options
+
+
+class _OnDevice:
+    """64 bits, and a device for what is made inside."""
+
+    __slots__ = ("_device", "_wide")
+
+    def __init__(self, device: Any) -> None:
+        self._wide, self._device = jax.enable_x64(True), jax.default_device(device)
+
+    def __enter__(self) -> None:
+        self._wide.__enter__()
+        self._device.__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._device.__exit__(*exc)
+        self._wide.__exit__(*exc)
+
+
+def scope(options: Options) -> AbstractContextManager[Any]:
+    """A new context for one trace or call."""
+    if options.device is None:
+        return jax.enable_x64(True)  # type: ignore[no-any-return]
+    return _OnDevice(find_device(options.device))
+
+
+@functools.cache
+def find_device(name: str) -> Any:
+    """The device that JAX calls `platform` or `platform:index`.
+
+    Raises:
+        OptionError: JAX has no such device here.
+    """
+    platform, colon, index = name.partition(":")
+    try:
+        found = [d for d in jax.devices(platform) if not colon or str(d.id) == index]
+    except RuntimeError:
+        found = []
+    if not found:
+        known = ", ".join(f"{d.platform}:{d.id}" for d in _devices())
+        raise OptionError(message(f"backend 'jax': option device: found {name!r}, needed one of {known}"))
+    return found[0]
+
+
+def _devices() -> list[Any]:
+    """The devices of the default platform, then those of the processor."""
+    return list(dict.fromkeys([*jax.devices(), *jax.devices("cpu")]))
+
+
+def _jit(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    return jax.jit(function)
+
+
+def _copy(array: Any) -> Any:
+    return jnp.array(array, copy=True)  # device_put would share the caller's memory
+
+
+def _ready(outputs: Sequence[Any]) -> Sequence[Any]:
+    for array in outputs:  # JAX reads the caller's arrays after the call has returned
+        array.block_until_ready()
+    return outputs
+
+
+LINKER = FuncifyLinker(
+    to_native=_copy,
+    to_numpy=np.asarray,
+    constant=jnp.asarray,
+    copy=jnp.copy,
+    jit=_jit,
+    scope=scope,
+    ready=_ready,
+)

@@ -1,0 +1,27 @@
+"""The rules of the JAX backend, `RuleProtocol("array", 1)`, in files named as core's `ops/`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg_jax.rules import contraction, control, creation, cumulative, indexing, reduction, shape
+from tg_jax.rules.elementwise import arithmetic, bitwise, cast, comparison, exponential, trigonometric
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {
+    **arithmetic.RULES,
+    **bitwise.RULES,
+    **cast.RULES,
+    **comparison.RULES,
+    **exponential.RULES,
+    **trigonometric.RULES,
+    **contraction.RULES,
+    **control.RULES,
+    **creation.RULES,
+    **cumulative.RULES,
+    **indexing.RULES,
+    **reduction.RULES,
+    **shape.RULES,
+}

@@ -1,0 +1,24 @@
+"""Arrays made of nothing but lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from tg.ops import creation as t
+from tg_jax.limits import affordable
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+
+def arange(op: t.Arange, *sizes: int) -> Any:
+    """The integers from 0."""
+    n = sizes[0] if op.length is None else op.length
+    affordable((n,), np.dtype(np.int64))
+    return jnp.arange(n, dtype=jnp.int64)
+
+
+RULES: Final[dict[object, Rule]] = {t.Arange: arange}

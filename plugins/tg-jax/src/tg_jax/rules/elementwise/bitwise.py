@@ -1,0 +1,19 @@
+"""Operations on bits, as jax.numpy has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import jax.numpy as jnp
+
+from tg.ops.elementwise import bitwise as t
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {
+    t.bitwise_and: jnp.bitwise_and,
+    t.bitwise_or: jnp.bitwise_or,
+    t.bitwise_xor: jnp.bitwise_xor,
+    t.bitwise_invert: jnp.bitwise_invert,
+}

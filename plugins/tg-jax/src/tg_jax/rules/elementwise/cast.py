@@ -1,0 +1,24 @@
+"""Conversion between dtypes; XLA truncates and saturates from floating to integer, and makes NaN 0, as tg declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jax.numpy as jnp
+
+from tg.ops.elementwise import cast as t
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+
+def cast(op: t.Cast, x: Any) -> Any:
+    """The elements in another dtype; complex ones without their imaginary part."""
+    if op.dtype == "bool":
+        return x != 0
+    if jnp.issubdtype(x.dtype, jnp.complexfloating) and not op.dtype.startswith("complex"):
+        x = x.real
+    return x.astype(op.dtype)
+
+
+RULES: Final[dict[object, Rule]] = {t.Cast: cast}

@@ -1,0 +1,144 @@
+"""Reading and writing parts of arrays; XLA clamps what lies outside, so nothing outside is ever read or written.
+
+A window whose start is known at run time only is a dynamic slice of the positions it spans, thinned by its step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tg.ops import indexing as t
+from tg.ops.shape import merge_sizes
+from tg_jax.rules.elementwise import arithmetic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.plugin.records import Rule
+
+
+def wrap_index(op: t.WrapIndex, i: Any, n: Any) -> Any:
+    """Indices counted from the front, and clamped."""
+    if i.dtype == jnp.uint64:
+        i = jnp.minimum(i, np.iinfo(jnp.int64).max)
+    wide = i.astype(jnp.int64)
+    wrapped = wide if op.mode == "clip" else jnp.where(wide < 0, wide + n, wide)
+    return jnp.maximum(jnp.minimum(wrapped, n - 1), 0)
+
+
+def slice_(op: t.Slice, x: Any, *rest: Any) -> Any:
+    """A window; starts that are operands are clamped into the array."""
+    count = op.starts.count(None)
+    sizes = [int(n) for n in merge_sizes(op.sizes, rest[count:])]
+    if not count:
+        return x[(..., *t.window(x.shape, op.starts, sizes, op.steps))]  # type: ignore[arg-type]
+    extents = _extents(sizes, op.steps)
+    lows = _lows(x.shape, op.starts, rest[:count], sizes, op.steps)
+    return _thinned(_read(x, lows, extents), sizes, op.steps)
+
+
+def _extents(sizes: Sequence[Any], steps: Sequence[int]) -> list[int]:
+    """How many positions each window spans."""
+    return [(size - 1) * abs(step) + 1 if size > 0 else 0 for size, step in zip(sizes, steps, strict=True)]
+
+
+def _lows(
+    shape: Sequence[int], field: Sequence[int | None], starts: Sequence[Any], sizes: Sequence[Any], steps: Sequence[int]
+) -> list[Any]:
+    """The first position that each window spans, clamped into the array."""
+    found = []
+    lengths = shape[len(shape) - len(sizes) :]
+    extents = _extents(sizes, steps)
+    for n, start, size, step, extent in zip(lengths, merge_sizes(field, starts), sizes, steps, extents, strict=True):
+        t.window((n,), (0,), (size,), (step,))  # refuses a window that is longer than the axis
+        low = start - (extent - 1 if step < 0 and size > 0 else 0)
+        found.append(jnp.clip(jnp.asarray(low, jnp.int64), 0, n - extent))
+    return found
+
+
+def _read(x: Any, lows: Sequence[Any], extents: Sequence[int]) -> Any:
+    """The positions from `lows` along the last axes."""
+    front = x.ndim - len(lows)
+    return lax.dynamic_slice(x, [jnp.int64(0)] * front + [*lows], [*x.shape[:front], *extents])
+
+
+def _thinned(x: Any, sizes: Sequence[int], steps: Sequence[int]) -> Any:
+    """Every `|step|`-th position along the last axes, backwards where a step is negative."""
+    taken = tuple(slice(None, None, step) if size else slice(0, 0) for size, step in zip(sizes, steps, strict=True))
+    return x[(..., *taken)]
+
+
+def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
+    """A copy with a window written."""
+    count = len(op.steps)
+    sizes = v.shape[v.ndim - count :]
+    if 0 in v.shape:
+        return x
+    extents = _extents(sizes, op.steps)
+    lows = _lows(x.shape, op.starts, starts, sizes, op.steps)
+    old = _read(x, lows, extents)
+    if op.fn is not None:
+        v = arithmetic.RULES[op.fn](_thinned(old, sizes, op.steps), v)
+    if any(step not in (1, -1) for step in op.steps):
+        v = _spread(old, v, op.steps)
+    else:
+        v = lax.rev(v, [k for k, step in zip(range(v.ndim - count, v.ndim), op.steps, strict=True) if step < 0])
+    front = x.ndim - count
+    return lax.dynamic_update_slice(x, v, [jnp.int64(0)] * front + lows)
+
+
+def _spread(old: Any, v: Any, steps: Sequence[int]) -> Any:
+    """The positions that a window spans, with v at every `|step|`-th."""
+    front = v.ndim - len(steps)
+    v = lax.rev(v, [front + k for k, step in enumerate(steps) if step < 0])
+    gaps = [(0, 0, 0)] * front + [(0, 0, abs(step) - 1) for step in steps]
+    written = lax.pad(jnp.ones(v.shape, bool), jnp.asarray(False), gaps)
+    return jnp.where(written, lax.pad(v, jnp.zeros((), v.dtype), gaps), old)
+
+
+def gather(op: t.Gather, x: Any, *indices: Any) -> Any:
+    """The elements at positions along `axes`, the index axes in front."""
+    axes = [k + x.ndim for k in op.axes]
+    front = indices[0].ndim
+    rest = [n for k, n in enumerate(x.shape) if k not in axes]
+    if 0 in [x.shape[k] for k in axes]:
+        return jnp.zeros((*indices[0].shape, *rest), x.dtype)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=tuple(range(front, front + len(rest))),
+        collapsed_slice_dims=tuple(sorted(axes)),
+        start_index_map=tuple(axes),
+    )
+    lengths = [1 if k in axes else n for k, n in enumerate(x.shape)]
+    return lax.gather(x, jnp.stack(indices, -1), numbers, lengths, mode=lax.GatherScatterMode.CLIP)
+
+
+def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
+    """A copy with elements written or added at positions along `axes`."""
+    axes = [k + x.ndim for k in op.axes]
+    front = indices[0].ndim
+    if 0 in x.shape or 0 in v.shape:
+        return x
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=tuple(range(front, v.ndim)),
+        inserted_window_dims=tuple(sorted(axes)),
+        scatter_dims_to_operand_dims=tuple(axes),
+    )
+    places, mode = jnp.stack(indices, -1), lax.GatherScatterMode.CLIP
+    if op.fn is None:
+        return lax.scatter(x, places, v, numbers, mode=mode)
+    if x.dtype == bool:
+        return lax.scatter_max(x.astype(jnp.int8), places, v.astype(jnp.int8), numbers, mode=mode) > 0
+    return lax.scatter_add(x, places, v, numbers, mode=mode)
+
+
+RULES: Final[dict[object, Rule]] = {
+    t.WrapIndex: wrap_index,
+    t.Slice: slice_,
+    t.SliceUpdate: slice_update,
+    t.Gather: gather,
+    t.Scatter: scatter,
+}

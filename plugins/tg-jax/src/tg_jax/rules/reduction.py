@@ -1,0 +1,79 @@
+"""Reductions, in the dtype of the operand.
+
+Deviations from jax.numpy: no elements give the identity, positions in no elements 0 (checks refuse both where it is an
+error), and complex extrema are lexicographic and propagate NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tg.ops import reduction as t
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
+from tg.ops.elementwise.comparison import logical_and, logical_or
+from tg_jax.rules.elementwise import arithmetic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.plugin.records import Rule
+
+REDUCTIONS: Final[dict[object, Callable[..., Any]]] = {
+    add: jnp.sum,
+    multiply: jnp.prod,
+    maximum: jnp.max,
+    minimum: jnp.min,
+    logical_and: jnp.all,
+    logical_or: jnp.any,
+}
+LOGICAL: Final[dict[object, Callable[..., Any]]] = {
+    add: jnp.any,
+    multiply: jnp.all,
+    maximum: jnp.any,
+    minimum: jnp.all,
+    logical_and: jnp.all,
+    logical_or: jnp.any,
+}
+
+
+def reduce(op: t.Reduce, x: Any) -> Any:
+    """The elements along the axes combined."""
+    if x.dtype == bool or op.fn in (logical_and, logical_or):
+        return LOGICAL[op.fn](x, axis=op.axes).astype(x.dtype)
+    if op.fn in (add, multiply):
+        return REDUCTIONS[op.fn](x, axis=op.axes, dtype=x.dtype)
+    start = t.identity(op.fn, x.dtype.name)
+    if 0 in [x.shape[k] for k in op.axes]:
+        rest = [n for k, n in zip(range(-x.ndim, 0), x.shape, strict=True) if k not in op.axes]
+        return jnp.full(rest, start, x.dtype)
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        combine = arithmetic.maximum if op.fn is maximum else arithmetic.minimum
+        return lax.reduce(x, np.asarray(start), combine, [k + x.ndim for k in op.axes])
+    return REDUCTIONS[op.fn](x, axis=op.axes)
+
+
+def arg_reduce(op: t.ArgReduce, x: Any) -> Any:
+    """The position of the first extremum, or of the first NaN."""
+    if x.shape[op.axis] == 0:
+        rest = list(x.shape)
+        rest.pop(op.axis)
+        return jnp.zeros(rest, jnp.int64)
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return _arg_reduce_complex(op, x)
+    if x.dtype == bool:
+        x = x.astype(jnp.int8)
+    find = jnp.argmax if op.fn is maximum else jnp.argmin
+    return find(x, axis=op.axis).astype(jnp.int64)
+
+
+def _arg_reduce_complex(op: t.ArgReduce, x: Any) -> Any:
+    """The first position that holds the extremum, or NaN where that is NaN."""
+    best = jnp.expand_dims(reduce(t.Reduce(op.fn, (op.axis,)), x), op.axis)
+    return jnp.argmax((x == best) | jnp.isnan(x), axis=op.axis).astype(jnp.int64)
+
+
+RULES: Final[dict[object, Rule]] = {t.Reduce: reduce, t.ArgReduce: arg_reduce}

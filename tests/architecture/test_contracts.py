@@ -1,0 +1,86 @@
+"""Habits of the code that a reader relies on: documented hooks, slots, immutability, public names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import tg
+from tg.graph.nodes import Apply, Constant, Variable
+from tg.graph.op import Op
+from tg.ops.catalog import FAMILIES, NAMES
+from tg.plugin import hookspecs
+from tg.types.lengths import AxisLength, Derived, Length
+from tg.types.tensor_type import TensorType
+
+ROOT = Path(__file__).parents[2]
+HOOKS = [fn for name, fn in vars(hookspecs).items() if name.startswith("tg_")]
+OPS = sorted({op for family in FAMILIES for op in family.ops}, key=lambda op: op.__name__)
+FUNCTIONS = [fn for family in FAMILIES for fn in family.functions]
+RECORDS = [fn for family in FAMILIES for fn in family.elementwise]
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h.__name__)
+def test_every_hook_states_its_contract(hook: object) -> None:
+    text = inspect.getdoc(hook) or ""
+    for section in ("When:", "Returns:", "Combine:", "Promise:", "Since:"):
+        assert section in text
+
+
+def test_there_are_five_hooks() -> None:
+    assert len(HOOKS) == 5
+
+
+@pytest.mark.parametrize(
+    "cls", [Variable, Constant, Apply, TensorType, Length, AxisLength, Derived, *OPS], ids=lambda c: c.__name__
+)
+def test_what_graphs_are_made_of_has_slots(cls: type) -> None:
+    assert all("__dict__" not in vars(base) for base in cls.__mro__ if base is not object)
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda c: c.__name__)
+def test_every_op_is_final_documented_and_runs(op: type[Op]) -> None:
+    assert getattr(op, "__final__", False)
+    assert re.match(r"[^\n]+\.", op.__doc__ or "")
+    assert op.perform is not Op.perform or op.has_expansion
+    assert op.infer is not Op.infer
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda r: r.name)
+def test_every_elementwise_record_is_complete(record: object) -> None:
+    assert record.doc.endswith(".")
+    assert record.d is None or len(record.d) == record.arity
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_every_public_function_is_documented(function: object) -> None:
+    assert inspect.getdoc(function)
+
+
+def test_every_name_that_tg_offers_can_be_had() -> None:
+    for name in dir(tg):
+        assert getattr(tg, name) is not None
+    assert set(NAMES) <= set(dir(tg))
+
+
+def test_names_are_numpy_names_where_numpy_has_them() -> None:
+    import numpy as np
+
+    own = {
+        "array",
+        "call",
+        "cast",
+        "gate",
+        "getitem",
+        "logsumexp",
+        "log_softmax",
+        "named",
+        "sigmoid",
+        "softmax",
+        "softplus",
+    }
+    own |= {"bitwise_invert", "stop_gradient", "wrap_index"}
+    assert {name for name in NAMES if not hasattr(np, name)} <= own

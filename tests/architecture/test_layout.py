@@ -1,0 +1,66 @@
+"""The counterpart rule: a family's path is valid in every part of the project."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "core/src/tg"
+INFRASTRUCTURE = {"__init__", "family", "catalog", "index_syntax", "numpy_protocol", "record"}
+PLUGINS = [ROOT / "plugins/tg-c/src/tg_c", ROOT / "plugins/tg-jax/src/tg_jax"]
+CASES = ROOT / "conformance/src/tg_conformance/cases"
+
+
+def families() -> list[str]:
+    paths = (p.relative_to(CORE / "ops").with_suffix("") for p in (CORE / "ops").rglob("*.py"))
+    return sorted(str(p) for p in paths if p.name not in INFRASTRUCTURE)
+
+
+def source_files() -> list[Path]:
+    roots = [CORE, *PLUGINS, CASES.parent]
+    generated = {"_entry.py"}
+    return sorted(p for root in roots for p in root.rglob("*.py") if p.name not in generated)
+
+
+@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda p: p.name)
+def test_every_family_has_a_counterpart_in_every_plugin(plugin: Path, family: str) -> None:
+    assert (plugin / "rules" / f"{family}.py").exists()
+
+
+@pytest.mark.parametrize("family", families())
+def test_every_family_has_conformance_cases(family: str) -> None:
+    assert (CASES / f"{family}.py").exists()
+
+
+@pytest.mark.parametrize("folder", [p / "rules" for p in PLUGINS] + [CORE / "rewrite/rules", CASES], ids=str)
+def test_no_counterpart_stands_without_a_family(folder: Path) -> None:
+    extra = {"catalog", "__init__"}
+    found = {str(p.relative_to(folder).with_suffix("")) for p in folder.rglob("*.py") if p.stem not in extra}
+    shared = {"family", "record", "functions"}  # what the files of a folder have in common
+    assert {f for f in found if Path(f).name not in shared} <= set(families())
+
+
+@pytest.mark.parametrize("family", families())
+def test_a_family_file_ends_with_its_table(family: str) -> None:
+    tree = ast.parse((CORE / "ops" / f"{family}.py").read_text())
+    last = tree.body[-1]
+    assert isinstance(last, ast.Assign)
+    assert [t.id for t in last.targets if isinstance(t, ast.Name)] == ["FAMILY"]
+
+
+@pytest.mark.parametrize("family", families())
+def test_the_name_of_a_family_is_its_path(family: str) -> None:
+    from tg.ops.catalog import FAMILIES
+
+    assert family in {f.path for f in FAMILIES}
+
+
+@pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    text = ast.get_docstring(ast.parse(path.read_text()))
+    assert text
+    assert text.partition("\n\n")[0].endswith((".", ":"))

@@ -1,0 +1,129 @@
+"""Distributions as strangers get them: wheels built once, installed in folders of their own, used in a subprocess."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import tg.errors
+
+collect_ignore = ["plugins"]  # some of them are written to fail
+
+HERE = Path(__file__).parent
+WORKSPACE = HERE.parents[1]
+FAKES = sorted(path.parent for path in HERE.glob("plugins/*/pyproject.toml"))
+DISTRIBUTIONS = sorted(path.parent for path in WORKSPACE.glob("*/pyproject.toml")) + sorted(
+    path.parent for path in WORKSPACE.glob("plugins/*/pyproject.toml")
+)
+RELEASED = ("tg-core", "tg-c")
+QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", "PIP_QUIET": "2", "PIP_ROOT_USER_ACTION": "ignore"}
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """A folder of folders: `wheels`; each fake installed alone; `released`, core and C; `needed`, what those need.
+
+    The workers of pytest-xdist share it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "ecosystem"
+    with (shared / "ecosystem.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            install(folder)
+    return folder
+
+
+def install(folder):
+    """Build all wheels and install them under `folder`, which appears when all is there."""
+    making = folder.with_suffix(".making")
+    pip("wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", making / "wheels", *DISTRIBUTIONS, *FAKES)
+    for source in FAKES:
+        pip("install", "--no-deps", "--target", making / source.name, wheel_of(source.name, making))
+    pip("install", "--no-deps", "--target", making / "released", *(wheel_of(name, making) for name in RELEASED))
+    link_needed(making / "needed", making / "released")
+    making.rename(folder)
+
+
+def pip(*arguments):
+    subprocess.run([sys.executable, "-m", "pip", *map(str, arguments)], check=True, env={**os.environ, **QUIET})
+
+
+def wheel_of(name, folder):
+    (wheel,) = (folder / "wheels").glob(f"{name.replace('-', '_')}-*.whl")
+    return wheel
+
+
+def link_needed(folder, released):
+    """Fill a folder with links to what the distributions in `released` declare to need, and to nothing else."""
+    folder.mkdir()
+    waiting = [name for one in metadata.distributions(path=[str(released)]) for name in required(one)]
+    seen = set(RELEASED)
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            found = metadata.distribution(name)
+            waiting += required(found)
+            for top in {path.parts[0] for path in found.files} - {"..", "__pycache__"}:
+                (folder / top).symlink_to(found.locate_file(top))
+
+
+def required(distribution):
+    needs = map(Requirement, distribution.requires or ())
+    return [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
+
+
+@pytest.fixture
+def ask(site, tmp_path):
+    """Run a program where the named plugins are installed, and give back what it left in `answer`."""
+
+    def run(program, *plugins, **environ):
+        model = tmp_path / "model.py"
+        model.write_text(f"{program}\nimport json\nprint(json.dumps(answer))")
+        return json.loads(finished([model], paths(site, plugins), **environ))
+
+    return run
+
+
+@pytest.fixture
+def command(site):
+    """Run the command `tg` where the named plugins are installed, and give back what it prints."""
+
+    def run(*arguments, plugins, **environ):
+        return finished(["-m", "tg.cli", *arguments], paths(site, plugins), COLUMNS="400", **environ)
+
+    return run
+
+
+@pytest.fixture
+def released(site, tmp_path):
+    """Run a script with core and C from their wheels and what they need: no site-packages, nothing editable."""
+
+    def run(*arguments):
+        return finished(["-S", *arguments], [site / "released", site / "needed"], TG_CACHE_DIR=str(tmp_path / "cache"))
+
+    return run
+
+
+def paths(site, plugins):
+    """The folders of plugins, then core as the tests have it."""
+    assert all((site / name).is_dir() for name in plugins), "a plugin of the tests is misspelled"
+    return [*(site / name for name in plugins), Path(tg.errors.__file__).parents[1]]
+
+
+def finished(arguments, paths, **environ):
+    """What a Python process prints; it ends well, and warnings are errors in it."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("TG_", "PYTHON"))}
+    given = {**inherited, "PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONNOUSERSITE": "1", **environ}
+    line = [sys.executable, "-W", "error", *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, check=False, text=True, env=given)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

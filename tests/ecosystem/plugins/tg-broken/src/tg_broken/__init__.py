@@ -1,0 +1,4 @@
+"""A plugin that cannot be imported."""
+
+text = "tg-broken was written to fail"
+raise RuntimeError(text)

@@ -1,0 +1,1 @@
+"""The rules of the sum of cubes, a file for each backend."""

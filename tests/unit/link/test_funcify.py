@@ -1,0 +1,327 @@
+"""funcify and its linker, with backends made of NumPy: one that runs as it is, one that pretends to trace."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tg
+from tg.errors import NoRuleError
+from tg.functions.compile import split_checks
+from tg.graph.function_graph import FunctionGraph, freeze
+from tg.graph.interpret import interpret
+from tg.link import funcify as module
+from tg.link.funcify import FuncifyLinker
+from tg.link.linker import Request
+from tg.ops.catalog import FAMILIES
+from tg.ops.control import Call, lower_checks
+from tg.ops.shape import AxisLength, Reshape, Transpose
+from tg.rewrite.driver import rewrite
+
+RULES = {fn: (lambda *a, fn=fn: fn.op.perform(*a)[0]) for family in FAMILIES for fn in family.elementwise}
+
+
+def _op_rule(op, *arrays):
+    found = op.perform(*(np.asarray(a) for a in arrays))
+    return found[0] if len(found) == 1 else found
+
+
+RULES |= {op: _op_rule for family in FAMILIES for op in family.ops if op not in (AxisLength, Call)}
+
+
+class Jit:
+    """A compiler that runs what it is given, and counts: how often a function was made, how often it ran."""
+
+    def __init__(self):
+        self.made = 0
+
+    def __call__(self, function, options):
+        self.made += 1
+        return function
+
+
+def linked(inputs, outputs, *, rules=RULES, **options):
+    graph = rewrite(FunctionGraph.of(inputs, outputs), [], supported=lambda op, types: True, mode="off")
+    guard, checked = split_checks(graph)
+    linker = FuncifyLinker(to_native=np.array, to_numpy=np.asarray, **options)
+    request = Request("toy", None, rules.get, "a name, not an identifier", has_status=bool(checked.checks), guard=guard)
+    with np.errstate(all="ignore"):
+        return graph, linker.compile(lower_checks(checked), request)
+
+
+def test_a_program_is_one_straight_line_function() -> None:
+    x = tg.vector("x")
+    _, executable = linked([x], [tg.exp(x) * x])
+    code = [line.strip() for line in executable.source().splitlines() if not line.strip().startswith("#")]
+    assert code == [
+        "def graph(sizes, constants, v0):",
+        "v1 = exp(v0)",
+        "v2 = multiply(v1, v0)",
+        "del v1",
+        "return (v2, )",
+    ]
+
+
+def test_the_source_names_the_users_line_once_for_its_nodes() -> None:
+    x = tg.vector("x")
+    _, executable = linked([x], [tg.exp(x) * x])
+    assert executable.source().count("# ") == 1
+    assert "test_funcify.py" in executable.source()
+
+
+def test_results_agree_with_the_interpreter() -> None:
+    x, n = tg.matrix("x"), tg.scalar("n", dtype="int64")
+    graph, executable = linked([x, n], [tg.mean(x[:, :n], 1), tg.argmax(x, 0), tg.zeros((n, x.shape[1])), x.T])
+    a, b = np.arange(12.0).reshape(3, 4), np.array(2)
+    for found, wanted in zip(executable.run([a, b])[0], interpret(graph, [a, b]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_missing_rule_names_the_op_and_the_users_line() -> None:
+    x = tg.vector("x")
+    with pytest.raises(NoRuleError, match=r"backend 'toy' has no rule for cumsum|CumSum") as caught:
+        linked([x], [tg.cumsum(x)], rules={})
+    assert "test_funcify.py" in str(caught.value)
+
+
+def test_sizes_arrive_as_python_ints() -> None:
+    seen = []
+
+    def arange(op, *sizes):
+        seen.extend(sizes)
+        return np.arange(sizes[0] if sizes else op.length)
+
+    from tg.ops.creation import Arange
+
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    _, executable = linked([x, n], [tg.arange(x.shape[0] + 1), tg.arange(n)], rules={**RULES, Arange: arange})
+    executable.run([np.ones(3), np.array(7)])
+    assert sorted(seen) == [4, 7]
+    assert {type(v) for v in seen} == {int}
+
+
+def test_one_program_is_made_for_each_tuple_of_sizes() -> None:
+    jit = Jit()
+    n = tg.scalar("n", dtype="int64")
+    _, executable = linked([n], [tg.arange(n)], jit=jit)
+    for k in (2, 3, 2, 3):
+        assert executable.run([np.array(k)])[0][0].shape == (k,)
+    assert jit.made == 2
+
+
+def test_old_sizes_are_forgotten(monkeypatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 3)
+    jit = Jit()
+    n = tg.scalar("n", dtype="int64")
+    _, executable = linked([n], [tg.arange(n)], jit=jit)
+    for k in (*range(10), 9, 8, 7):
+        executable.run([np.array(k)])
+    assert jit.made == 10
+    executable.run([np.array(0)])
+    assert jit.made == 11
+
+
+def test_sizes_read_only_what_they_depend_on() -> None:
+    class Native:
+        """An array that lies elsewhere."""
+
+        def __init__(self, data):
+            self.data, self.shape = data, data.shape
+
+    def to_numpy(a):
+        assert type(a) is not Native
+        return np.asarray(a)
+
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    graph = lower_checks(freeze([x, n], [tg.exp(x)[:n]]))
+    linker = FuncifyLinker(
+        to_native=np.array, to_numpy=to_numpy, argument=lambda a: a.data if type(a) is Native else a, jit=Jit()
+    )
+    executable = linker.compile(graph, Request("toy", None, RULES.get))
+    (found,), _ = executable.run([Native(np.zeros(5)), np.array(2)])
+    assert found.tolist() == [1.0, 1.0]
+    assert "exp" not in executable.source().split("def graph_sizes")[1]
+
+
+def test_sizes_inside_inner_graphs_are_computed_outside() -> None:
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    once = tg.call(lambda v, m: v[:m], tg.exp(x), n + 1)
+    twice = tg.call(lambda v, m: tg.call(lambda w, k: w[: k * 2], v, m) + 1, x, n)
+    jit = Jit()
+    graph, executable = linked([x, n], [once, twice], jit=jit)
+    for k in (1, 2, 1):
+        given = [np.arange(6.0), np.array(k)]
+        for found, wanted in zip(executable.run(given)[0], interpret(graph, given), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    assert jit.made == 2
+
+
+def test_equal_inner_graphs_are_one_function() -> None:
+    x = tg.vector("x")
+    _, executable = linked([x], [tg.call(tg.exp, x), tg.call(tg.exp, x + 1)])
+    assert executable.source().count("def inner") == 1
+
+
+def test_a_failing_check_is_a_status() -> None:
+    x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
+    _, executable = linked([x, i], [x[i]])
+    assert executable.run([np.arange(3.0), np.array(2)])[1] == ()
+    status = executable.run([np.arange(3.0), np.array(5)])[1]
+    assert status == (1, 5, 3, 0, 0)
+    assert {type(v) for v in status} == {int}
+
+
+def test_checks_that_shapes_decide_raise_and_cost_no_status() -> None:
+    x, y = tg.vector("x"), tg.vector("y")
+    _, executable = linked([x, y], [x + y])
+    assert executable.run([np.ones(3), np.ones(3)])[1] == ()
+    with pytest.raises(tg.errors.ShapeError, match="lengths differ: 2 and 3"):
+        executable.run([np.ones(2), np.ones(3)])
+
+
+def test_an_error_after_a_check_that_failed_is_its_status() -> None:
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    _, executable = linked([x, n], [tg.reshape(x, (n,)) * 2])
+    assert executable.run([np.ones(3), np.array(3)])[1] == ()
+    assert executable.run([np.ones(3), np.array(4)])[1][1:3] == (3, 4)
+    assert executable.run([np.ones(3), np.array(-1)])[1][:2] == (1, -1)
+
+
+def test_other_errors_pass_through() -> None:
+    def broken(a):
+        raise ZeroDivisionError
+
+    x = tg.vector("x")
+    _, executable = linked([x], [tg.exp(x)], rules={**RULES, tg.exp: broken})
+    with pytest.raises(ZeroDivisionError):
+        executable.run([np.ones(2)])
+
+
+@pytest.mark.parametrize("jit", [None, Jit()])
+def test_outputs_alias_neither_inputs_nor_constants_nor_each_other(jit) -> None:
+    x = tg.vector("x")
+    c = tg.constant([1.0, 2.0])
+    _, executable = linked([x], [x, x, c, c, x + 1, tg.call(lambda v: v, x)], jit=jit)
+    given = np.ones(2)
+    found = [given, *executable.run([given])[0]]
+    for k, a in enumerate(found):
+        assert not any(np.shares_memory(a, b) for b in found[:k])
+    found[3][:] = 9
+    assert executable.run([given])[0][2].tolist() == [1.0, 2.0]
+
+
+def test_outputs_made_by_views_are_copied() -> None:
+    x = tg.matrix("x")
+    views = {Transpose: lambda op, a: a.T, Reshape: lambda op, a, *sizes: a.reshape(-1)}
+    y = x + 1
+    _, executable = linked([x], [x.T, x.reshape((-1,)), y.T, y], rules={**RULES, **views}, views=frozenset(views))
+    given = np.ones((2, 3))
+    found = [given, *executable.run([given])[0]]
+    for k, a in enumerate(found):
+        assert not any(np.shares_memory(a, b) for b in found[:k])
+
+
+def test_a_rule_is_told_which_operands_die() -> None:
+    seen = []
+
+    def add(a, b, dying=frozenset()):
+        seen.append(set(dying))
+        return a + b
+
+    x = tg.vector("x")
+    e, s = tg.exp(x), tg.sin(x)
+    _, executable = linked([x], [(e + s) + x, s + 1], rules={**RULES, tg.add: add})
+    executable.run([np.ones(2)])
+    assert seen == [{0}, {0}, {0}]  # exp(x); the sum before; sin(x), which the first sum leaves alive
+
+
+def test_an_operand_given_twice_or_viewed_does_not_die() -> None:
+    seen = []
+
+    def multiply(a, b, dying=frozenset()):
+        seen.append(set(dying))
+        return a * b
+
+    x = tg.matrix("x")
+    e, t = tg.exp(x), tg.sin(x)
+    rules = {**RULES, tg.multiply: multiply, Transpose: lambda op, a: a.T}
+    _, executable = linked([x], [e * e, t * t.T], rules=rules, views=frozenset({Transpose}))
+    executable.run([np.ones((2, 2))])
+    assert seen == [set(), set()]
+
+
+def test_large_constants_are_arguments_where_programs_are_traced() -> None:
+    traced = []
+
+    def jit(function, options):
+        def run(*arguments):
+            traced.append([type(a) for a in arguments])
+            return function(*arguments)
+
+        return run
+
+    x = tg.vector("x")
+    big = np.arange(2000.0)
+    _, executable = linked([x], [x + big, x * big, x + 0.5], jit=jit)
+    found = executable.run([np.ones(2000)])[0]
+    np.testing.assert_array_equal(found[1], big)
+    assert traced == [[tuple, np.ndarray]]
+    assert executable.source().count("constants[0]") == 1
+
+
+def test_the_scope_is_entered_at_compilation_and_once_for_each_call() -> None:
+    entered = []
+
+    class Scope:
+        def __enter__(self):
+            entered.append(1)
+
+        def __exit__(self, *exc):
+            entered.append(-1)
+
+    x = tg.vector("x")
+    _, executable = linked([x], [x + 1, x * 2], scope=lambda options: Scope())
+    count = len(entered)
+    executable.run([np.ones(2)])
+    assert entered[count:] == [1, -1]
+
+
+def test_names_of_ops_do_not_disturb_the_generated_code() -> None:
+    assert module.RESERVED.fullmatch("v12")
+    unit = module._Unit(Request("toy", None, RULES.get), FuncifyLinker(to_native=np.array, to_numpy=np.asarray))
+    names = [unit.bind(name, None, k) for k, name in enumerate(["v1", "sizes", "del", "np", "a-b", "graph", "int"])]
+    assert len(set(names)) == len(names)
+    assert not set(names) & {"v1", "sizes", "del", "np", "graph", "int"}
+    assert all(name.isidentifier() for name in names)
+
+
+def test_a_long_chain_compiles() -> None:
+    x = tg.vector("x")
+    y = x
+    for _ in range(5000):
+        y = tg.exp(y) - 1
+    graph = freeze([x], [y])
+    linker = FuncifyLinker(to_native=np.array, to_numpy=np.asarray)
+    executable = linker.compile(graph, Request("toy", None, RULES.get))
+    assert executable.run([np.zeros(2)])[0][0].tolist() == [0.0, 0.0]
+
+
+def test_threads_do_not_disturb_one_another() -> None:
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    _, executable = linked([x, n], [tg.cumsum(x)[:n]], jit=Jit())
+    wrong = []
+
+    def work(k):
+        for _ in range(200):
+            (found,), _ = executable.run([np.full(9, float(k)), np.array(k)])
+            if not np.array_equal(found, np.cumsum(np.full(k, float(k)))):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

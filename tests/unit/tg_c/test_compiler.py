@@ -1,0 +1,251 @@
+"""Finding the C compiler, what is compiled how, and what is said where that fails."""
+
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tg.errors import BackendUnavailable, TgError
+from tg_c import cache, compiler
+from tg_c.compiler import CompileError, Flags, compile_unit
+
+UNIT = "long long tg_run(void) { return 0; }\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "home"))
+    monkeypatch.setattr(cache, "_spares", {})
+    compiler._find.cache_clear()
+    yield tmp_path / "home" / "c"
+    compiler._find.cache_clear()
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The command lines that were run."""
+    lines = []
+    run = compiler._run
+
+    def record(line, text):
+        lines.append(line)
+        return run(line, text)
+
+    monkeypatch.setattr(compiler, "_run", record)
+    return lines
+
+
+def program(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_source_is_compiled_once(runs):
+    compiler.compiler()
+    runs.clear()
+    assert compile_unit(UNIT) == compile_unit(UNIT)
+    assert len(runs) == 1
+
+
+def test_source_flags_compiler_and_processor_each_make_another_unit(monkeypatch):
+    units = {compile_unit(UNIT), compile_unit(UNIT + "\n"), compile_unit(UNIT, Flags(level=1))}
+    monkeypatch.setattr(compiler, "cpu", lambda: "another processor")
+    units.add(compile_unit(UNIT))
+    identity = compiler.Compiler.identity.fget
+    monkeypatch.setattr(compiler.Compiler, "identity", property(lambda self: identity(self) + "2"))
+    units.add(compile_unit(UNIT))
+    assert len(units) == 5
+
+
+def test_the_compiler_says_path_version_and_target():
+    found = compiler.compiler()
+    assert Path(found.path).is_absolute()
+    assert "version" in found.version
+    assert "-" in found.target
+    assert found.identity == f"{found.path} | {found.version} | {found.target}"
+
+
+def test_the_version_is_asked_once_for_all_processes(runs):
+    first = compiler.compiler()
+    compiler._find.cache_clear()
+    assert compiler.compiler() == first
+    assert len(runs) == 1
+
+
+def test_a_compiler_that_was_updated_is_asked_again(tmp_path, monkeypatch):
+    fake = program(tmp_path / "fakecc", "echo 'fake version 1.0'; echo 'Target: moon'")
+    monkeypatch.setenv("CC", str(fake))
+    assert compiler.compiler().version == "fake version 1.0"
+    program(fake, "echo 'fake version 2.0.1'; echo 'Target: moon'")
+    compiler._find.cache_clear()
+    assert compiler.compiler().version == "fake version 2.0.1"
+
+
+def test_cc_may_hold_options(monkeypatch):
+    plain = compiler.compiler()
+    monkeypatch.setenv("CC", f"{plain.path} -DTG_TWO=2")
+    assert compiler.compiler().command == (plain.path, "-DTG_TWO=2")
+    assert compile_unit("int two = TG_TWO;").exists()
+
+
+def test_without_a_compiler_the_backend_is_unavailable_and_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BackendUnavailable) as caught:
+        compile_unit(UNIT)
+    assert str(caught.value).startswith("backend 'c' needs a C compiler: none of cc, gcc, clang is on the PATH\n")
+    assert "  hint: " in str(caught.value)
+    assert "install" in str(caught.value)
+    assert isinstance(caught.value, ImportError)
+
+
+def test_a_compiler_installed_later_is_found(tmp_path, monkeypatch):
+    found = compiler.compiler()
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BackendUnavailable):
+        compiler.compiler()
+    program(tmp_path / "gcc", f'exec {found.path} "$@"')
+    assert compiler.compiler().version == found.version
+
+
+def test_a_cc_that_is_no_program_is_named(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-cc -O3")
+    with pytest.raises(BackendUnavailable, match="CC is 'no-such-cc -O3', and no such program is on the PATH"):
+        compiler.compiler()
+
+
+def test_a_compiler_that_does_not_work_is_quoted(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", str(program(tmp_path / "stub", "echo 'xcode-select: no developer tools' >&2; exit 1")))
+    with pytest.raises(BackendUnavailable, match="xcode-select: no developer tools"):
+        compiler.compiler()
+
+
+def test_a_compile_error_shows_the_diagnostic_the_lines_around_it_and_where_the_source_is(home):
+    source = "long a;\nlong b;\nlong f(void) {\n  long c = a +;\n  return c;\n}\nlong d;\n"
+    with pytest.raises(CompileError) as caught:
+        compile_unit(source)
+    error = caught.value
+    summary, *lines = str(error).splitlines()
+    assert summary.endswith("a generated unit does not compile: expected expression before ';' token")
+    assert lines[1:6] == [
+        "    2     long b;",
+        "    3     long f(void) {",
+        "  > 4       long c = a +;",
+        "    5       return c;",
+        "    6     }",
+    ]
+    assert lines[6] == f"  source  {error.source}"
+    assert error.source.parent == home
+    assert error.source.read_text() == source
+    assert "error:" in error.log
+
+
+def test_the_command_that_a_compile_error_hints_at_repeats_it():
+    with pytest.raises(CompileError) as caught:
+        compile_unit("long f(void) { return g; }")
+    hint = str(caught.value).partition("hint: repeat it with: ")[2]
+    again = subprocess.run(hint, shell=True, capture_output=True, text=True, check=False)
+    assert again.returncode != 0
+    assert "undeclared" in again.stderr
+
+
+def test_a_compile_error_shows_three_diagnostics_at_most():
+    source = "".join(f"long f{number}(void) {{ return g{number}; }}\n" for number in range(9))
+    with pytest.raises(CompileError) as caught:
+        compile_unit(source)
+    assert str(caught.value).count("undeclared") == 4  # in the summary, and three below
+
+
+def test_a_compile_error_is_a_tg_error_and_pickles():
+    with pytest.raises(CompileError) as caught:
+        compile_unit("?")
+    assert isinstance(caught.value, TgError)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.source) == (str(caught.value), caught.value.source)
+
+
+def test_a_function_that_is_not_declared_is_an_error():
+    with pytest.raises(CompileError, match=r"implicit declaration|undeclared function"):
+        compile_unit("double f(double x) { return digamma(x); }")
+
+
+def test_an_option_that_the_compiler_lacks_is_quoted():
+    with pytest.raises(CompileError, match="-fno-such-option"):
+        compile_unit(UNIT, Flags(extra=("-fno-such-option",)))
+
+
+def test_a_compiler_that_dies_without_a_word_is_reported(tmp_path, monkeypatch):
+    text = "case $2 in -v|'') echo 'fake version 1.0'; echo 'Target: moon'; exit 0;; esac; exit 3"
+    monkeypatch.setenv("CC", str(program(tmp_path / "fakecc", text)))
+    with pytest.raises(CompileError, match="exit status 3"):
+        compile_unit(UNIT)
+
+
+def test_a_full_disk_is_no_compile_error(home, monkeypatch):
+    run = compiler._run
+
+    def full(line, text):
+        return (
+            (1, "ld: final link failed: No space left on device\nld returned 1\n")
+            if str(home) in line[-1]
+            else run(line, text)
+        )
+
+    compiler.compiler()
+    monkeypatch.setattr(compiler, "_run", full)
+    with pytest.warns(UserWarning, match="No space left on device"):
+        path = compile_unit(UNIT)
+    assert path.parent != home
+    assert path.stat().st_size > 0
+
+
+def test_nothing_is_compiled_with_fast_math():
+    flags = set(compiler.compiler().line(Flags()))
+    assert "-ffp-contract=off" in flags
+    assert flags.isdisjoint({"-ffast-math", "-Ofast", "-ffinite-math-only", "-fno-signed-zeros"})
+
+
+def test_large_units_are_optimised_less():
+    assert [compiler.level_for(statements) for statements in (1, 500, 501)] == [2, 2, 1]
+
+
+def test_eight_processes_that_compile_one_source_at_once_all_get_it(tmp_path, home):
+    script = """
+import os, sys, time
+from tg_c.compiler import compile_unit, compiler
+import ctypes
+compiler()
+open(sys.argv[1] + str(os.getpid()), "w").close()
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.001)
+print(ctypes.CDLL(str(compile_unit("int seven(void) { return 7; }"))).seven())
+"""
+    start = tmp_path / "start"
+    command = [sys.executable, "-W", "error", "-c", script, str(start)]
+    workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("start?*"))) < 8 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    start.touch()
+    assert [worker.communicate(timeout=60)[0] for worker in workers] == ["7\n"] * 8
+    assert len(cache.entries()) == 1
+    assert not [path for path in home.iterdir() if path.name.startswith(".")]
+
+
+def test_a_warm_start_runs_no_process_and_parses_no_c():
+    script = """
+import sys
+before = set(sys.modules)
+from tg_c import unit
+unit.load("long long tg_run(void) { return 0; } long long tg_plan(void) { return 0; }")
+print(sorted({"subprocess", "tempfile", "pycparser", "cffi"} & (set(sys.modules) - before)))
+"""
+    command = [sys.executable, "-c", "import numpy\n" + script]
+    cold, warm = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert "subprocess" in cold
+    assert warm == "[]\n"

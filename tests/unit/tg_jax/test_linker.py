@@ -1,0 +1,202 @@
+"""The JAX linker: 64 bits without the flag, traces, memory, threads, devices."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tg
+from tg.errors import OptionError
+from tg_jax.linker import find_device
+
+
+def executable(f):
+    return f._main.executable
+
+
+def test_64_bits_do_not_leak() -> None:
+    before = jax.config.values.copy()
+    x = tg.vector("x")
+    f = tg.function([x], tg.exp(x), backend="jax")
+    assert f(np.ones(3)).dtype == np.float64
+    assert jax.config.values == before
+    assert jnp.ones(3).dtype == np.float32
+    assert jax.jit(lambda a: a + 1)(np.ones(3)).dtype == np.float32
+
+
+def test_the_users_own_context_and_jit_cache_are_no_matter() -> None:
+    x = tg.vector("x", dtype="float32")
+    f = tg.function([x], x * 2, backend="jax")
+    with jax.enable_x64(True):
+        assert f(np.ones(3, "f4")).dtype == np.float32
+        assert jnp.ones(3).dtype == np.float64
+    assert f(np.ones(3, "f4")).dtype == np.float32
+
+
+def test_the_environment_stays() -> None:
+    before = dict(os.environ)
+    x = tg.vector("x")
+    tg.function([x], tg.sum(x), backend="jax")(np.ones(3))
+    assert dict(os.environ) == before
+
+
+def test_a_program_is_traced_once_for_each_shape() -> None:
+    x = tg.vector("x")
+    f = tg.function([x], x + 1, backend="jax")
+    for n in (3, 4, 3, 4, 4):
+        f(np.ones(n))
+    assert executable(f).compiles == 2
+
+
+def test_a_window_that_moves_is_not_traced_again() -> None:
+    x, k = tg.vector("x"), tg.scalar("k", dtype="int64")
+    f = tg.function([x, k], x[k : k + 3], backend="jax")
+    for start in range(5):
+        assert f(np.arange(9.0), start).tolist() == [start, start + 1.0, start + 2.0]
+    assert executable(f).compiles <= 2
+
+
+def test_a_size_that_depends_on_a_value_is_traced_once_for_each() -> None:
+    n = tg.scalar("n", dtype="int64")
+    f = tg.function([n], tg.sum(tg.arange(n)), backend="jax")
+    assert [int(f(k)) for k in (3, 5, 3, 5, 3)] == [3, 10, 3, 10, 3]
+    assert executable(f).compiles == 2
+
+
+def test_outputs_share_no_memory() -> None:
+    raw = np.empty(4096 + 64, np.uint8)
+    start = -raw.ctypes.data % 64  # aligned, so that JAX could take it as it is
+    given = raw[start : start + 4096].view(np.float64)
+    given[:] = np.arange(512.0)
+    x = tg.vector("x")
+    y = x.reshape((2, 256))
+    for output in ("native", "numpy"):
+        f = tg.function([x], [x, x, y, y, x + 1], backend="jax", output=output)
+        found = [np.asarray(v) for v in f(given)]
+        for k, a in enumerate(found):
+            assert not np.shares_memory(a, given)
+            assert not any(np.shares_memory(a, b) for b in found[:k])
+        copies = [a.copy() for a in found]
+        given[:] += 1
+        for a, b in zip(found, copies, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_shared_variable_keeps_its_value_when_the_callers_array_changes() -> None:
+    s, x = tg.shared(np.zeros(1024), name="s"), tg.vector("x")
+    f = tg.function([x], s, updates={s: x}, backend="jax")
+    given = np.ones(1024)
+    f(given)
+    given[:] = 7
+    assert f(given).tolist() == [1.0] * 1024
+
+
+def test_outputs_are_writable_and_owned() -> None:
+    x = tg.matrix("x")
+    found = tg.function([x], [x, x.T, tg.sum(x)], backend="jax")(np.ones((2, 3)))
+    for a in found:
+        assert type(a) is np.ndarray
+        assert a.flags.writeable
+        assert a.flags.owndata
+        a[...] = 5
+
+
+def test_native_outputs_are_ready_arrays() -> None:
+    x = tg.vector("x")
+    found = tg.function([x], tg.cumsum(x), backend="jax", output="native")(np.ones(100000))
+    assert isinstance(found, jax.Array)
+    assert found.is_ready()
+    assert found.dtype == np.float64
+
+
+def test_large_constants_are_arguments() -> None:
+    data = np.random.default_rng(0).normal(size=(200, 30))
+    x = tg.vector("x")
+    inner = tg.call(lambda v: tg.matmul(tg.constant(data), v), x)
+    f = tg.function([x], [tg.matmul(tg.constant(data), x), inner], backend="jax")
+    a, b = f(np.ones(30))
+    np.testing.assert_allclose(a, data.sum(1), rtol=1e-12)
+    np.testing.assert_array_equal(a, b)
+    assert f.source().count("constants[0]") == 2
+    assert "constants[1]" not in f.source()
+
+
+def test_an_update_that_does_not_change_returns_a_copy() -> None:
+    s = tg.shared(np.arange(3.0), name="s")
+    f = tg.function([], [s, s], updates={s: s}, backend="jax", output="native")
+    a, b = f()
+    assert not np.shares_memory(np.asarray(a), np.asarray(b))
+
+
+def test_eight_threads_get_their_own_answers() -> None:
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    f = tg.function([x, n], [tg.sum(x * x), tg.cast(tg.arange(n), "float64") + x[0]], backend="jax")
+    wrong: list[object] = []
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for k in range(60):
+            a, count = rng.normal(size=2 + k % 3), int(rng.integers(2, 6))
+            total, ramp = f(a, count)
+            if abs(total - (a * a).sum()) > 1e-12 or not np.allclose(ramp, np.arange(count) + a[0], rtol=1e-15):
+                wrong.append((seed, k))
+            if jnp.ones(1).dtype != np.float32:
+                wrong.append("flag")
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_failing_check_raises_the_declared_error() -> None:
+    x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
+    f = tg.function([x, i], x[i], backend="jax")
+    assert f([1.0, 2.0], -1) == 2.0
+    with pytest.raises(tg.errors.BoundsError, match="index 5 is out of bounds for an axis of length 2"):
+        f([1.0, 2.0], 5)
+
+
+def test_a_check_that_shapes_decide_raises_at_every_call() -> None:
+    x, y = tg.vector("x"), tg.vector("y")
+    f = tg.function([x, y], x + y, backend="jax")
+    for _ in range(2):
+        with pytest.raises(tg.errors.ShapeError, match="lengths differ: 2 and 3"):
+            f(np.ones(2), np.ones(3))
+    assert f(np.ones(3), np.ones(3)).tolist() == [2.0] * 3
+
+
+def test_a_size_that_a_check_refuses_raises_its_error() -> None:
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    f = tg.function([x, n], x + tg.cast(tg.arange(n), "float64"), backend="jax")
+    with pytest.raises(tg.errors.ShapeError, match="lengths differ"):
+        f(np.ones(5), 4)
+
+
+def test_a_device_that_exists_is_used_and_another_is_refused() -> None:
+    x = tg.vector("x")
+    f = tg.function([x], x + 1, backend=tg.backend("jax", device="cpu:0"), output="native")
+    assert {str(d.platform) for d in f(np.ones(2)).devices()} == {"cpu"}
+    assert f(np.ones(2)).dtype == np.float64
+    for name in ("cpu:99", "abacus"):
+        with pytest.raises(OptionError, match=r"needed one of .*cpu:0"):
+            find_device(name)
+        with pytest.raises(OptionError, match="option device"):
+            tg.function([x], x + 1, backend=tg.backend("jax", device=name))
+
+
+def test_gradients_agree_with_the_reference() -> None:
+    x = tg.matrix("x")
+    cost = tg.sum(tg.softmax(x[:, ::-1]) * tg.logsumexp(x, 0) + tg.max(x, 1, keepdims=True))
+    g = tg.grad(cost, x)
+    a = np.random.default_rng(2).normal(size=(4, 5))
+    np.testing.assert_allclose(
+        tg.function([x], g, backend="jax")(a), tg.function([x], g, backend="perform")(a), rtol=1e-12
+    )
