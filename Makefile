@@ -8,10 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-# The distributions that are installed here, editable. The others (plugins/tg-numba, tg-torch, tg-mlx) hold no backend
-# yet, and their frameworks are heavy.
-WORKSPACE := core plugins/tg-c plugins/tg-jax conformance
-WHEELS := core $(sort $(wildcard plugins/*)) conformance
+# The distributions: installed here, editable, and built as wheels.
+WORKSPACE := core $(sort $(wildcard plugins/*)) conformance
 TOOLS := build editables hatchling hypothesis import-linter mypy pytest pytest-timeout pytest-xdist ruff
 
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
@@ -60,7 +58,7 @@ conformance: $(STAMP)
 
 wheels: $(STAMP)
 	rm -rf dist
-	for folder in $(WHEELS); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
+	for folder in $(WORKSPACE); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
