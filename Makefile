@@ -10,12 +10,12 @@ STAMP := $(VENV)/installed
 
 # The distributions: installed here, editable, and built as wheels.
 WORKSPACE := core $(sort $(wildcard plugins/*)) conformance
-TOOLS := build editables hatchling hypothesis import-linter mypy pytest pytest-timeout pytest-xdist ruff
+TOOLS := build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
 
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test lint format conformance wheels bench clean
+.PHONY: help install demo test lint format conformance docs wheels bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make conformance  every case, every backend that is installed'
+	@echo 'make docs         the documentation, into docs/_build/html; a warning is an error'
 	@echo 'make wheels       the wheel of every distribution, into dist/'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove the environment, builds and caches'
@@ -54,7 +55,10 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 conformance: $(STAMP)
-	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full --conformance-report reports/conformance.json
+	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full --conformance-report reports/conformance.json --conformance-html reports/conformance.html
+
+docs: $(STAMP)
+	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
 
 wheels: $(STAMP)
 	rm -rf dist
@@ -64,5 +68,5 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) dist build reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build docs/_build reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

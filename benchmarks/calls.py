@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tg
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,6 +31,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 def with_tg(backend: str) -> dict[str, Callable[..., Any]]:
     """The three functions compiled by tg."""
+    import tg
+
     a, v = tg.scalar("a"), tg.vector("v")
     five = [tg.vector(f"v{k}") for k in range(5)]
     return {
@@ -57,6 +57,43 @@ def raw_jax() -> dict[str, Callable[..., Any]]:
     }
 
 
+def raw_torch() -> dict[str, Callable[..., Any]]:
+    """The three functions by eager torch, NumPy in and NumPy out."""
+    import torch
+
+    given = torch.from_numpy
+    return {
+        "scalar x+1": lambda x: (given(x) + 1).numpy(),
+        "3-vector sum(x**2)": lambda x: (given(x) ** 2).sum().numpy(),
+        "5 in, 5 out": lambda *xs: [(given(x) + 1).numpy() for x in xs],
+    }
+
+
+def raw_mlx() -> dict[str, Callable[..., Any]]:
+    """The three functions by MLX on the processor, NumPy in and NumPy out."""
+    import mlx.core as mx
+
+    mx.set_default_device(mx.cpu)
+
+    def given(x: Any) -> Any:
+        return mx.array(x, dtype=mx.float64)
+
+    return {
+        "scalar x+1": lambda x: np.array(given(x) + 1),
+        "3-vector sum(x**2)": lambda x: np.array((given(x) ** 2).sum()),
+        "5 in, 5 out": lambda *xs: [np.array(given(x) + 1) for x in xs],
+    }
+
+
+def raw_numba() -> dict[str, Callable[..., Any]]:
+    """The three functions by numba.njit."""
+    import numba
+
+    squares = numba.njit(lambda x: (x**2).sum())
+    five = numba.njit(lambda a, b, c, d, e: (a + 1, b + 1, c + 1, d + 1, e + 1))
+    return {"scalar x+1": numba.njit(lambda x: x + 1), "3-vector sum(x**2)": squares, "5 in, 5 out": five}
+
+
 def raw_numpy() -> dict[str, Callable[..., Any]]:
     """The three functions written with NumPy."""
     return {
@@ -66,7 +103,23 @@ def raw_numpy() -> dict[str, Callable[..., Any]]:
     }
 
 
+def with_pytensor(mode: str) -> dict[str, Callable[..., Any]]:
+    """The three functions by PyTensor."""
+    import pytensor
+    import pytensor.tensor as pt
+
+    a, v = pt.dscalar("a"), pt.dvector("v")
+    five = [pt.dvector(f"v{k}") for k in range(5)]
+    return {
+        "scalar x+1": pytensor.function([a], a + 1, mode=mode),
+        "3-vector sum(x**2)": pytensor.function([v], pt.sum(v**2), mode=mode),
+        "5 in, 5 out": pytensor.function(five, [u + 1 for u in five], mode=mode),
+    }
+
+
+RAW = {"jax": raw_jax, "torch": raw_torch, "mlx": raw_mlx, "numba": raw_numba, "numpy": raw_numpy}
+
 if __name__ == "__main__":
-    name = sys.argv[1]
-    table = {"jax": raw_jax, "numpy": raw_numpy}[name[4:]]() if name.startswith("raw-") else with_tg(name)
+    kind, _, rest = sys.argv[1].partition("-")
+    table = RAW[rest]() if kind == "raw" else with_tg(rest) if kind == "tg" else with_pytensor(rest)
     print(json.dumps({label: cost(f, ARGUMENTS[label]) for label, f in table.items()}))

@@ -1,130 +1,179 @@
-"""`make bench`: every measurement in a child process of its own, interleaved, as ratios beside the peers.
+"""`make bench`: every measurement in a child process of its own, engines in turn, as ratios beside the peers.
 
-Results go to benchmarks/results/latest.json and the tables are printed. PyTensor is measured where
-benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: a virtual environment with `pip install pytensor`.
+Tables are printed; benchmarks/results/latest.json has the figures and benchmarks/results/index.html shows them.
+PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
+`pip install pytensor numba jax`. `--only start calls` measures these pages alone and keeps the others' last figures.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
-import statistics
 import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
+from harness import PEER, child, in_turn, seconds
+from page import write
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
-HERE = Path(__file__).parent
-PEER = Path(os.environ.get("PYTENSOR_PYTHON", HERE / ".venv-pytensor/bin/python"))
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+RESULTS = Path(__file__).parent / "results"
+BACKENDS = ("perform", "c", "numba", "jax", "torch", "mlx")
 SIZES = ("250", "1000", "4000", "16000")
 PEER_SIZES = ("250", "1000")  # four times as many nodes take PyTensor many minutes on "wide"
-ROUNDS = 5
-BACKENDS = ("perform", "c", "jax")
+PEER_MODES = ("NUMBA", "CVM")
+MODELS = (
+    "w1 sum of squares 1e5",
+    "w2 transcendental 1e3",
+    "w2 transcendental 1e5",
+    "w2 transcendental 1e5 float32",
+    "w3 softmax rows 1000x1000",
+    "w4 logsumexp rows 1000x1000",
+    "w5 normal 1e5",
+    "w6 layer 1000, gradient",
+    "w7 grouped 1e6",
+    "w7 grouped 1e6, gradient",
+    "radon",
+    "logistic 5000x20",
+    "mlp 10x64",
+    "deep 500",
+)
 
 
-def child(*arguments: str, python: str = sys.executable, **environment: str) -> str:
-    """What a child process printed."""
-    done = subprocess.run(
-        [python, *arguments], cwd=HERE, env={**ENVIRONMENT, **environment}, capture_output=True, text=True, check=False
+def start(rounds: int) -> dict[str, Any]:
+    """Median seconds of whole processes; compile caches cold, unless the name says warm."""
+    names = ["import-numpy", "import-tg", "numpy", *BACKENDS, "c-warm", "numba-warm", "raw-jax", "raw-torch", "raw-mlx"]
+    return in_turn(
+        "start", names, rounds, lambda name: seconds("start.py", name, fresh_cache=not name.endswith("-warm"))
     )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(arguments)}:\n{done.stderr[-2000:]}")
-    return done.stdout
 
 
-def start() -> dict[str, float]:
-    """Median seconds of whole processes, taken in turn; compile caches cold."""
-    names = ("import-numpy", "import-tg", "numpy", "perform", "c", "raw-jax", "jax")
-    taken: dict[str, list[float]] = {name: [] for name in names}
-    for _ in track(range(ROUNDS), "start"):
-        for name in names:
-            with tempfile.TemporaryDirectory() as cache:
-                before = time.perf_counter()
-                child("start.py", name, TG_CACHE_DIR=cache)
-                taken[name].append(time.perf_counter() - before)
-    with tempfile.TemporaryDirectory() as cache:
-        child("start.py", "c", TG_CACHE_DIR=cache)
-        warm = []
-        for _ in range(ROUNDS):
-            before = time.perf_counter()
-            child("start.py", "c", TG_CACHE_DIR=cache)
-            warm.append(time.perf_counter() - before)
-    return {**{name: statistics.median(v) for name, v in taken.items()}, "c (warm cache)": statistics.median(warm)}
+def calls(rounds: int) -> dict[str, Any]:
+    """Median microseconds a call."""
+    names = ("raw-numpy", "raw-jax", "raw-torch", "raw-mlx", "raw-numba", *(f"tg-{name}" for name in BACKENDS))
+    peers = {f"pytensor-{mode}": PEER for mode in PEER_MODES if PEER.exists()}
+    return in_turn("calls", [*names, *peers], rounds, lambda name: child("calls.py", name, python=peers.get(name)))
 
 
-def calls() -> dict[str, dict[str, float]]:
-    """Median microseconds per call."""
-    names = ("raw-numpy", "raw-jax", *BACKENDS)
-    taken: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for _ in track(range(3), "calls"):
-        for name in names:
-            taken[name].append(json.loads(child("calls.py", name)))
+def models(rounds: int) -> dict[str, Any]:
+    """For each model and engine: seconds to the first result, microseconds a call, checksum."""
+    names = ("numpy", "jax", "torch", *(f"tg-{name}" for name in BACKENDS))
+    peers = {f"pytensor-{mode}": PEER for mode in PEER_MODES if PEER.exists()}
     return {
-        name: {label: statistics.median(run[label] for run in runs) for label in runs[0]}
-        for name, runs in taken.items()
+        model: in_turn(
+            model,
+            [*names, *peers],
+            rounds,
+            lambda engine, model=model: child("measure.py", model, engine, python=peers.get(engine)),
+        )
+        for model in MODELS
     }
 
 
-def engine() -> dict[str, dict[str, Any]]:
-    """Seconds from expression to rewritten graph, beside PyTensor's where it is."""
+def engine(rounds: int) -> dict[str, Any]:
+    """Seconds from expression to rewritten graph."""
     found: dict[str, dict[str, Any]] = {}
-    for name in track(("wide", "mix", "deep"), "engine"):
-        found[name] = {"tg": json.loads(child("engine_tg.py", name, *SIZES))}
+    for name in ("wide", "mix", "deep"):
+        lines = {"tg": ("engine_tg.py", name, *SIZES)}
         if PEER.exists():
-            try:
-                text = child("engine_pytensor.py", name, *PEER_SIZES, python=str(PEER), PYTENSOR_FLAGS="cxx=")
-                found[name]["pytensor"] = json.loads(text)
-            except RuntimeError as error:
-                found[name]["pytensor_error"] = str(error)
+            lines["pytensor"] = ("engine_pytensor.py", name, *PEER_SIZES)
+        found[name] = in_turn(
+            f"engine {name}",
+            list(lines),
+            rounds,
+            lambda who, lines=lines: child(*lines[who], python=PEER if who == "pytensor" else None),
+        )
     return found
+
+
+PAGES = {"start": start, "calls": calls, "models": models, "engine": engine}
+
+
+def machine() -> dict[str, str]:
+    """What the figures were measured on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine()
+    )
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    return {
+        "processor": f"{model}, {os.cpu_count()} processors",
+        "python": platform.python_version(),
+        "commit": commit.strip(),
+    }
+
+
+def wrong(results: dict[str, Any]) -> list[str]:
+    """The models on which two engines do not agree."""
+    found = []
+    for model, row in results.get("models", {}).items():
+        sums = {name: got["checksum"] for name, got in row.items() if "checksum" in got}
+        reference = sums.get("tg-perform")
+        tolerance = 1e-3 if "float32" in model else 1e-6
+        for name, values in sums.items() if reference else ():
+            pairs = zip(values, reference, strict=True)
+            if any(abs(a - b) > tolerance * max(1.0, abs(b)) for a, b in pairs):
+                found.append(f"{model}: {name} found {values}, the reference {reference}")
+    return found
+
+
+def shown(got: float | str) -> str:
+    """A figure with three digits, or why there is none."""
+    return got if isinstance(got, str) else f"{got:,.0f}" if got >= 1000 else f"{got:.3g}"
+
+
+def table(title: str, rows: dict[str, dict[str, Any]], console: Console) -> None:
+    """Print engines as rows and workloads as columns."""
+    columns = list(dict.fromkeys(label for row in rows.values() for label in row))
+    printed = Table("", *columns, title=title)
+    for name, row in rows.items():
+        printed.add_row(name, *(shown(row[label]) if label in row else "" for label in columns))
+    console.print(printed)
 
 
 def show(results: dict[str, Any], console: Console) -> None:
     """The tables."""
-    table = Table("start", "seconds", "beyond its base", title="whole processes, median")
-    base = results["start"]
-    for name, seconds in base.items():
-        under = {"import-tg": "import-numpy", "jax": "raw-jax"}.get(name, "numpy")
-        table.add_row(name, f"{seconds:.3f}", "" if name == under else f"{seconds - base[under]:+.3f} ({under})")
-    console.print(table)
-    labels = list(results["calls"]["raw-numpy"])
-    table = Table("µs a call", *labels, title="calls")
-    for name, row in results["calls"].items():
-        table.add_row(name, *(f"{row[label]:.2f}" for label in labels))
-    console.print(table)
-    columns = ("tg applies", "tg build", "tg rewrite", "µs a node", "PyTensor applies", "PyTensor rewrite", "ratio")
-    table = Table("engine", "size", *columns, title="seconds from expression to rewritten graph")
-    for name, row in results["engine"].items():
-        for size, got in row["tg"].items():
-            peer = row.get("pytensor", {}).get(size)
-            cells = [str(got["applies"]), f"{got['build']:.3f}", f"{got['total']:.3f}"]
-            cells.append(f"{1e6 * got['total'] / got['applies']:.0f}")
-            if peer:
-                cells += [str(peer["applies"]), f"{peer['total']:.3f}", f"{peer['total'] / got['total']:.0f} ×"]
-            table.add_row(name, size, *cells)
-    console.print(table)
+    if "start" in results:
+        table("start: seconds of whole processes", results["start"], console)
+    if "calls" in results:
+        table("calls, µs", results["calls"], console)
+    for key, unit in (("compile", "seconds to the first result"), ("run", "µs a call")):
+        rows = {
+            model: {name: got[key] for name, got in row.items() if key in got}
+            for model, row in results.get("models", {}).items()
+        }
+        if rows:
+            table(unit, rows, console)
+    for name, row in results.get("engine", {}).items():
+        rows = {
+            who: {f"{size} ({got['applies']:.0f} applies)": got["total"] for size, got in sizes.items()}
+            for who, sizes in row.items()
+            if "error" not in sizes
+        }
+        table(f"rewriting {name}, seconds", rows, console)
 
 
 def main() -> None:
     """Measure, print, and keep the figures."""
-    results = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}",
-        "start": start(),
-        "calls": calls(),
-        "engine": engine(),
-    }
-    folder = HERE / "results"
-    folder.mkdir(exist_ok=True)
-    (folder / "latest.json").write_text(json.dumps(results, indent=2) + "\n")
-    show(results, Console(width=None if sys.stdout.isatty() else 120))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=PAGES, default=list(PAGES))
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / "latest.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    results["machine"] = machine()
+    for name in given.only:
+        results[name] = PAGES[name](given.rounds)
+        path.write_text(json.dumps(results, indent=1) + "\n")
+    show(results, Console(width=180))
+    for line in wrong(results):
+        print(f"WRONG  {line}")
+    write(results, RESULTS / "index.html")
+    raise SystemExit(1 if wrong(results) else 0)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,21 @@ elif name == "raw-jax":
 
     jax.config.update("jax_enable_x64", True)
     print(jax.jit(lambda x: jnp.sum(x**2))(jnp.arange(3.0)))
+elif name == "raw-torch":
+    import numpy as np
+    import torch
+
+    print(torch.from_numpy(np.arange(3.0)).square().sum().numpy())
+elif name == "raw-mlx":
+    import mlx.core as mx
+    import numpy as np
+
+    x = mx.array(np.arange(3.0), dtype=mx.float64)
+    print(np.array(mx.sum(mx.square(x, stream=mx.cpu), stream=mx.cpu)))
 else:
     import numpy as np
 
     import tg
 
     x = tg.vector("x")
-    print(tg.function([x], tg.sum(x**2), backend=name)(np.arange(3.0)))
+    print(tg.function([x], tg.sum(x**2), backend=name.removesuffix("-warm"))(np.arange(3.0)))

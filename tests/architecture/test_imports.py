@@ -5,7 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 
-FRAMEWORKS = ("jax", "torch", "numba", "mlx", "cffi", "scipy", "sklearn", "rich", "tg_c", "tg_jax", "tg_conformance")
+FRAMEWORKS = (
+    "jax",
+    "torch",
+    "numba",
+    "mlx",
+    "cffi",
+    "scipy",
+    "sklearn",
+    "rich",
+    "tg_c",
+    "tg_jax",
+    "tg_mlx",
+    "tg_torch",
+    "tg_numba",
+    "tg_conformance",
+)
 
 
 def modules_after(code: str) -> set[str]:

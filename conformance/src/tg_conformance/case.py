@@ -92,13 +92,13 @@ def all_cases() -> tuple[Case, ...]:
 
 def items(backend: Backend, tier: Tier) -> list[Item]:
     """What is tested on a backend, in the order of the cases."""
-    found = [item for case in all_cases() for item in variants(case, tier) if _can_run(item, backend)]
+    found = [item for case in all_cases() for item in variants(case, tier) if can_run(item, backend)]
     ids = [item.id for item in found]
     assert len(set(ids)) == len(ids), sorted({i for i in ids if ids.count(i) > 1})
     return found
 
 
-def _can_run(item: Item, backend: Backend) -> bool:
+def can_run(item: Item, backend: Backend) -> bool:
     """Whether the backend claims every dtype of the item."""
     if not backend.dtypes:
         return True

@@ -1,13 +1,14 @@
 """The pytest plugin: `pytest -p tg_conformance --pyargs tg_conformance.suite --backend NAME --tier quick`.
 
 Every case of every backend is an item. The first item of a batch that is reached has the whole batch run, in the
-backend's worker process; the others look up what came of them.
+backend's worker process; the others look up what came of them. A case above the level that a backend was certified for
+is advisory: where it fails, it is reported and expected.
 """
 
 from __future__ import annotations
 
 import functools
-import json
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,9 @@ import pytest
 from tg import plugin
 from tg_conformance import report
 from tg_conformance.case import TIERS, Item, batches, items
+from tg_conformance.page import page
 from tg_conformance.parent import Worker
+from tg_conformance.report import from_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
 SUITE: Final = Path(__file__).parent / "suite" / "conformance.py"
 LIMIT: Final = 120.0
-PROPERTY: Final = "conformance"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,9 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tier", choices=TIERS, default="quick", help="quick: pairs of dtype, layout, static shape; full: all"
     )
     group.addoption("--time-limit", type=float, default=LIMIT, help="seconds that one batch of cases may take")
-    group.addoption(
-        "--conformance-report", type=Path, metavar="FILE", help="write the table op x dtype x backend as JSON"
-    )
+    group.addoption("--conformance-report", type=Path, metavar="FILE", help="write what came of each case as JSON")
+    group.addoption("--conformance-html", type=Path, metavar="FILE", help="write it as a page to read")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,6 +75,7 @@ class BackendCases(pytest.Collector):
         self.outcomes: dict[str, Outcome] = {}
         self.config.add_cleanup(self.worker.close)
         backend = plugin.registry().backend(self.name)
+        self.level = backend.conformance_level
         for number, batch in enumerate(batches(items(backend, tier))):
             ids = {item.id for item in batch}
             for item in batch:
@@ -113,12 +115,17 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Fail, or note as expected, what the worker found."""
         found = self.parent.outcome(self)
-        dtype = self.item.dtypes if self.item is not None else ""
-        record = report.Record(self.parent.name, self.name.partition("[")[0], dtype, found.outcome, found.seconds)
-        self.user_properties.append((PROPERTY, json.dumps(record)))
-        if found.outcome == "xfailed":
+        dtype, level = (self.item.dtypes, self.item.case.level) if self.item is not None else ("", 1)
+        outcome = "gap" if found.outcome == "xfailed" else found.outcome
+        if outcome == "failed" and level > self.parent.level:
+            outcome = "advisory"
+        record = report.Record(self.parent.name, self.name, level, outcome, found.seconds, dtype, found.detail)
+        self.user_properties.extend(report.properties(record))
+        if outcome == "gap":
             pytest.xfail(found.detail)
-        if found.outcome != "passed":
+        if outcome == "advisory":
+            pytest.xfail(f"advisory, level {level}: {found.detail}")
+        if outcome != "passed":
             raise CaseFailure(found.detail)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -158,19 +165,40 @@ class Listener:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """One record for each item that ran."""
-        if report.when == "call":
-            self.results.add(value for name, value in report.user_properties if name == PROPERTY)
+        record = from_properties(report.user_properties) if report.when == "call" else None
+        if record is not None:
+            self.results.add(record)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One line for each backend, and the report if it is asked for."""
+    """A line for each backend, and the reports that are asked for."""
     results = config.stash[RESULTS]
     if not results.records:
         return
     terminalreporter.section("conformance")
-    for line in results.summary():
-        terminalreporter.write_line(line)
-    path: Path | None = config.getoption("--conformance-report")
-    if path is not None:
-        results.write(path, config.getoption("--tier"))
-        terminalreporter.write_line(f"written to {path}")
+    terminalreporter.write(_table(results, colour=terminalreporter.hasmarkup))
+    chosen: dict[str, Path | None] = {name: config.getoption(f"--conformance-{name}") for name in ("report", "html")}
+    if not any(chosen.values()):
+        return
+    made = results.report(config.getoption("--tier"))
+    for name, path in chosen.items():
+        if path is not None:
+            report.write(path, made.as_json() if name == "report" else page(made))
+            terminalreporter.write_line(f"written to {path}")
+
+
+def _table(results: report.Results, *, colour: bool) -> str:
+    """Counts and seconds of each backend, as rich lays them out."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False)
+    for name in ("backend", "cases", "passed", "failed", "gaps", "advisory", "level", "seconds"):
+        shown.add_column(name, justify="left" if name == "backend" else "right", no_wrap=True)
+    for one in results.summary():
+        counts = [one.counts.get(outcome, 0) for outcome in ("passed", "failed", "gap", "advisory")]
+        facts = (sum(one.counts.values()), *counts, one.level, f"{one.seconds:.1f}")
+        shown.add_row(one.name, *map(str, facts), style="red" if one.counts.get("failed") else "green")
+    stream = io.StringIO()
+    Console(file=stream, width=100, force_terminal=colour, no_color=not colour, highlight=False).print(shown)
+    return stream.getvalue()

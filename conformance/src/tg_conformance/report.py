@@ -1,25 +1,109 @@
-"""The result of a run: counts for each backend, and the table op x dtype x backend as JSON."""
+"""The result of a run: one entry for each case, dtype and backend; counts; and what the run was made with.
+
+`Results` gathers records, one for each item. `Report` is all that the page and the JSON say:
+
+| field | |
+|---|---|
+| `version` | of this layout: 2 |
+| `tier`, `time` | `quick` or `full`; when the run ended, in UTC |
+| `tg`, `python`, `numpy`, `machine` | versions, and the processor |
+| `backends` | for each: `name`, `distribution`, `version`, `engines`, `level`, `counts`, `seconds` |
+| `cases` | for each: `backend`, `family`, `case`, `dtype`, `level`, `outcome`, `counts`, `seconds`, `details` |
+
+`counts` has the number of items (layouts, kinds of static shape) by outcome; `outcome` is the worst of them: `failed`;
+`advisory`, a failure of a case above the backend's level; `gap`, a failure that the backend declares; `passed`;
+`not run`. `details` holds `[id, outcome, text]` for each item that did not pass, and why a case did not run.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import os
+import platform
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
+import tg
+from tg import plugin
+from tg_conformance.case import all_cases, can_run, case_name, variants
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-WORST_FIRST: Final = ("failed", "xfailed", "passed")
+    from tg.plugin import Backend
+
+VERSION: Final = 2
+OUTCOMES: Final = ("failed", "advisory", "gap", "passed", "not run")
+"""What can come of a case, the worst first."""
 
 
 class Record(NamedTuple):
     """One item that ran."""
 
     backend: str
-    case: str
-    dtype: str
+    id: str
+    level: int
     outcome: str
     seconds: float
+    dtype: str = ""
+    detail: str = ""
+
+    @property
+    def case(self) -> str:
+        """The case's family and name."""
+        return self.id.partition("[")[0]
+
+
+class Entry(NamedTuple):
+    """A case in one dtype on one backend: all its items."""
+
+    backend: str
+    family: str
+    case: str
+    dtype: str
+    level: int
+    outcome: str
+    counts: Mapping[str, int]
+    seconds: float
+    details: tuple[tuple[str, str, str], ...]
+
+
+class Tested(NamedTuple):
+    """A backend of the run."""
+
+    name: str
+    distribution: str
+    version: str | None
+    engines: Mapping[str, str | None]
+    level: int
+    counts: Mapping[str, int]
+    seconds: float
+
+
+class Report(NamedTuple):
+    """Everything about a run."""
+
+    version: int
+    tier: str
+    time: str
+    tg: str
+    python: str
+    numpy: str
+    machine: str
+    backends: tuple[Tested, ...]
+    cases: tuple[Entry, ...]
+
+    def as_json(self) -> str:
+        """The report as JSON, a line for each backend and each case."""
+        facts = self._asdict()
+        rows = {name: [json.dumps(row._asdict()) for row in facts.pop(name)] for name in ("backends", "cases")}
+        head = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in facts.items()]
+        lists = [f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in rows.items()]
+        return "{\n" + ",\n".join([*head, *lists]) + "\n}\n"
 
 
 class Results:
@@ -28,29 +112,94 @@ class Results:
     def __init__(self) -> None:
         self.records: list[Record] = []
 
-    def add(self, texts: Iterable[Any]) -> None:
-        """Take records from the reports of items."""
-        self.records.extend(Record(*json.loads(text)) for text in texts)
+    def add(self, record: Record) -> None:
+        """Take the record of an item."""
+        self.records.append(record)
 
-    def summary(self) -> list[str]:
-        """One line for each backend: cases, passed, xfailed, failed, seconds of work."""
-        lines = [f"{'backend':<12}{'cases':>8}{'passed':>8}{'xfailed':>8}{'failed':>8}{'seconds':>9}"]
-        for name in dict.fromkeys(r.backend for r in self.records):
-            found = [r for r in self.records if r.backend == name]
-            counts = [sum(r.outcome == kind for r in found) for kind in ("passed", "xfailed", "failed")]
-            seconds = sum(r.seconds for r in found)
-            lines.append(f"{name:<12}{len(found):>8}" + "".join(f"{n:>8}" for n in counts) + f"{seconds:>9.1f}")
-        return lines
+    @property
+    def backends(self) -> list[str]:
+        """The backends of the run, in its order."""
+        return list(dict.fromkeys(record.backend for record in self.records))
 
-    def table(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Case -> dtype -> backend -> the worst outcome of its items."""
-        found: dict[str, dict[str, dict[str, str]]] = {}
-        for r in self.records:
-            row = found.setdefault(r.case, {}).setdefault(r.dtype, {})
-            row[r.backend] = min(row.get(r.backend, "passed"), r.outcome, key=WORST_FIRST.index)
-        return dict(sorted(found.items()))
+    def summary(self) -> list[Tested]:
+        """Versions, counts and seconds of each backend."""
+        status = {one.name: one for one in plugin.registry().backends()}
+        found = []
+        for name in self.backends:
+            own = [record for record in self.records if record.backend == name]
+            counts = Counter(record.outcome for record in own)
+            one, level = status[name], plugin.registry().backend(name).conformance_level
+            facts = (one.distribution, one.version, dict(one.engines), level, _ordered(counts))
+            found.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3)))
+        return found
 
-    def write(self, path: Path, tier: str) -> None:
-        """The report as JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"version": 1, "tier": tier, "cases": self.table()}, indent=1) + "\n")
+    def report(self, tier: str) -> Report:
+        """All of it; cases that ran on some backend and not on another, or not in a dtype, are there as not run."""
+        tested = self.summary()
+        entries = sorted([*self._ran(), *self._not_run()], key=lambda e: (e.family, e.case, e.dtype, e.backend))
+        absent = Counter(entry.backend for entry in entries if entry.outcome == "not run")
+        tested = [one._replace(counts=_ordered({**one.counts, "not run": absent[one.name]})) for one in tested]
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+        versions = (tg.__version__, platform.python_version(), np.__version__, machine)
+        return Report(VERSION, tier, now, *versions, tuple(tested), tuple(entries))
+
+    def _ran(self) -> Iterator[Entry]:
+        groups: dict[tuple[str, str, str], list[Record]] = {}
+        for record in self.records:
+            groups.setdefault((record.backend, record.case, record.dtype), []).append(record)
+        for (backend, case, dtype), members in groups.items():
+            counts = _ordered(Counter(record.outcome for record in members))
+            details = tuple((r.id, r.outcome, r.detail) for r in members if r.outcome != "passed")
+            level, seconds = members[0].level, round(sum(record.seconds for record in members), 6)
+            yield Entry(backend, _family(case), case, dtype, level, next(iter(counts)), counts, seconds, details)
+
+    def _not_run(self) -> Iterator[Entry]:
+        """Which cases of those that ran somewhere did not run on a backend or in a dtype, and why."""
+        ran = {(record.backend, record.case, record.dtype) for record in self.records}
+        names = {record.case for record in self.records}
+        backends = [plugin.registry().backend(name) for name in self.backends]
+        for (name, dtype), (level, able) in _known(names, backends).items():
+            for backend in backends:
+                if (backend.name, name, dtype) not in ran:
+                    reason = "not selected" if backend.name in able else "the backend does not claim the dtype"
+                    nothing: dict[str, int] = {"not run": 1}
+                    facts = (_family(name), name, dtype, level, "not run", nothing, 0.0)
+                    yield Entry(backend.name, *facts, (("", "not run", reason),))
+
+
+def _known(names: set[str], backends: Sequence[Backend]) -> dict[tuple[str, str], tuple[int, set[str]]]:
+    """For each case that is named and each of its dtypes, its level and the backends that could run it."""
+    found: dict[tuple[str, str], tuple[int, set[str]]] = {}
+    for case in all_cases():
+        if case_name(case) in names or f"{case_name(case)}.grad" in names:
+            for item in variants(case, "quick"):
+                able = {backend.name for backend in backends if can_run(item, backend)}
+                found[item.id.partition("[")[0], item.dtypes] = (case.level, able)
+    return found
+
+
+def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts that are not 0, the worst outcome first."""
+    return {outcome: counts[outcome] for outcome in OUTCOMES if counts.get(outcome)}
+
+
+def _family(case: str) -> str:
+    return case.partition(":")[0]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a report, in a folder that is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def properties(record: Record) -> Iterable[tuple[str, Any]]:
+    """A record as the properties of an item, which pytest carries between processes and writes into JUnit's XML."""
+    return [(f"conformance.{name}", value) for name, value in record._asdict().items() if value != ""]
+
+
+def from_properties(given: Iterable[tuple[str, Any]]) -> Record | None:
+    """The record among the properties of an item, None for an item of another suite."""
+    facts = {name.removeprefix("conformance."): value for name, value in given if name.startswith("conformance.")}
+    return Record(**facts) if facts else None

@@ -65,8 +65,28 @@ class Runner:
             detail = (_error if item.kind == "error" else _script)(item, self.backend)
         except Exception:  # noqa: BLE001
             detail = _trace()
+        gap = self._refused(item) if detail and item.kind == "error" else None
         seconds = time.perf_counter() - started
+        if gap is not None:
+            return Outcome(item.id, "xfailed", gap.reason, seconds)
         return Outcome(item.id, "failed" if detail else "passed", detail or "", seconds)
+
+    def _refused(self, item: Item) -> Gap | None:
+        """The gap for which compiling an item that is to raise raises already, as the gap says."""
+        try:
+            program = Program(item)
+            gap = self.covering(program)
+        except Exception:  # noqa: BLE001 (what the case is about)
+            return None
+        if gap is None or gap.raises is None:
+            return None
+        try:
+            tg.function(program.arguments, program.outputs, backend=self.backend, on_unused_input="ignore")
+        except gap.raises:
+            return gap
+        except Exception:  # noqa: BLE001 (not what the gap says)
+            return None
+        return None
 
     def _together(self, programs: list[tuple[Program, list[Item]]]) -> list[Outcome]:
         """Outcomes of programs compiled as one function; halves of them where that raises."""

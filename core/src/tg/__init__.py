@@ -30,9 +30,16 @@ _HOMES = {
     "grad": "tg.gradient.api",
     "value_and_grad": "tg.gradient.api",
     "vjp": "tg.gradient.api",
-    "jacobian": "tg.gradient.api",
+    "jvp": "tg.gradient.api",
+    "jacobian": "tg.gradient.matrices",
+    "hessian": "tg.gradient.matrices",
+    "hvp": "tg.gradient.matrices",
+    "wrap": "tg.ops.wrapped",
     "shared": "tg.functions.shared",
     "function": "tg.functions.make",
+    "jit": "tg.functions.jit",
+    "check_grad": "tg.functions.check_grad",
+    "GradientCheck": "tg.functions.check_grad",
     "evaluate": "tg.functions.make",
     "backend": "tg.functions.backends",
     "backends": "tg.functions.backends",
@@ -43,7 +50,8 @@ _HOMES = {
 
 _ERRORS = (
     "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "RangeError", "SymbolicError",
-    "NotDifferentiable", "RewriteError", "TextError", "NoRuleError", "BackendUnavailable", "PluginError", "OptionError",
+    "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError", "BackendUnavailable",
+    "PluginError", "OptionError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))

@@ -41,6 +41,11 @@ def current() -> Config:
     return found if found is not None else _from_environment()
 
 
+def chosen() -> Config | None:
+    """The configuration that a `with` block has set here; None where the environment decides."""
+    return _CURRENT.get()
+
+
 @contextlib.contextmanager
 def config(**changes: Any) -> Iterator[Config]:
     """Change the configuration for the functions made inside a `with` block.

@@ -64,6 +64,10 @@ class NotDifferentiable(TgError, TypeError):  # noqa: N818 (reads as the fact it
     """A derivative that does not exist: of a non-real cost, through an op without one, of what is disconnected."""
 
 
+class GradientError(TgError, ArithmeticError):
+    """A derivative that differs from the differences of its function: what `tg.check_grad` raises."""
+
+
 class RewriteError(TgError, RuntimeError):
     """A rewrite rule broke its promise: a cycle of rules, or a replacement of another type."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import tg
 from tg.link.funcify import FuncifyExecutable, FuncifyLinker
-from tg.ops.cumulative import CumSum
+from tg.ops.cumulative import Accumulate
 from tg.ops.indexing import Scatter, WrapIndex
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import Transpose
@@ -114,7 +114,7 @@ BUGS = {
     "layout": lambda: {tg.add: in_memory_order},
     "stale": lambda: {tg.square: first_result},
     "zero": lambda: {tg.multiply: lambda x, y: np.multiply(x, y) + np.zeros((), x.dtype)},
-    "accumulator": lambda: {CumSum: short_sum},
+    "accumulator": lambda: {Accumulate: short_sum},
     "unchecked": lambda: {tg.less: always},
     "partial": dict,
     "crash": lambda: {tg.exp2: abort},

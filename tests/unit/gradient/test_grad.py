@@ -120,3 +120,37 @@ def test_a_deep_chain_differentiates_without_recursion() -> None:
         y = y * 0.9999
     g = tg.grad(y, x)
     assert float(g.eval({x: 1.0})) == pytest.approx(0.9999**20_000, rel=1e-9)
+
+
+def test_known_gradients_replace_what_would_flow() -> None:
+    x = tg.vector("x")
+    y = x**2
+    value = np.array([1.0, 2.0])
+    alone = tg.grad(None, x, known_grads={y: [1.0, 10.0]})
+    assert alone.eval({x: value}).tolist() == [2.0, 40.0]
+    beside = tg.grad(tg.sum(y) + tg.sum(x), x, known_grads={y: [1.0, 10.0]})
+    assert beside.eval({x: value}).tolist() == [3.0, 41.0]
+
+
+def test_a_scaled_gradient_is_scaled_in_both_modes_and_leaves_no_trace() -> None:
+    x = tg.vector("x")
+    y = tg.grad_scale(x, -0.5) ** 2
+    assert tg.grad(tg.sum(y), x).eval({x: [1.0, 3.0]}).tolist() == [-1.0, -3.0]
+    assert tg.jvp(y, x, [1.0, 1.0]).eval({x: [1.0, 3.0]}).tolist() == [-1.0, -3.0]
+    assert "GradScale" not in tg.to_text(y)
+
+
+def test_a_clipped_gradient_is_limited_and_forward_mode_sees_the_identity() -> None:
+    x = tg.vector("x")
+    y = tg.grad_clip(x, -1, 2) ** 2
+    assert tg.grad(tg.sum(y), x).eval({x: [-3.0, 0.25, 3.0]}).tolist() == [-1.0, 0.5, 2.0]
+    assert tg.jvp(y, x, [1.0, 1.0, 1.0]).eval({x: [-3.0, 0.25, 3.0]}).tolist() == [-6.0, 0.5, 6.0]
+    assert "GradClip" not in tg.to_text(y)
+
+
+def test_vjp_takes_nested_outputs() -> None:
+    x = tg.scalar("x")
+    got = tg.vjp({"a": x * 2, "b": (x**2,)}, x, {"a": 1.0, "b": (10.0,)})
+    assert float(got.eval({x: 3.0})) == 62.0
+    with pytest.raises(tg.InputError, match="vjp: cotangents"):
+        tg.vjp([x, x], x, [1.0])

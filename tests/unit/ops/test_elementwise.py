@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -39,3 +41,84 @@ def test_dir_lists_what_users_call_and_nothing_else():
 def test_a_constant_may_be_made_of_a_numpy_scalar():
     c = tg.constant(2.0)
     assert tg.Constant(-c.data).data.tolist() == -2.0
+
+
+def test_functions_on_what_they_do_not_change_make_no_node():
+    k, x = tg.vector("k", dtype="int32"), tg.vector("x")
+    assert tg.floor(k) is k
+    assert tg.ceil(k) is tg.trunc(k) is tg.round(k, 2) is k
+    assert tg.real(x) is tg.conj(x) is +x is x
+
+
+def test_python_operators_and_functions_build_the_ops():
+    k, x = tg.scalar("k", dtype="int64"), tg.scalar("x")
+    values = {k: 5, x: -2.5}
+    for expression, value in (
+        (k << 2, 20),
+        (k >> 1, 2),
+        (1 << k, 32),
+        (64 >> k, 2),
+        (round(x), -2.0),
+        (round(x * 1.01, 1), -2.5),
+        (math.floor(x), -3.0),
+        (math.ceil(x), -2.0),
+        (math.trunc(x), -2.0),
+        (abs(x), 2.5),
+        (divmod(x, 2)[0], -2.0),
+        (divmod(7, k)[1], 2),
+        (x.real, -2.5),
+        (tg.complex(x, 1.0).imag, 1.0),
+        (tg.complex(x, 1.0).conj(), -2.5 - 1j),
+        (x.round(), -2.0),
+    ):
+        assert expression.eval(values) == value
+
+
+UNARY = (
+    "floor ceil trunc rint fix cbrt tan arcsin arctan sinh arcsinh signbit positive degrees radians real imag conj "
+    "angle nan_to_num around round"
+)
+
+
+@pytest.mark.parametrize("name", UNARY.split())
+def test_numpy_functions_on_variables_build_graphs(name):
+    x = tg.vector("x")
+    value = np.array([0.5, -0.25, 0.0])
+    np.testing.assert_array_equal(getattr(np, name)(x).eval({x: value}), getattr(np, name)(value))
+
+
+def test_numpy_functions_with_arguments_build_graphs():
+    x, value = tg.vector("x"), np.array([0.55, -1.25, np.nan])
+    for function in (
+        lambda v: np.round(v, 1),
+        lambda v: np.isclose(v, 0.55, equal_nan=True),
+        lambda v: np.allclose(v, v, equal_nan=True),
+        lambda v: np.array_equal(v, v, equal_nan=True),
+        lambda v: np.nan_to_num(v, nan=3.0),
+        lambda v: np.angle(v, deg=True),
+        lambda v: np.copysign(v, -1.0),
+        lambda v: np.arctan2(1.0, v),
+        lambda v: np.hypot(v, v),
+        lambda v: np.fmax(v, 0.0),
+        lambda v: np.heaviside(v, 0.5),
+    ):
+        np.testing.assert_array_equal(function(x).eval({x: value}), function(value))
+
+
+def test_the_names_of_the_array_api_are_there():
+    names = """abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert bitwise_or
+    bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp expm1 floor floor_divide greater
+    greater_equal hypot imag isfinite isinf isnan less less_equal log log1p log2 log10 logaddexp logical_and logical_not
+    logical_or logical_xor maximum minimum multiply negative nextafter not_equal positive pow real reciprocal remainder
+    round sign signbit sin sinh square sqrt subtract tan tanh trunc where"""
+    assert [name for name in names.split() if not hasattr(tg, name)] == []
+
+
+def test_round_needs_an_integer_number_of_decimals():
+    with pytest.raises(tg.InputError, match=r"round: decimals: found 1\.5"):
+        tg.round(tg.vector("x"), 1.5)
+
+
+def test_shifts_of_floating_numbers_are_refused():
+    with pytest.raises(tg.DtypeError, match="left_shift"):
+        tg.vector("x") << 1

@@ -43,7 +43,7 @@ def test_an_update_of_everything_is_the_value():
         (lambda x, s: x[: tg.cast(x, "int64")], "needed an integer scalar"),
         (lambda x, s: tg.concatenate(x), "needed a list of arrays"),
         (lambda x, s: tg.stack(x), "needed a list of arrays"),
-        (lambda x, s: np.mean(x, dtype=float), "dtype"),
+        (lambda x, s: np.mean(x, out=x), "out"),
         (lambda x, s: tg.constant(np.ma.array([1.0], mask=[True])), "masked array"),
     ],
 )
@@ -66,3 +66,13 @@ def test_lengths_of_inputs_that_differ_come_without_a_hint_about_computed_ones()
     assert "computed at run time" not in str(caught.value)
     with pytest.raises(tg.ShapeError, match="hint: a length of 1 that is computed"):
         (x[:, 1:] + y).eval({x: np.ones((2, 2)), y: np.ones((2, 3))})
+
+
+def test_set_and_inc_of_an_indexed_variable_change_the_place_it_is_from():
+    x, i = tg.vector("x"), tg.vector("i", dtype="int64")
+    given = {x: [1.0, 2.0, 3.0], i: [0, 0]}
+    assert x[1:].set(0.0).eval(given).tolist() == [1.0, 0.0, 0.0]
+    assert x[i].inc(1.0).eval(given).tolist() == [3.0, 2.0, 3.0]
+    assert x[x > 1.5].set(9.0).eval(given).tolist() == [1.0, 9.0, 9.0]
+    with pytest.raises(tg.InputError, match=r"set: .* is not x\[index\]"):
+        (x[1:] + 1).set(0.0)

@@ -11,7 +11,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.op import Op
 from tg.ops.indexing import WrapIndex
-from tg.ops.reduction import LogSumExp, Softmax
+from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rule import Pass, node_rule, rule
 from tg.rewrite.rules.catalog import RULES

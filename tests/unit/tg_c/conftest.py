@@ -1,5 +1,6 @@
 """Running one program on the C backend, fused and not, and on the reference."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -7,10 +8,12 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import evaluate_one, interpret
 from tg.link.linker import Request
 from tg.rewrite.driver import rewrite
+from tg.types.dtypes import is_complex, is_float
 from tg_c import Options
 from tg_c.linker import LINKER
 from tg_c.lower import fuse_elementwise
 from tg_c.rules import RULES
+from tg_c.text import is_half
 
 
 def frozen_of(inputs, outputs):
@@ -26,11 +29,26 @@ def compiled(frozen, **options):
 def same_array(found, wanted, tolerance):
     assert found.dtype == wanted.dtype
     assert found.shape == wanted.shape
-    if wanted.dtype.kind == "f":
-        info = np.finfo(wanted.dtype)
-        np.testing.assert_allclose(found, wanted, rtol=tolerance * info.eps, atol=tolerance * info.tiny)
+    name = wanted.dtype.name
+    if is_complex(name):
+        same_complex(found, wanted, tolerance)
+    elif is_float(name):
+        info = ml_dtypes.finfo(wanted.dtype)
+        wide = np.float64 if is_half(name) else wanted.dtype
+        limits = {"rtol": tolerance * float(info.eps), "atol": tolerance * float(info.tiny)}
+        np.testing.assert_allclose(found.astype(wide), wanted.astype(wide), **limits)
     else:
         np.testing.assert_array_equal(found, wanted)
+
+
+def same_complex(found, wanted, tolerance):
+    """Equal but for rounding, which is relative to the absolute value; infinities and NaN part by part."""
+    special = ~(np.isfinite(found) & np.isfinite(wanted))
+    for part in (np.real, np.imag):
+        np.testing.assert_array_equal(np.where(special, part(found), 0), np.where(special, part(wanted), 0))
+    error = np.abs(np.where(special, 0, found) - np.where(special, 0, wanted))
+    info = np.finfo(wanted.dtype)
+    assert (error <= tolerance * (info.eps * np.abs(np.where(special, 0, wanted)) + info.tiny)).all()
 
 
 def first_error(frozen, arrays):
@@ -64,8 +82,7 @@ def agrees(inputs, outputs, arrays, tolerance=16.0):
             assert y.flags.writeable
         for a in (*arrays, *found):
             assert not any(a is not y and np.may_share_memory(a, y) for y in found)
-    for a, b in zip(arrays, before, strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(arrays, before, strict=True))
 
 
 @pytest.fixture(name="agrees")

@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from tg_c import blas as blas_module
+from tg.link import blas as blas_module
+from tg.link.blas import NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
 from tg_c import cache
-from tg_c.blas import BLAS_DECLARATIONS, NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
+from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit
 
@@ -23,6 +24,7 @@ tg_i64 tg_run(const void *const *in, const tg_i64 *dims, void *const *out, tg_i6
 """
 GEMM = "tg_@gemm(p[0], p[1], p[2], p[3], p[4], p[5], ALPHA, in[1], p[6], in[2], p[7], BETA, out[0], p[8]);"
 GEMV = "tg_@gemv(p[0], p[1], p[2], p[3], ALPHA, in[1], p[4], in[2], p[5], BETA, out[0], p[6]);"
+COMPLEX_GEMM = "tg_@gemm(p[0], p[1], p[2], p[3], p[4], in[1], p[5], in[2], p[6], out[0], p[7]);"
 DOT = "*(T *)out[0] = tg_@dot(p[0], in[1], p[1], in[2], p[2]);"
 
 ROW, COLUMN, AS_IS, TRANSPOSED = 101, 102, 111, 112
@@ -81,6 +83,23 @@ def test_gemm_equals_numpy_in_every_order_and_transposition(table, letter, beta)
         leading = [max(1, array.shape[1]) for array in arrays]
         gemm.run([np.array([order, ta, tb, m, n, k, *leading]), *arrays[:2]], arrays[2:])
         close(arrays[2] if order == ROW else arrays[2].T, wanted, letter)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX_DECLARATIONS)
+def test_complex_gemm_equals_numpy_in_every_transposition(table, dtype):
+    call = COMPLEX_GEMM.replace("@", "z" if dtype == "complex128" else "c")
+    source = BLAS_DECLARATIONS + COMPLEX_DECLARATIONS[dtype] + ENTRY.replace("CALL", call)
+    gemm = Unit(compile_unit(f"/* {table.source} */\n{source}"), table)
+    rng = np.random.default_rng(11)
+    sizes = [(1, 1, 1), (3, 4, 5), (1, 7, 3), (6, 1, 4), (2, 3, 1), (33, 17, 65), (3, 2, 0), (0, 2, 3), (2, 0, 3)]
+    for (m, n, k), ta, tb in itertools.product(sizes, (AS_IS, TRANSPOSED), (AS_IS, TRANSPOSED)):
+        a, b = ((rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(dtype) for s in ((m, k), (k, n)))
+        arrays = [np.ascontiguousarray(v if t == AS_IS else v.T) for v, t in ((a, ta), (b, tb))]
+        found = np.full((m, n), np.nan, dtype)
+        leading = [max(1, v.shape[1]) for v in (*arrays, found)]
+        gemm.run([np.array([ta, tb, m, n, k, *leading]), *arrays], [found])
+        accuracy = 1e-13 if dtype == "complex128" else 1e-5
+        np.testing.assert_allclose(found, a @ b, rtol=accuracy, atol=accuracy)
 
 
 def test_gemm_takes_a_part_of_a_larger_matrix(table, letter):
@@ -179,7 +198,7 @@ def test_scipy_with_other_integers_is_not_used(monkeypatch):
 def test_looking_for_a_blas_does_not_import_scipy_where_numpy_has_one():
     if numpy_blas() is None:
         pytest.skip("NumPy has no OpenBLAS of its own here")
-    script = "import sys; from tg_c.blas import blas; blas(); print('scipy' in sys.modules)"
+    script = "import sys; from tg.link.blas import blas; blas(); print('scipy' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "False\n"
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import BoundsError, DtypeError, NoRuleError
+from tg.errors import BoundsError, NoRuleError
 from tg.graph.function_graph import freeze
 from tg.types.tensor_type import TensorType
 from tg_c.program import Unit
@@ -168,12 +168,6 @@ def test_eight_threads_share_a_function(compiled, frozen_of):
     for t in threads:
         t.join()
     assert not wrong
-
-
-def test_a_dtype_that_c_lacks_is_refused(compiled):
-    x = vector("x", "float16")
-    with pytest.raises(DtypeError, match="float16"):
-        compiled(freeze([x], [x + x]))
 
 
 def test_an_op_without_a_rule_is_named(compiled):

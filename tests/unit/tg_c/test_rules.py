@@ -10,13 +10,16 @@ import tg
 from tg.errors import DtypeError
 from tg.ops.catalog import FAMILIES
 from tg.ops.elementwise.arithmetic import add, maximum, minimum
-from tg.ops.indexing import Gather, Scatter, SliceUpdate
+from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.reduction import UFUNCS, ArgReduce, Reduce
+from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
-DTYPES = ("bool", *INTEGERS, *FLOATS)
+HALVES = ("float16", "bfloat16")
+COMPLEX = ("complex64", "complex128")
+DTYPES = ("bool", *INTEGERS, *HALVES, *FLOATS, *COMPLEX)
 FUNCTIONS = tuple(fn for family in FAMILIES for fn in family.elementwise)
 
 
@@ -48,7 +51,11 @@ def hostile(dtype):
         -np.inf,
         np.nan,
     ]
-    return np.array([*special, 2.0**31, -(2.0**31), 2.0**63, 1e20], dtype)
+    if dtype in COMPLEX:
+        few = (0.0, 1.0, -2.5, 0.5, 3.5, 30.0, np.inf, -np.inf, np.nan)
+        return np.array([complex(a, b) for a in few for b in few], dtype)
+    with np.errstate(over="ignore"):
+        return np.array([*special, 2.0**31, -(2.0**31), 2.0**63, 1e20]).astype(numpy_dtype(dtype))
 
 
 def variables(arrays, static):
@@ -128,8 +135,10 @@ def numbers(shape, dtype, seed=0):
     rng = np.random.default_rng(seed)
     if dtype == "bool":
         return rng.random(shape) < 0.5
-    if dtype in FLOATS:
-        return rng.normal(size=shape).astype(dtype)
+    if dtype in COMPLEX:
+        return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+    if dtype in (*FLOATS, *HALVES):
+        return rng.normal(size=shape).astype(numpy_dtype(dtype))
     return rng.integers(*((-9, 9) if dtype.startswith("i") else (0, 9)), shape).astype(dtype)
 
 
@@ -137,7 +146,7 @@ SHAPES = ((7,), (0,), (1,), (5, 3), (3, 0), (0, 3), (2, 3, 4), (1, 600), (600, 2
 
 
 @pytest.mark.parametrize("static", [True, False])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", *FLOATS, *COMPLEX])
 def test_reductions(dtype, static, agrees):
     for shape in SHAPES:
         a = numbers(shape, dtype)
@@ -150,7 +159,7 @@ def test_reductions(dtype, static, agrees):
         agrees([x], outputs, [a], tolerance=600)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", *HALVES, *FLOATS, *COMPLEX])
 def test_positions_of_extremes(dtype, agrees):
     for shape in ((7,), (5, 3), (2, 40, 3)):
         a = numbers(shape, dtype)
@@ -159,7 +168,7 @@ def test_positions_of_extremes(dtype, agrees):
 
 
 @pytest.mark.parametrize("n", [1, 5, 16, 17, 40, 100])
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", [*HALVES, *FLOATS, *COMPLEX])
 def test_nan_wins_in_every_position(n, dtype, agrees):
     a = np.tile(numbers(n, dtype), (n, 1))
     np.fill_diagonal(a, np.nan)
@@ -185,14 +194,14 @@ def test_float64_sums_are_pairwise(axes, compiled, frozen_of):
     np.testing.assert_allclose(found, 100_000.0, rtol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
-def test_running_sums(dtype, agrees):
-    from tg.ops.cumulative import CumSum
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float64", *HALVES, "complex64"])
+def test_running_results(dtype, agrees):
+    from tg.ops.cumulative import UFUNCS, Accumulate
 
     for shape in ((7,), (0,), (5, 3), (2, 3, 4)):
         a = numbers(shape, dtype)
         (x,) = variables([a], static=False)
-        agrees([x], [CumSum(k)(x) for k in range(-len(shape), 0)], [a])
+        agrees([x], [Accumulate(fn, k)(x) for fn in UFUNCS for k in range(-len(shape), 0)], [a])
 
 
 @pytest.mark.parametrize("static", [True, False])
@@ -277,7 +286,7 @@ def test_positions_are_clamped_without_a_check(agrees):
 
 
 @pytest.mark.parametrize("static", [True, False])
-@pytest.mark.parametrize("dtype", ["float64", "int8", "bool"])
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool", *HALVES, "complex64"])
 def test_updates(dtype, static, agrees):
     a, v = numbers((5, 7), dtype), numbers((3, 7), dtype, 1)
     index = np.array([1, 4, 1])
@@ -298,8 +307,16 @@ def test_updates(dtype, static, agrees):
     agrees(list(seen.values()), outputs[:2] + outputs[3:], [arrays.get(id(u), index) for u in seen.values()])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bool", "bfloat16"])
+def test_slices_of_no_axes(dtype, agrees):
+    a, b = numbers((), dtype), numbers((), dtype, 1)
+    x, y = variables([np.asarray(a), np.asarray(b)], static=True)
+    outputs = [SliceUpdate((), ())(x, y), SliceUpdate((), (), add)(x, y), Slice((), (), ())(x)]
+    agrees([x, y], outputs, [np.asarray(a), np.asarray(b)])
+
+
 @pytest.mark.parametrize("static", [True, False])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", *HALVES, *FLOATS, *COMPLEX])
 def test_matrix_products(dtype, static, agrees):
     for m, k, n in ((3, 4, 5), (1, 4, 1), (1, 4, 5), (3, 4, 1), (3, 0, 5), (0, 4, 5), (3, 1, 5), (40, 30, 20)):
         a, b = numbers((m, k), dtype), numbers((k, n), dtype, 1)

@@ -45,8 +45,8 @@ def test_numpy_functions_build_graphs() -> None:
 
 def test_a_numpy_function_without_counterpart_is_refused_by_name() -> None:
     x = tg.vector("x")
-    with pytest.raises(tg.InputError, match="nextafter"):
-        np.nextafter(x, 1.0)
+    with pytest.raises(tg.InputError, match="spacing"):
+        np.spacing(x)
     with pytest.raises(tg.InputError, match=r"np\.linalg|svd|cholesky"):
         np.linalg.cholesky(tg.matrix("m"))
 

@@ -5,8 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_conformance import functions
-from tg_conformance.cases import contraction, control, creation, cumulative, indexing, reduction, shape
-from tg_conformance.cases.elementwise import arithmetic, bitwise, cast, comparison, exponential, trigonometric
+from tg_conformance.cases import (
+    arranging,
+    calculus,
+    contraction,
+    control,
+    creation,
+    cumulative,
+    diagonal,
+    einsum,
+    histogram,
+    indexing,
+    joining,
+    norm,
+    padding,
+    places,
+    quantiles,
+    reduction,
+    selection,
+    shape,
+    softmax,
+    sorting,
+    statistics,
+)
+from tg_conformance.cases.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -16,14 +47,30 @@ CASES: Final[tuple[Case, ...]] = (
     *bitwise.CASES,
     *cast.CASES,
     *comparison.CASES,
+    *complex.CASES,
     *exponential.CASES,
+    *rounding.CASES,
     *trigonometric.CASES,
+    *calculus.CASES,
     *contraction.CASES,
     *control.CASES,
     *creation.CASES,
     *cumulative.CASES,
+    *diagonal.CASES,
+    *einsum.CASES,
     *functions.CASES,
+    *histogram.CASES,
     *indexing.CASES,
+    *norm.CASES,
+    *quantiles.CASES,
     *reduction.CASES,
     *shape.CASES,
+    *selection.CASES,
+    *places.CASES,
+    *padding.CASES,
+    *joining.CASES,
+    *arranging.CASES,
+    *softmax.CASES,
+    *sorting.CASES,
+    *statistics.CASES,
 )

@@ -11,7 +11,7 @@ import tg
 from tg.errors import ShapeError
 from tg.ops.contraction import FAMILY
 from tg.plugin.case import SAME_SHAPE, Case, Input, any_dtype, f32, f64, i8
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import of_family, twin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,4 +148,107 @@ WRITTEN: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, products(), WRITTEN)
+FEW: Final = ("int32", "float64", "complex128")
+
+
+def general() -> Iterator[Case]:
+    """Products over chosen axes, of operands of any rank."""
+    shapes: Any = (
+        (("n", "m"), ("b", "m", "k")),
+        (("b", "n", "m"), ("m",)),
+        (("b", "n", "m"), ("m", "k")),
+        (("m",), ("b", "m", "k")),
+        (("p", "n", "m"), ("b", "m", "k")),
+    )
+    for a, b in shapes:
+        yield twin(
+            f"dot {'x'.join(a)} {'x'.join(b)}",
+            lambda m, x, y: m.dot(x, y),
+            Input(None, a),
+            Input(None, b),
+            dtypes=FEW,
+            gradient=True,
+            condition=lambda x, y: np.dot(abs(x), abs(y)) * (x.shape[-1] + 1),
+        )
+    axes: Any = (
+        (1, ("n", "m"), ("m", "k")),
+        (2, ("b", "n", "m"), ("n", "m", "k")),
+        (0, ("n",), ("k", "p")),
+        (((0, 2), (1, 0)), ("n", "b", "m"), ("m", "n")),
+        ((-1, 0), ("n", "m"), ("m", "k")),
+        (((1, 0), (0, 1)), ("n", "m"), ("m", "n")),
+    )
+    for chosen, a, b in axes:
+        yield twin(
+            f"tensordot {chosen}",
+            lambda m, x, y, chosen=chosen: m.tensordot(x, y, axes=chosen),
+            Input(None, a),
+            Input(None, b),
+            dtypes=FEW,
+            gradient=True,
+            condition=lambda x, y, chosen=chosen: np.tensordot(abs(x), abs(y), axes=chosen) * (x.size + 1),
+        )
+
+
+VECTORS: Final = (
+    twin(
+        "vecdot",
+        lambda m, x, y: (m.vecdot(x, y), m.vecdot(x, y[0], axis=-1)),
+        any_dtype("n", "m"),
+        any_dtype("n", "m"),
+        dtypes=("int8", "float32", "float64", "complex64", "complex128"),
+        gradient=True,
+        layouts=(*SAME_SHAPE, "one"),
+        condition=lambda x, y: (np.vecdot(abs(x), abs(y)) * x.size, np.vecdot(abs(x), abs(y[0])) * x.size),
+    ),
+    Case(
+        lambda x, y: tg.vecdot(x, y, axis=0),
+        [f64("n", "k"), f64("n", "k")],
+        name="vecdot axis 0",
+        oracle=lambda x, y: np.sum(x * y, 0),
+        condition=lambda x, y: np.sum(abs(x * y), 0) * x.size,
+        gradient=True,
+    ),
+    twin(
+        "matvec and vecmat",
+        lambda m, a, x, y: (m.matvec(a, x), m.vecmat(y, a), m.matvec(a, x[0])),
+        any_dtype("b", "n", "m"),
+        any_dtype("b", "m"),
+        any_dtype("b", "n"),
+        dtypes=FEW,
+        layouts=("C", "F", "strided", "reversed"),
+        gradient=True,
+        condition=lambda a, x, y: (40 * a.size, 40 * a.size, 40 * a.size),
+    ),
+    twin(
+        "inner",
+        lambda m, x, y: (m.inner(x, y), m.inner(x[0], y[0]), m.inner(x[0, 0], y)),
+        any_dtype("n", "m"),
+        any_dtype("k", "m"),
+        dtypes=FEW,
+        gradient=True,
+        condition=lambda x, y: (np.inner(abs(x), abs(y)) * x.size, 20 * x.size, 20),
+    ),
+    twin("outer of matrices", lambda m, x, y: m.outer(x, y), f64("n", "k"), f64("b", "p"), gradient=True),
+    twin(
+        "kron",
+        lambda m, x, y: (m.kron(x, y), m.kron(x[0], y), m.kron(x, y[:, 0])),
+        f64("n", "k"),
+        f64("b", "p"),
+        gradient=True,
+    ),
+    twin("kron of a cube", lambda m, x, y: m.kron(x, y), i8("b", "p", 2), i8("k", 3)),
+    twin("dot of nothing", lambda m, x, y: (m.dot(x, y), m.inner(x, x)), f64(0), f64(0), traps=("T33",)),
+    twin("tensordot over nothing", lambda m, x, y: m.tensordot(x, y, 1), f64("n", 0), f64(0, "k"), traps=("T33",)),
+    Case(
+        lambda x, y: tg.tensordot(x, y, ((0,), (1,))),
+        [f64(3, 2), f64(2, 4)],
+        name="tensordot of lengths that differ",
+        raises=ShapeError,
+        static=(True,),
+    ),
+    Case(tg.vecdot, [f64("n"), f64()], name="vecdot of a scalar", raises=ShapeError),
+    Case(lambda x: tg.tensordot(x, x, ((0, 1), (0,))), [f64("n", "n")], name="tensordot of axes", raises=ShapeError),
+)
+
+CASES: Final = of_family(FAMILY.path, products(), general(), WRITTEN, VECTORS)

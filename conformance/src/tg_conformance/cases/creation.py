@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 import tg
+from tg.errors import ShapeError
 from tg.ops.creation import FAMILY
 from tg.plugin.case import Case, any_dtype, f32, f64, fixed, i32, i64
 from tg.types.dtypes import DTYPES
@@ -107,4 +108,130 @@ WRITTEN: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, WRITTEN)
+ENDS: Final = (f64(values=1.0), f64(values=4.2))
+
+SPACED: Final = (
+    Case(
+        lambda a, b: tg.arange(a, b, 0.5),
+        ENDS,
+        name="arange of run-time floats",
+        oracle=lambda a, b: np.arange(1.0, 4.2, 0.5),
+    ),
+    Case(
+        lambda a, b: tg.arange(b, a, -0.7),
+        ENDS,
+        name="arange of run-time floats downwards",
+        oracle=lambda a, b: np.arange(4.2, 1.0, -0.7),
+        condition=lambda a, b: 4.2,
+    ),
+    Case(
+        lambda a, n: (tg.arange(0, 17, n), tg.arange(9, -2, -n), tg.arange(a, n), tg.arange(n, 3 * n, n)),
+        [i32(values=2), scalar(5)],
+        name="arange of run-time steps",
+        oracle=lambda a, n: (np.arange(0, 17, 5), np.arange(9, -2, -5), np.arange(2, 5), np.arange(5, 15, 5)),
+    ),
+    Case(
+        lambda a, b: tg.sum(tg.arange(a, b, 0.5) ** 2),
+        [f64(values=1.0), f64(values=3.2)],
+        name="gradient of arange",
+        gradient=True,
+        oracle=lambda a, b: np.sum((a + 0.5 * np.arange(5)) ** 2),
+    ),
+    Case(
+        lambda a, b, n: (
+            tg.linspace(a, b, n),
+            tg.linspace(a, b, n, endpoint=False),
+            tg.linspace(a, b, 1),
+            tg.linspace(b, a, 0),
+            tg.linspace(a, b, n, retstep=True)[1],
+        ),
+        [*ENDS, scalar(6)],
+        name="linspace",
+        gradient=True,
+        oracle=lambda a, b, n: (
+            a + (b - a) * np.arange(6) / 5,
+            a + (b - a) * np.arange(6) / 6,
+            np.reshape(a, 1),
+            np.zeros(0),
+            (b - a) / 5,
+        ),
+    ),
+    Case(
+        lambda x, y: (tg.linspace(x, y, 5, axis=1), tg.linspace(x, 1.0, 4)),
+        [f64("n"), f64("n")],
+        name="linspace of arrays",
+        oracle=lambda x, y: (np.linspace(x, y, 5, axis=1), np.linspace(x, 1.0, 4)),
+        condition=lambda x, y: (6, 6),
+    ),
+    Case(
+        lambda a: tg.linspace(a, 1.0, 3, retstep=True),
+        [f32(values=0.25)],
+        name="linspace keeps float32",
+        traps=("T22",),
+        oracle=lambda a: (np.array([0.25, 0.625, 1.0]), 0.375),
+    ),
+    Case(
+        lambda a: (tg.linspace(a, -7, 5, dtype="int64"), tg.linspace(0, 10, a, retstep=True)[1]),
+        [i64(values=4)],
+        name="linspace of integers",
+        traps=("T22",),
+        oracle=lambda a: (np.linspace(4, -7, 5, dtype=int), 10 / 3),
+    ),
+    Case(
+        lambda a, b: (
+            tg.logspace(a, b, 4),
+            tg.logspace(a, b, 3, base=2.0),
+            tg.geomspace(a, b, 5),
+            tg.geomspace(-b, -a, 3),
+        ),
+        ENDS,
+        name="logspace and geomspace",
+        oracle=lambda a, b: (
+            np.logspace(1.0, 4.2, 4),
+            np.logspace(1.0, 4.2, 3, base=2.0),
+            np.geomspace(1.0, 4.2, 5),
+            np.geomspace(-4.2, -1.0, 3),
+        ),
+        accuracy=32,
+    ),
+    Case(
+        lambda n: (tg.indices((n, 2)), *tg.indices((n, 4), sparse=True)),
+        [scalar(3)],
+        name="indices",
+        oracle=lambda n: (np.indices((3, 2)), *np.indices((3, 4), sparse=True)),
+    ),
+    Case(
+        lambda x: (tg.vander(x), tg.vander(x, 3), tg.vander(x, 4, increasing=True)),
+        [any_dtype("k")],
+        name="vander",
+        dtypes=("int32", "float64"),
+        oracle=lambda x: (np.vander(x), np.vander(x, 3), np.vander(x, 4, increasing=True)),
+        gradient=True,
+        accuracy=8,
+    ),
+    Case(
+        lambda i, n: (tg.one_hot(i, n), tg.one_hot(i, 3, dtype="int8")),
+        [fixed([[0, 2], [-1, 5]], "int64"), scalar(4)],
+        name="one_hot",
+        oracle=lambda i, n: (
+            np.where(i[..., None] == np.arange(4), 1.0, 0.0),
+            np.where(i[..., None] == np.arange(3), 1, 0),
+        ),
+    ),
+    Case(
+        lambda x: (tg.zeros_like(tg.empty(x.shape)), tg.ones_like(tg.empty_like(x))),
+        [f64("n", "m")],
+        name="empty",
+        oracle=lambda x: (np.zeros(x.shape), np.ones(x.shape)),
+    ),
+    Case(
+        lambda x, y: tg.array([[x, 1.0], [2.0, x * y]]),
+        [f64(), f32()],
+        name="array of variables",
+        gradient=True,
+        oracle=lambda x, y: np.array([[x, 1.0], [2.0, x * y]]),
+    ),
+    Case(tg.arange, [f64("n")], name="arange of a vector", raises=ShapeError),
+)
+
+CASES: Final = of_family(FAMILY.path, WRITTEN, SPACED)

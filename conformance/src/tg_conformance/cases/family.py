@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tg
+from tg.plugin.case import Case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tg.plugin.case import Case
+    from tg.plugin.case import Input
 
 
 def of_family(path: str, *cases: Case | Iterable[Case]) -> tuple[Case, ...]:
@@ -25,3 +31,19 @@ def titled(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return rename
+
+
+def twin(name: str, expression: Callable[..., Any], *inputs: Input, **facts: Any) -> Case:
+    """A case whose oracle is the same expression with NumPy: `expression(namespace, *values)`."""
+    return Case(functools.partial(expression, tg), inputs, name=name, oracle=functools.partial(expression, np), **facts)
+
+
+def alike(name: str, expression: Callable[..., Any], inputs: list[Input], **facts: Any) -> Case:
+    """A case of an expression of a namespace and arrays that reads alike in tg and in NumPy, which is its oracle."""
+    return Case(
+        lambda *arrays: expression(tg, *arrays),
+        inputs,
+        name=name,
+        oracle=lambda *arrays: expression(np, *arrays),
+        **facts,
+    )

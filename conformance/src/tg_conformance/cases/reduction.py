@@ -7,17 +7,16 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy import special
 
 import tg
-from tg.errors import DomainError
+from tg.errors import DomainError, InputError
 from tg.ops.reduction import FAMILY
 from tg.plugin.case import SAME_SHAPE, Case, any_dtype, b1, f32, f64, fixed, i8, i32, u8
 from tg.types.dtypes import DTYPES, SIGNED, UNSIGNED
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import of_family, twin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 AXES: Final = (None, 0, 1, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), ())
 NUMBERS: Final = tuple(d for d in DTYPES if d not in ("float16", "bfloat16"))
@@ -56,23 +55,6 @@ def product_terms(x: Any, axis: Any = None) -> Any:
     return np.abs(np.prod(x, axis=axis)) * (x.size + 1)
 
 
-def spread_terms(x: Any, axis: Any = None) -> Any:
-    """The size of the squares of which a variance is made."""
-    return np.sum(x * x, axis=axis) * (x.size + 1)
-
-
-def log_terms(x: Any, axis: Any = None) -> Any:
-    """The logarithm of a sum is off by the sum's relative error, and by that of the shift."""
-    return x.size + np.max(np.where(np.isfinite(x), abs(x), 0), axis=axis, initial=1)
-
-
-def log_sum_exp(x: Any, axis: Any = None) -> Any:
-    """By the formula, in extended precision."""
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0)
-    return np.log(np.sum(np.exp(x - top), axis=axis)) + np.squeeze(top, axis)
-
-
 class Reduction:
     """A reduction of tg with its oracle and the terms of its error."""
 
@@ -99,21 +81,12 @@ REDUCTIONS: Final = (
     Reduction(tg.min, np.min, REAL, layouts=FULL, gradient=True, accuracy=0),
     Reduction(tg.all, np.all, ("bool", "int32", "uint8", "float64"), accuracy=0),
     Reduction(tg.any, np.any, ("bool", "int32", "uint8", "float64"), accuracy=0),
-    Reduction(
-        tg.mean,
-        np.mean,
-        ("bool", "int32", "uint8", "float16", *FLOATING, "complex128"),
-        terms=average_terms,
-        gradient=True,
-    ),
-    Reduction(tg.var, np.var, ("int32", *FLOATING), terms=spread_terms, gradient=True),
-    Reduction(tg.logsumexp, log_sum_exp, FLOATING, terms=log_terms, gradient=True, layouts=(*SAME_SHAPE, "one")),
 )
 
 
-def over_axes() -> Iterator[Case]:
+def over_axes(reductions: Iterable[Reduction]) -> Iterator[Case]:
     """Every reduction over every combination of the axes of a cube; all dtypes over one of them."""
-    for one, axis in itertools.product(REDUCTIONS, AXES):
+    for one, axis in itertools.product(reductions, AXES):
         few = tuple(d for d in one.dtypes if d in ("bool", "int8", "float64"))
         dtypes = one.dtypes if axis in (None, 1) else few
         values = "distinct" if one.accuracy == 0 and one.gradient else "balanced" if one.ours is tg.prod else "random"
@@ -253,75 +226,6 @@ WRITTEN: Final = (
     Case(
         lambda x: (tg.all(x), tg.any(x)), [b1(0)], name="all of nothing", traps=("T32",), oracle=lambda x: (True, False)
     ),
-    Case(
-        lambda x: tg.std(x, ddof=1),
-        [f64("n", "m")],
-        name="std ddof",
-        oracle=lambda x: np.std(x, ddof=1),
-        gradient=True,
-        condition=lambda x: x.size,
-    ),
-    Case(
-        lambda x: tg.var(x, 0),
-        [fixed([[1e8 + 1.0, 3.0], [1e8 + 2.0, 3.0], [1e8 + 4.0, 3.0]])],
-        name="var far from 0",
-        oracle=lambda x: np.var(x, 0),
-        condition=lambda x: np.var(x, 0) * 100,
-    ),
-    Case(
-        tg.softmax,
-        [any_dtype("n", "m")],
-        name="softmax",
-        dtypes=FLOATING,
-        oracle=lambda x: np.exp(x) / np.sum(np.exp(x), -1, keepdims=True),
-        gradient=True,
-        accuracy=16,
-    ),
-    Case(
-        lambda x: tg.softmax(x, 0),
-        [f64("n", "m")],
-        name="softmax axis 0",
-        gradient=True,
-        accuracy=16,
-        oracle=lambda x: np.exp(x) / np.sum(np.exp(x), 0),
-    ),
-    Case(
-        tg.softmax,
-        [fixed([[1000.0, 0.0, -1000.0], [-1e308, 1e308, 0.0]])],
-        name="softmax of large numbers",
-        oracle=lambda x: np.array([[1.0, 0, 0], [0, 1, 0]]),
-    ),
-    Case(
-        tg.log_softmax,
-        [f64("n", "m")],
-        name="log_softmax",
-        gradient=True,
-        condition=lambda x: x.shape[-1] + 8,
-        oracle=lambda x: x - np.log(np.sum(np.exp(x), -1, keepdims=True)),
-    ),
-    Case(
-        lambda x: tg.log(tg.sum(tg.exp(x), -1)),
-        [f64("n", "m")],
-        name="log of sum of exp",
-        gradient=True,
-        condition=lambda x: x.shape[-1] + 8,
-        oracle=lambda x: np.log(np.sum(np.exp(x), -1)),
-    ),
-    Case(
-        lambda x: tg.logsumexp(x, -1),
-        [fixed([[-np.inf, -np.inf], [np.inf, 1.0], [-np.inf, 2.0], [1000.0, 1000.0], [np.nan, 1.0]])],
-        name="logsumexp of infinities",
-        traps=("T28",),
-        condition=lambda x: 1,
-        oracle=lambda x: np.array([-np.inf, np.inf, 2.0, 1000 + np.log(2), np.nan]),
-    ),
-    Case(
-        lambda x: tg.grad(tg.sum(tg.where(tg.isfinite(tg.logsumexp(x, -1)), tg.logsumexp(x, -1), 0.0)), x),
-        [fixed([[-np.inf, -np.inf], [1.0, 1.0]])],
-        name="grad of logsumexp of -inf",
-        traps=("T28",),
-        oracle=lambda x: np.array([[0, 0], [0.5, 0.5]]),
-    ),
 )
 
 
@@ -387,22 +291,52 @@ GRADIENTS: Final = (
         condition=lambda x: 2 * sum_terms(x, 0),
     ),
     Case(
-        lambda x: tg.jacobian(tg.grad(tg.logsumexp(x), x), x),
-        [f64(5)],
-        name="hessian of logsumexp",
-        accuracy=32,
-        oracle=lambda x: (
-            np.diag(special.softmax(x.astype(float)))
-            - np.outer(special.softmax(x.astype(float)), special.softmax(x.astype(float)))
-        ),
-        condition=lambda x: np.ones((5, 5)),
-    ),
-    Case(
         lambda x: tg.grad(tg.mean(tg.cast(x, "float32") ** 2), x),
         [f64("n")],
         name="grad of mean through float32",
         accuracy=1e10,
         oracle=lambda x: 2 * x / x.size,
+    ),
+)
+
+CHOSEN: Final = (
+    twin(
+        "sum and prod with where and initial",
+        lambda m, x: (m.sum(x, 0, where=x > 0, initial=2.0), m.prod(x, 1, where=x > 0, initial=-1.0)),
+        f64("n", "k"),
+        gradient=True,
+        condition=lambda x: (sum_terms(x, 0), np.prod(np.where(x > 0, x, 1), 1) * x.size),
+    ),
+    twin(
+        "max and min with where and initial",
+        lambda m, x: (m.max(x, 1, where=x > 0, initial=0.5), m.min(x, initial=-0.25, keepdims=True)),
+        f64("n", "m", values="distinct"),
+        accuracy=0,
+        layouts=BARE,
+    ),
+    twin("max of nothing with initial", lambda m, x: m.max(x, initial=-1.0), NOTHING, traps=("T32",)),
+    twin(
+        "all and any with where", lambda m, x: (m.all(x > -2, 0, where=x < 1), m.any(x > 2, where=x < 0)), f64("n", "m")
+    ),
+    twin("sum of integers with initial", lambda m, x: m.sum(x, initial=1000), i8("n"), traps=("T19",)),
+    twin(
+        "sum in a dtype", lambda m, x: (m.sum(x, dtype="float32"), m.prod(x, dtype="int64")), fixed([1, 2, 3], "uint8")
+    ),
+    twin("count_nonzero", lambda m, x: (m.count_nonzero(x), m.count_nonzero(x, 1)), f64("n", "m", values="ties")),
+    twin(
+        "ptp", lambda m, x: (m.ptp(x, 0), m.ptp(x, 1, keepdims=True)), f64("n", "m", values="distinct"), gradient=True
+    ),
+    twin(
+        "argmax with keepdims", lambda m, x: (m.argmax(x, 1, keepdims=True), m.argmin(x, keepdims=True)), f64("n", "m")
+    ),
+    Case(tg.ptp, [NOTHING], name="ptp of nothing", raises=DomainError, traps=("T32",)),
+    Case(lambda x: tg.max(x, where=x > 0), [f64("n")], name="max with where alone", raises=InputError),
+    Case(
+        lambda x: (np.sum(x, axis=0), np.add.reduce(x, axis=1, keepdims=True), np.logical_or.reduce(x > 2, axis=None)),
+        [f64("n", "m")],
+        name="numpy reductions",
+        oracle=lambda x: (np.sum(x, axis=0), np.sum(x, axis=1, keepdims=True), np.any(x > 2)),
+        condition=lambda x: (sum_terms(x, 0), sum_terms(x, 1)[:, None], 1),
     ),
 )
 
@@ -423,4 +357,4 @@ MIXED: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, over_axes(), positions(), WRITTEN, GRADIENTS, MIXED)
+CASES: Final = of_family(FAMILY.path, over_axes(REDUCTIONS), positions(), WRITTEN, GRADIENTS, CHOSEN, MIXED)

@@ -1,8 +1,8 @@
-"""`tg demo`: the digits network on every backend, as a table."""
+"""`tg demo`: two models on every backend, a table each, and plots of what was sampled."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -11,93 +11,176 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import tg
-from tg.demo import digits
-from tg.errors import TgError
+from tg.demo import digits, radon
+from tg.errors import InputError, TgError, message
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from tg.plugin.records import BackendStatus
 
+    Report = Callable[[int, str], None]
+
 REFERENCE: Final = "perform"
 NEEDED_ACCURACY: Final = 0.95
+NEEDED_AGREEMENT: Final = 1e-8
 
 
-def main(names: Sequence[str] = ()) -> int:
-    """Train on the named backends (all by default) and print what each took; 0 if all that ran agree."""
+class Model(NamedTuple):
+    """A model of the demo: how to run it on a backend, and what to tell of a run beside the reference's."""
+
+    title: str
+    about: str
+    steps: int
+    run: Callable[[str, Report], Any]
+    columns: tuple[str, ...]
+    cells: Callable[[Any, Any], tuple[str, ...]]  # of a run and the reference's
+    is_right: Callable[[Any, Any], bool]
+
+
+def main(names: Sequence[str], plots: Path) -> int:
+    """Run both models on the named backends (all by default), and print what each took; 0 if all agree.
+
+    Raises:
+        InputError: a name that is no backend's, or scikit-learn is missing.
+    """
     console = Console()
+    known = [b for b in tg.backends() if b.name == REFERENCE or not names or b.name in names]
+    if unknown := sorted(set(names) - {b.name for b in known}):
+        raise InputError(
+            message(f"no backend is called {', '.join(unknown)}", hint="`tg backends` lists those that are")
+        )
+    known.sort(key=lambda b: b.name != REFERENCE)
+    fine = True
+    for model in (_digits(), _radon()):
+        console.print(model.about, markup=False, highlight=False)
+        results, notes = _run_all(model, known, console)
+        console.print(_table(model, known, results, notes))
+        reference = results.get(REFERENCE)
+        failed = any(b.is_available and b.name in notes for b in known)
+        fine = fine and reference is not None and not failed
+        fine = fine and all(model.is_right(result, reference) for result in results.values())
+        if model.title == "radon" and results:
+            console.print(_plotted(results, plots), markup=False, highlight=False)
+    return 0 if fine else 1
+
+
+def _digits() -> Model:
     try:
         data = digits.load()
-    except ImportError:
-        text = 'the demo needs scikit-learn, whose digits it trains on: pip install "tg-core[demo]"'
-        console.print(text, markup=False)
-        return 1
-    known = [b for b in tg.backends() if b.name == REFERENCE or not names or b.name in names]
-    unknown = sorted(set(names) - {b.name for b in known})
-    if unknown:
-        console.print(f"no backend is called {', '.join(unknown)}; `tg backends` lists those that are", markup=False)
-        return 1
-    known.sort(key=lambda b: b.name != REFERENCE)
-    console.print(
+    except ImportError as error:
+        text = "the demo needs scikit-learn, whose digits it trains on"
+        raise InputError(message(text, hint='pip install "tg-core[demo]"')) from error
+
+    def run(backend: str, report: Report) -> digits.Result:
+        return digits.train(backend, data, lambda epoch, loss: report(epoch, f"loss {loss:.4f}"))
+
+    return Model(
+        "digits",
         f"A 64-64-10 network on {len(data.images)} images of digits, tested on {len(data.test_images)}; "
-        f"{digits.EPOCHS} epochs of mini-batches of {digits.BATCH}, momentum {digits.MOMENTUM}."
+        f"{digits.EPOCHS} epochs of mini-batches of {digits.BATCH}, momentum {digits.MOMENTUM}.",
+        digits.EPOCHS,
+        run,
+        ("compile s", "µs a step", "accuracy", "difference"),
+        lambda r, reference: (
+            f"{r.compile_seconds:.2f}",
+            f"{r.step_microseconds:.0f}",
+            f"{100 * r.accuracy:.2f} %",
+            _difference(digits_difference, r, reference),
+        ),
+        lambda r, reference: r.accuracy >= NEEDED_ACCURACY and digits_difference(r, reference) < NEEDED_AGREEMENT,
     )
-    results, notes = _train_all(known, data, console)
-    console.print(_table(known, results, notes))
-    reference = results.get(REFERENCE)
-    weak = [r for r in results.values() if r.accuracy < NEEDED_ACCURACY]
-    return 0 if reference is not None and not weak and not any(b.is_available and b.name in notes for b in known) else 1
 
 
-def _train_all(
-    known: Sequence[BackendStatus], data: digits.Digits, console: Console
-) -> tuple[dict[str, digits.Result], dict[str, str]]:
-    results: dict[str, digits.Result] = {}
+def _radon() -> Model:
+    data = radon.load()
+
+    def run(backend: str, report: Report) -> radon.Result:
+        return radon.run(backend, data, lambda i: report(i, "fitted, sampling"))
+
+    return Model(
+        "radon",
+        f"A hierarchical regression of {len(data.county)} houses in {len(data.uranium)} counties: fitted, then sampled "
+        f"by Hamiltonian Monte Carlo, {radon.WARMUP} transitions of warm-up and {radon.DRAWS} draws.",
+        radon.WARMUP + radon.DRAWS,
+        run,
+        ("compile s", "µs a gradient", "floor (c)", "sigma", "difference"),
+        lambda r, reference: (
+            f"{r.compile_seconds:.2f}",
+            f"{r.call_microseconds:.0f}",
+            f"{r.draws[:, 2].mean():.2f} ± {r.draws[:, 2].std():.2f}",
+            f"{np.exp(r.draws[:, 4]).mean():.2f} ± {np.exp(r.draws[:, 4]).std():.2f}",
+            _difference(radon_difference, r, reference),
+        ),
+        lambda r, reference: radon_difference(r, reference) < NEEDED_AGREEMENT,
+    )
+
+
+def _run_all(model: Model, known: Sequence[BackendStatus], console: Console) -> tuple[dict[str, Any], dict[str, str]]:
+    """The results by backend, and a note for each backend that has none."""
+    results: dict[str, Any] = {}
     notes: dict[str, str] = {}
-    columns = (
-        TextColumn("{task.description:<10}"),
-        BarColumn(),
-        TextColumn("{task.fields[loss]}"),
-        TimeElapsedColumn(),
-    )
+    told = TextColumn("{task.fields[told]}")
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), told, TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         for b in known:
             if not b.is_available:
                 notes[b.name] = b.reason or b.state
                 continue
-            task = progress.add_task(b.name, total=digits.EPOCHS, loss="compiling")
+            task = progress.add_task(b.name, total=model.steps, told="compiling")
 
-            def show(epoch: int, loss: float, task: object = task) -> None:
-                progress.update(task, completed=epoch, loss=f"loss {loss:.4f}")  # type: ignore[arg-type]
+            def report(done: int, text: str, task: Any = task) -> None:
+                progress.update(task, completed=done, told=text)
 
             try:
-                results[b.name] = digits.train(b.name, data, show)
+                results[b.name] = model.run(b.name, report)
             except TgError as error:
                 notes[b.name] = f"{type(error).__name__}: {error}"
     return results, notes
 
 
-def _table(known: Sequence[BackendStatus], results: dict[str, digits.Result], notes: dict[str, str]) -> Table:
-    table = Table(title="digits", caption="difference: the largest of any loss or parameter from the reference's")
-    for name in ("backend", "compile s", "µs a step", "accuracy", "difference"):
+def _table(model: Model, known: Sequence[BackendStatus], results: dict[str, Any], notes: dict[str, str]) -> Table:
+    table = Table(title=model.title, caption="difference: the largest of any number from the reference's")
+    for name in ("backend", *model.columns):
         table.add_column(name, justify="left" if name == "backend" else "right")
     reference = results.get(REFERENCE)
     for b in known:
         r = results.get(b.name)
         if r is None:
-            table.add_row(b.name, escape((notes.get(b.name) or "–").splitlines()[0]), "", "", "")
-            continue
-        table.add_row(
-            b.name,
-            f"{r.compile_seconds:.2f}",
-            f"{r.step_microseconds:.0f}",
-            f"{100 * r.accuracy:.2f} %",
-            "reference" if r is reference or reference is None else f"{difference(r, reference):.1e}",
-        )
+            note = (notes.get(b.name) or "–").splitlines()[0]
+            table.add_row(b.name, escape(note), *[""] * (len(model.columns) - 1))
+        else:
+            table.add_row(b.name, *model.cells(r, reference))
     return table
 
 
-def difference(a: digits.Result, b: digits.Result) -> float:
+def _difference(measure: Callable[[Any, Any], float], result: Any, reference: Any) -> str:
+    return "reference" if result is reference or reference is None else f"{measure(result, reference):.1e}"
+
+
+def digits_difference(a: digits.Result, b: digits.Result) -> float:
     """The largest absolute difference of two runs' losses and final parameters."""
     pairs = [(a.losses, b.losses), *((a.parameters[k], b.parameters[k]) for k in a.parameters)]
     return max(float(np.max(np.abs(x - y))) for x, y in pairs)
+
+
+def radon_difference(a: radon.Result, b: radon.Result) -> float:
+    """The largest difference of log-densities and gradients at fixed points, relative to the largest of its point.
+
+    Not of the draws: a path over the density multiplies each rounding.
+    """
+    size = np.max(np.abs(b.at_points), axis=1, keepdims=True)
+    return float(np.max(np.abs(a.at_points - b.at_points) / size))
+
+
+def _plotted(results: dict[str, radon.Result], folder: Path) -> str:
+    """Write the trace plots, and say where."""
+    try:
+        from tg.demo.traces import plot
+    except ImportError:
+        return 'no trace plots, for which matplotlib is needed: pip install "tg-core[demo]"'
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "radon-traces.png"
+    plot({name: result.draws for name, result in results.items()}, radon.NAMES, path)
+    return f"trace plots: {path}"

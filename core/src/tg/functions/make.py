@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import threading
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -21,17 +22,19 @@ from tg.graph.traversal import inputs_of, substitute
 from tg.ops.elementwise.cast import cast_variable
 from tg.types.dtypes import can_cast_safely
 from tg.variables.conversion import as_variable
+from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
+    from tg.variables.structure import Structure
 
 CALL_HINT: Final = "inputs go by position, or by name where tg.scalar and the like gave them one"
-UNUSED: Final = ("raise", "ignore")
+UNUSED: Final = ("raise", "warn", "ignore")
 
 
 def function(
@@ -58,7 +61,7 @@ def function(
         defaults: values of inputs that a call may leave out.
         mode: "default", "strict" (exact rewrites only) or "off" (none).
         name: shown in texts, generated code and errors.
-        on_unused_input: "raise" or "ignore".
+        on_unused_input: "raise", "warn" or "ignore".
         output: "numpy", or "native" for the backend's own arrays.
     Raises:
         InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs.
@@ -77,10 +80,11 @@ def function(
     if output not in ("numpy", "native"):
         raise OptionError(message(f"function: output: found {output!r}, needed numpy or native"))
     if on_unused_input not in UNUSED:
-        raise OptionError(message(f"function: on_unused_input: found {on_unused_input!r}, needed raise or ignore"))
+        known = ", ".join(UNUSED)
+        raise OptionError(message(f"function: on_unused_input: found {on_unused_input!r}, needed one of {known}"))
     if (mode or config.mode) not in MODES:
         raise OptionError(message(f"function: mode: found {mode!r}, needed one of {', '.join(MODES)}"))
-    leaves, build = flatten(outputs)
+    leaves, structure = flatten(outputs)
     targets, values = _updates(updates or {})
     results = [*leaves, *values]
     if givens:
@@ -91,7 +95,7 @@ def function(
         sources,
         results,
         targets,
-        (outputs, build),
+        structure,
         choice=choose(backend, config.backend),
         mode=mode or config.mode,
         name=name or "function",
@@ -168,9 +172,11 @@ def _sources(inputs: Sequence[Variable], results: Sequence[Variable], on_unused:
             raise InputError(message(f"function: {v!r} is used but is not among the inputs", *where, hint=hint))
     present = {id(v) for v in used}
     for k, v in enumerate(inputs):
-        if id(v) not in present and on_unused == "raise":
-            hint = 'on_unused_input="ignore" accepts it'
-            raise InputError(message(f"function: input {k}, {v!r}, is not used by the outputs", hint=hint))
+        if id(v) not in present and on_unused != "ignore":
+            text = f"function: input {k}, {v!r}, is not used by the outputs"
+            if on_unused == "raise":
+                raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
+            warnings.warn(text, stacklevel=3)
     return [v for v in used if isinstance(v, Shared) and id(v) not in known]
 
 
@@ -201,7 +207,7 @@ class Function:
         sources: Sequence[Shared],
         results: Sequence[Variable],
         targets: Sequence[Shared],
-        structure: tuple[Any, Callable[[Iterator[Any]], Any]],
+        structure: Structure,
         *,
         choice: BackendChoice,
         mode: str,
@@ -211,10 +217,9 @@ class Function:
         limit: int,
     ) -> None:
         self.name = name
-        outputs, build = structure
         self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
         self._inputs, self._sources, self._results = tuple(inputs), tuple(sources), tuple(results)
-        self._targets, self._build, self._defaults = tuple(targets), build, dict(defaults)
+        self._targets, self._build, self._defaults = tuple(targets), structure, dict(defaults)
         self._types = [v.type for v in inputs]
         self._labels = [_label(v, k) for k, v in enumerate(inputs)]
         self._places = {v.name: k for k, v in enumerate(inputs) if v.name}
@@ -227,8 +232,8 @@ class Function:
         self._main, is_likely = self._first_program()
         self._short = None
         if is_likely and not sources and not targets:
-            shape = "one" if isinstance(outputs, Variable) else "list" if _is_flat(outputs) else "other"
-            self._short = make_caller(self._types, self._main.executable, self._general, shape, build, native)
+            shape = _shape_of(structure.key)
+            self._short = make_caller(self._types, self._main.executable, self._general, shape, structure, native)
 
     @property
     def backend(self) -> str:
@@ -248,6 +253,40 @@ class Function:
     def source(self) -> str:
         """The generated code of the main specialisation."""
         return self._main.executable.source()
+
+    def copy(
+        self,
+        *,
+        swap: Mapping[Shared, Shared] | None = None,
+        backend: str | BackendChoice | None = None,
+        name: str | None = None,
+    ) -> Function:
+        """The same function compiled anew, with shared variables exchanged, and on another backend if one is given.
+
+        Args:
+            swap: for shared variables of this function those that take their places, as sources and as targets.
+        Raises:
+            InputError: what is exchanged is not shared, not of this function, or of another dtype or rank.
+        """
+        pairs = _swaps(_pairs(swap or {}, "copy: swap"), (*self._sources, *self._targets))
+        return Function(
+            self._inputs,
+            [pairs.get(id(s), s) for s in self._sources],
+            substitute(self._results, pairs),
+            [pairs.get(id(t), t) for t in self._targets],
+            self._build,
+            choice=self._choice if backend is None else choose(backend, self._choice.name),
+            mode=self._mode,
+            name=name or self.name,
+            defaults=self._defaults,
+            native=self._native,
+            limit=self._limit,
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        from tg.functions.pickled import reduced
+
+        return reduced(self)
 
     def __repr__(self) -> str:
         names = ", ".join(v.name or "_" for v in self._inputs)
@@ -388,8 +427,24 @@ class Function:
             return program
 
 
-def _is_flat(outputs: Any) -> bool:
-    return type(outputs) is list and all(isinstance(v, Variable) for v in outputs)
+def _shape_of(key: Any) -> str:
+    """What the short way makes of the outputs: "one", a "list", or "other"."""
+    if key == LEAF:
+        return "one"
+    return "list" if key is not None and key[0] is list and all(part == LEAF for part in key[2]) else "other"
+
+
+def _swaps(pairs: Sequence[tuple[Any, Any]], own: Sequence[Shared]) -> dict[int, Shared]:
+    """The shared variables to exchange, by id."""
+    known, found = {id(s) for s in own}, {}
+    for old, new in pairs:
+        if id(old) not in known:
+            raise InputError(message(f"copy: swap: found {old!r}, needed a shared variable of the function"))
+        if not isinstance(new, Shared) or (new.type.dtype, new.type.ndim) != (old.type.dtype, old.type.ndim):
+            kind = f"{old.type.dtype} with {old.type.ndim} axes"
+            raise InputError(message(f"copy: swap: found {new!r} for {old!r}, needed a shared variable, {kind}"))
+        found[id(old)] = new
+    return found
 
 
 def _check_update(value: Value, target: Shared, loc: Loc | None) -> None:

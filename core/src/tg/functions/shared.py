@@ -97,8 +97,16 @@ class Shared(Variable):
         """Replace the value; the caller holds `lock` and `COMMIT`."""
         self._value = value
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restored, (self.type, self.get_value(), self.name))
+
     def __repr__(self) -> str:
         return f"<shared{f' {self.name}' if self.name else ''} : {self.type}>"
+
+
+def _restored(kind: TensorType, array: np.ndarray[Any, Any], name: str | None) -> Shared:
+    array.flags.writeable = False
+    return Shared(kind, Value(array), name)
 
 
 def shared(

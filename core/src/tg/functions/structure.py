@@ -1,4 +1,4 @@
-"""Nested lists, tuples and dicts of variables: taken apart for compiling, put together again around the results."""
+"""The outputs of a function: nested lists, tuples, dicts and dataclasses of variables."""
 
 from __future__ import annotations
 
@@ -6,28 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from tg.graph.nodes import Variable
 from tg.variables.conversion import as_variable
+from tg.variables.structure import flatten as flatten_any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from tg.variables.structure import Structure
 
 
-def flatten(structure: Any) -> tuple[list[Variable], Callable[[Iterator[Any]], Any]]:
-    """The variables of a structure in order, and a function that puts results into the same structure."""
-    leaves: list[Variable] = []
-
-    def visit(part: Any) -> Callable[[Iterator[Any]], Any]:
-        if isinstance(part, dict):
-            inner = [(k, visit(v)) for k, v in part.items()]
-            return lambda results: {k: build(results) for k, build in inner}
-        if isinstance(part, list | tuple) and not hasattr(part, "_fields"):
-            kind, parts = type(part), [visit(v) for v in part]
-            return lambda results: kind([build(results) for build in parts])
-        if isinstance(part, tuple):
-            named, parts = type(part), [visit(v) for v in part]
-            return lambda results: named(*[build(results) for build in parts])
-        if part is None:
-            return lambda results: None
-        leaves.append(part if isinstance(part, Variable) else as_variable(part))
-        return next
-
-    return leaves, visit(structure)
+def flatten(structure: Any) -> tuple[list[Variable], Structure]:
+    """The variables of a structure in order, and what puts results into the same structure."""
+    leaves, build = flatten_any(structure)
+    return [v if isinstance(v, Variable) else as_variable(v) for v in leaves], build

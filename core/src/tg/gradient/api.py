@@ -1,36 +1,42 @@
-"""What users call: `grad`, `value_and_grad`, `vjp`, `jacobian`, `stop_gradient`."""
+"""What users call: `grad`, `value_and_grad`, and the products with the Jacobian, `vjp` and `jvp`."""
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from tg.errors import InputError, NotDifferentiable, OptionError, message
-from tg.gradient.batching import vectorized
-from tg.gradient.pullback import cotangents_of, ones_for
+from tg.errors import InputError, NotDifferentiable, message
+from tg.gradient.arguments import beside, connected, need_choice, real_scalar, wanted
+from tg.gradient.pullback import dependencies, gradients_of, key_of, ones_for
+from tg.gradient.pushforward import tangents_of
 from tg.graph.nodes import Variable
-from tg.ops.creation import eye, zeros_like
-from tg.ops.elementwise.cast import cast_variable
-from tg.ops.shape import reshape
-from tg.types.dtypes import is_float, is_inexact
-from tg.types.lengths import product
+from tg.ops.creation import zeros_like
+from tg.types.dtypes import is_inexact
 from tg.variables.conversion import as_variable
+from tg.variables.structure import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from tg.variables.structure import Structure
 
 
-DISCONNECTED: Final = ("raise", "zero", "warn")
-
-
-def grad(cost: Any, wrt: Any, *, consider_constant: Sequence[Variable] = (), disconnected: str = "raise") -> Any:
+def grad(
+    cost: Any,
+    wrt: Any,
+    *,
+    consider_constant: Sequence[Variable] = (),
+    known_grads: Mapping[Variable, Any] | None = None,
+    disconnected: str = "raise",
+) -> Any:
     """The gradient of a scalar.
 
     Args:
-        cost: a real floating scalar.
-        wrt: a variable, or a list, tuple or dict of variables; gradients come in the same structure. A variable may be
-            an intermediate one.
+        cost: a real floating scalar; None where `known_grads` says all there is to know.
+        wrt: a variable, or a nesting of lists, tuples, dicts and dataclasses; gradients come in the same structure. A
+            variable may be an intermediate one.
         consider_constant: variables through which nothing is differentiated.
+        known_grads: gradients with respect to intermediate variables, which are taken as given: what would flow to
+            these variables from the cost is ignored.
         disconnected: "raise", "zero" or "warn" (and zero) where the cost does not depend on a variable.
     Raises:
         NotDifferentiable: the cost is no real scalar, a variable is not floating, or an op has no derivative.
@@ -42,121 +48,124 @@ def grad(cost: Any, wrt: Any, *, consider_constant: Sequence[Variable] = (), dis
         >>> g.eval({x: [1.0, 3.0]})
         array([2., 6.])
     """
-    cost = _scalar(cost)
-    return _in_structure(wrt, lambda vs: _grads(cost, vs, consider_constant, disconnected))
+    known = _known(known_grads or {})
+    if cost is None and not known:
+        raise InputError(message("grad: found neither a cost nor known gradients, needed one of them"))
+    need_choice(disconnected, "grad")
+    leaves, structure = wanted(wrt, "grad")
+    costs = [] if cost is None else [real_scalar(cost, "grad")]
+    found = gradients_of(costs, [ones_for(v) for v in costs], leaves, _constants(consider_constant), known)
+    return structure(iter(connected(found, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
 def value_and_grad(cost: Any, wrt: Any, **options: Any) -> tuple[Variable, Any]:
     """The scalar and its gradient, as `grad` gives it."""
-    cost = _scalar(cost)
-    return cost, grad(cost, wrt, **options)
+    v = real_scalar(cost, "value_and_grad")
+    return v, grad(v, wrt, **options)
 
 
-def vjp(outputs: Any, wrt: Any, cotangents: Any, *, disconnected: str = "raise") -> Any:
+def vjp(
+    outputs: Any,
+    wrt: Any,
+    cotangents: Any,
+    *,
+    consider_constant: Sequence[Variable] = (),
+    disconnected: str = "raise",
+) -> Any:
     """The product of cotangents with the Jacobian: sum over outputs of cotangent * d output / d wrt.
 
     Args:
-        outputs, cotangents: a variable each, or sequences of equal length; a cotangent has the shape of its output.
-        wrt: as in `grad`.
+        outputs: a variable, or a nesting of lists, tuples, dicts and dataclasses.
+        cotangents: in the structure of the outputs, each in the shape of its output.
+        wrt, consider_constant, disconnected: as in `grad`.
     Raises:
-        InputError: the numbers of outputs and cotangents differ, or a cotangent has another rank than its output.
-    """
-    outs = [outputs] if isinstance(outputs, Variable) else list(outputs)
-    given = (
-        [cotangents] if not isinstance(cotangents, list | tuple) or isinstance(outputs, Variable) else list(cotangents)
-    )
-    if len(outs) != len(given):
-        raise InputError(message(f"vjp: found {len(given)} cotangents, needed {len(outs)}"))
-    made: list[Variable | None] = []
-    for y, dy in zip(outs, given, strict=True):
-        v = as_variable(dy)
-        if v.type.ndim != y.type.ndim:
-            raise InputError(message(f"vjp: found a cotangent {v.type} for {y.type}, needed its rank"))
-        made.append(cast_variable(v, y.type.dtype))
-    return _in_structure(wrt, lambda vs: _connected(cotangents_of(outs, made, vs), vs, disconnected))
-
-
-def jacobian(expression: Any, wrt: Any, *, disconnected: str = "raise") -> Any:
-    """All partial derivatives of an expression.
-
-    Shapes:
-        expression (n...), wrt (m...) -> (n..., m...)
-    Args:
-        wrt: as in `grad`.
-    Raises:
-        NotDifferentiable: the expression or a variable is not real floating.
-        InputError: as `grad`.
+        InputError: cotangents are nested in another way than outputs, or one has another shape than its output.
+        NotDifferentiable: as `grad`.
     Example:
         >>> import tg
         >>> x = tg.vector("x")
-        >>> tg.jacobian(x * x, x).eval({x: [1.0, 2.0]})
-        array([[2., 0.],
-               [0., 4.]])
+        >>> tg.vjp(x * x, x, [1.0, 10.0]).eval({x: [1.0, 2.0]})
+        array([ 2., 40.])
     """
-    y = as_variable(expression)
-    if not is_float(y.type.dtype):
-        raise NotDifferentiable(message(f"jacobian: found {y.type}, needed a real floating expression"))
-    seed = Variable(y.type)
-    seed.lengths = y.shape
-
-    def rows(vs: Sequence[Variable]) -> list[Variable]:
-        found = _connected(cotangents_of([y], [seed], vs), vs, disconnected)
-        size = product(y.shape)
-        basis = reshape(eye(size, dtype=y.type.dtype), (size, *y.shape))
-        batched = vectorized(found, {id(seed): basis}, size)
-        return [reshape(g, (*y.shape, *v.shape)) for g, v in zip(batched, vs, strict=True)]
-
-    return _in_structure(wrt, rows)
+    need_choice(disconnected, "vjp")
+    outs, structure = _variables(outputs)
+    dys = _beside(outs, structure, cotangents, "vjp", "cotangent")
+    leaves, shape = wanted(wrt, "vjp")
+    found = gradients_of(outs, dys, leaves, _constants(consider_constant))
+    return shape(iter(connected(found, leaves, disconnected, "vjp: the outputs do not depend on {}")))
 
 
-def _scalar(cost: Any) -> Variable:
-    v = as_variable(cost)
-    if not is_float(v.type.dtype):
-        raise NotDifferentiable(message(f"grad: found a cost {v.type}, needed a real floating scalar"))
-    if v.type.ndim != 0:
-        hint = "tg.sum(cost) is a scalar; tg.jacobian differentiates arrays"
-        raise NotDifferentiable(message(f"grad: found a cost {v.type}, needed a scalar", hint=hint))
-    return v
+def jvp(
+    outputs: Any,
+    wrt: Any,
+    tangents: Any,
+    *,
+    consider_constant: Sequence[Variable] = (),
+    disconnected: str = "raise",
+) -> Any:
+    """The product of the Jacobian with tangents: sum over wrt of d output / d wrt * tangent, in one forward sweep.
+
+    This is the derivative of the outputs in the direction of the tangents. The outputs themselves are at hand; only
+    their tangents are returned.
+
+    Args:
+        outputs: a variable, or a nesting of lists, tuples, dicts and dataclasses; results come in this structure.
+        wrt: as in `grad`.
+        tangents: in the structure of `wrt`, each in the shape of its variable.
+        consider_constant: variables through which nothing is differentiated.
+        disconnected: "raise", "zero" or "warn" (and zero) where an output does not depend on `wrt`.
+    Raises:
+        InputError: tangents are nested in another way than `wrt`, or one has another shape than its variable; an output
+            does not depend on `wrt`, and `disconnected` is "raise".
+        NotDifferentiable: a variable is not floating, or an op has no derivative.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> tg.jvp(x * x, x, [1.0, 10.0]).eval({x: [1.0, 2.0]})
+        array([ 2., 40.])
+    """
+    need_choice(disconnected, "jvp")
+    outs, structure = _variables(outputs)
+    leaves, shape = wanted(wrt, "jvp")
+    ts = _beside(leaves, shape, tangents, "jvp", "tangent")
+    found = tangents_of(outs, leaves, ts, _constants(consider_constant))
+    for y, t in zip(outs, found, strict=True):
+        if t is None and not is_inexact(y.type.dtype):
+            raise NotDifferentiable(message(f"jvp: found the output {y!r}, needed a floating dtype"))
+    if any(t is None for t in found):
+        found = [zeros_like(y) if t is None and _is_flat(y, leaves) else t for y, t in zip(outs, found, strict=True)]
+    return structure(iter(connected(found, outs, disconnected, "jvp: {} does not depend on wrt")))
 
 
-def _in_structure(wrt: Any, build: Any) -> Any:
-    """`build` called with the variables of a structure, its results in the same structure."""
-    if isinstance(wrt, Variable):
-        return build(_checked([wrt]))[0]
-    if isinstance(wrt, dict):
-        return dict(zip(wrt, build(_checked(list(wrt.values()))), strict=True))
-    if isinstance(wrt, list | tuple):
-        return type(wrt)(build(_checked(list(wrt))))
-    raise InputError(message(f"grad: wrt: found {wrt!r}, needed a variable, or a list, tuple or dict of them"))
+def _is_flat(y: Variable, wrt: Sequence[Variable]) -> bool:
+    """Whether an output that has no tangent depends on a variable all the same, as through `floor`."""
+    below = dependencies([y])
+    return any(key_of(v) in below for v in wrt)
 
 
-def _checked(wrt: list[Any]) -> list[Variable]:
-    for v in wrt:
+def _variables(outputs: Any) -> tuple[list[Variable], Structure]:
+    leaves, structure = flatten(outputs)
+    return [as_variable(v) for v in leaves], structure
+
+
+def _beside(like: Sequence[Variable], structure: Structure, given: Any, what: str, kind: str) -> list[Variable]:
+    leaves = structure.leaves_of(given, f"{what}: {kind}s")
+    return [beside(g, v, what, kind) for g, v in zip(leaves, like, strict=True)]
+
+
+def _constants(given: Any) -> list[Variable]:
+    found = [given] if isinstance(given, Variable) else list(given)
+    for v in found:
         if not isinstance(v, Variable):
-            raise InputError(message(f"grad: wrt: found {v!r}, needed a variable"))
-        if not is_inexact(v.type.dtype):
-            raise NotDifferentiable(message(f"grad: wrt: found {v!r}, needed a floating dtype"))
-    return wrt
+            raise InputError(message(f"consider_constant: found {v!r}, needed variables"))
+    return found
 
 
-def _grads(cost: Variable, wrt: list[Variable], constant: Sequence[Variable], disconnected: str) -> list[Variable]:
-    return _connected(cotangents_of([cost], [ones_for(cost)], wrt, leaves=constant), wrt, disconnected)
-
-
-def _connected(found: Sequence[Variable | None], wrt: Sequence[Variable], disconnected: str) -> list[Variable]:
-    if disconnected not in DISCONNECTED:
-        raise OptionError(
-            message(f"grad: disconnected: found {disconnected!r}, needed one of {', '.join(DISCONNECTED)}")
-        )
-    made = []
-    for g, v in zip(found, wrt, strict=True):
-        if g is None:
-            text = f"grad: the cost does not depend on {v!r}"
-            if disconnected == "raise":
-                where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
-                raise InputError(message(text, *where, hint='disconnected="zero" gives zeros'))
-            if disconnected == "warn":
-                warnings.warn(text, stacklevel=4)
-            g = zeros_like(v)  # noqa: PLW2901
-        made.append(g)
-    return made
+def _known(given: Any) -> list[tuple[Variable, Variable]]:
+    pairs = given.items() if isinstance(given, dict) else given
+    found = []
+    for v, dv in pairs:
+        if not isinstance(v, Variable):
+            raise InputError(message(f"grad: known_grads: found {v!r}, needed a variable"))
+        found.append((v, beside(dv, v, "grad: known_grads", "gradient")))
+    return found

@@ -33,6 +33,12 @@ class BatchTools:
         """The variable repeated along a new leading axis."""
         return broadcast_to(expand_dims_at(v, (-v.type.ndim - 1,)), (size, *v.shape))
 
+    def vectorized(
+        self, outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length
+    ) -> list[Variable]:
+        """As the function of this name."""
+        return vectorized(outputs, values, size, self)
+
     def need_unbatched(self, op: Op, batched: Sequence[bool]) -> None:
         """Refuse a batch of positions or sizes.
 

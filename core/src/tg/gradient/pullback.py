@@ -2,6 +2,10 @@
 
 Structurally absent cotangents are None, never zeros. A cotangent passes a partial derivative through `gate`, which is 0
 where the cotangent is 0, so a branch that is not taken never leaks NaN.
+
+Of complex values it is the conjugates of gradients that flow: d cost / d real(z) - i * d cost / d imag(z), by which a
+change of z is multiplied. So the pullback of an op that is analytic is the same for real and complex values, and needs
+no conjugates. `gradients_of` takes and gives what users see, d cost / d real(z) + i * d cost / d imag(z).
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ from tg.graph import loc as locs
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Apply, Constant, Variable
 from tg.graph.traversal import sorted_applies, substitute
-from tg.ops.control import Call
+from tg.ops.control import Call, StopGradient
+from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add, gate, multiply, negative
-from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.complex import conjugate, real
+from tg.ops.elementwise.record import Elementwise
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import sum_to
 from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
@@ -34,7 +41,8 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
 
 
-def _key(v: Variable) -> tuple[int, int]:
+def key_of(v: Variable) -> tuple[int, int]:
+    """What two variables that are the same value share: a result of an apply may be more than one variable."""
     return (id(v), 0) if v.apply is None else (id(v.apply), v.index + 1)
 
 
@@ -43,17 +51,19 @@ def cotangents_of(
     cotangents: Sequence[Variable | None],
     wrt: Sequence[Variable],
     leaves: Sequence[Variable] = (),
+    known: Sequence[tuple[Variable, Variable]] = (),
 ) -> list[Variable | None]:
     """The cotangents of `wrt` for cotangents of `outputs`; None where no value flows.
 
-    Nothing below `leaves` is differentiated.
+    Nothing below `leaves` is differentiated. The cotangents of the variables in `known` are those given there, whatever
+    flows to them.
     """
-    flowing = _Flow(outputs, cotangents)
-    wanted = {_key(v) for v in wrt}
+    flowing = _Flow(outputs, cotangents, known)
+    wanted = {key_of(v) for v in wrt}
     reached: set[int] = set()
     order: list[tuple[Apply, list[Variable | None]]] = []
-    for node, results in sorted_applies(outputs, known=leaves):
-        if any(_key(v) in wanted or (v.apply is not None and id(v.apply) in reached) for v in node.inputs):
+    for node, results in sorted_applies([*outputs, *(v for v, _ in known)], known=leaves):
+        if any(key_of(v) in wanted or (v.apply is not None and id(v.apply) in reached) for v in node.inputs):
             reached.add(id(node))
             order.append((node, results))
     for node, results in reversed(order):
@@ -66,22 +76,63 @@ def cotangents_of(
         ]
         with locs.at(node.loc):
             _through(node, full, dys, flowing)
-    return [flowing.found.get(_key(v)) for v in wrt]
+    return [flowing.found.get(key_of(v)) for v in wrt]
+
+
+def gradients_of(
+    outputs: Sequence[Variable],
+    gradients: Sequence[Variable | None],
+    wrt: Sequence[Variable],
+    leaves: Sequence[Variable] = (),
+    known: Sequence[tuple[Variable, Variable]] = (),
+) -> list[Variable | None]:
+    """The gradients of `wrt` for gradients of `outputs`: as cotangents, but for the conjugation of complex ones.
+
+    The gradient of a complex z is d cost / d real(z) + i * d cost / d imag(z): where the cost rises fastest. PyTorch
+    has the same convention; `jax.grad` gives the conjugate. Where a value depends on a variable by derivatives that
+    are 0 everywhere, as through `floor`, the gradient is zeros; None says that it does not depend on it.
+    """
+    given = [None if dy is None else conjugate(dy) for dy in gradients]
+    found = cotangents_of(outputs, given, wrt, leaves, [(v, conjugate(dv)) for v, dv in known])
+    flat = dependencies([*outputs, *(v for v, _ in known)], leaves) if any(dx is None for dx in found) else set()
+    return [
+        conjugate(dx) if dx is not None else zeros_like(v) if key_of(v) in flat else None
+        for v, dx in zip(wrt, found, strict=True)
+    ]
+
+
+def dependencies(outputs: Sequence[Variable], leaves: Sequence[Variable] = ()) -> set[tuple[int, int]]:
+    """The keys of what floating outputs depend on, by ops whose derivatives exist, if only as zeros."""
+    found = {key_of(v) for v in outputs if is_inexact(v.type.dtype)}
+    for node, _ in reversed(list(sorted_applies(outputs, known=leaves))):
+        if not any((id(node), k + 1) in found for k in range(len(node.types))) or isinstance(node.op, StopGradient):
+            continue
+        partials = node.op.fn.d if isinstance(node.op, Elementwise) else None
+        for v, partial in zip(node.inputs, partials or (True,) * len(node.inputs), strict=True):
+            if partial is not None and is_inexact(v.type.dtype):
+                found.add(key_of(v))
+    return found
 
 
 class _Flow:
     """The cotangents found so far, summed by variable."""
 
-    def __init__(self, outputs: Sequence[Variable], cotangents: Sequence[Variable | None]) -> None:
-        self.found: dict[tuple[int, int], Variable] = {}
+    def __init__(
+        self,
+        outputs: Sequence[Variable],
+        cotangents: Sequence[Variable | None],
+        known: Sequence[tuple[Variable, Variable]],
+    ) -> None:
+        self.found: dict[tuple[int, int], Variable] = {key_of(v): dv for v, dv in known}
+        self.known = frozenset(self.found)
         for v, dv in zip(outputs, cotangents, strict=True):
             self.add(v, dv)
 
     def add(self, v: Variable, dv: Variable | None) -> None:
-        if dv is None:
+        if dv is None or key_of(v) in self.known:
             return
-        known = self.found.get(_key(v))
-        self.found[_key(v)] = dv if known is None else add(known, dv)
+        known = self.found.get(key_of(v))
+        self.found[key_of(v)] = dv if known is None else add(known, dv)
 
 
 def _through(node: Apply, outputs: Sequence[Variable], dys: Sequence[Variable | None], flowing: _Flow) -> None:
@@ -120,16 +171,29 @@ class Tools(BatchTools):
             return [None] * len(inputs)
         if fn.d is None:
             raise NotDifferentiable(message(f"{fn.name}: has no derivative"))
-        if is_complex(output.type.dtype):
-            raise NotDifferentiable(message(f"{fn.name}: derivatives of complex values are not available"))
         found: list[Variable | None] = []
-        for x, partial in zip(inputs, fn.d, strict=True):
+        conjugates = fn.d_conj or (None,) * fn.arity
+        for x, partial, d_conj in zip(inputs, fn.d, conjugates, strict=True):
             if partial is None or not is_inexact(x.type.dtype):
                 found.append(None)
                 continue
-            dx = self.gate(dy, partial(*inputs, output))
+            d = partial(*inputs, output)
+            if is_complex(x.type.dtype) or is_complex(dy.type.dtype):
+                dx = self._complex_cotangent(dy, x, d, d_conj and d_conj(*inputs, output))
+            else:
+                dx = self.gate(dy, d)
             found.append(None if dx is None else self.to_operand(dx, x))
         return found
+
+    def _complex_cotangent(self, dy: Variable, x: Variable, d: Any, d_conj: Any) -> Variable | None:
+        """The cotangent of x where dy or x is complex: dy * d + conj(dy * d_conj), of a real x the real part."""
+        if not is_complex(dy.type.dtype):  # both terms are equal
+            dx = self.gate(dy, d * 2)
+            return None if dx is None else cast_variable(dx, x.type.dtype)
+        straight, turned = self.gate(dy, d), None if d_conj is None else self.gate(dy, d_conj)
+        made = [v for v in (straight, None if turned is None else conjugate(turned)) if v is not None]
+        found = add(*made) if len(made) == 2 else made[0] if made else None
+        return found if found is None or is_complex(x.type.dtype) else real(found)
 
     def to_operand(self, dx: Variable, x: Variable) -> Variable:
         """A cotangent summed over the axes along which the operand was repeated."""
@@ -145,7 +209,7 @@ class Tools(BatchTools):
         self, op: Op, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> list[Variable | None]:
         """The cotangents through an op's expansion."""
-        stand_ins = [_stand_in(v) for v in inputs]
+        stand_ins = [stand_in(v) for v in inputs]
         made = op.expansion(*stand_ins)
         outputs = (made,) if isinstance(made, Variable) else made
         found = cotangents_of(outputs, cotangents, stand_ins)
@@ -177,7 +241,7 @@ class Tools(BatchTools):
         return [None if v is None else next(rest) for v in found]
 
 
-def _stand_in(v: Variable) -> Variable:
+def stand_in(v: Variable) -> Variable:
     """A leaf with the type and the lengths of a variable."""
     if isinstance(v, Constant):
         return v

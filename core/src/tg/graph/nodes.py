@@ -36,7 +36,7 @@ class Variable(Operators):
     tuple of lengths, which behave as Python ints.
     """
 
-    __slots__ = ("__weakref__", "apply", "index", "lengths", "loc", "name", "serial", "type")
+    __slots__ = ("__weakref__", "apply", "index", "lengths", "loc", "name", "place", "serial", "type")
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
     apply: Apply | None
@@ -44,6 +44,7 @@ class Variable(Operators):
     name: str | None
     loc: locs.Loc | None
     serial: int  # variables are numbered as they are made
+    place: tuple[Variable, Any] | None  # of `x[index]`: x and the index, for `x[index].set(value)`
 
     def __init__(self, type: TensorType, apply: Apply | None = None, index: int = 0, name: str | None = None) -> None:
         self.type = type.static
@@ -53,6 +54,7 @@ class Variable(Operators):
         self.name = name
         self.loc = apply.loc if apply is not None else locs.here()
         self.serial = next(_SERIALS)
+        self.place = None
 
     @property
     def dtype(self) -> str:

@@ -120,6 +120,7 @@ class Op(Frozen):
     opaque: ClassVar[bool] = False  # a field of another kind than text can hold: printed, neither parsed nor cached
     pointwise: ClassVar[bool] = False  # applies to each element alone, over operands that broadcast
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
+    calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can
 
     @property
     def name(self) -> str:
@@ -214,6 +215,22 @@ class Op(Frozen):
         if type(self).has_expansion:
             return tools.pullback_of_expansion(self, inputs, cotangents)  # type: ignore[no-any-return]
         raise NotDifferentiable(message(f"{self.name}: has no derivative"))
+
+    def pushforward(
+        self,
+        tools: Any,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        tangents: Sequence[Variable | None],
+    ) -> Sequence[Variable | None]:
+        """The tangents of the results for those of the inputs, some of which are None: no value flows.
+
+        Unless an op says otherwise it follows from the expansion or from the pullback.
+
+        Raises:
+            NotDifferentiable: the op has no derivative.
+        """
+        return tools.pushforward_default(self, inputs, outputs, tangents)  # type: ignore[no-any-return]
 
     def batch(
         self, tools: Any, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]

@@ -85,6 +85,12 @@ class Operators:
     def __rmod__(self, other: Any) -> Variable:
         return NAMESPACE.remainder(other, self)  # type: ignore[no-any-return]
 
+    def __divmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return self._n("divmod", other)  # type: ignore[no-any-return]
+
+    def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
+        return NAMESPACE.divmod(other, self)  # type: ignore[no-any-return]
+
     def __pow__(self, other: Any) -> Variable:
         return self._n("power", other)  # type: ignore[no-any-return]
 
@@ -115,6 +121,18 @@ class Operators:
     def __rxor__(self, other: Any) -> Variable:
         return NAMESPACE.bitwise_xor(other, self)  # type: ignore[no-any-return]
 
+    def __lshift__(self, other: Any) -> Variable:
+        return self._n("left_shift", other)  # type: ignore[no-any-return]
+
+    def __rlshift__(self, other: Any) -> Variable:
+        return NAMESPACE.left_shift(other, self)  # type: ignore[no-any-return]
+
+    def __rshift__(self, other: Any) -> Variable:
+        return self._n("right_shift", other)  # type: ignore[no-any-return]
+
+    def __rrshift__(self, other: Any) -> Variable:
+        return NAMESPACE.right_shift(other, self)  # type: ignore[no-any-return]
+
     def __invert__(self) -> Variable:
         return self._n("bitwise_invert")  # type: ignore[no-any-return]
 
@@ -122,10 +140,22 @@ class Operators:
         return self._n("negative")  # type: ignore[no-any-return]
 
     def __pos__(self) -> Variable:
-        return self  # type: ignore[return-value]
+        return self._n("positive")  # type: ignore[no-any-return]
 
     def __abs__(self) -> Variable:
         return self._n("absolute")  # type: ignore[no-any-return]
+
+    def __round__(self, decimals: int | None = None) -> Variable:
+        return self._n("round", decimals or 0)  # type: ignore[no-any-return]
+
+    def __floor__(self) -> Variable:
+        return self._n("floor")  # type: ignore[no-any-return]
+
+    def __ceil__(self) -> Variable:
+        return self._n("ceil")  # type: ignore[no-any-return]
+
+    def __trunc__(self) -> Variable:
+        return self._n("trunc")  # type: ignore[no-any-return]
 
     def __eq__(self, other: object) -> Variable:  # type: ignore[override]
         return self._n("equal", other)  # type: ignore[no-any-return]
@@ -147,8 +177,11 @@ class Operators:
 
     __hash__ = object.__hash__
 
-    def __getitem__(self, index: Any) -> Variable:
-        return self._n("getitem", index)  # type: ignore[no-any-return]
+    def __getitem__(self: Any, index: Any) -> Variable:
+        found: Variable = self._n("getitem", index)
+        if found is not self:
+            found.place = (self, index)
+        return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         hint = "x.at[index].set(value) is a new variable with the change"
@@ -156,8 +189,23 @@ class Operators:
 
     @property
     def at(self: Any) -> Any:
-        """Indexed updates: `x.at[index].set(v)` and `.add(v)` are new variables."""
+        """Indexed updates: `x.at[index].set(v)`, `.add(v)` and so on are new variables."""
         return NAMESPACE.IndexedUpdates(self)
+
+    def set(self: Any, value: Any) -> Variable:
+        """`x[index].set(value)` is `x.at[index].set(value)`, for this result of an index."""
+        return self._place("set").set(value)  # type: ignore[no-any-return]
+
+    def inc(self: Any, value: Any) -> Variable:
+        """`x[index].inc(value)` is `x.at[index].add(value)`, for this result of an index."""
+        return self._place("inc").add(value)  # type: ignore[no-any-return]
+
+    def _place(self: Any, what: str) -> Any:
+        if self.place is None:
+            hint = "x.at[index].set(value) and x.at[index].add(value) say the place"
+            raise InputError(message(f"{what}: {self!r} is not x[index] of a variable x", *_where(), hint=hint))
+        base, index = self.place
+        return NAMESPACE.IndexedUpdates(base)[index]
 
     @property
     def T(self) -> Variable:
@@ -176,53 +224,81 @@ class Operators:
 
         return product(self.shape)
 
-    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def sum(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.sum`."""
-        return self._n("sum", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("sum", axis, **options)  # type: ignore[no-any-return]
 
-    def prod(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def prod(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.prod`."""
-        return self._n("prod", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("prod", axis, **options)  # type: ignore[no-any-return]
 
-    def max(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def max(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.max`."""
-        return self._n("max", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("max", axis, **options)  # type: ignore[no-any-return]
 
-    def min(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def min(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.min`."""
-        return self._n("min", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("min", axis, **options)  # type: ignore[no-any-return]
 
-    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def ptp(self, axis: Any = None, **options: Any) -> Variable:
+        """As `tg.ptp`."""
+        return self._n("ptp", axis, **options)  # type: ignore[no-any-return]
+
+    def mean(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.mean`."""
-        return self._n("mean", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("mean", axis, **options)  # type: ignore[no-any-return]
 
-    def var(self, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Variable:
+    def var(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.var`."""
-        return self._n("var", axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("var", axis, **options)  # type: ignore[no-any-return]
 
-    def std(self, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Variable:
+    def std(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.std`."""
-        return self._n("std", axis, ddof=ddof, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("std", axis, **options)  # type: ignore[no-any-return]
 
-    def all(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def all(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.all`."""
-        return self._n("all", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("all", axis, **options)  # type: ignore[no-any-return]
 
-    def any(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def any(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.any`."""
-        return self._n("any", axis, keepdims=keepdims)  # type: ignore[no-any-return]
+        return self._n("any", axis, **options)  # type: ignore[no-any-return]
 
-    def argmax(self, axis: int | None = None) -> Variable:
+    def argmax(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.argmax`."""
-        return self._n("argmax", axis)  # type: ignore[no-any-return]
+        return self._n("argmax", axis, **options)  # type: ignore[no-any-return]
 
-    def argmin(self, axis: int | None = None) -> Variable:
+    def argmin(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.argmin`."""
-        return self._n("argmin", axis)  # type: ignore[no-any-return]
+        return self._n("argmin", axis, **options)  # type: ignore[no-any-return]
 
-    def cumsum(self, axis: int | None = None) -> Variable:
+    def cumsum(self, axis: Any = None, **options: Any) -> Variable:
         """As `tg.cumsum`."""
-        return self._n("cumsum", axis)  # type: ignore[no-any-return]
+        return self._n("cumsum", axis, **options)  # type: ignore[no-any-return]
+
+    def cumprod(self, axis: Any = None, **options: Any) -> Variable:
+        """As `tg.cumprod`."""
+        return self._n("cumprod", axis, **options)  # type: ignore[no-any-return]
+
+    def sort(self, axis: int | None = -1, **options: Any) -> Variable:
+        """As `tg.sort`."""
+        return self._n("sort", axis, **options)  # type: ignore[no-any-return]
+
+    def argsort(self, axis: int | None = -1, **options: Any) -> Variable:
+        """As `tg.argsort`."""
+        return self._n("argsort", axis, **options)  # type: ignore[no-any-return]
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Variable:
+        """As `tg.searchsorted`."""
+        return self._n("searchsorted", v, side, sorter)  # type: ignore[no-any-return]
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+        """As `tg.diagonal`."""
+        return self._n("diagonal", offset, axis1, axis2)  # type: ignore[no-any-return]
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+        """As `tg.trace`."""
+        return self._n("trace", offset, axis1, axis2)  # type: ignore[no-any-return]
 
     def reshape(self, *shape: Any) -> Variable:
         """As `tg.reshape`; the shape may be given as one tuple or as arguments."""
@@ -238,15 +314,57 @@ class Operators:
         """As `tg.squeeze`."""
         return self._n("squeeze", axis)  # type: ignore[no-any-return]
 
-    def ravel(self) -> Variable:
+    def ravel(self, order: str = "C") -> Variable:
         """As `tg.ravel`."""
-        return self._n("ravel")  # type: ignore[no-any-return]
+        return self._n("ravel", order)  # type: ignore[no-any-return]
 
     flatten = ravel
+
+    def swapaxes(self, axis1: int, axis2: int) -> Variable:
+        """As `tg.swapaxes`."""
+        return self._n("swapaxes", axis1, axis2)  # type: ignore[no-any-return]
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Variable:
+        """As `tg.repeat`."""
+        return self._n("repeat", repeats, axis)  # type: ignore[no-any-return]
+
+    def take(self, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Variable:
+        """As `tg.take`."""
+        return self._n("take", indices, axis, mode=mode)  # type: ignore[no-any-return]
+
+    def nonzero(self) -> tuple[Variable, ...]:
+        """As `tg.nonzero`."""
+        return self._n("nonzero")  # type: ignore[no-any-return]
+
+    def compress(self, condition: Any, axis: int | None = None) -> Variable:
+        """As `tg.compress`."""
+        return NAMESPACE.compress(condition, self, axis)  # type: ignore[no-any-return]
+
+    def choose(self, choices: Sequence[Any], *, mode: str = "raise") -> Variable:
+        """As `tg.choose`."""
+        return self._n("choose", choices, mode=mode)  # type: ignore[no-any-return]
 
     def astype(self, dtype: object) -> Variable:
         """As `tg.cast`."""
         return self._n("cast", dtype)  # type: ignore[no-any-return]
+
+    def round(self, decimals: int = 0) -> Variable:
+        """As `tg.round`."""
+        return self._n("round", decimals)  # type: ignore[no-any-return]
+
+    @property
+    def real(self) -> Variable:
+        """The real part: as `tg.real`."""
+        return self._n("real")  # type: ignore[no-any-return]
+
+    @property
+    def imag(self) -> Variable:
+        """The imaginary part: as `tg.imag`."""
+        return self._n("imag")  # type: ignore[no-any-return]
+
+    def conj(self) -> Variable:
+        """As `tg.conjugate`."""
+        return self._n("conjugate")  # type: ignore[no-any-return]
 
     def dot(self, other: Any) -> Variable:
         """As `tg.dot`."""

@@ -20,7 +20,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.link.colour import colours
 from tg.link.host import HostFunction, host_checks, host_sizes
-from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.linker import Executable, Linker, Request, Status, add_node_note
 from tg.ops.control import Call
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength
@@ -189,7 +189,7 @@ class _GraphWriter:
     def _results(self) -> list[str]:
         """The outputs; those that may share memory with an input, a constant or one another are copied."""
         names = [self._native(k) for k in self.graph.outputs]
-        if self.unit.traced:
+        if self.unit.traced and not self.unit.linker.views:
             return names
         graph, found = self.graph, []
         taken = set(range(graph.arity + len(graph.constants)))
@@ -231,6 +231,9 @@ class _GraphWriter:
 
     def _rule(self, number: int, node: Node, operands: list[str]) -> str:
         unit, op = self.unit, node.op
+        if op.calls_python and not unit.traced and unit.request.rule_for(op.rule_key) is None:
+            rule = _called_back(unit.linker, self.graph, number)
+            return f"{unit.bind(op.name, rule, rule)}({', '.join(operands)})"
         rule = unit.request.rule(op, self.graph, number)
         name = unit.bind(op.name, rule, id(rule))
         arguments = operands if isinstance(op, Elementwise) else [unit.bind("op", op, op), *operands]
@@ -266,6 +269,22 @@ class _GraphWriter:
     def _on_host_name(self, k: int) -> str:
         known = self.graph.constant(k)
         return f"h{k}" if known is None else self.unit.bind("c", known.data, known.key)
+
+
+def _called_back(linker: FuncifyLinker, graph: FrozenGraph, number: int) -> Callable[..., Any]:
+    """The rule of an op that calls Python, where nothing is traced: to NumPy, the reference, and back."""
+    op = graph.nodes[number].op
+
+    def rule(*arrays: Any) -> Any:
+        try:
+            found = op.perform(*map(linker.to_numpy, arrays))
+        except Exception as error:
+            add_node_note(error, graph, number)
+            raise
+        made = tuple(map(linker.to_native, found))
+        return made[0] if len(made) == 1 else made
+
+    return rule
 
 
 def _quiet(perform: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
@@ -350,13 +369,11 @@ class FuncifyExecutable(Executable):
         linker = self._linker
         try:
             program = self._main or self._sized(arrays)
-            if linker.argument is not None:
-                arrays = [*map(linker.argument, arrays)]
             if linker.scope is None:
-                outputs = linker.ready(program(*arrays))
+                outputs = self._outputs(program, arrays)
             else:
                 with linker.scope(self._options):
-                    outputs = linker.ready(program(*arrays))
+                    outputs = self._outputs(program, arrays)
         except Exception:
             status = self._status_of(arrays)
             if not status:
@@ -366,6 +383,12 @@ class FuncifyExecutable(Executable):
             return outputs, ()
         code = linker.to_numpy(outputs[-1])
         return outputs[:-1], tuple(code.tolist()) if code[0] else ()
+
+    def _outputs(self, program: Callable[..., tuple[Any, ...]], arrays: Sequence[Any]) -> Sequence[Any]:
+        linker = self._linker
+        if linker.argument is not None:
+            arrays = [*map(linker.argument, arrays)]
+        return linker.ready(program(*arrays))
 
     def _sized(self, arrays: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
         """The program for the sizes that these values ask for."""
@@ -425,8 +448,9 @@ class FuncifyLinker(Linker):
         jit: `jit(function, options)` compiles the function of arrays; None: it runs as it is.
         scope: `scope(options)` makes the context that is entered at every compilation and call.
         ready: waits for outputs and returns them; a call must not return before its inputs have been read.
-        views: ops and elementwise functions whose rules may return an operand or a view of one. Where nothing is
-            traced, outputs made by them are copied when they share memory with an input or another output.
+        views: ops and elementwise functions whose rules may return an operand or a view of one; of a library that
+            compiles, those that stay views. Outputs made by them are copied when they share memory with an input or
+            another output.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from tg.errors import NoRuleError, message
+from tg.errors import NoRuleError, TgError, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +46,10 @@ class Request:
         """
         found = self.rule_for(op.rule_key)
         if found is None:
-            raise no_rule(self.backend, op, node_lines(graph, node), *self.who_else(op.rule_key))
+            lines = node_lines(graph, node)
+            if op.calls_python:
+                raise no_callback(self.backend, op, lines)
+            raise no_rule(self.backend, op, lines, *self.who_else(op.rule_key))
         return found
 
 
@@ -63,6 +66,18 @@ def no_rule(
         choice = "perform" if "perform" in others else others[0]
         rows.append(f'  hint: compile with backend="{choice}", or give a rule from tg_rules("{backend}") of a plugin')
     return NoRuleError("\n".join(rows))
+
+
+def no_callback(backend: str, op: Op, lines: Sequence[tuple[str, str]]) -> NoRuleError:
+    """The error of a Python function on a backend that compiles."""
+    text = f"backend {backend!r} does not run {op.name}: a compiled program cannot call a Python function"
+    return NoRuleError(message(text, *lines, hint='backend="perform" runs it'))
+
+
+def add_node_note(error: Exception, graph: FrozenGraph, number: int) -> None:
+    """Say in a note which node raised an error that is not tg's own, and the user's line."""
+    if not isinstance(error, TgError) or graph.nodes[number].op.calls_python:
+        error.add_note(message("  while computing", *node_lines(graph, number)).replace("\n", "\n  "))
 
 
 def node_lines(graph: FrozenGraph, number: int) -> list[tuple[str, str]]:

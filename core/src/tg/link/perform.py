@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.graph.interpret import failure
-from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.linker import Executable, Linker, Request, Status, add_node_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,11 @@ class PerformExecutable(Executable):
         values[graph.arity : graph.arity + len(self._constants)] = self._constants
         with np.errstate(all="ignore"):
             for k, node in enumerate(graph.nodes):
-                found = node.op.perform(*[values[i] for i in node.inputs])
+                try:
+                    found = node.op.perform(*[values[i] for i in node.inputs])
+                except Exception as error:
+                    add_node_note(error, graph, k)
+                    raise
                 for number, value in zip(node.outputs, found, strict=True):
                     values[number] = value
                     if number in self._conditions and not value:

@@ -4,8 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops import contraction, control, creation, cumulative, index_syntax, indexing, numpy_protocol, reduction, shape
-from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, exponential, trigonometric
+from tg.ops import (
+    arranging,
+    calculus,
+    contraction,
+    control,
+    creation,
+    cumulative,
+    diagonal,
+    einsum,
+    histogram,
+    index_syntax,
+    index_updates,
+    indexing,
+    joining,
+    norm,
+    numpy_protocol,
+    padding,
+    places,
+    quantiles,
+    reduction,
+    selection,
+    shape,
+    softmax,
+    sorting,
+    statistics,
+)
+from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -15,25 +40,42 @@ FAMILIES: Final[tuple[Family, ...]] = (
     bitwise.FAMILY,
     cast.FAMILY,
     comparison.FAMILY,
+    complex.FAMILY,
     exponential.FAMILY,
+    rounding.FAMILY,
     trigonometric.FAMILY,
+    calculus.FAMILY,
+    arranging.FAMILY,
     contraction.FAMILY,
     control.FAMILY,
     creation.FAMILY,
     cumulative.FAMILY,
+    diagonal.FAMILY,
+    einsum.FAMILY,
+    histogram.FAMILY,
     indexing.FAMILY,
+    joining.FAMILY,
+    norm.FAMILY,
+    quantiles.FAMILY,
+    padding.FAMILY,
+    places.FAMILY,
     reduction.FAMILY,
+    selection.FAMILY,
     shape.FAMILY,
+    softmax.FAMILY,
+    sorting.FAMILY,
+    statistics.FAMILY,
 )
 
 NAMES: Final[dict[str, Any]] = {
     **{fn.name: fn for family in FAMILIES for fn in family.elementwise},
     **{fn.__name__: fn for family in FAMILIES for fn in family.functions},
+    **{name: fn for family in FAMILIES for name, fn in family.aliases},
 }
 
 INTERNAL: Final[dict[str, Any]] = {
     "axis_length": shape.axis_length,
-    "IndexedUpdates": index_syntax.IndexedUpdates,
+    "IndexedUpdates": index_updates.IndexedUpdates,
     "getitem": index_syntax.getitem,
     "numpy_ufunc": numpy_protocol.numpy_ufunc,
     "numpy_function": numpy_protocol.numpy_function,

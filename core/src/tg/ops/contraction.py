@@ -10,12 +10,15 @@ from tg.errors import DtypeError, ShapeError, message
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.complex import conjugate
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.family import Family
-from tg.ops.shape import Squeeze, expand_dims_at, matrix_transpose, sum_to
-from tg.types.lengths import broadcast, require_same
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import Squeeze, expand_dims_at, matrix_transpose, moveaxis, ravel, reshape, sum_to, transpose
+from tg.types.lengths import broadcast, product, require_same
+from tg.types.lengths import multiply as multiply_lengths
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, promoted
+from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,35 +105,180 @@ def matmul(x: Any, y: Any) -> Variable:
 
 
 def dot(x: Any, y: Any) -> Variable:
-    """The product of two arrays: of scalars and anything elementwise, of vectors the inner, of matrices the matrix one.
+    """The sum of products over the last axis of x and the last but one of y; of scalars and anything, the product.
 
+    Of vectors it is the inner product, of matrices the matrix product.
+
+    Shapes:
+        x (..., n), y (n) -> (...); x (i..., n), y (k..., n, m) -> (i..., k..., m)
     Raises:
-        ShapeError: one operand has more than two axes; tg.matmul broadcasts leading axes.
+        ShapeError: the lengths that are summed over differ.
     Source:
-        numpy.dot, for up to two axes
+        numpy.dot
     """
     x, y = as_variable(x), as_variable(y)
     if x.type.ndim == 0 or y.type.ndim == 0:
         return multiply(x, y)
-    if x.type.ndim > 2 or y.type.ndim > 2:
-        raise ShapeError(
-            message(
-                f"dot: found {x.type} and {y.type}, needed at most 2 axes", hint="tg.matmul broadcasts leading axes"
-            )
-        )
-    return matmul(x, y)
+    if x.type.ndim <= 2 and y.type.ndim <= 2:
+        return matmul(x, y)
+    return tensordot(x, y, ((-1,), (-2 if y.type.ndim > 1 else -1,)))
+
+
+def vecdot(x: Any, y: Any, axis: int = -1) -> Variable:
+    """The inner products of vectors along an axis, the first one conjugated; the other axes broadcast.
+
+    Shapes:
+        x (..., n), y (..., n) -> (...)
+    Raises:
+        ShapeError: an operand is a scalar, or lengths differ.
+    Source:
+        numpy.vecdot
+    """
+    x, y = _operands("vecdot", x, y, 1)
+    x, y = (moveaxis(v, axis, -1) for v in (x, y))
+    _need_same("vecdot", x.shape[-1], y.shape[-1])
+    return reduce_sum(multiply(conjugate(x), y), (-1,))
+
+
+def matvec(x: Any, y: Any) -> Variable:
+    """The products of matrices and vectors; leading axes broadcast.
+
+    Shapes:
+        x (..., m, n), y (..., n) -> (..., m)
+    Raises:
+        ShapeError: x has fewer than two axes, y none, or lengths differ.
+    Source:
+        numpy.matvec
+    """
+    x, y = _operands("matvec", x, y, 2, 1)
+    return Squeeze((-1,))(matmul(x, expand_dims_at(y, (-1,))))  # type: ignore[no-any-return]
+
+
+def vecmat(x: Any, y: Any) -> Variable:
+    """The products of vectors, conjugated, and matrices; leading axes broadcast.
+
+    Shapes:
+        x (..., n), y (..., n, m) -> (..., m)
+    Raises:
+        ShapeError: x has no axis, y fewer than two, or lengths differ.
+    Source:
+        numpy.vecmat
+    """
+    x, y = _operands("vecmat", x, y, 1, 2)
+    return Squeeze((-2,))(matmul(expand_dims_at(conjugate(x), (-2,)), y))  # type: ignore[no-any-return]
+
+
+def _operands(what: str, x: Any, y: Any, first: int, second: int | None = None) -> list[Variable]:
+    """Both operands in their common dtype.
+
+    Raises:
+        ShapeError: one has fewer axes than it needs.
+    """
+    (x, y), dtype = promoted([as_variable(x), as_variable(y)])
+    for v, needed, side in ((x, first, "lhs"), (y, second or first, "rhs")):
+        if v.type.ndim < needed:
+            raise ShapeError(message(f"{what}: {side}: found {v.type}, needed at least {needed} axes"))
+    return [cast_variable(v, dtype) for v in (x, y)]
+
+
+def _need_same(what: str, a: Any, b: Any) -> None:
+    if isinstance(a, int) and isinstance(b, int) and a != b:
+        raise ShapeError(message(f"{what}: lengths differ: lhs has {a}, rhs has {b}"))
+
+
+def inner(x: Any, y: Any) -> Variable:
+    """The sums of products over the last axes; of scalars and anything, the product.
+
+    Shapes:
+        x (i..., n), y (k..., n) -> (i..., k...)
+    Raises:
+        ShapeError: the last lengths differ.
+    Source:
+        numpy.inner
+    """
+    x, y = as_variable(x), as_variable(y)
+    if x.type.ndim == 0 or y.type.ndim == 0:
+        return multiply(x, y)
+    return tensordot(x, y, ((-1,), (-1,)))
 
 
 def outer(x: Any, y: Any) -> Variable:
-    """The products of all pairs of elements of two vectors.
+    """The products of all pairs of elements of two arrays, each in C order.
 
+    Shapes:
+        x (n), y (m) -> (n, m)
     Source:
         numpy.outer
     """
-    x, y = as_variable(x), as_variable(y)
-    if x.type.ndim != 1 or y.type.ndim != 1:
-        raise ShapeError(message(f"outer: found {x.type} and {y.type}, needed vectors"))
-    return multiply(expand_dims_at(x, (-1,)), expand_dims_at(y, (-2,)))
+    return multiply(expand_dims_at(ravel(x), (-1,)), expand_dims_at(ravel(y), (-2,)))
 
 
-FAMILY = Family("contraction", ops=(MatMul,), functions=(matmul, dot, outer))
+def tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
+    """The sum of products over pairs of axes.
+
+    Args:
+        axes: how many, the last of x with the first of y; or a pair of axes, or of lists of them, of x and of y.
+    Shapes:
+        the other axes of x, then those of y
+    Raises:
+        ShapeError: lengths of a pair differ, or the lists have different lengths.
+    Source:
+        numpy.tensordot
+    """
+    x, y = _operands("tensordot", x, y, 0)
+    first, second = _pairs(x, y, axes)
+    for j, k in zip(first, second, strict=True):
+        _need_same("tensordot", x.shape[j], y.shape[k])
+    rest = [[k for k in range(-v.type.ndim, 0) if k not in used] for v, used in ((x, first), (y, second))]
+    lengths = [[v.shape[k] for k in free] for v, free in ((x, rest[0]), (y, rest[1]))]
+    shared = [x.shape[k] for k in first]
+    left = reshape(transpose(x, (*rest[0], *first)), (product(tuple(lengths[0])), product(tuple(shared))))
+    right = reshape(
+        transpose(y, (*second, *rest[1])),
+        (product(tuple(y.shape[k] for k in second)), product(tuple(lengths[1]))),
+    )
+    return reshape(MatMul()(left, right), (*lengths[0], *lengths[1]))
+
+
+def _pairs(x: Variable, y: Variable, axes: Any) -> tuple[list[int], list[int]]:
+    """The axes of both operands that are summed over, counted from the end."""
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(x.type.ndim, y.type.ndim):
+            raise ShapeError(message(f"tensordot: found {axes} axes for {x.type} and {y.type}"))
+        return list(range(-axes, 0)), list(range(-y.type.ndim, axes - y.type.ndim))
+    given = [list(a) if isinstance(a, tuple | list) else [a] for a in axes]
+    found = [[axis_from_end(k, v.type.ndim, "tensordot") for k in a] for v, a in zip((x, y), given, strict=True)]
+    if len(found[0]) != len(found[1]) or any(len(set(a)) != len(a) for a in found):
+        raise ShapeError(message(f"tensordot: axes: found {axes}, needed two lists of one length without repeats"))
+    return found[0], found[1]
+
+
+def kron(x: Any, y: Any) -> Variable:
+    """The Kronecker product: each element of x times all of y.
+
+    Shapes:
+        x (n1, n2, ...), y (m1, m2, ...) -> (n1 * m1, n2 * m2, ...)
+    Source:
+        numpy.kron
+    """
+    x, y = align(as_variable(x), as_variable(y))
+    n = x.type.ndim
+    if n == 0:
+        return multiply(x, y)
+    wide = expand_dims_at(x, tuple(range(-2 * n + 1, 0, 2)))
+    deep = expand_dims_at(y, tuple(range(-2 * n, 0, 2)))
+    return reshape(multiply(wide, deep), [multiply_lengths(a, b) for a, b in zip(x.shape, y.shape, strict=True)])
+
+
+def align(x: Variable, y: Variable) -> tuple[Variable, Variable]:
+    """Both operands in one rank, with leading axes of length 1."""
+    rank = max(x.type.ndim, y.type.ndim)
+    x, y = (v if v.type.ndim == rank else expand_dims_at(v, tuple(range(-rank, -v.type.ndim))) for v in (x, y))
+    return x, y
+
+
+FAMILY = Family(
+    "contraction",
+    ops=(MatMul,),
+    functions=(matmul, dot, vecdot, matvec, vecmat, inner, outer, tensordot, kron),
+)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import DomainError, DtypeError, InputError, message
 from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES, Descriptor
 from tg.graph.frozen import FrozenGraph, types_for
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -14,11 +15,13 @@ from tg.graph.interpret import interpret_with_status
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.op import Op
 from tg.graph.traversal import inputs_of
+from tg.ops.elementwise.arithmetic import clip
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.family import Family
 from tg.ops.shape import stack
 from tg.types import lengths
+from tg.types.dtypes import is_complex
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
@@ -112,6 +115,13 @@ class Call(Op):
         known = cotangents[: len(self.graph.outputs)]
         return tools.vjp_call(self.graph, inputs, known)  # type: ignore[no-any-return]
 
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """A call of the graph's own pushforward."""
+        found = tools.jvp_call(self.graph, inputs, tangents)
+        return (*found, None) if self.graph.checks else found
+
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """A call of the batched graph."""
         return tools.batch_call(self, size, inputs, batched)  # type: ignore[no-any-return]
@@ -203,4 +213,119 @@ def stop_gradient(x: Any) -> Variable:
     return StopGradient()(as_variable(x))  # type: ignore[no-any-return]
 
 
-FAMILY = Family("control", ops=(Call, StopGradient), functions=(call, stop_gradient))
+@final
+class GradScale(Op):
+    """The operand, whose gradient is multiplied by `factor`; importing a graph removes it.
+
+    Shapes:
+        x (...) -> y (...)
+    Source:
+        Its derivative is `factor` times the identity, in both modes.
+    """
+
+    factor: float
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        return (x,)
+
+    def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        """A copy."""
+        return (arrays[0].copy(),)
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """The cotangent times the factor."""
+        (dy,) = cotangents
+        return (None if dy is None else dy * self.factor,)
+
+
+@final
+class GradClip(Op):
+    """The operand, the elements of whose gradient are limited to [lower, upper]; importing a graph removes it.
+
+    Shapes:
+        x (...) -> y (...)
+    Source:
+        Reverse mode alone is changed; tangents pass as they are, for there is no linear map whose adjoint this is.
+    """
+
+    lower: float
+    upper: float
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        return (x,)
+
+    def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+        """A copy."""
+        return (arrays[0].copy(),)
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """The cotangent, limited."""
+        (dy,) = cotangents
+        return (None if dy is None else clip(dy, self.lower, self.upper),)
+
+    def pushforward(self, tools: Any, inputs: Any, outputs: Any, tangents: Any) -> Sequence[Variable | None]:
+        """The tangent as it is."""
+        return tuple(tangents)
+
+
+def grad_scale(x: Any, factor: float) -> Variable:
+    """x, whose gradient is multiplied by `factor`: -1 reverses it.
+
+    Raises:
+        InputError: the factor is no number.
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> float(tg.grad(tg.grad_scale(x, -0.5) ** 2, x).eval({x: 3.0}))
+        -3.0
+    """
+    return GradScale(_number(factor, "grad_scale: factor"))(as_variable(x))  # type: ignore[no-any-return]
+
+
+def grad_clip(x: Any, lower: float, upper: float) -> Variable:
+    """x, the elements of whose gradient are limited to [lower, upper]; NaN stays NaN.
+
+    Reverse mode alone is changed; `tg.jvp` sees the identity.
+
+    Raises:
+        InputError: a limit is no number.
+        DomainError: lower is larger than upper.
+        DtypeError: x is complex.
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> float(tg.grad(tg.grad_clip(x, -1, 1) ** 2, x).eval({x: 3.0}))
+        1.0
+    """
+    low, high = _number(lower, "grad_clip: lower"), _number(upper, "grad_clip: upper")
+    if not low <= high:
+        raise DomainError(message(f"grad_clip: found limits {low} and {high}, needed lower <= upper"))
+    v = as_variable(x)
+    if is_complex(v.type.dtype):
+        raise DtypeError(message(f"grad_clip: found {v.type}, needed a real dtype"))
+    return GradClip(low, high)(v)  # type: ignore[no-any-return]
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(message(f"{what}: found {value!r}, needed a number"))
+    return float(value)
+
+
+FAMILY = Family(
+    "control",
+    ops=(Call, StopGradient, GradScale, GradClip),
+    functions=(call, stop_gradient, grad_scale, grad_clip),
+)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import InputError, message
-from tg.graph.nodes import Variable, size_value
+from tg.errors import InputError, ShapeError, message
+from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, power, subtract
+from tg.ops.elementwise.arithmetic import floor_divide as floor_divide_elements
+from tg.ops.elementwise.arithmetic import maximum as largest
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal
+from tg.ops.elementwise.comparison import equal, less, where
 from tg.ops.family import Family
-from tg.ops.shape import broadcast_to, expand_dims_at, merge_sizes, natural_checks, split_sizes
-from tg.types.dtypes import dtype_name
+from tg.ops.shape import broadcast_to, expand_dims_at, merge_sizes, moveaxis, natural_checks, split_sizes, stack
+from tg.types.dtypes import accumulator, dtype_name, is_inexact, is_integer
 from tg.types.lengths import Length, floor_divide, maximum
 from tg.types.lengths import add as add_lengths
+from tg.types.lengths import multiply as multiply_lengths
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, promote, weak_kind
+from tg.variables.conversion import as_variable, promote, promoted, weak_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,28 +76,142 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None)
     """Evenly spaced values from start (0 if one argument is given) up to, not including, stop.
 
     Args:
-        start, stop, step: integers, lengths or integer scalar variables; floats if all are numbers.
+        start, stop, step: numbers, lengths or scalar variables. Their number is ceil((stop - start) / step), also where
+            that is known at run time only.
+    Dtypes:
+        int64 for integers, the floating dtype that they promote to for others; or `dtype`.
     Raises:
-        InputError: step is 0, or a variable that is not an integer scalar.
+        InputError: step is the number 0.
+        ShapeError: an argument is not a scalar.
     Source:
         numpy.arange
     """
     if stop is None:
         start, stop = 0, start
-    if any(isinstance(v, float) for v in (start, stop, step)):
-        if not all(isinstance(v, int | float) for v in (start, stop, step)):
-            raise InputError(message(f"arange: found {start!r}, {stop!r}, {step!r}, needed integers, or only numbers"))
-        return as_variable(np.arange(start, stop, step), None if dtype is None else dtype_name(dtype))
-    if not isinstance(step, int) or step == 0:
-        raise InputError(message(f"arange: step: found {step!r}, needed an int other than 0"))
-    first, last = (size_value(v) if isinstance(v, Variable) else v for v in (start, stop))
-    span = subtract_lengths(last, first) if step > 0 else subtract_lengths(first, last)
-    count = maximum(0, floor_divide(add_lengths(span, abs(step) - 1), abs(step)))
-    values = iota(count)
-    if step != 1:
-        values = multiply(values, step)
+    ends = [as_scalar("arange", v) for v in (start, stop, step)]
+    if isinstance(ends[2], int | float) and ends[2] == 0:
+        raise InputError(message(f"arange: step: found {step!r}, needed a number other than 0"))
+    if all(isinstance(v, int | float) for v in ends) and any(isinstance(v, float) for v in ends):
+        return as_variable(np.arange(*ends), None if dtype is None else dtype_name(dtype))
+    if any(isinstance(v, float) or (isinstance(v, Variable) and is_inexact(v.type.dtype)) for v in ends):
+        values = _floating_range(*ends)
+    else:
+        values = _integer_range(*(size_value(v) if isinstance(v, Variable) else v for v in ends))
+    return values if dtype is None else cast_variable(values, dtype_name(dtype))
+
+
+def as_scalar(what: str, value: Any) -> Any:
+    """A scalar variable, a length or a Python number."""
+    if isinstance(value, Variable):
+        if value.type.ndim:
+            raise ShapeError(message(f"{what}: found {value.type}, needed a scalar"))
+        return value
+    if type(value) is Length:
+        return value
+    found = np.asarray(value)
+    if found.ndim or found.dtype.kind not in "biuf":
+        raise ShapeError(message(f"{what}: found {value!r}, needed a real scalar"))
+    return found.item()
+
+
+def _integer_range(first: Any, last: Any, step: Any) -> Variable:
+    if isinstance(step, int) and step < 0:
+        first, last, step = multiply_lengths(-1, first), multiply_lengths(-1, last), -step
+        return negative(_integer_range(first, last, step))
+    if isinstance(step, int):
+        count = floor_divide(add_lengths(subtract_lengths(last, first), step - 1), step)
+    else:
+        count = multiply_lengths(-1, floor_divide(subtract_lengths(first, last), step))
+    values = iota(maximum(0, count))
+    if not (isinstance(step, int) and step == 1):
+        values = multiply(values, as_variable(step))
     if not (isinstance(first, int) and first == 0):
         values = add(values, as_variable(first))
+    return values
+
+
+def _floating_range(start: Any, stop: Any, step: Any) -> Variable:
+    (first, last, by), dtype = promoted([start, stop, step])
+    first, last, by = (cast_variable(v, dtype) for v in (first, last, by))
+    spans = cast_variable(divide(subtract(last, first), by), "float64")
+    whole = floor_divide_elements(spans, 1.0)
+    count = cast_variable(add(whole, cast_variable(less(whole, spans), "float64")), "int64")
+    places = cast_variable(iota(largest(count, 0)), dtype)
+    return add(first, multiply(places, subtract(add(first, by), first)))
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: object = None,
+    axis: int = 0,
+) -> Any:
+    """`num` evenly spaced values from start to stop, along a new axis.
+
+    Args:
+        start, stop: numbers, or arrays that broadcast.
+        num: an integer, a length or an integer scalar variable.
+        endpoint: whether stop is the last value.
+        retstep: whether the step between values comes too.
+    Dtypes:
+        the floating dtype that start and stop promote to; or `dtype`, an integer one rounding down. The step stays
+        floating.
+    Source:
+        numpy.linspace
+    """
+    (first, last), found = promoted([start, stop])
+    kind = found if is_inexact(found) else "float64"
+    first, last = (cast_variable(v, kind) for v in (first, last))
+    rank = builtins.max(first.type.ndim, last.type.ndim)
+    count = size_value(num) if isinstance(num, Variable) else num
+    n = as_size_variable(count)
+    spans = cast_variable(n - 1 if endpoint else n, kind)
+    step = divide(subtract(last, first), spans)
+    place = iota(count)
+    column = expand_dims_at(place, tuple(range(-rank, 0))) if rank else place
+    values = add(multiply(cast_variable(column, kind), where(equal(spans, 0), zeros_like(step), step)), first)
+    if endpoint:
+        at_end = equal(column, largest(n - 1, 1))
+        values = where(at_end, last, values)
+    if dtype is not None:
+        wanted = dtype_name(dtype)
+        values = cast_variable(floor_divide_elements(values, 1) if is_integer(wanted) else values, wanted)
+    values = moveaxis(values, 0, axis)
+    return (values, step) if retstep else values
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: object = None, axis: int = 0
+) -> Variable:
+    """`num` values from base**start to base**stop whose logarithms are evenly spaced, along a new axis.
+
+    Source:
+        numpy.logspace
+    """
+    values = power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return values if dtype is None else cast_variable(values, dtype_name(dtype))
+
+
+def geomspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: object = None, axis: int = 0
+) -> Variable:
+    """`num` values from start to stop, each the same multiple of the one before, along a new axis.
+
+    Start and stop have one sign, and are not 0: else the values are NaN.
+
+    Source:
+        numpy.geomspace
+    """
+    (first, last), found = promoted([start, stop])
+    kind = found if is_inexact(found) else "float64"
+    first, last = (cast_variable(v, kind) for v in (first, last))
+    ratio = divide(last, first)
+    share = linspace(zeros_like(ratio), ones_like(ratio), num, endpoint)
+    values = where(equal(share, 1), last, multiply(first, power(ratio, share)))
+    values = moveaxis(values, 0, axis)
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 
 
@@ -157,6 +275,24 @@ def ones_like(x: Any, *, dtype: object = None) -> Variable:
     return full_like(x, 1, dtype=dtype)
 
 
+def empty(shape: Any, *, dtype: object = "float64") -> Variable:
+    """An array whose values do not matter: zeros.
+
+    Source:
+        numpy.empty
+    """
+    return zeros(shape, dtype=dtype)
+
+
+def empty_like(x: Any, *, dtype: object = None) -> Variable:
+    """An array with the shape of x whose values do not matter: zeros.
+
+    Source:
+        numpy.empty_like
+    """
+    return zeros_like(x, dtype=dtype)
+
+
 def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = "float64") -> Variable:
     """Ones on the k-th diagonal of an n by m array, zeros elsewhere; m is n unless given.
 
@@ -168,4 +304,64 @@ def eye(n: Any, m: Any = None, k: int = 0, *, dtype: object = "float64") -> Vari
     return cast_variable(on, dtype_name(dtype))
 
 
-FAMILY = Family("creation", ops=(Arange,), functions=(arange, full, zeros, ones, full_like, zeros_like, ones_like, eye))
+def one_hot(x: Any, n: Any, *, dtype: object = "float64") -> Variable:
+    """For each position a row of n zeros with a one at that position; only zeros for one outside [0, n).
+
+    Shapes:
+        x (...), integers -> (..., n)
+    """
+    x = as_variable(x)
+    return cast_variable(equal(expand_dims_at(x, (-1,)), iota(n)), dtype_name(dtype))
+
+
+def indices(dimensions: Sequence[Any], dtype: object = "int64", sparse: bool = False) -> Any:
+    """The position of each element of an array of a shape, along each axis.
+
+    Args:
+        sparse: whether to give a tuple of arrays that broadcast rather than one array.
+    Shapes:
+        (k, n1, ..., nk); sparse: (n1, 1, ...), (1, n2, ...), ...
+    Source:
+        numpy.indices
+    """
+    rank = len(dimensions)
+    wanted = dtype_name(dtype)
+    made = []
+    for k, n in enumerate(dimensions):
+        others = tuple(j - rank for j in range(rank) if j != k)
+        place = cast_variable(iota(n), wanted)
+        made.append(expand_dims_at(place, others) if others else place)
+    if sparse:
+        return tuple(made)
+    return stack([broadcast_to(v, tuple(dimensions)) for v in made])
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Variable:
+    """The powers of the elements of a vector, one row for each, from the highest down or from x**0 up.
+
+    Shapes:
+        x (n) -> (n, N); N is n unless given
+    Raises:
+        ShapeError: x is no vector.
+    Source:
+        numpy.vander
+    """
+    x = as_variable(x)
+    if x.type.ndim != 1:
+        raise ShapeError(message(f"vander: found {x.type}, needed a vector"))
+    count = x.shape[0] if N is None else N
+    exponents = iota(count)
+    if not increasing:
+        exponents = subtract(as_size_variable(count) - 1, exponents)
+    kind = accumulator(x.type.dtype)
+    return power(cast_variable(expand_dims_at(x, (-1,)), kind), cast_variable(exponents, kind))
+
+
+FAMILY = Family(
+    "creation",
+    ops=(Arange,),
+    functions=(
+        arange, linspace, logspace, geomspace, full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like,
+        eye, one_hot, indices, vander,
+    ),
+)  # fmt: skip

@@ -2,71 +2,251 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import ShapeError, message
+from tg.errors import DtypeError, ShapeError, message
 from tg.graph.op import Op
+from tg.ops.creation import eye, full, iota
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, less_equal, logical_and, logical_or, not_equal, where
 from tg.ops.family import Family
-from tg.ops.indexing import flip
-from tg.ops.shape import ravel
-from tg.types.dtypes import accumulator
+from tg.ops.indexing import flip, take
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
+from tg.ops.sorting import along
+from tg.types.dtypes import accumulator, dtype_name, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axis_from_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.tensor_type import TensorType
+
+    Array = np.ndarray[Any, Any]
+
+UFUNCS: Final[dict[ElementwiseFunction, np.ufunc]] = {
+    add: np.add,
+    multiply: np.multiply,
+    maximum: np.maximum,
+    minimum: np.minimum,
+}
 
 
 @final
-class CumSum(Op):
-    """Running sum along `axis`: y[i] = x[0] + ... + x[i].
+class Accumulate(Op):
+    """The running result of `fn` along `axis`: y[0] = x[0], y[i] = fn(y[i - 1], x[i]).
+
+    `fn` is add, multiply, maximum or minimum. From the first NaN on, all results are NaN.
 
     Shapes:
         x (..., n, ...) -> y (..., n, ...)
     Dtypes:
-        those of x; `tg.cumsum` casts to the accumulator first (int8 -> int64, float32 -> float32).
+        those of x; `tg.cumsum` and `tg.cumprod` cast to the accumulator first (int8 -> int64, float32 -> float32). Of
+        bool, add and maximum are the running any, multiply and minimum the running all.
     Raises:
+        DtypeError: `fn` is another function.
         ShapeError: `axis` is not an axis of x.
     Source:
-        numpy.cumsum. The pullback sums the cotangent from the far end.
+        numpy.ufunc.accumulate
     """
 
+    fn: ElementwiseFunction
     axis: int  # counted from the end: -1 is the last
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
+        if self.fn not in UFUNCS:
+            raise DtypeError(message(f"accumulate: {self.fn} has no running result"))
         if self.axis < -len(x.shape):
-            raise ShapeError(message(f"cumsum: axis {self.axis} is out of range: the array has {len(x.shape)} axes"))
+            text = f"accumulate: axis {self.axis} is out of range: the array has {len(x.shape)} axes"
+            raise ShapeError(message(text))
         return (x,)
 
-    def perform(self, x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-        """`np.cumsum` in the dtype of x."""
-        return (np.cumsum(x, axis=self.axis, dtype=x.dtype),)
+    def perform(self, x: Array) -> tuple[Array, ...]:
+        """The ufunc's `accumulate` in the dtype of x."""
+        return (np.asarray(UFUNCS[self.fn].accumulate(x, axis=self.axis, dtype=x.dtype)),)
 
-    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
-        """The cotangent summed from the far end."""
-        (dy,) = cotangents
-        return (None if dy is None else flip(self(flip(dy, self.axis)), self.axis),)
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Sum: summed from the far end. Product: see `CumProdPullback`. Extrema: ties so far share equally."""
+        (x,), (y,), (dy,) = inputs, outputs, cotangents
+        if dy is None or not is_inexact(x.type.dtype):
+            return (None,)
+        if self.fn is add:
+            return (_from_the_end(dy, self.axis),)
+        last = [moveaxis(v, self.axis, -1) for v in (x, y, dy)]
+        pulled = CumProdPullback()(last[0], last[2]) if self.fn is multiply else _extreme_pullback(*last)
+        return (moveaxis(pulled, -1, self.axis),)
 
 
-def cumsum(x: Any, axis: int | None = None) -> Variable:
+def _from_the_end(x: Variable, axis: int) -> Variable:
+    """The running sum from the far end."""
+    return flip(Accumulate(add, axis)(flip(x, axis)), axis)
+
+
+@final
+class CumProdPullback(Op):
+    """The cotangent of a running product along the last axis: dx[j] = sum over i >= j of dy[i] * y[i] without x[j].
+
+    Shapes:
+        x (..., n), dy (..., n) -> dx (..., n)
+    """
+
+    has_expansion = True
+
+    def infer(self, x: TensorType, dy: TensorType) -> tuple[TensorType, ...]:
+        """The type of x."""
+        return (x,)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """Sums from the end over x[j] where that is not 0; at the first 0 with that taken as 1; 0 at later ones."""
+        x, dy = inputs
+        kind = numpy_dtype(x.type.dtype).type
+        null = equal(x, kind(0))
+        first = logical_and(null, equal(Accumulate(add, -1)(cast_variable(null, "int64")), 1))
+        plain = _from_the_end(multiply(dy, Accumulate(multiply, -1)(x)), -1)
+        filled = _from_the_end(multiply(dy, Accumulate(multiply, -1)(where(first, kind(1), x))), -1)
+        return where(null, where(first, filled, kind(0)), divide(plain, where(null, kind(1), x)))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Through the same sums written as a table, in which zeros need no cases."""
+        (x, dy), (given,) = inputs, cotangents
+        if given is None:
+            return (None, None)
+        kind = numpy_dtype(x.type.dtype).type
+        n = x.shape[-1]
+        table = Accumulate(multiply, -1)(where(eye(n, dtype="bool"), kind(1), expand_dims_at(x, (-2,))))
+        later = less_equal(expand_dims_at(iota(n), (-1,)), expand_dims_at(iota(n), (-2,)))
+        dx = reduce_sum(where(later, multiply(table, expand_dims_at(dy, (-2,))), kind(0)), (-1,))
+        return (tools.vjp_of(dx, x, given), tools.vjp_of(dx, dy, given))
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """Both operands carry the batch."""
+        return (self(*(tools.lead(v, b, size) for v, b in zip(inputs, batched, strict=True))),)
+
+
+def _extreme_pullback(x: Variable, y: Variable, dy: Variable) -> Variable:
+    """Each dy[i] shared by the x[j], j <= i, that equal y[i]: these lie in the run of equal y that i lies in."""
+    n = y.shape[-1]
+    place = iota(n)
+    starts = logical_or(equal(place, 0), not_equal(y, take(y, place - 1, -1, mode="clip")))
+    ends = logical_or(equal(place, n - 1), not_equal(y, take(y, place + 1, -1, mode="clip")))
+    hit = equal(x, y)
+    count = Accumulate(add, -1)(cast_variable(hit, "int64"))
+    earlier = Accumulate(maximum, -1)(where(starts, count, 0)) - 1
+    share = divide(dy, cast_variable(subtract(count, earlier), dy.type.dtype))
+    last = flip(Accumulate(minimum, -1)(flip(where(ends, place, n), -1)), -1)
+    sums = _from_the_end(share, -1)
+    beyond = subtract(sums, share)
+    zero = numpy_dtype(x.type.dtype).type(0)
+    return where(hit, subtract(sums, along(beyond, last)), zero)
+
+
+def _accumulate(fn: ElementwiseFunction, x: Any, axis: int | None, dtype: object, what: str) -> Variable:
+    x = as_variable(x)
+    if dtype is not None:
+        x = cast_variable(x, dtype_name(dtype))
+    elif fn in (add, multiply):
+        x = cast_variable(x, accumulator(x.type.dtype))
+    if axis is None:
+        return Accumulate(fn, -1)(ravel(x))  # type: ignore[no-any-return]
+    return Accumulate(fn, axis_from_end(axis, x.type.ndim, what))(x)  # type: ignore[no-any-return]
+
+
+def cumsum(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
     """Running sum along an axis, or in C order if `axis` is None.
 
     Dtypes:
-        bool and integers accumulate in 64 bits, floats in their own dtype.
+        bool and integers accumulate in 64 bits, floats in their own dtype; or `dtype`.
     Source:
         numpy.cumsum
     """
+    return _accumulate(add, x, axis, dtype, "cumsum")
+
+
+def cumprod(x: Any, axis: int | None = None, dtype: object = None) -> Variable:
+    """Running product along an axis, or in C order if `axis` is None. Its derivative is right at zeros too.
+
+    Dtypes:
+        bool and integers accumulate in 64 bits, floats in their own dtype; or `dtype`.
+    Source:
+        numpy.cumprod
+    """
+    return _accumulate(multiply, x, axis, dtype, "cumprod")
+
+
+def cummax(x: Any, axis: int | None = None) -> Variable:
+    """The largest element so far along an axis, or in C order if `axis` is None; NaN from the first NaN on.
+
+    Elements that tie so far share the derivative.
+
+    Source:
+        numpy.maximum.accumulate
+    """
+    return _accumulate(maximum, x, axis, None, "cummax")
+
+
+def cummin(x: Any, axis: int | None = None) -> Variable:
+    """The least element so far along an axis, or in C order if `axis` is None; NaN from the first NaN on.
+
+    Elements that tie so far share the derivative.
+
+    Source:
+        numpy.minimum.accumulate
+    """
+    return _accumulate(minimum, x, axis, None, "cummin")
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: object = None, include_initial: bool = False
+) -> Variable:
+    """Running sum along an axis, which a vector need not name; with 0 in front if `include_initial`.
+
+    Raises:
+        ShapeError: `axis` is None and x is no vector.
+    Source:
+        numpy.cumulative_sum
+    """
+    return _cumulative(add, x, axis, dtype, include_initial, "cumulative_sum")
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: object = None, include_initial: bool = False
+) -> Variable:
+    """Running product along an axis, which a vector need not name; with 1 in front if `include_initial`.
+
+    Raises:
+        ShapeError: `axis` is None and x is no vector.
+    Source:
+        numpy.cumulative_prod
+    """
+    return _cumulative(multiply, x, axis, dtype, include_initial, "cumulative_prod")
+
+
+def _cumulative(
+    fn: ElementwiseFunction, x: Any, axis: int | None, dtype: object, include_initial: bool, what: str
+) -> Variable:
     x = as_variable(x)
-    x = cast_variable(x, accumulator(x.type.dtype))
-    if axis is None:
-        return CumSum(-1)(ravel(x))  # type: ignore[no-any-return]
-    return CumSum(axis_from_end(axis, x.type.ndim, "cumsum"))(x)  # type: ignore[no-any-return]
+    if axis is None and x.type.ndim != 1:
+        raise ShapeError(message(f"{what}: found {x.type} and no axis, needed a vector", hint="axis=0 takes the first"))
+    y = _accumulate(fn, x, -1 if axis is None else axis, dtype, what)
+    if not include_initial:
+        return y
+    k = -1 if axis is None else axis_from_end(axis, x.type.ndim, what)
+    lengths = [1 if j == k else n for j, n in zip(range(-y.type.ndim, 0), y.shape, strict=True)]
+    return Concatenate(k)(full(lengths, int(fn is multiply), dtype=y.type.dtype), y)  # type: ignore[no-any-return]
 
 
-FAMILY = Family("cumulative", ops=(CumSum,), functions=(cumsum,))
+FAMILY = Family(
+    "cumulative",
+    ops=(Accumulate, CumProdPullback),
+    functions=(cumsum, cumprod, cummax, cummin, cumulative_sum, cumulative_prod),
+)

@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 
 class Family(NamedTuple):
-    """A family of operations: its path, its elementwise functions, its op classes, and the functions users call."""
+    """A family of operations: its path, its elementwise functions, its op classes, and the functions users call.
+
+    `aliases` are further names that users know some of them by.
+    """
 
     path: str
     elementwise: tuple[ElementwiseFunction, ...] = ()
     ops: tuple[type[Op], ...] = ()
     functions: tuple[Callable[..., Any], ...] = ()
+    aliases: tuple[tuple[str, Callable[..., Any]], ...] = ()

@@ -1,42 +1,42 @@
-"""What stands in brackets: `x[index]` and `x.at[index]` taken apart and written with the ops of `indexing`.
+"""What stands in brackets: `x[index]` taken apart, axis by axis, and read with the ops of `indexing`.
 
-An index becomes at most one `Slice`, one `Gather` (or `SliceUpdate` and `Scatter`) and changes of shape.
+An index becomes at most one `Slice`, one `Gather` and changes of shape. A mask becomes the positions of its true
+elements along one axis, that of the axes it covers joined.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tg.errors import BoundsError, DtypeError, InputError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
-from tg.ops.elementwise.arithmetic import add
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import less, where
-from tg.ops.elementwise.record import ElementwiseFunction, align_ranks
-from tg.ops.indexing import Gather, Scatter, SliceUpdate, move_front, read_slices, split_starts, wrap_index
-from tg.ops.shape import (
-    broadcast_to,
-    expand_dims_at,
-    squeeze,
-    transpose,
-)
-from tg.types.dtypes import is_inexact, is_integer
-from tg.types.lengths import Length, floor_divide, is_natural
+from tg.ops.elementwise.comparison import less, logical_and, where
+from tg.ops.elementwise.record import align_ranks
+from tg.ops.indexing import MODES as WRAPPING
+from tg.ops.indexing import Gather, Nonzero, inside_axis, move_front, read_slices, wrap_index
+from tg.ops.shape import broadcast_to, expand_dims_at, reshape, specify_shape, squeeze
+from tg.types.dtypes import is_integer
+from tg.types.lengths import Length, floor_divide, is_natural, product
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import broadcast as broadcast_lengths
 from tg.types.lengths import maximum as max_length
 from tg.types.lengths import minimum as min_length
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, promote, weak_kind, weak_variable
+from tg.variables.conversion import as_variable, holds_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Array = np.ndarray[Any, Any]
+MODES: Final = (*WRAPPING, "fill")
 
-MODES: Final = ("raise", "clip", "promise")
+
+class Positions(NamedTuple):
+    """Positions along an axis that are known to lie inside it: what a mask says."""
+
+    variable: Variable
 
 
 class Part(NamedTuple):
@@ -49,23 +49,30 @@ class Part(NamedTuple):
     positions: Variable | None = None
     whole: bool = False
     drop: bool = False  # an integer: a slice of one position whose axis goes
+    inside: Variable | None = None  # mode "fill": which positions lie inside the axis
 
 
-def parse_index(x: Variable, index: Any) -> list[Part]:
-    """An index taken apart, axis by axis.
+def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable, list[Part]]:
+    """The variable with the axes of each mask joined, and the index taken apart, axis by axis.
 
     Raises:
-        BoundsError: too many indices, or an integer known to be outside.
-        InputError: something that is not an index.
+        BoundsError: too many indices, an integer known to be outside, or a mask of another shape.
+        InputError: something that is not an index, or an unknown mode.
     """
+    if mode not in MODES:
+        raise InputError(message(f"index: found mode {mode!r}, needed one of {', '.join(MODES)}"))
     entries = list(index) if isinstance(index, tuple) else [index]
     if sum(1 for e in entries if e is Ellipsis) > 1:
         raise InputError(message("index: found '...' more than once, needed it at most once"))
-    consumed = sum(1 for e in entries if e is not None and e is not Ellipsis)
+    entries = [as_variable(e) if is_mask(e) else e for e in entries]
+    consumed = sum(_width(e) for e in entries)
     if consumed > x.type.ndim:
         raise BoundsError(message(f"index: found {consumed} indices, needed at most {x.type.ndim} for {x!r}"))
     if not any(e is Ellipsis for e in entries):
         entries.append(Ellipsis)
+    if any(is_mask(e) for e in entries):
+        x, entries = _without_masks(x, entries, x.type.ndim - consumed)
+        consumed = sum(_width(e) for e in entries)
     arrays = any(_is_array(e) for e in entries)
     parts: list[Part] = []
     axis = 0
@@ -76,36 +83,85 @@ def parse_index(x: Variable, index: Any) -> list[Part]:
             for _ in range(x.type.ndim - consumed):
                 parts.append(Part("slice", 0, x.shape[axis], 1, whole=True))
                 axis += 1
-            consumed = x.type.ndim
         else:
-            parts.append(_part(x.shape[axis], e, arrays))
+            parts.append(_part(x.shape[axis], e, arrays, mode))
             axis += 1
-    return parts
+    return x, parts
+
+
+def _width(e: Any) -> int:
+    """How many axes of the variable an entry speaks of."""
+    if e is None or e is Ellipsis:
+        return 0
+    return e.type.ndim if is_mask(e) else 1
+
+
+def is_mask(e: Any) -> bool:
+    """Whether an entry of an index is boolean."""
+    if isinstance(e, Variable):
+        return e.type.dtype == "bool"
+    if isinstance(e, list):
+        return bool(e) and not holds_variable(e) and np.asarray(e).dtype == np.bool_
+    return isinstance(e, bool | np.bool_) or (isinstance(e, np.ndarray) and e.dtype == np.bool_)
+
+
+def _without_masks(x: Variable, entries: Sequence[Any], rest: int) -> tuple[Variable, list[Any]]:
+    """The variable with the axes of each mask joined (one of length 1 for a 0-d mask), and positions for masks."""
+    shape: list[int | Length] = []
+    found: list[Any] = []
+    axis = 0
+    for e in entries:
+        width = rest if e is Ellipsis else _width(e)
+        lengths = x.shape[axis : axis + width]
+        axis += width
+        if is_mask(e):
+            found.append(Positions(positions_of(fitting(e, lengths))))
+            shape.append(product(lengths))
+        else:
+            found.append(e)
+            shape.extend(lengths)
+    joined = any(is_mask(e) and e.type.ndim != 1 for e in entries)
+    return (reshape(x, shape) if joined else x), found
+
+
+def fitting(mask: Variable, lengths: Sequence[int | Length]) -> Variable:
+    """The mask, of which it is made sure that it has the lengths of the axes it covers."""
+    for axis, (own, n) in enumerate(zip(mask.type.shape, lengths, strict=True)):
+        if isinstance(own, int) and isinstance(n, int) and own != n:
+            text = f"index: a mask of another shape: found length {own} along its axis {axis}, needed {n}"
+            raise BoundsError(message(text))
+    return specify_shape(mask, lengths, "index: a mask of another shape")
+
+
+def positions_of(mask: Variable) -> Variable:
+    """The positions, in C order, of the true elements of a mask; constant if it is."""
+    if isinstance(mask, Constant):
+        return Constant(np.flatnonzero(mask.data).astype(np.int64))
+    return Nonzero()(reshape(mask, (-1,)) if mask.type.ndim != 1 else mask)  # type: ignore[no-any-return]
 
 
 def _is_array(e: Any) -> bool:
     if isinstance(e, Variable):
         return e.type.ndim > 0
-    return isinstance(e, list | np.ndarray) and np.ndim(e) > 0
+    return isinstance(e, Positions) or (isinstance(e, list | np.ndarray) and np.ndim(e) > 0)
 
 
-def _part(n: int | Length, e: Any, arrays: bool) -> Part:
+def _part(n: int | Length, e: Any, arrays: bool, mode: str) -> Part:
     if isinstance(e, slice):
         return _slice_part(n, e)
-    if isinstance(e, bool | np.bool_):
-        raise InputError(message(f"index: found {e!r}, needed integers, slices, None or ..."))
+    if isinstance(e, Positions):
+        return Part("array", positions=e.variable)
     if not isinstance(e, Variable | Length | int | np.integer | list | np.ndarray):
-        raise InputError(message(f"index: found {e!r}, needed integers, slices, None or ..."))
+        raise InputError(message(f"index: found {e!r}, needed integers, masks, slices, None or ..."))
     i = as_variable(np.asarray(e, np.int64) if isinstance(e, list) and not e else e)
-    if i.type.dtype == "bool":
-        hint = "tg.where(mask, x, 0) keeps the shape"
-        raise InputError(message("index: found a boolean mask, which gives a size that depends on values", hint=hint))
     if not is_integer(i.type.dtype):
         raise DtypeError(message(f"index: found {i.type.dtype}, needed an integer dtype"))
-    wrapped = wrap_index(i, n)
+    inside = inside_axis(i, n) if mode == "fill" else None
+    wrapped = wrap_index(i, n, "promise" if mode == "fill" else mode)
     if arrays:
-        return Part("array", positions=wrapped)
-    return Part("slice", int(wrapped.data) if isinstance(wrapped, Constant) else wrapped, 1, 1, drop=True)
+        return Part("array", positions=wrapped, inside=inside)
+    start = int(wrapped.data) if isinstance(wrapped, Constant) else wrapped
+    return Part("slice", start, 1, 1, drop=True, inside=inside)
 
 
 def _slice_part(n: int | Length, e: slice) -> Part:
@@ -143,29 +199,53 @@ def _bound(value: Any, n: int | Length, low: int | Length, high: int | Length, d
         v = v if v >= 0 else add_lengths(n, v)
     elif not is_natural(v):
         value = as_size_variable(v)
-        v = size_value(where(less(value, 0), add(value, as_size_variable(n)), value))
+        v = size_value(where(less(value, 0), value + as_size_variable(n), value))
     return max_length(low, min_length(v, high))
 
 
-def getitem(x: Any, index: Any) -> Variable:
-    """x[index] for integers, slices, None, `...`, integer arrays and integer variables, as NumPy has it.
+def getitem(x: Any, index: Any, mode: str = "raise", fill: Any = 0) -> Variable:
+    """x[index] for integers, slices, None, `...`, integer arrays, masks and integer variables, as NumPy has it.
 
     Raises:
-        BoundsError: an index outside its axis.
-        InputError: a boolean mask, or what is no index.
+        BoundsError: an index outside its axis (mode "raise"), or a mask of another shape.
+        InputError: what is no index.
     """
-    x = as_variable(x)
-    parts = parse_index(x, index)
-    y = _sliced(x, [p for p in parts if p.kind != "new"])
+    x, parts = parse_index(as_variable(x), index, mode)
+    y = sliced(x, [p for p in parts if p.kind != "new"])
+    inside = inside_of(parts)
     if any(p.kind == "array" for p in parts):
-        axes, indices, place = _advanced(parts)
+        axes, indices, place = advanced(parts)
         rank = indices[0].type.ndim
         y = Gather(axes)(y, *indices)
+        y = _filled(y, inside, rank, fill)
         return _new_axes(move_front(y, rank, place) if place else y, parts, rank)
-    dropped = squeeze_axes(y, [p.drop for p in parts if p.kind != "new"])
+    dropped = _filled(squeeze_axes(y, [p.drop for p in parts if p.kind != "new"]), inside, 0, fill)
     kept = [p.kind == "new" for p in parts if not p.drop]
     axes = tuple(k - len(kept) for k, new in enumerate(kept) if new)
     return expand_dims_at(dropped, axes) if axes else dropped
+
+
+def inside_of(parts: Sequence[Part]) -> Variable | None:
+    """Where all indices lie inside their axes, in the shape of the indices; None where that is not asked."""
+    found = [p.inside for p in parts if p.inside is not None]
+    if not found:
+        return None
+    total = found[0]
+    for other in found[1:]:
+        total = logical_and(total, other)
+    return total
+
+
+def _filled(y: Variable, inside: Variable | None, rank: int, fill: Any) -> Variable:
+    """What was read, with `fill` where an index was outside; the axes of the indices are the first `rank`."""
+    if inside is None:
+        return y
+    return where(trailing(inside, y.type.ndim - rank), y, as_variable(fill, y.type.dtype))
+
+
+def trailing(v: Variable, count: int) -> Variable:
+    """V with `count` axes of length 1 behind its own."""
+    return expand_dims_at(v, tuple(range(-count, 0))) if count and v.type.ndim else v
 
 
 def squeeze_axes(x: Variable, drop: Sequence[bool]) -> Variable:
@@ -174,7 +254,7 @@ def squeeze_axes(x: Variable, drop: Sequence[bool]) -> Variable:
     return squeeze(x, axes) if axes else x
 
 
-def _sliced(x: Variable, parts: Sequence[Part]) -> Variable:
+def sliced(x: Variable, parts: Sequence[Part]) -> Variable:
     """X with the slices of `parts` taken; axes with integer arrays stay whole."""
     full = [p.kind == "array" or p.whole for p in parts]
     if all(full):
@@ -184,14 +264,13 @@ def _sliced(x: Variable, parts: Sequence[Part]) -> Variable:
     return read_slices(x, [(0, n, 1) if p.kind == "array" else (p.start, p.size, p.step) for p, n in pairs])
 
 
-def _advanced(parts: Sequence[Part]) -> tuple[tuple[int, ...], list[Variable], int]:
+def advanced(parts: Sequence[Part]) -> tuple[tuple[int, ...], list[Variable], int]:
     """The axes of x that have index arrays, the arrays in one shape, and where their axes go in the result."""
     real = [p for p in parts if p.kind != "new"]
     axes = tuple(k - len(real) for k, p in enumerate(real) if p.kind == "array")
     arrays = [p.positions for p in real if p.positions is not None]
-    aligned = align_ranks(
-        [expand_dims_at(a, tuple(range(-_rank(arrays), 0))) if a.type.ndim == 0 else a for a in arrays]
-    )
+    rank = max(a.type.ndim for a in arrays)
+    aligned = align_ranks([expand_dims_at(a, tuple(range(-rank, 0))) if a.type.ndim == 0 else a for a in arrays])
     shape = aligned[0].shape
     for a in aligned[1:]:
         shape = tuple(broadcast_lengths(m, n, lambda: "index") for m, n in zip(shape, a.shape, strict=True))
@@ -200,10 +279,6 @@ def _advanced(parts: Sequence[Part]) -> tuple[tuple[int, ...], list[Variable], i
     adjacent = positions == list(range(positions[0], positions[-1] + 1))
     place = sum(1 for p in parts[: positions[0]] if p.kind == "slice") if adjacent else 0
     return axes, indices, place
-
-
-def _rank(arrays: Sequence[Variable]) -> int:
-    return max(a.type.ndim for a in arrays)
 
 
 def _new_axes(y: Variable, parts: Sequence[Part], rank: int) -> Variable:
@@ -223,107 +298,3 @@ def _new_axes(y: Variable, parts: Sequence[Part], rank: int) -> Variable:
             layout.append(p.kind)
     axes = tuple(k - len(layout) for k, kind in enumerate(layout) if kind == "new")
     return expand_dims_at(y, axes)
-
-
-@final
-class IndexedUpdates:
-    """What `x.at` is: `x.at[index]` is a place of x to update."""
-
-    __slots__ = ("variable",)
-
-    def __init__(self, variable: Variable) -> None:
-        self.variable = variable
-
-    def __getitem__(self, index: Any) -> Place:
-        return Place(self.variable, index)
-
-
-@final
-class Place:
-    """Some positions of a variable. Its methods give a new variable with the positions changed."""
-
-    __slots__ = ("index", "variable")
-
-    def __init__(self, variable: Variable, index: Any) -> None:
-        self.variable, self.index = variable, index
-
-    def get(self) -> Variable:
-        """The elements at the place."""
-        return getitem(self.variable, self.index)
-
-    def set(self, value: Any) -> Variable:
-        """The variable with the elements at the place replaced; of repeated positions the last in C order stays."""
-        return _update(self.variable, self.index, value, None)
-
-    def add(self, value: Any) -> Variable:
-        """The variable with `value` added at the place; repeated positions accumulate."""
-        return _update(self.variable, self.index, value, add)
-
-
-def _update(x: Variable, index: Any, value: Any, fn: ElementwiseFunction | None) -> Variable:
-    parts = parse_index(x, index)
-    v = _value_like(x, value)
-    real = [p for p in parts if p.kind != "new"]
-    if not any(p.kind == "array" for p in parts):
-        return _slice_update(x, v, parts, fn)
-    sliced = [p for p in real if p.kind == "slice" and not p.whole]
-    if sliced:
-        return _update_inside(x, v, parts, fn)
-    axes, indices, place = _advanced(parts)
-    rank = indices[0].type.ndim
-    rest = [n for k, n in zip(range(-x.type.ndim, 0), x.shape, strict=True) if k not in axes]
-    shape = (*rest[:place], *indices[0].shape, *rest[place:])
-    spread = broadcast_to(_without_new(v, parts), shape)
-    if place:
-        n = len(shape)
-        spread = transpose(spread, (*range(place, place + rank), *range(place), *range(place + rank, n)))
-    return Scatter(axes, fn)(x, spread, *indices)  # type: ignore[no-any-return]
-
-
-def _without_new(v: Variable, parts: Sequence[Part]) -> Variable:
-    if any(p.kind == "new" for p in parts):
-        raise InputError(message("update: found None among integer arrays, needed an index without new axes"))
-    return v
-
-
-def _update_inside(x: Variable, v: Variable, parts: Sequence[Part], fn: ElementwiseFunction | None) -> Variable:
-    """An update at integer arrays and slices: the slice is taken out, updated and put back."""
-    real = [p for p in parts if p.kind != "new"]
-    inner = _sliced(x, real)
-    index = tuple(p.positions if p.kind == "array" else slice(None) for p in real)
-    changed = _update(inner, index, v, fn)
-    outer = [Part("slice", 0, n, 1, whole=True) if p.kind == "array" else p for p, n in zip(real, x.shape, strict=True)]
-    return _slice_update(x, changed, outer, None)
-
-
-def _slice_update(x: Variable, v: Variable, parts: Sequence[Part], fn: ElementwiseFunction | None) -> Variable:
-    real = [p for p in parts if p.kind != "new"]
-    shown = [1 if p.kind == "new" else p.size for p in parts if not p.drop]
-    v = broadcast_to(v, tuple(shown))
-    v = squeeze_axes(v, [p.kind == "new" for p in parts if not p.drop])
-    dropped = tuple(k - len(real) for k, p in enumerate(real) if p.drop)
-    v = expand_dims_at(v, dropped) if dropped else v
-    if all(p.whole for p in real):
-        return v if fn is None else fn(x, v)
-    starts, operands = split_starts([p.start for p in real])
-    return SliceUpdate(starts, tuple(p.step for p in real), fn)(x, v, *operands)  # type: ignore[no-any-return]
-
-
-def _value_like(x: Variable, value: Any) -> Variable:
-    """The value of an update in the dtype of x.
-
-    Raises:
-        DtypeError: the cast would lose values.
-    """
-    kind = weak_kind(value)
-    if kind is not None:
-        if promote(x.type.dtype, kind) != x.type.dtype:
-            raise DtypeError(message(f"update: found {value!r}, needed a value that {x.type.dtype} can hold"))
-        return weak_variable(value, x.type.dtype)
-    v = as_variable(value)
-    if promote(x.type.dtype, v.type.dtype) != x.type.dtype and not (
-        is_inexact(x.type.dtype) and is_inexact(v.type.dtype)
-    ):
-        hint = f"cast the value to {x.type.dtype}, or the array to {promote(x.type.dtype, v.type.dtype)}"
-        raise DtypeError(message(f"update: found {v.type.dtype} for an array of {x.type.dtype}", hint=hint))
-    return cast_variable(v, x.type.dtype)

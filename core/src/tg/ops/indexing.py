@@ -14,12 +14,13 @@ from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
 from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import add, minimum
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, remainder
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
+from tg.ops.elementwise.comparison import greater_equal, less, logical_and, logical_or, where
 from tg.ops.family import Family
 from tg.ops.reduction import total_max, total_min
 from tg.ops.shape import (
+    expand_dims_at,
     known_shape,
     merge_sizes,
     moveaxis,
@@ -27,8 +28,8 @@ from tg.ops.shape import (
     split_sizes,
     transpose,
 )
-from tg.types.dtypes import is_integer, is_unsigned, numpy_dtype
-from tg.types.lengths import Length, product, require_same
+from tg.types.dtypes import is_integer, is_unsigned
+from tg.types.lengths import Length, require_same, same
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 BOUNDS_HINT: Final = 'negative indices count from the end; tg.take(x, i, axis, mode="clip") takes the nearest element'
-MODES: Final = ("raise", "clip", "promise")
+MODES: Final = ("raise", "clip", "wrap", "promise")
+COMBINERS: Final = {add: np.add, multiply: np.multiply, minimum: np.minimum, maximum: np.maximum}
 
 
 @final
@@ -113,6 +115,8 @@ def wrap_index(i: Any, n: Any, mode: str = "raise") -> Variable:
     if mode not in MODES:
         raise InputError(message(f"index: found mode {mode!r}, needed one of {', '.join(MODES)}"))
     i = as_variable(i)
+    if mode == "wrap":
+        i, mode = _counted_on(i, n), "promise" if isinstance(n, int) and n > 0 else "raise"
     if isinstance(i, Constant) and isinstance(n, int) and is_integer(i.type.dtype):
         outside = i.data[(i.data < -n) | (i.data >= n)] if i.data.size else i.data
         if mode == "raise" and outside.size:
@@ -120,6 +124,14 @@ def wrap_index(i: Any, n: Any, mode: str = "raise") -> Variable:
             raise BoundsError(message(text, hint=BOUNDS_HINT))
         return Constant(WrapIndex(mode).perform(i.data, np.asarray(n))[0])
     return WrapIndex(mode)(i, as_size_variable(n))  # type: ignore[no-any-return]
+
+
+def _counted_on(i: Variable, n: int | Length) -> Variable:
+    """Indices modulo a length."""
+    if not is_integer(i.type.dtype):
+        raise DtypeError(message(f"index: found {i.type.dtype}, needed an integer dtype"))
+    wide = "uint64" if i.type.dtype == "uint64" else "int64"
+    return remainder(cast_variable(i, wide), cast_variable(as_size_variable(n), wide))
 
 
 @final
@@ -308,14 +320,17 @@ def _index_shape(op: Op, x: TensorType, indices: Sequence[TensorType], axes: tup
 
 @final
 class Scatter(Op):
-    """x with the elements at integer positions along `axes` replaced by v, or with v combined into them by `fn` (add).
+    """x with the elements at integer positions along `axes` replaced by v, or with v combined into them by `fn`.
 
-    Where positions repeat, `add` accumulates all, and replacing keeps the last in C order.
+    `fn` is add, multiply, minimum or maximum, and combines all values of a position that repeats; replacing keeps the
+    last in C order.
 
     Shapes:
         x (..., n_axis, ...), v (k..., the other axes), i (k...) for each axis -> y as x
+    Raises:
+        InputError: `fn` is another function.
     Source:
-        numpy.add.at and assignment to an advanced index
+        numpy.ufunc.at and assignment to an advanced index
     """
 
     axes: tuple[int, ...]
@@ -323,6 +338,8 @@ class Scatter(Op):
 
     def infer(self, x: TensorType, v: TensorType, *indices: TensorType) -> tuple[TensorType, ...]:
         """The type of x; v must have the shape that `Gather` would give."""
+        if self.fn is not None and self.fn not in COMBINERS:
+            raise InputError(message(f"scatter: found {self.fn.name}, needed add, multiply, minimum or maximum"))
         front = _index_shape(self, x, indices, self.axes)
         n = len(x.shape)
         rest = [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k not in self.axes]
@@ -341,30 +358,21 @@ class Scatter(Op):
             return (y,)
         if self.fn is None:
             moved[tuple(indices)] = v
-        elif x.dtype == np.bool_:
-            np.logical_or.at(moved, tuple(indices), v)
         else:
-            np.add.at(moved, tuple(indices), v)
+            COMBINERS[self.fn].at(moved, tuple(indices), v)
         return (y,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """To x all (0 where replaced), to v what its element became: nothing where another one overwrote it."""
-        from tg.ops.creation import iota, zeros_like
+        """To x and v what became of their elements: see `scatter_pullback`."""
+        from tg.ops.scatter_pullback import scatter_pullback
 
-        (x, v, *indices), (dy,) = inputs, cotangents
+        (dy,) = cotangents
         if dy is None:
             return (None,) * len(inputs)
-        dv = Gather(self.axes)(dy, *indices)
-        dx = dy
-        if self.fn is None:
-            zero = zeros_like(v, dtype=dy.type.dtype)
-            dx = self(dy, zero, *indices)
-            order = reshape(iota(product(v.shape)), v.shape)
-            winner = Gather(self.axes)(self(zeros_like(x, dtype="int64"), order, *indices), *indices)
-            dv = where(equal(winner, order), dv, numpy_dtype(dy.type.dtype).type(0))
-        return (dx, dv, *(None for _ in indices))
+        x, v, *indices = inputs
+        return (*scatter_pullback(self, x, v, indices, outputs[0], dy), *(None for _ in indices))
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """Array and values carry the batch; that of the values goes behind the index axes."""
@@ -373,17 +381,60 @@ class Scatter(Op):
         return (self(x, moveaxis(v, 0, inputs[2].type.ndim), *inputs[2:]),)
 
 
+@final
+class Nonzero(Op):
+    """The positions of the true elements of a mask, ascending; how many there are is known at run time only.
+
+    The length of the result is data-dependent: it is the result's own, counts as different from 1, and equal
+    applications share it.
+
+    Shapes:
+        mask (n) -> y (k), int64, with k at most n
+    Source:
+        numpy.flatnonzero
+    """
+
+    def infer(self, mask: TensorType) -> tuple[TensorType, ...]:
+        """A vector of int64 of unknown length."""
+        if mask.dtype != "bool" or len(mask.shape) != 1:
+            raise DtypeError(message(f"nonzero: found {mask}, needed a vector of bool"))
+        return (TensorType("int64", (0 if same(mask.shape[0], 0) else None,)),)
+
+    def perform(self, mask: Array) -> tuple[Array, ...]:
+        """`np.flatnonzero`."""
+        return (np.flatnonzero(mask).astype(np.int64),)
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """None: positions have no derivative."""
+        return (None,)
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """Refused: the masks of a batch have different numbers of true elements."""
+        tools.need_unbatched(self, batched)
+        return (self(*inputs),)
+
+
 def move_front(y: Variable, rank: int, place: int) -> Variable:
     """The first `rank` axes moved behind the next `place`."""
     n = y.type.ndim
     return transpose(y, (*range(rank, rank + place), *range(rank), *range(rank + place, n)))
 
 
-def take(x: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Variable:
+def inside_axis(i: Variable, n: int | Length) -> Variable:
+    """Which indices lie in [-n, n)."""
+    length = as_size_variable(n)
+    if is_unsigned(i.type.dtype):
+        return less(cast_variable(i, "uint64"), cast_variable(length, "uint64"))
+    i = cast_variable(i, "int64")
+    return logical_and(greater_equal(i, -length), less(i, length))
+
+
+def take(x: Any, indices: Any, axis: int | None = None, *, mode: str = "raise", fill_value: Any = 0) -> Variable:
     """The elements of x at integer positions along an axis, or in C order.
 
     Args:
-        mode: "raise", "clip" or "promise".
+        mode: "raise"; "clip" (the nearest element), "wrap" (modulo the length), "fill" (`fill_value` where an index is
+            outside) or "promise" (no report). Nothing outside x is read in any.
     Raises:
         BoundsError: mode "raise" and an index outside the axis.
     Source:
@@ -391,10 +442,15 @@ def take(x: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
     """
     x = as_variable(x)
     if axis is None:
-        return take(reshape(x, (-1,)), indices, 0, mode=mode)
+        return take(reshape(x, (-1,)), indices, 0, mode=mode, fill_value=fill_value)
     k = axis_from_end(axis, x.type.ndim, "take")
-    i = wrap_index(indices, x.shape[k], mode)
+    i = wrap_index(indices, x.shape[k], "promise" if mode == "fill" else mode)
     y: Variable = Gather((k,))(x, i)
+    if mode == "fill":
+        inside = inside_axis(as_variable(indices), x.shape[k])
+        behind = tuple(range(1 - x.type.ndim, 0)) if i.type.ndim else ()
+        inside = expand_dims_at(inside, behind) if behind else inside
+        y = where(inside, y, as_variable(fill_value, y.type.dtype))
     place = k + x.type.ndim
     return move_front(y, i.type.ndim, place) if place and i.type.ndim else y
 
@@ -439,6 +495,6 @@ def _reversed(n: int | Length) -> tuple[int | Length, int | Length, int]:
 
 FAMILY = Family(
     "indexing",
-    ops=(WrapIndex, Slice, SliceUpdate, Gather, Scatter),
+    ops=(WrapIndex, Slice, SliceUpdate, Gather, Scatter, Nonzero),
     functions=(take, flip, wrap_index),
 )

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import InputError, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+METHODS: Final = {  # of ufuncs, and the functions that do the same
+    "reduce": {
+        "add": "sum",
+        "multiply": "prod",
+        "maximum": "max",
+        "minimum": "min",
+        "logical_and": "all",
+        "logical_or": "any",
+    },
+    "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
+}
+OPTIONS: Final = {
+    "reduce": frozenset(("axis", "keepdims", "initial", "where")),
+    "accumulate": frozenset(("axis",)),
+}
 
 
 @functools.cache
@@ -30,9 +46,10 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: Mapping[
     found = _by_ufunc().get(ufunc) or catalog.NAMES.get(ufunc.__name__)
     if method == "__call__" and found is not None and not kwargs:
         return found(*inputs)
-    if method == "reduce" and ufunc.__name__ in ("add", "multiply", "maximum", "minimum") and set(kwargs) <= {"axis"}:
-        names = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-        return catalog.NAMES[names[ufunc.__name__]](*inputs, axis=kwargs.get("axis", 0))
+    if method in METHODS and ufunc.__name__ in METHODS[method]:
+        options = {"axis": 0, **{name: value for name, value in kwargs.items() if value is not None or name == "axis"}}
+        if options.keys() <= OPTIONS[method]:
+            return catalog.NAMES[METHODS[method][ufunc.__name__]](*inputs, **options)
     extra = "".join(f", {name}=" for name in kwargs)
     raise InputError(message(f"np.{ufunc.__name__}: {method}{extra} on a variable has no counterpart in tg"))
 
@@ -45,9 +62,9 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     """
     from tg.ops import catalog
 
-    found = catalog.NAMES.get(function.__name__) or {"amax": catalog.NAMES["max"], "amin": catalog.NAMES["min"]}.get(
-        function.__name__
-    )
+    found = catalog.NAMES.get(function.__name__)
+    if function.__module__ == "numpy.linalg" and function.__name__ in ("diagonal", "trace"):
+        kwargs = {"axis1": -2, "axis2": -1, **kwargs}
     if found is None:
         raise InputError(message(f"np.{function.__name__}: has no counterpart in tg for variables"))
     try:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import DtypeError, ShapeError, message
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, sqrt, square, subtract
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater, isfinite, logical_and, logical_or, where
-from tg.ops.elementwise.exponential import exp, log
+from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_or
+from tg.ops.elementwise.comparison import where as choose
 from tg.ops.family import Family
 from tg.ops.shape import Transpose, broadcast_to, expand_dims_at, inverse_permutation, ravel, reshape
-from tg.types.dtypes import BOOL, accumulator, is_complex, is_inexact, numpy_dtype
-from tg.types.lengths import Length, product
+from tg.types.dtypes import BOOL, accumulator, dtype_name, is_inexact, numpy_dtype
+from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
@@ -111,7 +111,7 @@ class Reduce(Op):
             return (tools.gate(spread, product_of_others(x, self.axes)),)
         chosen = equal(x, self.restore(y))
         ties = self.restore(reduce_sum(cast_variable(chosen, x.type.dtype), self.axes))
-        return (where(chosen, divide(spread, ties), numpy_dtype(x.type.dtype).type(0)),)
+        return (choose(chosen, divide(spread, ties), numpy_dtype(x.type.dtype).type(0)),)
 
     def restore(self, y: Variable) -> Variable:
         """A result with the reduced axes back, of length 1."""
@@ -164,11 +164,11 @@ class ProductOfOthers(Op):
         (x,) = inputs
         kind = numpy_dtype(x.type.dtype).type
         null = equal(x, kind(0))
-        filled = where(null, kind(1), x)
+        filled = choose(null, kind(1), x)
         rest = expand_dims_at(Reduce(multiply, (-1,))(filled), (-1,))
         nulls = expand_dims_at(Reduce(add, (-1,))(cast_variable(null, "int64")), (-1,))
-        alone = where(null, where(equal(nulls, 1), rest, kind(0)), kind(0))
-        return where(equal(nulls, 0), divide(rest, filled), alone)
+        alone = choose(null, choose(equal(nulls, 1), rest, kind(0)), kind(0))
+        return choose(equal(nulls, 0), divide(rest, filled), alone)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -180,7 +180,7 @@ class ProductOfOthers(Op):
         if dy is None:
             return (None,)
         own = eye(x.shape[-1], dtype="bool")
-        table = where(own, numpy_dtype(x.type.dtype).type(1), expand_dims_at(x, (-2,)))
+        table = choose(own, numpy_dtype(x.type.dtype).type(1), expand_dims_at(x, (-2,)))
         return (tools.vjp_of(Reduce(multiply, (-1,))(table), x, dy),)
 
 
@@ -238,206 +238,155 @@ class ArgReduce(Op):
         return (None,)
 
 
-@final
-class LogSumExp(Op):
-    """log(sum(exp(x))) over `axes` without overflow; all -inf gives -inf.
-
-    Shapes:
-        x (..., n, ...) -> y (... ...)
-    Source:
-        scipy.special.logsumexp
-    """
-
-    axes: tuple[int, ...]
-    has_expansion = True
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The shape without the axes."""
-        return Reduce(add, self.axes).infer(x)
-
-    def expansion(self, *inputs: Variable) -> Variable:
-        """The maximum is taken out; an infinite one is replaced by 0."""
-        (x,) = inputs
-        top = Reduce(maximum, self.axes, total=True)(x)
-        shift = where(isfinite(top), top, numpy_dtype(x.type.dtype).type(0))
-        return add(log(reduce_sum(exp(subtract(x, expand_dims_at(shift, self.axes))), self.axes)), shift)
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The cotangent times the softmax, exp(x - y); 0 where y is -inf."""
-        (x,), (y,), (dy,) = inputs, outputs, cotangents
-        if dy is None:
-            return (None,)
-        zero = numpy_dtype(x.type.dtype).type(0)
-        base = expand_dims_at(y, self.axes)
-        share = where(equal(base, numpy_dtype(x.type.dtype).type(-np.inf)), zero, exp(subtract(x, base)))
-        return (tools.gate(broadcast_to(expand_dims_at(dy, self.axes), x.shape), share),)
-
-
-@final
-class Softmax(Op):
-    """exp(x) / sum(exp(x)) along `axis` without overflow.
-
-    Shapes:
-        x (..., n, ...) -> y (..., n, ...)
-    Source:
-        scipy.special.softmax
-    """
-
-    axis: int
-    has_expansion = True
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The type of x."""
-        return (x,)
-
-    def expansion(self, *inputs: Variable) -> Variable:
-        """The maximum is taken out first."""
-        (x,) = inputs
-        top = expand_dims_at(Reduce(maximum, (self.axis,), total=True)(x), (self.axis,))
-        powers = exp(subtract(x, top))
-        return divide(powers, expand_dims_at(reduce_sum(powers, (self.axis,)), (self.axis,)))
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """Y * (dy - sum(dy * y))."""
-        (y,), (dy,) = outputs, cotangents
-        if dy is None:
-            return (None,)
-        inner = expand_dims_at(reduce_sum(multiply(dy, y), (self.axis,)), (self.axis,))
-        return (multiply(y, subtract(dy, inner)),)
-
-
 def _reduce(
-    fn: ElementwiseFunction, x: Any, axis: Any, keepdims: bool, what: str, dtype: str | None = None
+    fn: ElementwiseFunction,
+    x: Any,
+    axis: Any,
+    what: str,
+    *,
+    dtype: str | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Variable:
+    """The reduction; `where` takes what is not chosen out of it, and `initial` is combined into the result."""
     x = as_variable(x)
-    axes = axes_from_end(axis, x.type.ndim, what)
     if dtype is not None:
         x = cast_variable(x, dtype)
-    op = Reduce(fn, axes)
+    if where is not None:
+        x = _only(fn, x, where, initial, what)
+    axes = axes_from_end(axis, x.type.ndim, what)
+    op = Reduce(fn, axes, fn in (maximum, minimum) and initial is not None)
     y: Variable = op(x) if axes else x
+    if initial is not None:
+        y = fn(y, cast_variable(as_variable(initial), x.type.dtype))
     return op.restore(y) if keepdims else y
 
 
-def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def _only(fn: ElementwiseFunction, x: Variable, chosen: Any, initial: Any, what: str) -> Variable:
+    """The elements that are chosen, the others replaced by the identity."""
+    mask = as_variable(chosen)
+    if mask.type.dtype != BOOL:
+        raise DtypeError(message(f"{what}: where: found {mask.type.dtype}, needed bool"))
+    if initial is None and fn in (maximum, minimum):
+        hint = "what a reduction starts from is its result where no element is chosen"
+        raise InputError(message(f"{what}: where: found no initial, needed one", hint=hint))
+    return choose(mask, x, identity(fn, x.type.dtype))
+
+
+def sum(
+    x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Variable:
     """The sum over axes (all by default), pairwise or better on the reference and in compiled loops.
 
+    Args:
+        initial: what is added to the sum.
+        where: a mask that broadcasts with x: elements to leave out are False.
     Dtypes:
-        bool and integers accumulate in 64 bits, floats in their own dtype.
+        bool and integers accumulate in 64 bits, floats in their own dtype; or `dtype`.
     Source:
         numpy.sum
     """
     x = as_variable(x)
-    return _reduce(add, x, axis, keepdims, "sum", accumulator(x.type.dtype))
+    kind = accumulator(x.type.dtype) if dtype is None else dtype_name(dtype)
+    return _reduce(add, x, axis, "sum", dtype=kind, keepdims=keepdims, initial=initial, where=where)
 
 
-def prod(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def prod(
+    x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Variable:
     """The product over axes (all by default).
 
+    Args:
+        initial: what the product is multiplied with.
+        where: a mask that broadcasts with x: elements to leave out are False.
     Dtypes:
-        bool and integers accumulate in 64 bits, floats in their own dtype.
+        bool and integers accumulate in 64 bits, floats in their own dtype; or `dtype`.
     Source:
         numpy.prod
     """
     x = as_variable(x)
-    return _reduce(multiply, x, axis, keepdims, "prod", accumulator(x.type.dtype))
+    kind = accumulator(x.type.dtype) if dtype is None else dtype_name(dtype)
+    return _reduce(multiply, x, axis, "prod", dtype=kind, keepdims=keepdims, initial=initial, where=where)
 
 
-def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def max(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Variable:
     """The largest element over axes (all by default); NaN if there is one. Ties share the derivative.
 
+    Args:
+        initial: what elements are compared with besides, and the result if there are none.
+        where: a mask that broadcasts with x: elements to leave out are False; it needs `initial`.
     Raises:
-        DomainError: no elements.
+        DomainError: no elements, and no `initial`.
     Source:
         numpy.max
     """
-    return _reduce(maximum, x, axis, keepdims, "max")
+    return _reduce(maximum, x, axis, "max", keepdims=keepdims, initial=initial, where=where)
 
 
-def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def min(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Variable:
     """The least element over axes (all by default); NaN if there is one. Ties share the derivative.
+
+    Args:
+        initial: what elements are compared with besides, and the result if there are none.
+        where: a mask that broadcasts with x: elements to leave out are False; it needs `initial`.
+    Raises:
+        DomainError: no elements, and no `initial`.
+    Source:
+        numpy.min
+    """
+    return _reduce(minimum, x, axis, "min", keepdims=keepdims, initial=initial, where=where)
+
+
+def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    """The difference of the largest and the least element over axes (all by default).
 
     Raises:
         DomainError: no elements.
     Source:
-        numpy.min
+        numpy.ptp
     """
-    return _reduce(minimum, x, axis, keepdims, "min")
+    return subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
 
 
-def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def all(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Variable:
     """Whether every element over axes (all by default) differs from 0; True for no elements.
 
     Source:
         numpy.all
     """
-    return _reduce(logical_and, x, axis, keepdims, "all", BOOL)
+    return _reduce(logical_and, x, axis, "all", dtype=BOOL, keepdims=keepdims, where=where)
 
 
-def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def any(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Variable:
     """Whether an element over axes (all by default) differs from 0; False for no elements.
 
     Source:
         numpy.any
     """
-    return _reduce(logical_or, x, axis, keepdims, "any", BOOL)
+    return _reduce(logical_or, x, axis, "any", dtype=BOOL, keepdims=keepdims, where=where)
 
 
-def mean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
-    """The arithmetic mean over axes (all by default); NaN for no elements.
-
-    Dtypes:
-        float64 for bool and integers.
-    Source:
-        numpy.mean
-    """
-    x = as_variable(x)
-    if not is_inexact(x.type.dtype):
-        x = cast_variable(x, "float64")
-    axes = axes_from_end(axis, x.type.ndim, "mean")
-    count: int | Length = product(tuple(x.shape[k] for k in axes))
-    n = cast_variable(as_size_variable(count), x.type.dtype)
-    return divide(sum(x, axis, keepdims=keepdims), n)
-
-
-def var(x: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """The variance over axes (all by default): the mean of squared deviations, dividing by n - ddof.
+def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    """How many elements over axes (all by default) differ from 0, as int64.
 
     Source:
-        numpy.var
+        numpy.count_nonzero
     """
-    x = as_variable(x)
-    if not is_inexact(x.type.dtype):
-        x = cast_variable(x, "float64")
-    if is_complex(x.type.dtype):
-        raise DtypeError(message(f"var: found {x.type.dtype}, needed a real dtype"))
-    axes = axes_from_end(axis, x.type.ndim, "var")
-    deviations = square(subtract(x, mean(x, axis, keepdims=True)))
-    count = product(tuple(x.shape[k] for k in axes))
-    n = cast_variable(subtract(as_size_variable(count), ddof), x.type.dtype)
-    return divide(sum(deviations, axis, keepdims=keepdims), n)
+    return sum(cast_variable(as_variable(x), BOOL), axis, keepdims=keepdims)
 
 
-def std(x: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Variable:
-    """The standard deviation over axes (all by default).
-
-    Source:
-        numpy.std
-    """
-    return sqrt(var(x, axis, ddof=ddof, keepdims=keepdims))
-
-
-def _arg(fn: ElementwiseFunction, x: Any, axis: Any, what: str) -> Variable:
+def _arg(fn: ElementwiseFunction, x: Any, axis: Any, keepdims: bool, what: str) -> Variable:
     x = as_variable(x)
     if axis is None:
-        return ArgReduce(fn, -1)(ravel(x))  # type: ignore[no-any-return]
-    return ArgReduce(fn, axis_from_end(axis, x.type.ndim, what))(x)  # type: ignore[no-any-return]
+        y: Variable = ArgReduce(fn, -1)(ravel(x))
+        return expand_dims_at(y, tuple(range(-x.type.ndim, 0))) if keepdims and x.type.ndim else y
+    k = axis_from_end(axis, x.type.ndim, what)
+    y = ArgReduce(fn, k)(x)
+    return expand_dims_at(y, (k,)) if keepdims else y
 
 
-def argmax(x: Any, axis: int | None = None) -> Variable:
+def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
     """The position of the first maximum along an axis, or in C order; of the first NaN if there is one.
 
     Raises:
@@ -445,10 +394,10 @@ def argmax(x: Any, axis: int | None = None) -> Variable:
     Source:
         numpy.argmax
     """
-    return _arg(maximum, x, axis, "argmax")
+    return _arg(maximum, x, axis, keepdims, "argmax")
 
 
-def argmin(x: Any, axis: int | None = None) -> Variable:
+def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
     """The position of the first minimum along an axis, or in C order; of the first NaN if there is one.
 
     Raises:
@@ -456,63 +405,12 @@ def argmin(x: Any, axis: int | None = None) -> Variable:
     Source:
         numpy.argmin
     """
-    return _arg(minimum, x, axis, "argmin")
-
-
-def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
-    """log(sum(exp(x))) over axes (all by default) without overflow; -inf where all elements are.
-
-    Source:
-        scipy.special.logsumexp
-    """
-    x = _as_floating(x)
-    axes = axes_from_end(axis, x.type.ndim, "logsumexp")
-    y = LogSumExp(axes)(x) if axes else x
-    return expand_dims_at(y, axes) if keepdims and axes else y
-
-
-def softmax(x: Any, axis: int = -1) -> Variable:
-    """exp(x) / sum(exp(x)) along an axis without overflow.
-
-    Source:
-        scipy.special.softmax
-    """
-    x = _as_floating(x)
-    return Softmax(axis_from_end(axis, x.type.ndim, "softmax"))(x)  # type: ignore[no-any-return]
-
-
-def log_softmax(x: Any, axis: int = -1) -> Variable:
-    """log(softmax(x)) along an axis without overflow.
-
-    Source:
-        scipy.special.log_softmax
-    """
-    x = _as_floating(x)
-    return subtract(x, logsumexp(x, axis, keepdims=True))
-
-
-def _as_floating(x: Any) -> Variable:
-    x = as_variable(x)
-    return x if is_inexact(x.type.dtype) else cast_variable(x, "float64")
+    return _arg(minimum, x, axis, keepdims, "argmin")
 
 
 FAMILY = Family(
     "reduction",
-    ops=(Reduce, ArgReduce, ProductOfOthers, LogSumExp, Softmax),
-    functions=(
-        sum,
-        prod,
-        max,
-        min,
-        all,
-        any,
-        mean,
-        var,
-        std,
-        argmax,
-        argmin,
-        logsumexp,
-        softmax,
-        log_softmax,
-    ),
-)  # fmt: skip
+    ops=(Reduce, ArgReduce, ProductOfOthers),
+    functions=(sum, prod, max, min, ptp, all, any, count_nonzero, argmax, argmin),
+    aliases=(("amax", max), ("amin", min)),
+)

@@ -1,66 +1,44 @@
-"""Shape: lengths, reshaping, permuting, inserting, dropping, repeating and joining axes.
-
-Axes are stored counted from the end. A length that is not known when the program is written is an operand, an int64
-scalar that follows the array; the field has None in its place.
-"""
+"""Shape: lengths, reshaping, permuting, inserting, dropping, repeating and joining axes."""
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, ShapeError, message
-from tg.graph.checks import Check, Descriptor
+from tg.errors import InputError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater_equal
 from tg.ops.family import Family
+from tg.ops.shape_ops import (
+    AxisLength,
+    BroadcastTo,
+    Concatenate,
+    ExpandDims,
+    Reshape,
+    Sized,
+    SpecifyShape,
+    Squeeze,
+    SumTo,
+    Transpose,
+    inverse_permutation,
+    known,
+    known_shape,
+    merge_sizes,
+    natural_checks,
+    split_sizes,
+)
 from tg.types.dtypes import dtype_name
-from tg.types.lengths import Length, broadcast, floor_divide, is_natural, product, require_same, same
-from tg.types.lengths import add as add_lengths
-from tg.types.tensor_type import TensorType
+from tg.types.lengths import Length, floor_divide, product, same
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, constant, holds_variable, promoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]
-
-
-@final
-class AxisLength(Op):
-    """The length of one axis as an int64 scalar.
-
-    Shapes:
-        x (..., n, ...) -> ()
-    """
-
-    axis: int
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """An int64 scalar."""
-        return (TensorType("int64"),)
-
-    def perform(self, x: Array) -> tuple[Array, ...]:
-        """The entry of `x.shape`."""
-        return (np.asarray(x.shape[self.axis], np.int64),)
-
-    def length_value(
-        self, inputs: Sequence[Variable], value_of: Callable[[Variable], int | Length]
-    ) -> int | Length | None:
-        """The length itself."""
-        return inputs[0].shape[self.axis]
-
-    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
-        """None: a shape does not depend on values."""
-        return (None,)
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The same length for every element of the batch."""
-        return (tools.repeat(self(inputs[0]), size),)
 
 
 def axis_length(x: Variable, axis: int) -> Variable:
@@ -69,378 +47,25 @@ def axis_length(x: Variable, axis: int) -> Variable:
     return as_size_variable(n) if isinstance(n, int) else AxisLength(axis)(x)
 
 
-def split_sizes(shape: Sequence[Any]) -> tuple[tuple[int | None, ...], list[Variable]]:
-    """A shape as the field and the operands of an op: ints in the field, None and an int64 scalar for the others.
+def specify_shape(x: Any, shape: Any, what: str = "specify_shape") -> Variable:
+    """x, of which it is made sure that it has a shape; None stands for any length.
 
     Raises:
-        InputError: a length is no integer.
-        ShapeError: a known length is negative.
+        ShapeError: x has another shape.
+    Example:
+        >>> import tg
+        >>> tg.specify_shape(tg.matrix("x"), (3, None)).type
+        float64[3, ?]
     """
-    field: list[int | None] = []
-    sizes: list[Variable] = []
-    for n in shape:
-        v = n
-        if isinstance(n, Variable):
-            v = size_value(n)
-        elif type(n) is not Length:
-            try:
-                v = operator.index(n)
-            except TypeError:
-                raise InputError(
-                    message(f"shape: found {n!r}, needed an integer, a length or a scalar variable")
-                ) from None
-        if type(v) is int:
-            if v < 0:
-                raise ShapeError(message(f"shape: found the length {v}, needed one of at least 0"))
-            field.append(v)
-        else:
-            field.append(None)
-            sizes.append(cast_variable(as_size_variable(n), "int64"))
-    return tuple(field), sizes
-
-
-def merge_sizes(field: Sequence[int | None], sizes: Sequence[int | Length]) -> tuple[int | Length, ...]:
-    """The shape of a field and the values of its operands."""
-    rest = iter(sizes)
-    return tuple(next(rest) if n is None else n for n in field)
-
-
-def known_shape(field: Sequence[int | None], sizes: Sequence[Array | int]) -> tuple[int, ...]:
-    """The shape of a field and the values of its operands."""
-    return tuple(int(n) for n in merge_sizes(field, [int(v) for v in sizes]) if not isinstance(n, Length))
-
-
-def known(length: int | Length | None) -> int | Length:
-    """A length of a type that shape rules work on, where none is unknown."""
-    assert length is not None
-    return length
-
-
-def natural_checks(op: Op, sizes: Sequence[Variable]) -> tuple[Check, ...]:
-    """The checks that lengths given at run time are at least 0."""
-    text = f"{op.name}: found the length {{0}}, needed one of at least 0"
-    hint = "tg.maximum(length, 0) is never negative"
-    return tuple(
-        Check(greater_equal(v, 0), (v,), Descriptor("ShapeError", text, hint))
-        for v in sizes
-        if not is_natural(size_value(v))
-    )
-
-
-class Sized(Op):
-    """An op whose operands after the first are the lengths that are None in its field `shape`."""
-
-    shape: tuple[int | None, ...]
-
-    def size_operands(self, count: int) -> range:
-        """All operands but the first."""
-        return range(1, count)
-
-    def batched_fields(self, tools: Any, size: Any, inputs: Any) -> tuple[tuple[int | None, ...], list[Variable]]:
-        """The field and the sizes with the length of the batch in front."""
-        field, sizes = split_sizes([size])
-        return (*field, *self.shape), [*sizes, *inputs[1:]]
-
-
-@final
-class Reshape(Sized):
-    """The same elements in C order under another shape.
-
-    Shapes:
-        x (...) -> y (shape); the number of elements stays
-    Raises:
-        ShapeError: the number of elements differs (a check where it is known at run time only).
-    """
-
-    def infer(self, x: TensorType, *sizes: int | Length) -> tuple[TensorType, ...]:
-        """The new shape; the numbers of elements must agree."""
-        shape = merge_sizes(self.shape, sizes)
-        old, new = product(tuple(known(n) for n in x.shape)), product(shape)
-        if isinstance(old, int) and isinstance(new, int) and old != new:
-            raise ShapeError(message(f"reshape: numbers of elements differ: {x.shape} has {old}, {shape} has {new}"))
-        return (TensorType(x.dtype, shape),)
-
-    def perform(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
-        """`np.reshape`, copied."""
-        return (x.reshape(known_shape(self.shape, sizes)).copy(),)
-
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
-        """Lengths are at least 0, and the numbers of elements agree."""
-        x, *sizes = inputs
-        old = product(x.shape)
-        new = product(merge_sizes(self.shape, [size_value(v) for v in sizes]))
-        if same(old, new) or (isinstance(old, int) and isinstance(new, int)):
-            return ()
-        a, b = as_size_variable(old), as_size_variable(new)
-        text = "reshape: numbers of elements differ: the array has {0}, the new shape has {1}"
-        hint = "one length may be -1: it follows from the others"
-        return (*natural_checks(self, sizes), Check(equal(a, b), (a, b), Descriptor("ShapeError", text, hint)))
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The cotangent under the old shape."""
-        (dy,) = cotangents
-        return (None if dy is None else reshape(dy, inputs[0].shape), *(None for _ in inputs[1:]))
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The batch stays in front."""
-        field, sizes = self.batched_fields(tools, size, inputs)
-        return (Reshape(field)(tools.lead(inputs[0], batched[0], size), *sizes),)
-
-
-@final
-class BroadcastTo(Sized):
-    """The array repeated along axes where it has length 1, and along new leading axes.
-
-    Shapes:
-        x (...) -> y (shape)
-    Raises:
-        ShapeError: a length of x is neither 1 nor that of `shape`.
-    """
-
-    def infer(self, x: TensorType, *sizes: int | Length) -> tuple[TensorType, ...]:
-        """The new shape; each old length is 1 or equal."""
-        shape = merge_sizes(self.shape, sizes)
-        if len(x.shape) > len(shape):
-            raise ShapeError(message(f"broadcast_to: found {len(x.shape)} axes, needed at most {len(shape)}"))
-        for a, b in zip(reversed(x.shape), reversed(shape), strict=False):
-            found = broadcast(a, b, lambda: "broadcast_to")  # type: ignore[arg-type]
-            if isinstance(found, int) and isinstance(b, int) and found != b:
-                raise ShapeError(message(f"broadcast_to: lengths differ: found {found}, needed 1 or {b}"))
-        return (TensorType(x.dtype, shape),)
-
-    def perform(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
-        """`np.broadcast_to`, copied."""
-        shape = known_shape(self.shape, sizes)
-        return (np.broadcast_to(x, shape).copy(),)
-
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
-        """Lengths are at least 0."""
-        return natural_checks(self, inputs[1:])
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The cotangent summed over what was repeated."""
-        (dy,) = cotangents
-        return (None if dy is None else sum_to(dy, inputs[0].shape), *(None for _ in inputs[1:]))
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The batch stays in front, apart from the axes that are added."""
-        field, sizes = self.batched_fields(tools, size, inputs)
-        x = inputs[0]
-        if batched[0]:
-            missing = len(self.shape) - (x.type.ndim - 1)
-            x = expand_dims_at(x, tuple(range(-len(self.shape), -len(self.shape) + missing)))
-        return (BroadcastTo(field)(x, *sizes),)
-
-
-@final
-class SumTo(Sized):
-    """The sum over the axes along which an array of shape `shape` would have to be repeated: BroadcastTo turned round.
-
-    Shapes:
-        x (...) -> y (shape)
-    """
-
-    def infer(self, x: TensorType, *sizes: int | Length) -> tuple[TensorType, ...]:
-        """The target shape, which must broadcast to that of x."""
-        shape = merge_sizes(self.shape, sizes)
-        return (TensorType(x.dtype, shape),)
-
-    def perform(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
-        """A sum over the repeated axes."""
-        shape = known_shape(self.shape, sizes)
-        lead = x.ndim - len(shape)
-        axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and x.shape[k + lead] != 1))
-        return (np.asarray(np.sum(x, axis=axes, dtype=x.dtype)).reshape(shape),)
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The cotangent repeated."""
-        (dy,) = cotangents
-        return (None if dy is None else broadcast_to(dy, inputs[0].shape), *(None for _ in inputs[1:]))
-
-    has_expansion = True
-
-    def expansion(self, *inputs: Variable) -> Variable:
-        """Reductions over the axes that the specialised shapes show to be repeated."""
-        from tg.ops.reduction import reduce_sum
-
-        x, *sizes = inputs
-        shape = merge_sizes(self.shape, [size_value(v) for v in sizes])
-        n = len(shape)
-        lead = tuple(range(-x.type.ndim, -n))
-        ones = tuple(k - n for k, m in enumerate(shape) if same(m, 1) and not same(x.shape[k - n], 1))
-        y = reduce_sum(x, (*lead, *ones)) if lead or ones else x
-        y = expand_dims_at(y, ones) if ones else y
-        vague = any(type(m) is int and n is None for m, n in zip(shape, y.type.shape, strict=True))
-        return reshape(y, shape) if vague else y
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Leading axes that are summed away are summed first, then the batch stays in front."""
-        from tg.ops.reduction import reduce_sum
-
-        field, sizes = self.batched_fields(tools, size, inputs)
-        x = tools.lead(inputs[0], batched[0], size)
-        lead = tuple(range(-(x.type.ndim - 1), -len(self.shape)))
-        return (SumTo(field)(reduce_sum(x, lead) if lead else x, *sizes),)
-
-
-@final
-class Transpose(Op):
-    """The axes permuted: axis k of the result is axis `axes[k]` of x, counted from the end.
-
-    Shapes:
-        x (n1, ..., nk) -> y (permuted)
-    """
-
-    axes: tuple[int, ...]
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The lengths permuted; axes in front that are not named stay."""
-        if len(self.axes) > len(x.shape):
-            raise ShapeError(message(f"transpose: found {len(x.shape)} axes, needed {len(self.axes)}"))
-        front = x.shape[: len(x.shape) - len(self.axes)]
-        return (TensorType(x.dtype, (*front, *(x.shape[k] for k in self.axes))),)
-
-    def perform(self, x: Array) -> tuple[Array, ...]:
-        """`np.transpose`, copied."""
-        return (np.transpose(x, self.order(x.ndim)).copy(),)
-
-    def order(self, ndim: int) -> tuple[int, ...]:
-        """The permutation for an array of `ndim` axes, counted from the front."""
-        return (*range(ndim - len(self.axes)), *(k + ndim for k in self.axes))
-
-    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
-        """The cotangent permuted back."""
-        (dy,) = cotangents
-        return (None if dy is None else Transpose(inverse_permutation(self.axes))(dy),)
-
-
-def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation, of axes counted from the end, that undoes one."""
-    n = len(axes)
-    found = [0] * n
-    for k, axis in enumerate(axes):
-        found[axis + n] = k - n
-    return tuple(found)
-
-
-@final
-class ExpandDims(Op):
-    """Axes of length 1 inserted so that they stand at `axes` of the result, counted from the end.
-
-    Shapes:
-        x (n, m), axes (-2,) -> y (n, 1, m)
-    """
-
-    axes: tuple[int, ...]
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The shape with ones at `axes`."""
-        ndim = len(x.shape) + len(self.axes)
-        if self.axes and self.axes[0] < -ndim:
-            raise ShapeError(message(f"expand_dims: axis {self.axes[0]} is out of range: the result has {ndim} axes"))
-        rest = iter(x.shape)
-        return (TensorType(x.dtype, [1 if k in self.axes else next(rest) for k in range(-ndim, 0)]),)
-
-    def perform(self, x: Array) -> tuple[Array, ...]:
-        """`np.expand_dims`, copied."""
-        return (np.expand_dims(x, self.axes).copy(),)
-
-    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
-        """The cotangent without the axes."""
-        (dy,) = cotangents
-        return (None if dy is None else Squeeze(self.axes)(dy),)
-
-
-@final
-class Squeeze(Op):
-    """The axes `axes`, of length 1, dropped.
-
-    Shapes:
-        x (n, 1, m), axes (-2,) -> y (n, m)
-    Raises:
-        ShapeError: an axis to drop has another length than 1 (a check where it is known at run time only).
-    """
-
-    axes: tuple[int, ...]
-
-    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
-        """The shape without `axes`."""
-        for k in self.axes:
-            if k < -len(x.shape):
-                raise ShapeError(message(f"squeeze: axis {k} is out of range: the array has {len(x.shape)} axes"))
-            require_same(x.shape[k], 1, lambda k=k: f"squeeze: axis {k}")  # type: ignore[misc]
-        return (
-            TensorType(
-                x.dtype, [n for k, n in zip(range(-len(x.shape), 0), x.shape, strict=True) if k not in self.axes]
-            ),
-        )
-
-    def perform(self, x: Array) -> tuple[Array, ...]:
-        """`np.squeeze`, copied."""
-        return (np.squeeze(x, self.axes).copy(),)
-
-    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
-        """The cotangent with the axes back."""
-        (dy,) = cotangents
-        return (None if dy is None else ExpandDims(self.axes)(dy),)
-
-
-@final
-class Concatenate(Op):
-    """Arrays joined along `axis`.
-
-    Shapes:
-        (..., n1, ...), (..., n2, ...) -> (..., n1 + n2, ...)
-    Raises:
-        ShapeError: ranks or other lengths differ.
-    """
-
-    axis: int
-
-    def infer(self, *arrays: TensorType) -> tuple[TensorType, ...]:
-        """Lengths along the axis add up; the others must agree."""
-        first = arrays[0]
-        shape = list(first.shape)
-        for other in arrays[1:]:
-            if len(other.shape) != len(shape):
-                raise ShapeError(message(f"concatenate: ranks differ: {len(shape)} and {len(other.shape)}"))
-            if other.dtype != first.dtype:
-                raise DtypeError(message(f"concatenate: dtypes differ: {first.dtype} and {other.dtype}"))
-            for k, (a, b) in enumerate(zip(shape, other.shape, strict=True)):
-                if k - len(shape) == self.axis:
-                    shape[k] = add_lengths(a, b)  # type: ignore[arg-type]
-                else:
-                    shape[k] = require_same(a, b, lambda k=k: f"concatenate: axis {k}")  # type: ignore[misc]
-        return (TensorType(first.dtype, shape),)
-
-    def perform(self, *arrays: Array) -> tuple[Array, ...]:
-        """`np.concatenate`."""
-        return (np.concatenate(arrays, self.axis),)
-
-    def pullback(
-        self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
-    ) -> Sequence[Variable | None]:
-        """The pieces of the cotangent."""
-        from tg.ops.indexing import slice_axis
-
-        (dy,) = cotangents
-        found: list[Variable | None] = []
-        start: int | Length = 0
-        for x in inputs:
-            n = x.shape[self.axis]
-            found.append(None if dy is None else slice_axis(dy, self.axis, start, n))
-            start = add_lengths(start, n)
-        return found
-
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Every piece carries the batch."""
-        return (self(*(tools.lead(v, b, size) for v, b in zip(inputs, batched, strict=True))),)
+    x = as_variable(x)
+    wanted = list(shape) if isinstance(shape, tuple | list) else [shape]
+    if len(wanted) != x.type.ndim:
+        raise ShapeError(message(f"{what}: found {x.type.ndim} axes, needed {len(wanted)}"))
+    field, sizes = split_sizes([own if n is None else n for own, n in zip(x.shape, wanted, strict=True)])
+    lengths = merge_sizes(field, [size_value(v) for v in sizes])
+    if all(same(a, b) for a, b in zip(x.shape, lengths, strict=True)):
+        return x  # type: ignore[no-any-return]
+    return SpecifyShape(field, what)(x, *sizes)  # type: ignore[no-any-return]
 
 
 @final
@@ -480,18 +105,23 @@ def named(x: Any, name: str) -> Variable:
     return found
 
 
-def reshape(x: Any, shape: Any) -> Variable:
-    """The elements of x in C order under another shape; one length may be -1.
+def reshape(x: Any, shape: Any, order: str = "C") -> Variable:
+    """The elements of x in C order (or with order "F" the first axis fastest) under another shape.
 
     Shapes:
-        x (...) -> y (shape); lengths are ints, lengths of other variables or integer scalars
+        x (...) -> y (shape); lengths are ints, lengths of other variables or integer scalars, and one may be -1
     Raises:
+        InputError: another order.
         ShapeError: the numbers of elements differ, or more than one length is -1.
     Source:
         numpy.reshape
     """
     x = as_variable(x)
     wanted = list(shape) if isinstance(shape, tuple | list) else [shape]
+    if order != "C":
+        if order != "F":
+            raise InputError(message(f"reshape: order: found {order!r}, needed 'C' or 'F'"))
+        return transpose(reshape(transpose(x), wanted[::-1]))
     free = [k for k, n in enumerate(wanted) if isinstance(n, int | np.integer) and int(n) == -1]
     if len(free) > 1:
         raise ShapeError(message(f"reshape: found {len(free)} lengths of -1, needed at most one"))
@@ -514,9 +144,13 @@ def _remaining(x: Variable, rest: Sequence[Any]) -> int | Length:
     return floor_divide(total, part)
 
 
-def ravel(x: Any) -> Variable:
-    """The elements of x in C order along one axis."""
-    return reshape(x, (-1,)) if as_variable(x).type.ndim != 1 else as_variable(x)
+def ravel(x: Any, order: str = "C") -> Variable:
+    """The elements of x along one axis, in C order, or with order "F" the first axis fastest.
+
+    Source:
+        numpy.ravel
+    """
+    return reshape(x, (-1,), order) if as_variable(x).type.ndim != 1 else as_variable(x)
 
 
 def transpose(x: Any, axes: Any = None) -> Variable:
@@ -556,13 +190,26 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return transpose(x, order)
 
 
-def moveaxis(x: Any, source: int, destination: int) -> Variable:
-    """One axis of x moved to another place."""
+def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
+    """Axes of x moved to other places, the others staying in order.
+
+    Args:
+        source, destination: an axis and its place, or as many of them.
+    Raises:
+        ShapeError: there are other numbers of axes and places, or one is repeated.
+    Source:
+        numpy.moveaxis
+    """
     x = as_variable(x)
     ndim = x.type.ndim
-    order = list(range(ndim))
-    a, b = (axis_from_end(k, ndim, "moveaxis") + ndim for k in (source, destination))
-    order.insert(b, order.pop(a))
+    given = [list(v) if isinstance(v, tuple | list) else [v] for v in (source, destination)]
+    sources, places = ([axis_from_end(k, ndim, "moveaxis") + ndim for k in axes] for axes in given)
+    if len(sources) != len(places) or len(set(sources)) != len(sources) or len(set(places)) != len(places):
+        text = f"found axes {source} and places {destination}, needed as many, and none twice"
+        raise ShapeError(message(f"moveaxis: {text}"))
+    order = [k for k in range(ndim) if k not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
     return transpose(x, order)
 
 
@@ -692,9 +339,17 @@ def _stacked(value: Any) -> Variable:
     return stack(made)
 
 
+__all__ = [
+    "AxisLength", "BroadcastTo", "Concatenate", "ExpandDims", "Named", "Reshape", "Sized", "SpecifyShape", "Squeeze",
+    "SumTo", "Transpose", "array", "axis_length", "broadcast_to", "concatenate", "expand_dims", "expand_dims_at",
+    "inverse_permutation", "known", "known_shape", "matrix_transpose", "merge_sizes", "moveaxis", "named",
+    "natural_checks", "ravel", "reshape", "specify_shape", "split_sizes", "squeeze", "stack", "sum_to", "swapaxes",
+    "transpose",
+]  # fmt: skip
+
 FAMILY = Family(
     "shape",
-    ops=(AxisLength, Reshape, BroadcastTo, SumTo, Transpose, ExpandDims, Squeeze, Concatenate, Named),
+    ops=(AxisLength, Reshape, BroadcastTo, SumTo, Transpose, ExpandDims, Squeeze, Concatenate, SpecifyShape, Named),
     functions=(
         reshape,
         ravel,
@@ -705,6 +360,7 @@ FAMILY = Family(
         expand_dims,
         squeeze,
         broadcast_to,
+        specify_shape,
         concatenate,
         stack,
         array,

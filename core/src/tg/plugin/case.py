@@ -52,6 +52,9 @@ class Case:
     tuple of them (updates and the like: see `script`). The result must agree with the unrewritten reference, and with
     `oracle`, a function of the input arrays that does not use tg, where there is one.
 
+    A case of a `level` above the one that a backend was certified for (`Backend.conformance_level`) is advisory there:
+    it runs and is reported, and fails nothing. So a case that comes after a release has the next level.
+
     Raises:
         PluginError: fields that contradict each other.
     """
@@ -80,6 +83,8 @@ class Case:
     level: int = 1
 
     def __post_init__(self) -> None:
+        if self.level < 1:
+            raise PluginError(message(f"case {self.name}: level: found {self.level}, needed at least 1"))
         if self.gradient and self.oracle is None:
             raise PluginError(message(f"case {self.name}: gradient: found no oracle, needed one to difference"))
         if any(i.dtype is None for i in self.inputs) and not self.dtypes:

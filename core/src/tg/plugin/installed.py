@@ -5,6 +5,7 @@ A failure is a value here, a `Problem`, so that one plugin's never reaches anoth
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from tg.plugin import problems
 from tg.plugin.discovery import Entry, Plugin, Policy, load, near
 from tg.plugin.memo import Memo
 from tg.plugin.records import Backend, BackendStatus, Problem, Rewrites, Rules
-from tg.plugin.requirements import unmet
+from tg.plugin.requirements import installed, project, unmet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,12 +88,12 @@ class Installed:
         """How a backend is; with `probe` its linker is imported to know."""
         found = self.provider(name)
         if isinstance(found, Problem):
-            return _status(name, (), found)
+            return _status(name, None, found)
         is_known = probe or ("attribute", found.backend.linker) in self._memo.published()
         trouble = self.linker(found) if is_known else self.lack(found)
         entry = found.plugin.entry
         sound = Problem(entry.distribution, entry.version, "available", "")
-        return _status(name, found.backend.aliases, trouble if isinstance(trouble, Problem) else sound)
+        return _status(name, found.backend, trouble if isinstance(trouble, Problem) else sound)
 
     def names(self) -> tuple[str, ...]:
         """The names of all backends that are installed in any state, or published with tg."""
@@ -219,5 +220,10 @@ def _lack(provider: Provider) -> Problem | None:
     return problems.lacking(provider.plugin.entry, found) if found else None
 
 
-def _status(name: str, aliases: tuple[str, ...], found: Problem) -> BackendStatus:
-    return BackendStatus(name, aliases, found.distribution, found.version, found.state, found.reason, found.remedy)
+def _status(name: str, backend: Backend | None, found: Problem) -> BackendStatus:
+    told = (name, backend.aliases if backend else (), found.distribution, found.version)
+    status = BackendStatus(*told, found.state, found.reason, found.remedy)
+    if backend is None:
+        return status
+    engines = tuple((project(text), installed(text)) for text in backend.requires)
+    return dataclasses.replace(status, engines=engines, devices=backend.devices, dtypes=backend.dtypes)

@@ -9,9 +9,12 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tg.errors import PluginError, message
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOOK_API = 1
 """The version of the hooks, part of the names of the entry-point groups: `tg.backends.1`, `tg.extensions.1`."""
@@ -71,20 +74,37 @@ class Backend:
     devices: tuple[str, ...] = ("cpu",)
     priority: int = 0  # backend="auto" takes the highest; one below 0 is never taken
     gaps: str | None = None  # "module:GAPS", a tuple of Gap
+    facts: str | None = None  # "module:FUNCTION": without arguments gives {name: text}, for `tg doctor`
+    cache: str | None = None  # "module:CACHE", a DiskCache
+    conformance_level: int = 1  # what it was certified for: cases of a higher level are advisory
 
     def __post_init__(self) -> None:
         self._need(
             all(map(_is_name, (self.name, *self.aliases))), "name and aliases", "lower-case words without spaces"
         )
         self._need(_is_address(self.linker), "linker", "'module:ATTRIBUTE'")
-        self._need(self.gaps is None or _is_address(self.gaps), "gaps", "'module:ATTRIBUTE' or None")
+        for field in ("gaps", "facts", "cache"):
+            address = getattr(self, field)
+            self._need(address is None or _is_address(address), field, "'module:ATTRIBUTE' or None")
         self._need(self.shapes in SHAPES, "shapes", "'static' or 'dynamic'")
         self._need(_is_frozen(self.options), "options", "a frozen dataclass")
+        level = self.conformance_level
+        self._need(type(level) is int and level >= 1, "conformance_level", "an int of at least 1")
 
     def _need(self, holds: object, field: str, needed: str) -> None:
         if not holds:
             found = (self.name, self.aliases) if field == "name and aliases" else getattr(self, field)
             raise PluginError(message(f"backend {self.name!r}: {field}: found {found!r}, needed {needed}"))
+
+
+@dataclass(frozen=True, slots=True)
+class DiskCache:
+    """What a backend keeps on disk between processes, for `tg cache`."""
+
+    directory: Callable[[], Path]
+    entries: Callable[[], tuple[Path, ...]]
+    size: Callable[[], int]  # bytes
+    clear: Callable[[], int]  # removes everything, and says how many files went
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,6 +180,9 @@ class BackendStatus:
     state: State
     reason: str
     remedy: str | None
+    engines: tuple[tuple[str, str | None], ...] = ()  # what the backend requires, with the version installed
+    devices: tuple[str, ...] = ()
+    dtypes: frozenset[str] = frozenset()
 
     @property
     def is_available(self) -> bool:

@@ -17,7 +17,7 @@ from tg.plugin.discovery import Entry, Policy, entries
 from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
 from tg.plugin.problems import as_error
-from tg.plugin.records import Backend, BackendStatus, Gap, Problem, Rewrites, Rule
+from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ class Registry:
         provider = self._provider(name)
         if provider.backend.gaps is None:
             return ()
-        found = self._sound(self._installed.attribute(provider.plugin, provider.backend.gaps), name)
+        found = self._attribute(name, provider.backend.gaps)
         if not isinstance(found, tuple) or not all(isinstance(gap, Gap) for gap in found):
             at = f"{provider.plugin.entry.source}: {provider.backend.gaps}"
             raise PluginError(message(f"{at}: found {type(found).__name__}, needed a tuple of Gap"))
@@ -111,7 +111,26 @@ class Registry:
 
         Every backend that is available gives its rules, which may import its framework: this is for errors.
         """
-        return tuple(name for name in self._installed.names() if self._runs(name, key))
+        return tuple(name for name in self._installed.names() if self.computes(name, key))
+
+    def computes(self, name: str, key: object) -> bool:
+        """Whether a backend is available and has a rule for an op class or elementwise function."""
+        if name == FALLBACK and _performs(key):
+            return True
+        try:
+            return key in self._tables(name).rules
+        except TgError:
+            return False
+
+    def facts(self, name: str) -> Mapping[str, str]:
+        """What a backend finds on this machine; imports what it needs to know."""
+        backend = self.backend(name)
+        return self._attribute(name, backend.facts)() if backend.facts else {}
+
+    def cache(self, name: str) -> DiskCache | None:
+        """The cache of a backend, or None where it keeps nothing on disk."""
+        backend = self.backend(name)
+        return self._attribute(name, backend.cache) if backend.cache else None
 
     def rewrites(self, name: str | None) -> Rewrites:
         """The general rewrites and those of a backend, in that order; the general ones alone for None."""
@@ -135,13 +154,8 @@ class Registry:
         """What is wrong with what is installed: all that errors about missing rules and `tg backends` have to tell."""
         return self._installed.problems()
 
-    def _runs(self, name: str, key: object) -> bool:
-        if name == FALLBACK and _performs(key):
-            return True
-        try:
-            return key in self._tables(name).rules
-        except TgError:
-            return False
+    def _attribute(self, name: str, address: str) -> Any:
+        return self._sound(self._installed.attribute(self._provider(name).plugin, address), name)
 
     def _tables(self, name: str) -> Tables:
         provider = self._ready(name)

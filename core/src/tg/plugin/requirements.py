@@ -33,6 +33,12 @@ def unmet(requires: tuple[str, ...]) -> tuple[tuple[str, str | None], ...]:
     return tuple((text, version) for text, version in found if not _holds(text, version))
 
 
+def project(requirement: str) -> str:
+    """The name of the distribution that a requirement names."""
+    named = REQUIREMENT.match(requirement)
+    return named["name"] if named else requirement
+
+
 def installed(requirement: str) -> str | None:
     """The installed version of the distribution that a requirement names, or None."""
     from importlib import metadata

@@ -85,6 +85,18 @@ def can_cast_safely(source: str, target: str) -> bool:
 
 
 @functools.cache
+def limits(dtype: str) -> tuple[float, float]:
+    """The largest and the smallest finite number of a floating dtype."""
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        found: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    else:
+        found = np.finfo(dtype)
+    return float(found.max), float(found.min)
+
+
+@functools.cache
 def accumulator(dtype: str) -> str:
     """The dtype in which NumPy sums a dtype: bool and small integers in 64 bits, floats in their own."""
     if dtype == BOOL or dtype in SIGNED:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 PROTOCOL = RuleProtocol("source", 1)
 DTYPES = frozenset(
-    ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+    (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    )
 )
 
 
@@ -40,6 +43,8 @@ def tg_backends() -> tuple[Backend, ...]:
             options=Options,
             linker="tg_c.linker:LINKER",
             gaps="tg_c.gaps:GAPS",
+            facts="tg_c.facts:facts",
+            cache="tg_c.cache:CACHE",
             priority=20,
         ),
     )

@@ -1,8 +1,4 @@
-"""The BLAS that this process has already loaded, as a table of pointers for compiled units.
-
-NumPy's wheels bring an OpenBLAS with 64-bit integers, found in 1 ms. Where NumPy has another BLAS (conda, Linux
-distributions, Accelerate), SciPy's `cython_blas` offers that one with 32-bit integers, through pointers to its Fortran
-interface. Where neither is there, a unit's own plain loops do the work.
+"""The BLAS of the process (`tg.link.blas`) for compiled units.
 
 A unit that contracts includes `BLAS_DECLARATIONS` and calls `tg_dgemm` and its sisters. Their one convention is
 CBLAS with 64-bit integers, whatever is behind them; the C text adapts Fortran's, and takes the plain loops where a
@@ -11,6 +7,10 @@ length exceeds 32 bits:
     void tg_dgemm(order, transA, transB, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc)   C = alpha A B + beta C
     void tg_dgemv(order, transA, m, n, alpha, A, lda, x, incx, beta, y, incy)            y = alpha A x + beta y
     T    tg_ddot(n, x, incx, y, incy)                                                    the sum of x[i] y[i]
+
+For complex matrices there is, in `COMPLEX_DECLARATIONS[dtype]`, rows one after another:
+
+    void tg_zgemm(transA, transB, m, n, k, A, lda, B, ldb, C, ldc)                       C = A B
 
 `order` is TG_ROW or TG_COLUMN, `trans…` TG_AS_IS or TG_TRANSPOSED; `m` and `n` of gemv are the lengths of A as stored.
 A leading dimension is at least 1 and at least the length it spans; an increment is not 0, and a negative one runs
@@ -22,139 +22,18 @@ integers) as an integer, slots 1.. are the functions in the order of `TABLE`.
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import importlib
-import os
-from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from tg.link.blas import TABLE
 
-import numpy as np
+__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS"]
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-__all__ = ["BLAS_DECLARATIONS", "NO_BLAS", "TABLE", "Blas", "blas", "numpy_blas", "scipy_blas"]
-
-Source = Literal["numpy-openblas64", "scipy", "none"]
-
-TABLE = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot")
-CONVENTIONS: dict[Source, int] = {"none": 0, "numpy-openblas64": 1, "scipy": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Blas:
-    """A BLAS: where it is from, its kernels' name where known, the address of each function of `TABLE`."""
-
-    source: Source
-    core: str | None
-    table: Mapping[str, int]
-    int_width: Literal[0, 32, 64]
-
-    def pointers(self) -> tuple[int, ...]:
-        """The table as `tg_bind` gets it: the convention, then the addresses."""
-        return (CONVENTIONS[self.source], *(self.table.get(name, 0) for name in TABLE))
-
-
-NO_BLAS = Blas("none", None, MappingProxyType({}), 0)
-
-
-@functools.cache
-def blas() -> Blas:
-    """The best BLAS there is, looked for once."""
-    return numpy_blas() or scipy_blas() or NO_BLAS
-
-
-def numpy_blas() -> Blas | None:
-    """The OpenBLAS of NumPy's wheels, or None."""
-    for path in _openblas_files():
-        library = _loaded(path)
-        if library is None:
-            continue
-        table = {name: _address(library, f"scipy_cblas_{name}64_") for name in TABLE}
-        if all(table.values()):
-            found = MappingProxyType({name: address for name, address in table.items() if address})
-            return Blas("numpy-openblas64", _core_name(library), found, 64)
-    return None
-
-
-def scipy_blas() -> Blas | None:
-    """The BLAS that SciPy was built with, or None; importing it takes about 0.1 s."""
-    try:
-        module = importlib.import_module("scipy.linalg.cython_blas")
-        table = {name: _capsule_address(module.__pyx_capi__[name]) for name in TABLE}
-    except (ImportError, AttributeError, KeyError, ValueError):
-        return None
-    return Blas("scipy", None, MappingProxyType(table), 32)
-
-
-def _openblas_files() -> Iterator[str]:
-    """Beside NumPy as its wheels have it, else wherever a repackaging put what is loaded."""
-    package = Path(np.__file__).parent
-    for folder in (package.parent / "numpy.libs", package / ".dylibs"):
-        yield from map(os.fspath, sorted(folder.glob("*openblas64*")))
-    yield from _mapped("openblas64")
-
-
-def _mapped(part: str) -> Iterable[str]:
-    try:
-        with Path("/proc/self/maps").open(encoding="utf-8", errors="replace") as lines:
-            paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in lines if part in line}
-    except OSError:  # not Linux
-        return ()
-    return sorted(paths)
-
-
-def _loaded(path: str) -> ctypes.CDLL | None:
-    """The library at `path` if this process has loaded it; never loads one."""
-    try:
-        return ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    except OSError:
-        return None
-
-
-def _address(library: ctypes.CDLL, symbol: str) -> int | None:
-    try:
-        function = getattr(library, symbol)
-    except AttributeError:
-        return None
-    return ctypes.cast(function, ctypes.c_void_p).value
-
-
-def _core_name(library: ctypes.CDLL) -> str | None:
-    """The kernels that OpenBLAS chose for this processor, or that OPENBLAS_CORETYPE chose for it."""
-    try:
-        ask = library.scipy_openblas_get_corename64_
-    except AttributeError:
-        return None
-    ask.argtypes, ask.restype = (), ctypes.c_char_p
-    answer = ask()
-    return answer.decode() if isinstance(answer, bytes) else None
-
-
-def _capsule_address(capsule: object) -> int:
-    api = ctypes.pythonapi
-    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
-    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
-    signature = name_of(capsule)
-    if b"int *" not in signature or b"long" in signature:
-        msg = f"cython_blas: integers are not 32 bits wide: {signature.decode()}"
-        raise ValueError(msg)
-    address = pointer_of(capsule, signature)
-    assert isinstance(address, int), "a capsule's pointer is never null"
-    return address
-
-
-_COMMON = """\
+_COMMON = f"""\
 typedef long long tg_i64;
-enum { TG_ROW = 101, TG_COLUMN = 102, TG_AS_IS = 111, TG_TRANSPOSED = 112 };
-static void *tg_blas[7];
-void tg_bind(void *const *table) { for (int i = 0; i < 7; i++) tg_blas[i] = table[i]; }
-static int tg_blas_fits(tg_i64 a, tg_i64 b, tg_i64 c, tg_i64 d, tg_i64 e, tg_i64 f) {
+enum {{ TG_ROW = 101, TG_COLUMN = 102, TG_AS_IS = 111, TG_TRANSPOSED = 112 }};
+static void *tg_blas[{len(TABLE) + 1}];
+void tg_bind(void *const *table) {{ for (int i = 0; i < {len(TABLE) + 1}; i++) tg_blas[i] = table[i]; }}
+static int tg_blas_fits(tg_i64 a, tg_i64 b, tg_i64 c, tg_i64 d, tg_i64 e, tg_i64 f) {{
   return ((a | b | c | d | e | f) >> 31) == 0;
-}
+}}
 """
 
 # @T is the type, @p its BLAS letter, @gemm, @gemv and @dot the slots.
@@ -259,12 +138,56 @@ static void tg_@pgemv(int order, int ta, tg_i64 m, tg_i64 n, @T alpha, const @T 
 }
 """
 
+_OF_COMPLEX = """\
+static void tg_@pgemm_plain(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, const @T *a, tg_i64 lda, const @T *b,
+                            tg_i64 ldb, @T *c, tg_i64 ldc) {
+  tg_i64 ai = ta == TG_AS_IS ? lda : 1, ak = ta == TG_AS_IS ? 1 : lda;
+  tg_i64 bl = tb == TG_AS_IS ? ldb : 1, bj = tb == TG_AS_IS ? 1 : ldb;
+  for (tg_i64 i = 0; i < m; i++) {
+    @T *row = c + i * ldc;
+    for (tg_i64 j = 0; j < n; j++) row[j] = 0;
+    for (tg_i64 l = 0; l < k; l++) {
+      const @T s = a[i * ai + l * ak];
+      for (tg_i64 j = 0; j < n; j++) {
+        const @T f = b[l * bl + j * bj];
+        __real__ row[j] += __real__ s * __real__ f - __imag__ s * __imag__ f;
+        __imag__ row[j] += __real__ s * __imag__ f + __imag__ s * __real__ f;
+      }
+    }
+  }
+}
+static void tg_@pgemm(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, const @T *a, tg_i64 lda, const @T *b, tg_i64 ldb,
+                      @T *c, tg_i64 ldc) {
+  typedef void cblas(int, int, int, tg_i64, tg_i64, tg_i64, const @T *, const @T *, tg_i64, const @T *, tg_i64,
+                     const @T *, @T *, tg_i64);
+  typedef void fortran(char *, char *, int *, int *, int *, const @T *, const @T *, int *, const @T *, int *,
+                       const @T *, @T *, int *);
+  const @T one = 1, zero = 0;
+  if (m <= 0 || n <= 0) return;
+  if (k > 0 && tg_blas[0] == (void *)1) {
+    ((cblas *)tg_blas[@gemm])(TG_ROW, ta, tb, m, n, k, &one, a, lda, b, ldb, &zero, c, ldc);
+  } else if (k > 0 && tg_blas[0] == (void *)2 && tg_blas_fits(m, n, k, lda, ldb, ldc)) {
+    int im = (int)m, in = (int)n, ik = (int)k, ia = (int)lda, ib = (int)ldb, ic = (int)ldc;
+    char fa = ta == TG_AS_IS ? 'N' : 'T', fb = tb == TG_AS_IS ? 'N' : 'T';
+    ((fortran *)tg_blas[@gemm])(&fb, &fa, &in, &im, &ik, &one, b, &ib, a, &ia, &zero, c, &ic);
+  } else {
+    tg_@pgemm_plain(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+  }
+}
+"""
 
-def _of_type(ctype: str, letter: str) -> str:
-    text = _OF_TYPE.replace("@T", ctype)
+
+def _of_type(ctype: str, letter: str, text: str = _OF_TYPE) -> str:
+    text = text.replace("@T", ctype)
     for name in ("gemm", "gemv", "dot"):
-        text = text.replace(f"[@{name}]", f"[{TABLE.index(letter + name) + 1}]")
+        if f"[@{name}]" in text:
+            text = text.replace(f"[@{name}]", f"[{TABLE.index(letter + name) + 1}]")
     return text.replace("@p", letter)
 
 
 BLAS_DECLARATIONS = _COMMON + _of_type("double", "d") + _of_type("float", "s")
+COMPLEX_DECLARATIONS = {
+    "complex128": _of_type("double _Complex", "z", _OF_COMPLEX),
+    "complex64": _of_type("float _Complex", "c", _OF_COMPLEX),
+}
+"""What a unit that contracts complex matrices includes after those."""

@@ -23,10 +23,12 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tg.plugin.records import DiskCache
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["clear", "directory", "discard", "entries", "key", "lookup", "prune", "size", "store"]
+__all__ = ["CACHE", "clear", "directory", "discard", "entries", "key", "lookup", "prune", "size", "store"]
 
 LIMIT = 512 * 2**20  # bytes
 GRACE = 60.0  # seconds; a younger file may be one that its writer is about to open
@@ -237,3 +239,6 @@ def _files() -> Iterator[tuple[Path, os.stat_result]]:
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
                 except FileNotFoundError:  # another process removed it
                     continue
+
+
+CACHE = DiskCache(directory, entries, size, clear)

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.graph.frozen import Origin
+from tg.link.schedule import Test, plan_schedule, schedule
+from tg.link.shapes import follows_from_inputs, number_of
+from tg.link.values import Array, Scalar, Value, collapsed, row_major, spread
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
 from tg_c.kernel import INDENT, Kernel
-from tg_c.memory import Memory
+from tg_c.memory import CMemory
 from tg_c.pointwise import one_op
-from tg_c.schedule import Test, plan_schedule, schedule
-from tg_c.shapes import follows_from_inputs, length_text, number_of
+from tg_c.shapes import length_text
 from tg_c.site import Failure, Site
 from tg_c.text import C_TYPES, elements, identifier, item_size, literal
-from tg_c.values import Array, Scalar, Value, collapsed, row_major, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.frozen import FrozenCheck, FrozenGraph
     from tg.graph.nodes import Constant
+    from tg.link.schedule import Run
     from tg.types.lengths import Atom
     from tg_c.program import Unit
-    from tg_c.schedule import Run
 
 LARGE_CONSTANT: Final = 4096  # bytes; what is larger is an argument of the code
 
@@ -50,7 +51,7 @@ class GraphFunction:
         self.values: dict[int, Value] = {}
         self.lines: list[str | None] = []
         self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
-        self.memory = Memory(self.lines, self.length, Failure.MEMORY.statement)
+        self.memory = CMemory(self.lines, self.length, Failure.MEMORY.statement)
         self._lengths: dict[object, str] = {}
         self._atoms: dict[Atom, str] = {}
         self._ensured: set[object] = set()
@@ -365,7 +366,8 @@ class GraphFunction:
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
-    """Whether all elements are one value, of one sign if they are 0."""
-    if array.size == 0 or not bool((array == array.flat[0]).all()):
+    """Whether all elements are one value, bit by bit: of one sign if they are 0."""
+    if array.size == 0:
         return False
-    return array.dtype.kind != "f" or bool((np.signbit(array) == np.signbit(array.flat[0])).all())
+    rows = np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.itemsize)
+    return bool((rows == rows[0]).all())

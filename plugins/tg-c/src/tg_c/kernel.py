@@ -10,7 +10,7 @@ from tg_c.text import C_TYPES, integer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg_c.values import Array, Scalar
+    from tg.link.values import Array, Scalar
 
 INDENT = "  "
 

@@ -8,20 +8,17 @@ import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
 from tg.link.linker import Executable, Linker, Request, Status
-from tg.types import lengths
-from tg.types.lengths import AxisLength, Derived, Length
+from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length
 from tg_c import unit
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
-from tg_c.program import Program, Unit, needs_plan
-from tg_c.shapes import follows_from_inputs, number_of
+from tg_c.program import Program, Unit
 from tg_c.site import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.types.lengths import Atom
     from tg_c import Options
 
     Array = np.ndarray[Any, Any]
@@ -74,8 +71,7 @@ def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable
         "empty": np.empty,
         "failed": _failed,
         "keep": loaded,
-        "length": _length,
-        "n": lengths,
+        **LENGTH_SCOPE,
         "new": ffi.new,
         "plan": _planner(graph, loaded, program),
         "run": loaded._run,
@@ -137,12 +133,6 @@ def _usable(array: Array) -> Array:
     return np.array(array, order="C", copy=True)
 
 
-def _length(n: int) -> int:
-    if n < 0:
-        raise ShapeError(message(f"length: found {n}, needed at least 0"))
-    return n
-
-
 def _failed(code: int, status: Any) -> tuple[Sequence[Any], Status]:
     """The status of a check that failed; other failures raise."""
     if code > 0:
@@ -158,35 +148,6 @@ def _failures() -> dict[int, TgError]:
         Failure.UNEQUAL: ShapeError(message("lengths that must be equal differ")),
         Failure.BOUNDS: BoundsError(message("slice: found positions outside the axis")),
     }
-
-
-def python_length(length: Any, graph: FrozenGraph) -> str:
-    """A length of an output as a Python expression of the inputs `a0`, `a1` and so on."""
-    text = _polynomial(length, graph)
-    return text if lengths.is_natural(length) else f"length({text})"
-
-
-def _polynomial(length: Any, graph: FrozenGraph) -> str:
-    if type(length) is not Length:
-        return str(length)
-    terms = []
-    for monomial, factor in length.terms.items():
-        factors = [_python_atom(atom, graph) for atom in monomial]
-        terms.append("*".join([*([str(factor)] if factor != 1 or not factors else []), *factors]))
-    return " + ".join(terms)
-
-
-PYTHON: Final = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum", "broadcast": "broadcast"}
-
-
-def _python_atom(atom: Atom, graph: FrozenGraph) -> str:
-    if type(atom) is Derived:
-        left, right = (_polynomial(side, graph) for side in (atom.lhs, atom.rhs))
-        return f"n.{PYTHON[atom.kind]}({left}, {right})"
-    assert type(atom) is AxisLength
-    number = number_of(atom)
-    axis = atom.axis + graph.types[number].ndim
-    return f"a{number}.shape[{axis}]"
 
 
 compiler()  # without one there is no linker to import, and "auto" passes on: the error says what to install

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg.graph.frozen import FrozenGraph, Node
+from tg.link.values import Array, Scalar, collapsed, is_zero, spread
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES, literal
-from tg_c.values import Array, Scalar, collapsed, is_zero, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.graph.op import Op
     from tg.link.loop import Loop
+    from tg.link.values import Value
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
     from tg_c.site import Site
-    from tg_c.values import Value
 
 
 class ScalarProgram(NamedTuple):

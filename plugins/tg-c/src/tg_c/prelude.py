@@ -1,8 +1,10 @@
 """What a unit needs besides its own functions, and the templates that elementwise rules are.
 
 A template is C text over the operands `x`, `y`, `z`, chosen by the kind of dtype. Words that begin with @ are replaced:
-@T is the C type of the last operand, @R that of the result, @U the unsigned type of the width of @T, @MIN, @MAX, @INF
-and @NAN are limits of @T, and any other, such as @exp, is that function of libm for the dtype.
+@T is the C type of the last operand, @R that of the result, @P that of the parts of a complex @T, @U the unsigned type
+of the width of @T, @MIN, @MAX, @INF and @NAN are limits of @T or of its parts, and any other, such as @exp or @cexp, is
+that function of libm for the dtype, or one of `tg_c.complex`. Halves are float32 in a template, and rounded after it;
+where a template for halves themselves is given, @widened and @narrowed convert.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import numpy as np
 
 from tg.errors import NoRuleError, message
 from tg.types.dtypes import is_float, numpy_dtype
-from tg_c.text import C_TYPES, item_size, kind_of, literal
+from tg_c import half
+from tg_c.complex import FUNCTIONS
+from tg_c.text import C_TYPES, PARTS, is_half, item_size, kind_of, literal, working
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
@@ -24,8 +28,11 @@ UNARY: Final = (
     "log2 rint round sin sinh sqrt tan tanh tgamma trunc"
 )
 BINARY: Final = "atan2 copysign fmod hypot nextafter pow"
+COMPLEX: Final = "cacos cacosh casin casinh catan catanh ccos ccosh cexp clog csin csinh csqrt ctan ctanh"
 ARITIES: Final = {**dict.fromkeys(UNARY.split(), 1), **dict.fromkeys(BINARY.split(), 2)}
-"""The functions of libm that templates may use, with the number of their arguments."""
+"""The real functions of libm that templates may use, with the number of their arguments."""
+COMPLEX_ARITIES: Final = {**dict.fromkeys(COMPLEX.split(), 1), "cpow": 2}
+"""The complex ones."""
 
 _WORD: Final = re.compile(r"@([A-Za-z_][A-Za-z_0-9]*)")
 _OPERAND: Final = re.compile(r"\b([xyz])\b")
@@ -52,9 +59,13 @@ class Prelude:
 
     def libm(self, name: str, dtype: str) -> str:
         """The name of a function of libm for a dtype, declared."""
-        found = name + ("f" if dtype == "float32" else "")
-        kind = "float" if dtype == "float32" else "double"
-        self.need(found, f"{kind} {found}({', '.join([kind] * ARITIES[name])});")
+        single = dtype in ("float32", "complex64")
+        found = name + ("f" if single else "")
+        kind = "float" if single else "double"
+        if name in COMPLEX_ARITIES:
+            kind += " _Complex"
+        arity = ARITIES.get(name) or COMPLEX_ARITIES[name]
+        self.need(found, f"{kind} {found}({', '.join([kind] * arity)});")
         return found
 
 
@@ -71,21 +82,47 @@ class Element(NamedTuple):
         """The dtype of the last operand: that of the loop."""
         return self.dtypes[-1]
 
+    def widened(self) -> Element:
+        """The same with float32 in the place of halves."""
+        if not (is_half(self.result) or any(map(is_half, self.dtypes))):
+            return self
+        pairs = zip(self.operands, self.dtypes, strict=True)
+        operands = tuple(half.widened(self.prelude, d, x) if is_half(d) else x for x, d in pairs)
+        return Element(operands, tuple(map(working, self.dtypes)), working(self.result), self.prelude)
+
+    def narrowed(self, expression: str) -> str:
+        """An expression for the result, computed in float32 where that is a half, as it is stored."""
+        return half.narrowed(self.prelude, self.result, expression) if is_half(self.result) else expression
+
     def expand(self, template: str) -> str:
         """A template with its @ words replaced."""
         return _WORD.sub(lambda m: self._word(m[1]), template)
 
     def _word(self, word: str) -> str:
         dtype = self.dtype
-        if word in ARITIES:
+        part = PARTS.get(dtype, dtype)
+        if word in ARITIES or word in COMPLEX_ARITIES:
             return self.prelude.libm(word, dtype)
+        if word in FUNCTIONS:
+            return self.function(word)
+        if word in ("widened", "narrowed"):
+            return getattr(half, word)(self.prelude, dtype, "").removesuffix("()")  # type: ignore[no-any-return]
         if word == "T":
             return C_TYPES[dtype]
+        if word == "P":
+            return C_TYPES[part]
         if word == "R":
             return C_TYPES[self.result]
         if word == "U":
             return f"u{8 * item_size(dtype)}"
-        return literal(_limit(word, dtype), dtype)
+        return literal(_limit(word, part), part)
+
+    def function(self, word: str) -> str:
+        """The name of a function of `tg_c.complex` for the dtype, which the prelude gets."""
+        name = f"tg_complex_{word}_{C_TYPES[self.dtype]}"
+        if not self.prelude.has(name):
+            self.prelude.need(name, self.expand(FUNCTIONS[word].replace("@NAME", name)))
+        return name
 
 
 def _limit(word: str, dtype: str) -> Any:
@@ -96,7 +133,10 @@ def _limit(word: str, dtype: str) -> Any:
 
 
 class _Template:
-    """C text by the kind of dtype: `integer` serves signed and unsigned ones, the first argument all that have none."""
+    """C text by the kind of dtype: `integer` serves signed and unsigned ones, the first argument all that have none.
+
+    Halves go through float32 and `floating`; `half` is for what can be done with them as they are stored.
+    """
 
     __slots__ = ("texts",)
 
@@ -109,12 +149,16 @@ class _Template:
         signed: str | None = None,
         unsigned: str | None = None,
         floating: str | None = None,
+        half: str | None = None,
+        complex: str | None = None,
     ) -> None:
         self.texts = {
             "boolean": boolean or text,
             "signed": signed or integer or text,
             "unsigned": unsigned or integer or text,
             "floating": floating or text,
+            "half": half,
+            "complex": complex or text,
         }
 
     def template(self, op: Op, element: Element) -> str:
@@ -137,6 +181,11 @@ class Expression(_Template):
 
     def __call__(self, op: Op, element: Element) -> str:
         """The expression for the operands, which are names or literals."""
+        if is_half(element.dtype) and self.texts["half"] is not None:
+            return self._written(op, element)
+        return element.narrowed(self._written(op, element.widened()))
+
+    def _written(self, op: Op, element: Element) -> str:
         template = element.expand(self.template(op, element))
         return _OPERAND.sub(lambda m: element.operands["xyz".index(m[1])], template)
 
@@ -149,6 +198,11 @@ class Inline(_Template):
 
     def __call__(self, op: Op, element: Element) -> str:
         """A call of the function, which the prelude gets."""
+        if is_half(element.dtype) and self.texts["half"] is not None:
+            return self._called(op, element)
+        return element.narrowed(self._called(op, element.widened()))
+
+    def _called(self, op: Op, element: Element) -> str:
         name = f"tg_{op.name}_{C_TYPES.get(element.dtype, element.dtype)}"
         body = self.template(op, element)
         if not element.prelude.has(name):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.errors import DtypeError, message
 from tg.graph.checks import STATUS_LENGTH
-from tg_c.blas import BLAS_DECLARATIONS
+from tg.link.shapes import needs_plan, shapes_of
+from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.function import GraphFunction
 from tg_c.prelude import Prelude
-from tg_c.shapes import LENGTH_FUNCTIONS, follows_from_inputs, shapes_of
+from tg_c.shapes import LENGTH_FUNCTIONS
 from tg_c.text import C_TYPES, TYPEDEFS, comment
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Constant
     from tg.graph.op import Op
     from tg.link.linker import Request
+    from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
-    from tg_c.shapes import Shapes
 
 MEMORY: Final = """\
 void *malloc(unsigned long);
@@ -116,13 +116,14 @@ class Unit:
         name = self._functions.get(graph)
         if name is None:
             name = self._functions[graph] = f"graph{len(self._functions) + 1}"
-            refuse_dtypes(graph)
             self._texts.append(GraphFunction(self, graph, name, is_main=False).text())
         return name
 
-    def blas(self) -> None:
-        """Use the BLAS of the process."""
+    def blas(self, dtype: str) -> None:
+        """Use the BLAS of the process for a dtype."""
         self.prelude.need("blas", BLAS_DECLARATIONS)
+        if dtype in COMPLEX_DECLARATIONS:
+            self.prelude.need(f"blas {dtype}", COMPLEX_DECLARATIONS[dtype])
 
     def note_marks(self, function: GraphFunction, body: Sequence[str], marks: dict[int, int]) -> None:
         """Remember at which lines of a function nodes begin."""
@@ -132,7 +133,6 @@ class Unit:
 
     def program(self, graph: FrozenGraph) -> Program:
         """The unit of a graph."""
-        refuse_dtypes(graph)
         main = GraphFunction(self, graph, "graph0", is_main=True)
         self._texts.append(main.text())
         if needs_plan(graph):
@@ -220,19 +220,3 @@ def _entry(name: str, result: str, function: str, arguments: Sequence[str]) -> s
     head = f"i64 {name}(const void *const *inputs, const i64 *dims, {result}, i64 *status) {{"
     call = f"{function}({', '.join((*arguments, 'status ? status : unread'))})"
     return f"{head}\n  i64 unread[{STATUS_LENGTH}];\n  return {call};\n}}"
-
-
-def needs_plan(graph: FrozenGraph) -> bool:
-    """Whether the lengths of some output depend on more than those of the inputs."""
-    return not all(follows_from_inputs(graph, number) for number in graph.outputs)
-
-
-def refuse_dtypes(graph: FrozenGraph) -> None:
-    """Raise for a dtype that C does not have here.
-
-    Raises:
-        DtypeError: names it.
-    """
-    for t in graph.types:
-        if t.dtype not in C_TYPES:
-            raise DtypeError(message(f"backend 'c': found {t}, needed one of {', '.join(C_TYPES)}"))

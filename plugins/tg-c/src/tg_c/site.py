@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
+from tg.link.values import Array, Scalar, Value
 from tg_c.kernel import Kernel
-from tg_c.values import Array, Scalar, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +71,10 @@ class Site:
         """Result k as a scalar."""
         dtype = self.types[k].dtype
         return Scalar(dtype, self.function.local(dtype, expression, self.names[k]))
+
+    def first(self, array: Array) -> str:
+        """The expression of the first element of an array."""
+        return f"{array.pointer}[0]"
 
     def pointer(self, array: Array, offset: str) -> str:
         """A pointer into an array, as a local."""

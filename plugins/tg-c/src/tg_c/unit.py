@@ -16,9 +16,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from tg.link.blas import Blas, blas
 from tg_c import cache
 from tg_c._entry import ffi
-from tg_c.blas import Blas, blas
 from tg_c.compiler import USUAL, Flags, compile_unit
 
 if TYPE_CHECKING:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from tg.errors import NoRuleError
+from tg.ops.indexing import Nonzero
 from tg.plugin import Gap
 
 GAPS: Final[tuple[Gap, ...]] = (
+    Gap(
+        Nonzero,
+        None,
+        None,
+        "never",
+        NoRuleError,
+        "XLA has no lengths that depend on values; with size= there is room for a stated number",
+    ),
     Gap(
         "subnormals",  # of no op alone: a word for what conformance cases need
         None,

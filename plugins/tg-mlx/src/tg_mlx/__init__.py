@@ -1,3 +1,63 @@
-"""The MLX backend of tg: not implemented in this version, and not registered as a backend."""
+"""The MLX backend of tg: a graph becomes one function of MLX arrays, evaluated lazily or compiled."""
 
-__version__ = "0.1.0"
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
+from tg.types.dtypes import DTYPES
+
+if TYPE_CHECKING:
+    from tg.plugin import Rewrites
+
+PROTOCOL = RuleProtocol("array", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the MLX backend."""
+
+    device: Literal["cpu", "gpu"] = "cpu"  # where programs run; only the processor has float64, tg's default
+    compile: bool = False  # fuse with `mx.compile`, which starts a C++ compiler for each new kernel on processors
+
+
+@hookimpl
+def tg_backends() -> tuple[Backend, ...]:
+    """The backend `mlx`."""
+    return (
+        Backend(
+            "mlx",
+            distribution="tg-mlx",
+            requires=("mlx>=0.30",),
+            rules=PROTOCOL,
+            dtypes=frozenset(DTYPES) - {"complex128"},
+            shapes="dynamic",
+            raises=False,
+            options=Options,
+            linker="tg_mlx.linker:LINKER",
+            gaps="tg_mlx.gaps:GAPS",
+            devices=("cpu", "gpu"),
+            priority=5,
+        ),
+    )
+
+
+@hookimpl
+def tg_rules(backend: str) -> Rules | None:
+    """The rules of the backend `mlx`."""
+    if backend != "mlx":
+        return None
+    from tg_mlx.rules import RULES
+
+    return Rules(PROTOCOL, RULES)
+
+
+@hookimpl
+def tg_rewrites(backend: str | None) -> Rewrites | None:
+    """The lowering for the backend `mlx`."""
+    if backend != "mlx":
+        return None
+    from tg_mlx.lower import REWRITES
+
+    return REWRITES

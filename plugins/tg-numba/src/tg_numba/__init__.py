@@ -1,3 +1,67 @@
-"""The Numba backend of tg: not implemented in this version, and not registered as a backend."""
+"""The Numba backend of tg: a graph becomes one Python function of loops, which Numba compiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tg.plugin import Backend, RuleProtocol, hookimpl
+
+if TYPE_CHECKING:
+    from tg.plugin import Rewrites, Rules
 
 __version__ = "0.1.0"
+
+PROTOCOL = RuleProtocol("numba", 1)
+DTYPES = frozenset(
+    (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "float32", "float64", "complex64", "complex128",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the Numba backend: there are none yet."""
+
+
+@hookimpl
+def tg_backends() -> tuple[Backend, ...]:
+    """The backend `numba`."""
+    return (
+        Backend(
+            "numba",
+            distribution="tg-numba",
+            requires=("numba>=0.65",),
+            rules=PROTOCOL,
+            dtypes=DTYPES,
+            shapes="dynamic",
+            raises=True,
+            options=Options,
+            linker="tg_numba.linker:LINKER",
+            gaps="tg_numba.gaps:GAPS",
+            priority=15,
+        ),
+    )
+
+
+@hookimpl
+def tg_rules(backend: str) -> Rules | None:
+    """The rules of the backend `numba`."""
+    if backend != "numba":
+        return None
+    from tg.plugin import Rules
+    from tg_numba.rules import RULES
+
+    return Rules(PROTOCOL, RULES)
+
+
+@hookimpl
+def tg_rewrites(backend: str | None) -> Rewrites | None:
+    """The fusion of elementwise ops, for the backend `numba`."""
+    if backend != "numba":
+        return None
+    from tg_numba.lower import REWRITES
+
+    return REWRITES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -71,6 +72,10 @@ FACTS: Final = {
         Oracle(_clip, lambda x, low, high: min(max(x, low), high)),
         gradient=((-3.0, 3.0), (-2.0, -1.0), (0.5, 2.0)),
     ),
+    tg.cbrt: floats_only(np.cbrt, gradient=((0.1, 9.0),)),
+    tg.hypot: floats_only(np.hypot, gradient=((0.2, 3.0),) * 2),
+    tg.copysign: floats_only(np.copysign, gradient=((0.2, 3.0),) * 2, signed_zero=True),
+    tg.nextafter: Facts(Oracle(), derivative=False),
     tg.gate: Facts(Oracle(lambda dy, d: np.where(dy == 0, 0, dy * d), lambda dy, d: dy * d), traps=("T70",)),
 }
 
@@ -328,4 +333,91 @@ GRADIENTS: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN, SUBNORMALS, GRADIENTS)
+
+def _neighbours(x: Any, y: Any) -> Any:
+    return np.array([math.nextafter(a, b) for a, b in zip(x.astype(float), y.astype(float), strict=True)])
+
+
+PAIRS: Final = ([1.0, np.nan, np.nan, -2.0, np.inf, 3.0, 0.0], [2.0, 1.0, np.nan, np.nan, -np.inf, 3.0, -1.0])
+
+FUNCTIONS: Final = (
+    Case(
+        tg.nextafter,
+        [
+            fixed([1.0, 1.0, -1.0, 2.0, np.inf, 1e308, np.nan, 5.0]),
+            fixed([2.0, 0.0, 0.0, 2.0, 0.0, np.inf, 1.0, np.nan]),
+        ],
+        name="nextafter of float64",
+        oracle=_neighbours,
+    ),
+    Case(
+        lambda x, y: tuple(tg.grad(tg.sum(tg.nextafter(x, y) * x), [x, y])),
+        [f64("n"), f64("n")],
+        name="grad of nextafter",
+        oracle=lambda x, y: (_neighbours(x, y) + x, np.zeros_like(y)),
+        condition=lambda x, y: (np.abs(x), np.ones_like(y)),
+    ),
+    Case(
+        lambda x, y: (tg.fmax(x, y), tg.fmin(x, y)),
+        [fixed(PAIRS[0]), fixed(PAIRS[1])],
+        name="fmax and fmin",
+        traps=("T27",),
+        oracle=lambda x, y: (np.fmax(x, y), np.fmin(x, y)),
+    ),
+    Case(
+        lambda x, y: tuple(tg.grad(tg.sum(tg.fmax(x, y) + 2 * tg.fmin(x, y)), [x, y])),
+        [fixed([1.0, np.nan, 3.0, 2.0]), fixed([2.0, 1.0, np.nan, 2.0])],
+        name="grad of fmax and fmin",
+        traps=("T68",),
+        oracle=lambda x, y: ([2.0, 0.0, 3.0, 1.5], [1.0, 3.0, 0.0, 1.5]),
+    ),
+    Case(
+        lambda x, y: (tg.fmax(x, y), tg.fmin(x, y)),
+        [any_dtype("n"), any_dtype("n")],
+        name="fmax and fmin of dtypes",
+        dtypes=("bool", "int16", "uint64", "float16", "float32"),
+        oracle=lambda x, y: (np.fmax(x, y), np.fmin(x, y)),
+    ),
+    Case(
+        lambda x, y: (*tg.divmod(x, y), *divmod(x, 2.5)),
+        [fixed(SIGNS), fixed(DIVISORS)],
+        name="divmod",
+        traps=("T4",),
+        oracle=lambda x, y: (*np.divmod(x, y), *np.divmod(x, 2.5)),
+    ),
+    Case(
+        tg.fma,
+        [f64("n"), f64("n"), f64("n")],
+        name="fma",
+        oracle=lambda x, y, z: x * y + z,
+        condition=lambda x, y, z: np.abs(x * y) + np.abs(z),
+        gradient=True,
+        analytic=True,
+    ),
+    Case(
+        lambda x: (tg.relu(x), tg.grad(tg.sum(tg.relu(x)), x)),
+        [fixed([-1.0, 0.0, -0.0, 2.0, np.inf, -np.inf, np.nan])],
+        name="relu",
+        traps=("T68",),
+        oracle=lambda x: (np.maximum(x, 0), np.array([0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0])),
+    ),
+    Case(
+        lambda x, y: (tg.heaviside(x, y), *tg.grad(tg.sum(tg.heaviside(x, y)), [x, y])),
+        [fixed([-1.0, 0.0, -0.0, 2.0, np.inf, np.nan]), fixed([0.5, 0.25, 3.0, 0.5, 0.5, 0.5])],
+        name="heaviside",
+        oracle=lambda x, y: (
+            np.heaviside(x, y),
+            np.where(np.isnan(x), 1.0, 0.0),
+            np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
+        ),
+    ),
+    Case(
+        lambda x: (+x, tg.positive(x), tg.abs(x), tg.pow(x, 2), tg.mod(x, 2)),
+        [any_dtype("n")],
+        name="other names",
+        dtypes=("int8", "float32", "float64"),
+        oracle=lambda x: (x, x, np.abs(x), x * x, np.mod(x, 2)),
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN, SUBNORMALS, GRADIENTS, FUNCTIONS)

@@ -9,7 +9,7 @@ import numpy as np
 
 import tg
 from tg.ops.elementwise.comparison import FAMILY
-from tg.plugin.case import Case, b1, f64, fixed, i32
+from tg.plugin.case import Case, any_dtype, b1, f64, fixed, i32
 from tg_conformance.cases.elementwise.record import Facts, Oracle, generated
 from tg_conformance.cases.family import of_family
 
@@ -32,6 +32,7 @@ FACTS: Final = {
     tg.isnan: _compared(np.isnan, lambda x: False),
     tg.isinf: _compared(np.isinf, lambda x: False),
     tg.isfinite: _compared(np.isfinite, lambda x: True),
+    tg.signbit: Facts(Oracle(np.signbit), traps=("T27",)),
     tg.where: Facts(Oracle(np.where, lambda c, x, y: x if c else y)),
 }
 
@@ -88,4 +89,94 @@ WRITTEN: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN)
+NUMBERS: Final = [1.0, 1.0 + 1e-9, 1.0 + 1e-4, np.inf, -np.inf, np.inf, np.nan, 0.0, 1e-9, np.nan, 1e300]
+OTHERS: Final = [1.0, 1.0, 1.0, np.inf, np.inf, 1.0, np.nan, -0.0, 0.0, 1.0, -1e300]
+
+FUNCTIONS: Final = (
+    Case(
+        lambda c, x: (x * tg.where(c, np.float32(0.1), np.float32(2)), x / tg.where(c, 3, 1), tg.where(c, x, 1) * 0.1),
+        [b1("n"), f64("n")],
+        name="products with a choice of narrower constants",
+        traps=("T17",),
+        oracle=lambda c, x: (
+            x * np.where(c, np.float32(0.1), 2).astype(float),
+            x / np.where(c, 3, 1),
+            np.where(c, x, 1) * 0.1,
+        ),
+    ),
+    Case(
+        lambda x: (
+            tg.where(x > 0, np.nan, x),
+            tg.where(x > 0, x, np.nan) + np.nan,
+            tg.maximum(x, np.nan),
+            tg.isnan(tg.constant([np.nan, 1.0])[0] * x),
+            tg.minimum(x, np.inf) - tg.maximum(x, -np.inf),
+        ),
+        [f64("n")],
+        name="constants that are NaN or infinite",
+        traps=("T30",),
+        oracle=lambda x: (
+            np.where(x > 0, np.nan, x),
+            x * np.nan,
+            x * np.nan,
+            np.full(x.shape, True),
+            x - x,
+        ),
+    ),
+    Case(
+        lambda x, y: (tg.isclose(x, y), tg.isclose(x, y, equal_nan=True), tg.isclose(x, y, rtol=1e-12, atol=0.0)),
+        [fixed(NUMBERS), fixed(OTHERS)],
+        name="isclose",
+        oracle=lambda x, y: (
+            np.isclose(x.astype(float), y.astype(float)),
+            np.isclose(x.astype(float), y.astype(float), equal_nan=True),
+            np.isclose(x.astype(float), y.astype(float), rtol=1e-12, atol=0),
+        ),
+    ),
+    Case(
+        lambda x, y: (tg.isclose(x, y), tg.allclose(x, y), tg.allclose(x, x)),
+        [any_dtype("n"), any_dtype("n")],
+        name="isclose of dtypes",
+        dtypes=("bool", "int8", "uint8", "int64", "float32", "complex64"),
+        oracle=lambda x, y: (np.isclose(x * 1, y * 1), np.allclose(x * 1, y * 1), True),
+    ),
+    Case(
+        lambda x, y, z: (
+            tg.array_equal(x, y),
+            tg.array_equal(x, x),
+            tg.array_equal(x, z),
+            tg.array_equal(z, z[:-1]),
+            tg.array_equal(x, tg.sum(x)),
+        ),
+        [f64("n"), f64("m"), f64("n")],
+        name="array_equal",
+        note="arrays of different lengths are not equal, and no error",
+        oracle=lambda x, y, z: tuple(map(np.asarray, (False, True, False, False, False))),
+    ),
+    Case(
+        lambda x: (tg.array_equal(x, x), tg.array_equal(x, x, equal_nan=True)),
+        [fixed([1.0, np.nan])],
+        name="array_equal with NaN",
+        oracle=lambda x: (np.asarray(False), np.asarray(True)),
+    ),
+    Case(
+        lambda x: (tg.nan_to_num(x), tg.nan_to_num(x, nan=7.0, posinf=1.0, neginf=-2.0)),
+        [fixed([np.nan, np.inf, -np.inf, 0.5, -0.0], None)],
+        name="nan_to_num",
+        dtypes=("float32", "float64", "complex64"),
+        accuracy=0,
+        oracle=None,
+    ),
+    Case(
+        lambda x: (tg.nan_to_num(x), tg.grad(tg.sum(tg.nan_to_num(x) * x), x)),
+        [fixed([np.nan, np.inf, -np.inf, 0.5, -2.0])],
+        name="grad of nan_to_num",
+        accuracy=0,
+        oracle=lambda x: (
+            np.nan_to_num(x.astype(float)),
+            np.array([0.0, np.finfo(float).max, np.finfo(float).min, 1.0, -4.0]),
+        ),
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN, FUNCTIONS)

@@ -168,4 +168,104 @@ WRITTEN: Final = (
     Case(lambda x: tg.exp(x) * tg.exp(-x), [f32("n", "m")], name="exp times exp", oracle=np.ones_like, accuracy=8),
 )
 
-CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN)
+
+def _log1mexp(x: Any) -> Any:
+    """log(1 - exp(x)), by the function that is exact on either side of -log(2)."""
+    return np.where(x > -np.log(2), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    return np.where((x == 0) & ~np.isnan(y), 0, x * np.log(y))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    return np.where((x == 0) & ~np.isnan(y), 0, x * np.log1p(y))
+
+
+BELOW: Final = [-1e-300, -1e-20, -1e-9, -0.1, -0.69, -0.7, -3.0, -50.0, -800.0, -np.inf, 0.0, 1.0, np.nan]
+FACTORS: Final = ([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, -1.5, np.inf], [0.0, -1.0, np.inf, np.nan, 0.0, 3.0, 0.25, 2.0])
+
+FUNCTIONS: Final = (
+    Case(
+        tg.logit,
+        [any_dtype("n", "m", low=0.001, high=0.999)],
+        name="logit",
+        dtypes=("float32", "float64"),
+        oracle=lambda x: np.log(x) - np.log1p(-x),
+        gradient=True,
+        analytic=True,
+    ),
+    Case(
+        lambda x: (tg.logit(x), tg.expit(tg.logit(x))),
+        [fixed([0.0, 1.0, 0.5, 0.5 + 2.0**-40, 1e-300, 0.25, 0.75, -0.5, 1.5, np.nan])],
+        name="logit at the ends and in the middle",
+        oracle=lambda x: (np.log(x) - np.log1p(-x), np.where((x < 0) | (x > 1), np.nan, x)),
+        condition=lambda x: (np.abs(np.log(x) - np.log1p(-x)), 1000 * np.abs(x)),
+    ),
+    Case(
+        tg.log_sigmoid,
+        [any_dtype("n", "m", low=-90, high=90)],
+        name="log_sigmoid",
+        dtypes=("float32", "float64"),
+        oracle=lambda x: -_softplus(-x),
+        gradient=True,
+    ),
+    Case(
+        tg.log1mexp,
+        [fixed(BELOW)],
+        name="log1mexp at the ends",
+        traps=("T29",),
+        oracle=_log1mexp,
+    ),
+    Case(
+        tg.log1mexp,
+        [any_dtype("n", "m", low=-4, high=-0.01)],
+        name="log1mexp",
+        dtypes=("float32", "float64"),
+        traps=("T29",),
+        oracle=_log1mexp,
+        gradient=True,
+    ),
+    Case(
+        lambda x: (tg.log(1 - tg.exp(x)), tg.grad(tg.sum(tg.log(1 - tg.exp(x))), x)),
+        [fixed([-1e-18, -1e-9, -0.5, -0.7, -3.0, -30.0])],
+        name="log1mexp written out",
+        traps=("T29",),
+        oracle=lambda x: (_log1mexp(x), -1 / np.expm1(-x)),
+        condition=lambda x: (np.abs(np.log(np.abs(x))) + 1 / np.abs(x), 1 / np.abs(x) ** 2),
+    ),
+    Case(
+        lambda x, y: (tg.xlogy(x, y), *tg.grad(tg.sum(tg.xlogy(x, y)), [x, y])),
+        [fixed(FACTORS[0][:7]), fixed(FACTORS[1][:7])],
+        name="xlogy",
+        note="0 where x is 0; where y is not positive there, so are the derivatives",
+        traps=("T69",),
+        oracle=lambda x, y: (
+            _xlogy(x, y),
+            np.where((x == 0) & ~np.isnan(y), 0, np.log(y)),
+            np.where(x == 0, 0, x / y),
+        ),
+    ),
+    Case(
+        lambda x, y: (tg.xlog1py(x, y), *tg.grad(tg.sum(tg.xlog1py(x, y)), [x, y])),
+        [fixed([0.0, 0.0, 2.0, -1.5, 3.0]), fixed([-1.0, -2.0, 3.0, 0.25, 1e-20])],
+        name="xlog1py",
+        traps=("T69",),
+        oracle=lambda x, y: (
+            _xlog1py(x, y),
+            np.where(x == 0, 0, np.log1p(y)),
+            np.where(x == 0, 0, x / (1 + y)),
+        ),
+    ),
+    Case(
+        lambda x, y: (tg.xlogy(x, y), tg.xlog1py(x, y)),
+        [any_dtype("n", "m", low=0.5, high=3), any_dtype("m", low=0.5, high=3)],
+        name="xlogy and xlog1py",
+        dtypes=("float32", "float64"),
+        oracle=lambda x, y: (x * np.log(y), x * np.log1p(y)),
+        gradient=True,
+        analytic=True,
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, generated(FAMILY, FACTS), WRITTEN, FUNCTIONS)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+import tg
 from tg.errors import DtypeError
 from tg.plugin.case import OTHER_SHAPE, SAME_SHAPE, Case, Input, Layout
 from tg.types.dtypes import DTYPES, is_complex, is_float
@@ -66,6 +67,7 @@ class Facts(NamedTuple):
     condition: Callable[..., Any] | None = None
     hostile: bool = True
     hostile_oracle: bool = True
+    derivative: bool = True  # whether differences of the oracle are a derivative
     traps: tuple[str, ...] = ()
 
 
@@ -91,8 +93,8 @@ def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
         inputs = [_operand(fn, k, values=functools.partial(_combination, fn, k)) for k in range(fn.arity)]
         layouts: tuple[Layout, ...] = ("C", "strided", "reversed")
         yield Case(fn, inputs, name=f"{fn.name} hostile", dtypes=hostile, layouts=layouts, static=(False,), **given)
-    real = tuple(d for d in dtypes if d in ("float32", "float64"))
-    if real and fn.d is not None and any(d is not None for d in fn.d):
+    real = tuple(d for d in dtypes if d in ("float32", "float64") and is_float(fn.loop((d,) * fn.arity)[1]))
+    if real and facts.derivative and _has_slope(fn):
         domains = facts.gradient or facts.domains
         inputs = list(_inputs(fn, domains))
         yield Case(
@@ -105,8 +107,38 @@ def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
             analytic=facts.analytic,
             **shared,
         )
+    whole = tuple(d for d in dtypes if is_complex(d))
+    if whole and facts.derivative and _has_slope(fn) and facts.oracle.floating is not None:
+        yield _complex_derivative(fn, facts)
     if fn.arity > 1:
         yield from _broadcasting(fn, facts, dtypes, shared)
+
+
+def _has_slope(fn: ElementwiseFunction) -> bool:
+    return fn.d is not None and any(d is not None for d in fn.d)
+
+
+def _complex_derivative(fn: ElementwiseFunction, facts: Facts) -> Case:
+    """The gradient of both parts of a result for both parts of each operand, by differences as of any real function."""
+
+    def subject(*parts: Any) -> Any:
+        y = fn(*map(tg.complex, parts[::2], parts[1::2]))
+        return (tg.real(y), tg.imag(y)) if is_complex(y.type.dtype) else y
+
+    def oracle(*parts: Array) -> Any:
+        y = facts.oracle(*(re + 1j * im for re, im in zip(parts[::2], parts[1::2], strict=True)))
+        return (y.real, y.imag) if y is not None and np.iscomplexobj(y) else y
+
+    def size(*parts: Array) -> Any:
+        y = oracle(*parts)
+        return (np.hypot(*y),) * 2 if isinstance(y, tuple) else np.abs(y)
+
+    inputs = [Input(None, ("n", "m"), low=low, high=high) for low, high in ((0.2, 0.7), (0.3, 0.9)) * fn.arity]
+    name = f"{fn.name} complex derivative"
+    dtypes, accuracy = ("float32", "float64"), max(16, 4 * fn.accuracy)
+    layouts: tuple[Layout, ...] = ("C", "broadcast")
+    facts_of_case: dict[str, Any] = {"oracle": oracle, "condition": size, "accuracy": accuracy, "gradient": True}
+    return Case(subject, inputs, name=name, dtypes=dtypes, layouts=layouts, **facts_of_case)
 
 
 def _broadcasting(

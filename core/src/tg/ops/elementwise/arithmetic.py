@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.errors import DtypeError, message
 from tg.graph.checks import Check, Descriptor
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
     greater,
     greater_equal,
+    isnan,
     less,
     less_equal,
     logical_and,
     logical_or,
     where,
 )
-from tg.ops.elementwise.record import ElementwiseFunction, binary, from_ufunc, ternary, unary
+from tg.ops.elementwise.complex import conjugate
+from tg.ops.elementwise.record import ElementwiseFunction, binary, from_ufunc, in_loop, ternary, unary
 from tg.ops.family import Family
-from tg.types.dtypes import is_integer, numpy_dtype
+from tg.types.dtypes import is_complex, is_integer, numpy_dtype
+from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -68,11 +70,22 @@ def _reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.reciprocal(x))
 
 
-def _real(kinds: Any) -> Any:
-    found = from_ufunc(np.sign)(kinds)
-    if found[1].startswith("complex"):
-        raise DtypeError(message(f"has no loop for {found[1]}"))
-    return found
+def _absolute_slope(x: Any, y: Any) -> Variable:
+    """The sign of a real x; of a complex x half the conjugate of its direction."""
+    return 0.5 * conjugate(sign(x)) if is_complex(x.type.dtype) else sign(x)
+
+
+def _sign_slope(x: Any, y: Any) -> Any:
+    """0 for a real x; the direction of a complex x turns with x, and against its conjugate."""
+    return _per_diameter(1, x) if is_complex(x.type.dtype) else 0
+
+
+def _sign_slope_conj(x: Any, y: Any) -> Any:
+    return -_per_diameter(y * y, x) if is_complex(x.type.dtype) else 0
+
+
+def _per_diameter(value: Any, x: Any) -> Variable:
+    return where(equal(x, 0), numpy_dtype(x.type.dtype).type(0), value / (2 * absolute(x)))
 
 
 def _share(x: Any, y: Any, *, larger: bool) -> Variable:
@@ -109,6 +122,10 @@ def _power_by_exponent(x: Any, y: Any, z: Any) -> Variable:
     return where(logical_and(equal(x, 0), greater_equal(y, 0)), zero, z * log(x))
 
 
+def _direction(x: Any, radius: Any) -> Variable:
+    return where(equal(radius, 0), numpy_dtype(x.type.dtype).type(0), x / radius)
+
+
 add = binary("add", np.add, np.add, "The sum x + y.", d=(lambda x, y, z: 1, lambda x, y, z: 1), accuracy=1)
 subtract = binary(
     "subtract", np.subtract, np.subtract, "The difference x - y.",
@@ -136,12 +153,11 @@ power = binary(
     d=(_power_by_base, _power_by_exponent), checks=_nonnegative_exponent, numpy=np.power,
 )  # fmt: skip
 negative = unary("negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0)
-absolute = unary(
-    "absolute", np.absolute, np.absolute, "|x|; 0 has derivative 0.", d=(lambda x, y: sign(x),), accuracy=0
-)
+absolute = unary("absolute", np.absolute, np.absolute, "|x|; 0 has derivative 0.", d=(_absolute_slope,), accuracy=0)
 sign: ElementwiseFunction = unary(
-    "sign", np.sign, _real, "-1, 0 or 1 by the sign of x; NaN for NaN.", d=(None,), accuracy=0, numpy=np.sign
-)
+    "sign", np.sign, np.sign, "-1, 0 or 1 by the sign of x, x / |x| for a complex x; NaN for NaN.",
+    d=(_sign_slope,), d_conj=(_sign_slope_conj,), accuracy=0,
+)  # fmt: skip
 square = unary("square", np.square, np.square, "x * x.", d=(lambda x, y: 2 * x,), accuracy=1)
 sqrt = unary(
     "sqrt",
@@ -174,10 +190,87 @@ clip = ternary(
     "clip", np.clip, _three_alike, "x limited to [lower, upper]; the derivative is 1 on the closed interval.",
     d=(_inside, _below, _above), accuracy=0, numpy=np.clip,
 )  # fmt: skip
+cbrt = unary(
+    "cbrt", np.cbrt, np.cbrt, "The real cube root of x.", d=(lambda x, y: 1 / (3 * y * y),), domain=(-1e6, 1e6)
+)
+hypot = binary(
+    "hypot", np.hypot, np.hypot, "sqrt(x**2 + y**2) without overflow; the derivatives at the origin are 0.",
+    d=(lambda x, y, z: _direction(x, z), lambda x, y, z: _direction(y, z)),
+)  # fmt: skip
+copysign: ElementwiseFunction = binary(
+    "copysign", np.copysign, np.copysign, "|x| with the sign of y, also of zeros; the derivative at x = 0 is 0.",
+    d=(lambda x, y, z: sign(x) * copysign(numpy_dtype(y.type.dtype).type(1), y), lambda x, y, z: 0), accuracy=0,
+)  # fmt: skip
+nextafter = binary(
+    "nextafter", np.nextafter, np.nextafter, "The number of the dtype that follows x on the way to y.",
+    d=(lambda x, y, z: 1, lambda x, y, z: 0), accuracy=0,
+)  # fmt: skip
 gate = binary(
     "gate", _gate, _gate_loops, "0 where dy is 0, else dy * d: a cotangent through a partial derivative d.",
     d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1,
 )  # fmt: skip
+
+
+def positive(x: Any) -> Variable:
+    """X itself; bool has no sign.
+
+    Raises:
+        DtypeError: x is bool.
+    Source:
+        numpy.positive
+    """
+    return in_loop("positive", np.positive, x)[0]
+
+
+def fmax(x: Any, y: Any) -> Variable:
+    """The larger of x and y; of a number and NaN the number.
+
+    Source:
+        numpy.fmax
+    """
+    x, y = in_loop("fmax", np.fmax, x, y)
+    return where(isnan(x), y, where(isnan(y), x, maximum(x, y)))
+
+
+def fmin(x: Any, y: Any) -> Variable:
+    """The smaller of x and y; of a number and NaN the number.
+
+    Source:
+        numpy.fmin
+    """
+    x, y = in_loop("fmin", np.fmin, x, y)
+    return where(isnan(x), y, where(isnan(y), x, minimum(x, y)))
+
+
+def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
+    """The quotient rounded down and the remainder: `floor_divide(x, y), remainder(x, y)`.
+
+    Source:
+        numpy.divmod
+    """
+    return floor_divide(x, y), remainder(x, y)
+
+
+def fma(x: Any, y: Any, z: Any) -> Variable:
+    """X * y + z. Whether the product is rounded before the sum is up to the backend."""
+    return add(multiply(x, y), z)
+
+
+def relu(x: Any) -> Variable:
+    """The larger of x and 0; the derivative at 0 is 0, and NaN stays NaN."""
+    x = as_variable(x)
+    return where(less_equal(x, 0), 0, x)
+
+
+def heaviside(x: Any, at_zero: Any) -> Variable:
+    """0 where x is negative, 1 where it is positive, `at_zero` where it is 0; NaN for NaN.
+
+    Source:
+        numpy.heaviside
+    """
+    x, value = in_loop("heaviside", np.heaviside, x, at_zero)
+    return where(isnan(x), x, where(less(x, 0), 0.0, where(equal(x, 0), value, 1.0)))
+
 
 FAMILY = Family(
     "elementwise/arithmetic",
@@ -198,6 +291,12 @@ FAMILY = Family(
         maximum,
         minimum,
         clip,
+        cbrt,
+        hypot,
+        copysign,
+        nextafter,
         gate,
     ),
+    functions=(positive, fmax, fmin, divmod, fma, relu, heaviside),
+    aliases=(("abs", absolute), ("pow", power), ("mod", remainder), ("true_divide", divide)),
 )  # fmt: skip

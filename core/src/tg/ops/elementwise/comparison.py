@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.record import binary, from_ufunc, ternary, unary
 from tg.ops.family import Family
+from tg.types.dtypes import is_complex, is_inexact, limits
+from tg.types.lengths import minimum, same
+from tg.variables.conversion import as_variable, promote
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
 
 
 def _where_loops(kinds: Any) -> Any:
@@ -42,6 +48,9 @@ logical_not = unary("logical_not", np.logical_not, _bool_loops, "Whether x is 0.
 isnan = unary("isnan", np.isnan, np.isnan, "Whether x is NaN.", d=(None,), accuracy=0)
 isinf = unary("isinf", np.isinf, np.isinf, "Whether x is an infinity.", d=(None,), accuracy=0)
 isfinite = unary("isfinite", np.isfinite, np.isfinite, "Whether x is neither NaN nor infinite.", d=(None,), accuracy=0)
+signbit = unary(
+    "signbit", np.signbit, np.signbit, "Whether the sign bit of x is set, as it is in -0.0.", d=(None,), accuracy=0
+)
 where = ternary(
     "where", np.where, _where_loops, "x where the condition holds, else y; the one not taken never leaks.",
     d=(
@@ -51,6 +60,80 @@ where = ternary(
     ),
     accuracy=0,
 )  # fmt: skip
+
+
+def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
+    """Whether |x - y| <= atol + rtol * |y|; infinities are close to themselves, NaN to NaN if `equal_nan` is set.
+
+    Source:
+        numpy.isclose
+    """
+    from tg.ops.elementwise.arithmetic import absolute, add, multiply, subtract
+
+    x, y = as_variable(x), as_variable(y)
+    if not is_inexact(y.type.dtype):
+        y = cast_variable(y, promote(y.type.dtype, float))
+    limit = add(atol, multiply(rtol, absolute(y)))
+    near = logical_or(logical_and(less_equal(absolute(subtract(x, y)), limit), isfinite(y)), equal(x, y))
+    return logical_or(near, logical_and(isnan(x), isnan(y))) if equal_nan else near
+
+
+def allclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
+    """Whether all elements are close: a bool scalar.
+
+    Source:
+        numpy.allclose
+    """
+    from tg.ops.reduction import all
+
+    return all(isclose(x, y, rtol, atol, equal_nan))
+
+
+def array_equal(x: Any, y: Any, equal_nan: bool = False) -> Variable:
+    """Whether two arrays have one shape and equal elements: a bool scalar.
+
+    Source:
+        numpy.array_equal
+    """
+    from tg.ops.reduction import all
+
+    x, y = as_variable(x), as_variable(y)
+    if x.type.ndim != y.type.ndim:
+        return as_variable(np.False_)
+    shared = tuple(slice(minimum(m, n)) for m, n in zip(x.shape, y.shape, strict=True))
+    (a, b) = (v[shared] if shared else v for v in (x, y))
+    found = equal(a, b)
+    if equal_nan:
+        found = logical_or(found, logical_and(isnan(a), isnan(b)))
+    found = all(found)
+    for m, n in zip(x.shape, y.shape, strict=True):
+        if not same(m, n):
+            found = logical_and(found, equal(m, n))
+    return found
+
+
+def nan_to_num(x: Any, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Variable:
+    """X with NaN and infinities replaced by numbers, infinities by the largest and the smallest of the dtype.
+
+    Source:
+        numpy.nan_to_num
+    """
+    from tg.ops.elementwise.complex import complex, imag, real
+
+    x = as_variable(x)
+    dtype = x.type.dtype
+    if is_complex(dtype):
+        parts = (nan_to_num(v, nan=nan, posinf=posinf, neginf=neginf) for v in (real(x), imag(x)))
+        whole: Variable = complex(*parts)
+        return whole
+    if not is_inexact(dtype):
+        same: Variable = x
+        return same
+    high, low = limits(dtype)
+    found = where(equal(x, np.inf), high if posinf is None else posinf, x)
+    found = where(equal(x, -np.inf), low if neginf is None else neginf, found)
+    return where(isnan(x), nan, found)
+
 
 FAMILY = Family(
     "elementwise/comparison",
@@ -68,6 +151,9 @@ FAMILY = Family(
         isnan,
         isinf,
         isfinite,
+        signbit,
         where,
     ),
+    functions=(isclose, allclose, array_equal, nan_to_num),
+    aliases=(("switch", where),),
 )  # fmt: skip

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.ops.elementwise.arithmetic import absolute, multiply
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, isinf, where
-from tg.ops.elementwise.record import binary, floating, real_floating, unary
+from tg.ops.elementwise.comparison import equal, greater, isinf, less, less_equal, logical_and, logical_or, where
+from tg.ops.elementwise.record import binary, floating, in_loop, real_floating, unary
+from tg.ops.elementwise.trigonometric import arctanh
 from tg.ops.family import Family
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+
+LN2: Final = 0.6931471805599453
 
 
 def _sigmoid(x: np.ndarray[Any, Any]) -> Any:
@@ -27,7 +34,7 @@ def _share(x: Any, z: Any) -> Any:
 
 
 exp = unary("exp", np.exp, floating, "e to the power x.", d=(lambda x, y: y,), domain=(-50, 50))
-exp2 = unary("exp2", np.exp2, floating, "2 to the power x.", d=(lambda x, y: y * 0.6931471805599453,), domain=(-50, 50))
+exp2 = unary("exp2", np.exp2, floating, "2 to the power x.", d=(lambda x, y: y * LN2,), domain=(-50, 50))
 expm1 = unary("expm1", np.expm1, floating, "exp(x) - 1, exact near 0.", d=(lambda x, y: exp(x),), domain=(-20, 20))
 log = unary("log", np.log, floating, "The natural logarithm of x.", d=(lambda x, y: 1 / x,), domain=(1e-6, 1e6))
 log2 = unary(
@@ -61,4 +68,62 @@ softplus = unary(
     "softplus", _softplus, real_floating, "log(1 + exp(x)) without overflow.", d=(lambda x, y: sigmoid(x),)
 )
 
-FAMILY = Family("elementwise/exponential", (exp, exp2, expm1, log, log2, log10, log1p, logaddexp, sigmoid, softplus))
+
+def logit(x: Any) -> Variable:
+    """log(x / (1 - x)), the inverse of sigmoid; accurate also around 1/2, where it is 0.
+
+    Source:
+        scipy.special.logit
+    """
+    (x,) = in_loop("logit", np.cbrt, x)
+    centred = 2 * x - 1
+    return where(less(absolute(centred), 0.5), 2 * arctanh(centred), log(x) - log1p(-x))
+
+
+def log_sigmoid(x: Any) -> Variable:
+    """log(sigmoid(x)) without overflow, which is -softplus(-x).
+
+    Source:
+        scipy.special.log_expit
+    """
+    return -softplus(-in_loop("log_sigmoid", np.cbrt, x)[0])
+
+
+def log1mexp(x: Any) -> Variable:
+    """log(1 - exp(x)) for x <= 0, exact near 0 and far below it; NaN above.
+
+    Source:
+        M. Mächler, "Accurately computing log(1 - exp(-|a|))", equation 7.
+    """
+    (x,) = in_loop("log1mexp", np.cbrt, x)
+    return where(greater(x, -LN2), x + log(expm1(-x)), log1p(-exp(x)))
+
+
+def xlogy(x: Any, y: Any) -> Variable:
+    """X * log(y), and 0 where x is 0 and y is not NaN; where y is then not positive the derivatives are 0.
+
+    Source:
+        scipy.special.xlogy
+    """
+    x, y = in_loop("xlogy", np.arctan2, x, y)
+    vanishes = logical_and(equal(x, 0), logical_or(less_equal(y, 0), equal(y, np.inf)))
+    return multiply(x, log(where(vanishes, 1.0, y)))
+
+
+def xlog1py(x: Any, y: Any) -> Variable:
+    """X * log1p(y), and 0 where x is 0 and y is not NaN; where y is then not above -1 the derivatives are 0.
+
+    Source:
+        scipy.special.xlog1py
+    """
+    x, y = in_loop("xlog1py", np.arctan2, x, y)
+    vanishes = logical_and(equal(x, 0), logical_or(less_equal(y, -1), equal(y, np.inf)))
+    return multiply(x, log1p(where(vanishes, 0.0, y)))
+
+
+FAMILY = Family(
+    "elementwise/exponential",
+    (exp, exp2, expm1, log, log2, log10, log1p, logaddexp, sigmoid, softplus),
+    functions=(logit, log_sigmoid, log1mexp, xlogy, xlog1py),
+    aliases=(("expit", sigmoid),),
+)

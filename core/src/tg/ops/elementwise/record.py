@@ -2,6 +2,12 @@
 
 A record is one assignment: name, NumPy reference, rule of dtypes, sentence, partial derivatives. Each derivative is a
 function of the operands and the result; core builds the pullback from it. `unary`, `binary` and `ternary` make records.
+
+Of a function that is not analytic `d_conj` has the partial derivatives with respect to the conjugates of its operands:
+df = d * dx + d_conj * conj(dx). A function with real results needs none, for there it is the conjugate of d.
+
+Where a function is another one for some dtypes, as the floor of an integer is the integer, `shortcut` gives that
+for the operands, and None for all others; the record has no loops for those dtypes, and a backend never sees them.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from tg.rewrite.pattern import Pattern, PatternNode
 from tg.types.dtypes import dtype_name, is_inexact, numpy_dtype
 from tg.types.lengths import broadcast
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, is_weak, weak_kind, weak_variable
+from tg.variables.conversion import as_variable, is_weak, promote, weak_kind, weak_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +52,7 @@ def real_floating(kinds: tuple[Kind, ...]) -> Loop:
 
 
 def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
-    """The loops of a NumPy ufunc, asked of NumPy itself; bfloat16 follows float32."""
+    """The loops of a NumPy ufunc, asked of NumPy itself; bfloat16 stays where it can hold the other operands."""
 
     def loops(kinds: tuple[Kind, ...]) -> Loop:
         half = "bfloat16" in kinds
@@ -59,7 +65,7 @@ def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
             names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
             raise DtypeError(message(f"has no loop for {names}")) from error
         dtypes = [dtype_name(d) for d in found]
-        if half and not any(k in ("float64", "float32", "int32", "int64", "uint32", "uint64") for k in kinds):
+        if half and all(promote("bfloat16", k) == "bfloat16" for k in kinds):
             dtypes = ["bfloat16" if d == "float32" else d for d in dtypes]
         return tuple(dtypes[:-1]), dtypes[-1]
 
@@ -90,6 +96,7 @@ class ElementwiseFunction:
         "arity",
         "checks",
         "d",
+        "d_conj",
         "doc",
         "domain",
         "finite",
@@ -98,6 +105,7 @@ class ElementwiseFunction:
         "numpy",
         "op",
         "reference",
+        "shortcut",
         "_loop_cache",
     )
 
@@ -110,22 +118,26 @@ class ElementwiseFunction:
         doc: str,
         *,
         d: Sequence[Partial | None] | None = None,
+        d_conj: Sequence[Partial | None] | None = None,
         domain: tuple[float, float] | None = None,
         accuracy: float = 4.0,
         checks: Callable[..., tuple[Check, ...]] | None = None,
         finite: bool = False,
         numpy: np.ufunc | None = None,
+        shortcut: Callable[..., Variable | None] | None = None,
     ) -> None:
         self.name = name
         self.arity = arity
         self.reference = reference
         self.loops = loops
         self.d = d
+        self.d_conj = d_conj
         self.domain = domain
         self.accuracy = accuracy
         self.checks = checks
         self.finite = finite
         self.numpy = numpy
+        self.shortcut = shortcut
         self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
         self.doc = doc
         self.op = Elementwise(self)
@@ -156,6 +168,8 @@ class ElementwiseFunction:
             if isinstance(v, Pattern):
                 return PatternNode(self, operands)  # type: ignore[return-value]
         made = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
+        if self.shortcut is not None and (found := self.shortcut(*map(as_variable, made))) is not None:
+            return found
         kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in made)
         try:
             dtypes, result = self.loop(kinds)
@@ -188,6 +202,25 @@ def _named(name: str) -> Any:
     import tg
 
     return getattr(tg, name)
+
+
+def in_loop(name: str, ufunc: np.ufunc, *operands: Any) -> list[Variable]:
+    """The operands in the dtypes of the loop that a NumPy ufunc has for them: how functions built of others promote.
+
+    Raises:
+        DtypeError: there is none.
+    """
+    made = [v if isinstance(v, Variable) or is_weak(v) else as_variable(v) for v in operands]
+    kinds = tuple(v.type.dtype if isinstance(v, Variable) else weak_kind(v) or int for v in made)
+    try:
+        dtypes, _ = from_ufunc(ufunc)(kinds)
+    except DtypeError as error:
+        found = DtypeError(f"{name}: {error}")
+        describe_operands(found, [v for v in made if isinstance(v, Variable)])
+        raise found from error.__cause__
+    return [
+        _cast()(v, t) if isinstance(v, Variable) else weak_variable(v, t) for v, t in zip(made, dtypes, strict=True)
+    ]
 
 
 @functools.cache
@@ -276,6 +309,12 @@ class Elementwise(Op):
     ) -> Sequence[Variable | None]:
         """`gate(dy, d)` for each partial derivative d, summed over the axes along which the operand was repeated."""
         return tools.pullback_of_elementwise(self.fn, inputs, outputs[0], cotangents[0])  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The sum of `gate(t, d)` over the operands."""
+        return (tools.pushforward_of_elementwise(self.fn, inputs, outputs[0], tangents),)
 
 
 def _length_rules() -> dict[str, Callable[..., Any]]:

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.ops.elementwise.arithmetic import absolute
-from tg.ops.elementwise.comparison import less, where
-from tg.ops.elementwise.record import ElementwiseFunction, floating, real_floating, unary
+from tg.ops.elementwise.arithmetic import absolute, hypot, sqrt
+from tg.ops.elementwise.comparison import equal, less, where
+from tg.ops.elementwise.record import ElementwiseFunction, binary, floating, in_loop, real_floating, unary
 from tg.ops.family import Family
+from tg.types.dtypes import is_complex, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+
+
+def _sinc(x: np.ndarray[Any, Any]) -> Any:
+    """Halves in float32, which holds the product with pi."""
+    return np.sinc(x.astype(np.float32) if x.dtype.itemsize == 2 else x)
 
 
 def _sinc_slope(x: Any, y: Any) -> Variable:
@@ -22,14 +28,108 @@ def _sinc_slope(x: Any, y: Any) -> Variable:
     return where(less(absolute(x), 0.01), series, (cos(np.pi * x) - y) / x)
 
 
+def _per_radius(x: Any, radius: Any) -> Variable:
+    """X / radius**2 without a square, and 0 where the radius is 0."""
+    return where(equal(radius, 0), numpy_dtype(x.type.dtype).type(0), (x / radius) * (1 / radius))
+
+
+def _arcsinh_slope(x: Any) -> Variable:
+    """1 / sqrt(1 + x**2), without overflow of the square of a real x."""
+    return 1 / (sqrt(1 + x * x) if is_complex(x.type.dtype) else hypot(x, numpy_dtype(x.type.dtype).type(1)))
+
+
 sin = unary("sin", np.sin, floating, "The sine of x.", d=(lambda x, y: cos(x),), domain=(-20, 20))
 cos: ElementwiseFunction = unary(
     "cos", np.cos, floating, "The cosine of x.", d=(lambda x, y: -sin(x),), domain=(-20, 20)
 )
+tan = unary("tan", np.tan, floating, "The tangent of x.", d=(lambda x, y: 1 + y * y,), domain=(-20, 20))
+arcsin = unary(
+    "arcsin", np.arcsin, floating, "The angle in [-pi/2, pi/2] whose sine is x.",
+    d=(lambda x, y: 1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1),
+)  # fmt: skip
+arccos = unary(
+    "arccos", np.arccos, floating, "The angle in [0, pi] whose cosine is x.",
+    d=(lambda x, y: -1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1),
+)  # fmt: skip
+arctan = unary(
+    "arctan", np.arctan, floating, "The angle in [-pi/2, pi/2] whose tangent is x.",
+    d=(lambda x, y: 1 / (1 + x * x),), domain=(-20, 20),
+)  # fmt: skip
+arctan2 = binary(
+    "arctan2", np.arctan2, np.arctan2,
+    "The angle in [-pi, pi] of the point with ordinate x and abscissa y; the derivatives at the origin are 0.",
+    d=(lambda x, y, z: _per_radius(y, hypot(x, y)), lambda x, y, z: -_per_radius(x, hypot(x, y))),
+)  # fmt: skip
+sinh = unary("sinh", np.sinh, floating, "The hyperbolic sine of x.", d=(lambda x, y: cosh(x),), domain=(-20, 20))
+cosh: ElementwiseFunction = unary(
+    "cosh", np.cosh, floating, "The hyperbolic cosine of x.", d=(lambda x, y: sinh(x),), domain=(-20, 20)
+)
 tanh = unary("tanh", np.tanh, floating, "The hyperbolic tangent of x.", d=(lambda x, y: 1 - y * y,))
 sinc = unary(
-    "sinc", np.sinc, real_floating, "sin(pi x) / (pi x), and 1 at 0.",
+    "sinc", _sinc, real_floating, "sin(pi x) / (pi x), and 1 at 0.",
     d=(_sinc_slope,), domain=(-5, 5), accuracy=8,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/trigonometric", (sin, cos, tanh, sinc))
+arcsinh = unary(
+    "arcsinh", np.arcsinh, floating, "The number whose hyperbolic sine is x.",
+    d=(lambda x, y: _arcsinh_slope(x),), domain=(-20, 20),
+)  # fmt: skip
+arccosh = unary(
+    "arccosh", np.arccosh, floating, "The number >= 0 whose hyperbolic cosine is x; NaN below 1.",
+    d=(lambda x, y: 1 / (sqrt(x - 1) * sqrt(x + 1)),), domain=(1, 20),
+)  # fmt: skip
+arctanh = unary(
+    "arctanh", np.arctanh, floating, "The number whose hyperbolic tangent is x; NaN outside [-1, 1].",
+    d=(lambda x, y: 1 / ((1 - x) * (1 + x)),), domain=(-1, 1),
+)  # fmt: skip
+
+
+def deg2rad(x: Any) -> Variable:
+    """The angle of x degrees in radians.
+
+    Source:
+        numpy.deg2rad, numpy.radians
+    """
+    return in_loop("deg2rad", np.deg2rad, x)[0] * (np.pi / 180)
+
+
+def rad2deg(x: Any) -> Variable:
+    """The angle of x radians in degrees.
+
+    Source:
+        numpy.rad2deg, numpy.degrees
+    """
+    return in_loop("rad2deg", np.rad2deg, x)[0] * (180 / np.pi)
+
+
+FAMILY = Family(
+    "elementwise/trigonometric",
+    (
+        sin,
+        cos,
+        tan,
+        arcsin,
+        arccos,
+        arctan,
+        arctan2,
+        sinh,
+        cosh,
+        tanh,
+        arcsinh,
+        arccosh,
+        arctanh,
+        sinc,
+    ),
+    functions=(deg2rad, rad2deg),
+    aliases=(
+        ("asin", arcsin),
+        ("acos", arccos),
+        ("atan", arctan),
+        ("atan2", arctan2),
+        ("asinh", arcsinh),
+        ("acosh", arccosh),
+        ("atanh", arctanh),
+        ("radians", deg2rad),
+        ("degrees", rad2deg),
+    ),
+)  # fmt: skip

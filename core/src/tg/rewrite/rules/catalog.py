@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules import contraction, creation, reduction, shape
-from tg.rewrite.rules.elementwise import arithmetic, cast, comparison, exponential
+from tg.rewrite.rules import contraction, creation, reduction, shape, softmax
+from tg.rewrite.rules.elementwise import arithmetic, cast, comparison, complex, exponential, rounding
 
 if TYPE_CHECKING:
     from tg.rewrite.rule import Pass, Rule
@@ -14,11 +14,14 @@ RULES: Final[tuple[Rule, ...]] = (
     *arithmetic.RULES,
     *cast.RULES,
     *comparison.RULES,
+    *complex.RULES,
     *exponential.RULES,
+    *rounding.RULES,
     *contraction.RULES,
     *creation.RULES,
     *reduction.RULES,
     *shape.RULES,
+    *softmax.RULES,
 )
 
 PASSES: Final[tuple[Pass, ...]] = ()

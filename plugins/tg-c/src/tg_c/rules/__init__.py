@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from tg.link.loop import Loop
 from tg_c.pointwise import loop
-from tg_c.rules import contraction, control, creation, cumulative, indexing, reduction, shape
-from tg_c.rules.elementwise import arithmetic, bitwise, cast, comparison, exponential, trigonometric
+from tg_c.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_c.rules.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -21,7 +21,9 @@ RULES: Final[dict[object, Rule]] = {
     **bitwise.RULES,
     **cast.RULES,
     **comparison.RULES,
+    **complex.RULES,
     **exponential.RULES,
+    **rounding.RULES,
     **trigonometric.RULES,
     **contraction.RULES,
     **control.RULES,
@@ -30,5 +32,6 @@ RULES: Final[dict[object, Rule]] = {
     **indexing.RULES,
     **reduction.RULES,
     **shape.RULES,
+    **sorting.RULES,
     Loop: loop,
 }

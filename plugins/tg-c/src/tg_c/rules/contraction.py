@@ -1,24 +1,30 @@
-"""Matrix products: BLAS for floating dtypes, transposition by its flags; plain loops for the others."""
+"""Matrix products: BLAS for floating and complex dtypes, transposition by its flags; plain loops for the others.
+
+Halves are multiplied as float32 and rounded once, as on the reference.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.link.values import Array, collapsed, is_one, is_zero, spread
 from tg.ops import contraction as t
 from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.cast import Cast
+from tg.types.dtypes import is_complex
 from tg.types.lengths import is_natural
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES
-from tg_c.values import Array, is_one, is_zero, spread
+from tg_c.rules.elementwise.cast import cast
+from tg_c.text import C_TYPES, is_half
 
 if TYPE_CHECKING:
+    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
     from tg_c.site import Site
-    from tg_c.values import Value
 
-LETTERS: Final = {"float64": "d", "float32": "s"}
+LETTERS: Final = {"float64": "d", "float32": "s", "complex128": "z", "complex64": "c"}
 
 
 def matmul(op: t.MatMul, site: Site) -> Value:
@@ -26,10 +32,34 @@ def matmul(op: t.MatMul, site: Site) -> Value:
     x, y = (site.memory(v) for v in site.inputs)
     z = site.allocate(0)
     site.same(x.shape[-1], y.shape[-2])
-    if z.dtype not in LETTERS:
+    if is_half(z.dtype):
+        wide = [site.temporary("float32", v.shape) for v in (x, y, z)]
+        _convert(site, x, wide[0])
+        _convert(site, y, wide[1])
+        _by_blas(site, *wide)
+        _convert(site, wide[2], z)
+    elif z.dtype in LETTERS:
+        _by_blas(site, x, y, z)
+    else:
         _plain(site, x, y, z)
-        return z
-    site.function.unit.blas()
+    return z
+
+
+def _convert(site: Site, source: Array, target: Array) -> None:
+    """Copy elements into memory of the same shape and another dtype."""
+    space = collapsed(target.shape, [target.strides, source.strides])
+    kernel = site.kernel()
+    read, place = kernel.read(source), kernel.write(target)
+    indices = kernel.loops(space.shape)
+    element = Element((kernel.at(read, indices, space.strides[1]),), (source.dtype,), target.dtype, site.prelude)
+    kernel.line(f"{kernel.at(place, indices, space.strides[0])} = {cast(Cast(target.dtype), element)};")
+    kernel.close(len(indices))
+    site.call(kernel)
+
+
+def _by_blas(site: Site, x: Array, y: Array, z: Array) -> None:
+    """One call for each index of the leading axes."""
+    site.function.unit.blas(z.dtype)
     x, y = (v if _fits(v) else site.contiguous(v) for v in (x, y))
     kernel = site.kernel()
     lead = z.shape[:-2]
@@ -40,7 +70,6 @@ def matmul(op: t.MatMul, site: Site) -> Value:
     kernel.line(_blas(kernel, x, y, z, places))
     kernel.close(len(indices))
     site.call(kernel)
-    return z
 
 
 def _fits(v: Array) -> bool:
@@ -63,6 +92,12 @@ def _spans(stride: int | Length, n: int | Length) -> bool:
 def _blas(kernel: Kernel, x: Array, y: Array, z: Array, places: list[str]) -> str:
     m, k, n = (kernel.length(v) for v in (x.shape[-2], x.shape[-1], y.shape[-1]))
     letter = LETTERS[z.dtype]
+    if is_complex(z.dtype):
+        flags = [_flag(kernel, v) for v in (x, y)]
+        return (
+            f"tg_{letter}gemm({flags[0][0]}, {flags[1][0]}, {m}, {n}, {k}, {places[0]}, {flags[0][1]}, "
+            f"{places[1]}, {flags[1][1]}, {places[2]}, tg_length_max({n}, 1));"
+        )
     if is_one(x.shape[-2]) and is_one(y.shape[-1]):
         steps = [_increment(kernel, x, -1), _increment(kernel, y, -2)]
         return f"*({places[2]}) = tg_{letter}dot({k}, {places[0]}, {steps[0]}, {places[1]}, {steps[1]});"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.checks import STATUS_LENGTH
+from tg.link.shapes import follows_from_inputs, number_of
+from tg.link.values import Array, Scalar
 from tg.ops import control as t
 from tg.types.lengths import AxisLength, evaluate
-from tg_c.shapes import follows_from_inputs, number_of
 from tg_c.text import C_TYPES
-from tg_c.values import Array, Scalar
 
 if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
+    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg_c.site import Site
-    from tg_c.values import Value
 
 
 def call(op: t.Call, site: Site) -> list[Value]:
@@ -56,7 +56,7 @@ def _result(site: Site, op: t.Call, k: int, number: int, arguments: list[str]) -
     dtype = graph.types[number].dtype
     name = site.names[k]
     if not graph.types[number].shape:
-        site.line(f"{C_TYPES[dtype]} {name} = 0;")
+        site.line(f"{C_TYPES[dtype]} {name} = {{0}};")
         arguments.append(f"&{name}")
         return Scalar(dtype, name)
     if follows_from_inputs(graph, number):

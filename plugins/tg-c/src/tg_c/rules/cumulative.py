@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops import cumulative as t
-from tg.ops.elementwise.arithmetic import add
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES
 
 if TYPE_CHECKING:
+    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg_c.site import Site
-    from tg_c.values import Value
 
 
-def cumsum(op: t.CumSum, site: Site) -> Value:
-    """y[i] = y[i - 1] + x[i]."""
+def accumulate(op: t.Accumulate, site: Site) -> Value:
+    """y[i] = fn(y[i - 1], x[i])."""
     (x,) = site.inputs
     x, y = site.memory(x), site.allocate(0)
     k = x.ndim + op.axis
@@ -26,10 +25,10 @@ def cumsum(op: t.CumSum, site: Site) -> Value:
     start = [kernel.place(name, outer, a.strides[:k]) for name, a in ((source, x), (place, y))]
     kind = C_TYPES[x.dtype]
     if k == x.ndim - 1:
-        kernel.line(f"{kind} total = 0;")
+        kernel.line(f"{kind} total = {{0}};")
         kernel.loop("i", x.shape[k])
-        element = _add(site, "total", f"({start[0]})[{kernel.step('i', x.strides[k])}]")
-        kernel.line(f"total = {element};")
+        element = f"({start[0]})[{kernel.step('i', x.strides[k])}]"
+        kernel.line(f"total = i ? {_combined(op, site, 'total', element)} : {element};")
         kernel.line(f"({start[1]})[{kernel.step('i', y.strides[k])}] = total;")
         kernel.close()
     else:
@@ -39,16 +38,16 @@ def cumsum(op: t.CumSum, site: Site) -> Value:
         kernel.line(f"const {kind} *before = to - {kernel.length(y.strides[k])};")
         inner = kernel.loops(x.shape[k + 1 :], "j")
         here, there = kernel.at("from", inner, x.strides[k + 1 :]), kernel.at("to", inner, y.strides[k + 1 :])
-        kernel.line(f"{there} = i ? {_add(site, there.replace('to', 'before'), here)} : {here};")
+        kernel.line(f"{there} = i ? {_combined(op, site, there.replace('to', 'before'), here)} : {here};")
         kernel.close(1 + len(inner))
     kernel.close(k)
     site.call(kernel)
     return y
 
 
-def _add(site: Site, x: str, y: str) -> str:
+def _combined(op: t.Accumulate, site: Site, x: str, y: str) -> str:
     dtype = site.inputs[0].dtype
-    return site.element(add.op, Element((x, y), (dtype, dtype), dtype, site.prelude))
+    return site.element(op.fn.op, Element((x, y), (dtype, dtype), dtype, site.prelude))
 
 
-RULES: Final[dict[object, Rule]] = {t.CumSum: cumsum}
+RULES: Final[dict[object, Rule]] = {t.Accumulate: accumulate}

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.link.values import Array, Scalar, collapsed, is_one, spread
 from tg.ops import indexing as t
-from tg.ops.elementwise.arithmetic import add
 from tg_c.prelude import Element
 from tg_c.site import Failure
-from tg_c.text import C_TYPES, integer
-from tg_c.values import Array, Scalar, collapsed, is_one, spread
+from tg_c.text import C_TYPES, integer, literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.site import Site
-    from tg_c.values import Value
 
 WRAP: Final = """\
 static inline i64 {name}({kind} x, i64 n) {{
@@ -57,7 +56,8 @@ def wrap_index(op: t.WrapIndex, site: Site) -> Value:
 def slice_(op: t.Slice, site: Site) -> Value:
     """A view from clamped starts."""
     x, *rest = site.inputs
-    assert isinstance(x, Array)
+    if isinstance(x, Scalar):
+        return x
     starts = _starts(op.starts, rest)
     shape: tuple[Any, ...] = site.types[0].shape
     view, offset = _window(site, x, starts, shape[x.ndim - len(starts) :], op.steps)
@@ -126,7 +126,9 @@ def _is_whole(n: int | Length, start: int | str, size: int | Length, step: int) 
 def slice_update(op: t.SliceUpdate, site: Site) -> Value:
     """A copy of x with a window written."""
     x, v, *rest = site.inputs
-    assert isinstance(x, Array)
+    if isinstance(x, Scalar):
+        assert isinstance(v, Scalar)
+        return v if op.fn is None else site.scalar(_combined(site, op.fn, x.text, v.text, x.dtype))
     assert isinstance(v, Array)
     starts = _starts(op.starts, rest)
     y = site.allocate(0)
@@ -197,12 +199,38 @@ def _positions(
     here = kernel.at(read if op is not None else write, [*outer, *inner], plain.strides)
     nothing = " || ".join(empty)
     if op is None:
-        kernel.line(f"{here} = {nothing} ? 0 : {there};" if empty else f"{here} = {there};")
+        zero = literal(0, y.dtype)
+        kernel.line(f"{here} = {nothing} ? {zero} : {there};" if empty else f"{here} = {there};")
     else:
-        new = here if op.fn is None else _combined(site, add, there, here, y.dtype)
+        new = here if op.fn is None else _combined(site, op.fn, there, here, y.dtype)
         kernel.line(f"if (!({nothing})) {there} = {new};" if empty else f"{there} = {new};")
     kernel.close(len(outer) + len(inner))
     site.call(kernel)
+
+
+def nonzero(op: t.Nonzero, site: Site) -> Value:
+    """Counted first: then there is memory for just as many positions."""
+    mask = site.memory(site.inputs[0])
+    counter = site.function.fresh("c")
+    site.line(f"i64 {counter}[1];")
+    kernel = site.kernel()
+    source, place = kernel.read(mask), kernel.write(Array("int64", counter, (1,), (1,)))
+    kernel.line("i64 total = 0;")
+    kernel.loop("i", mask.shape[0])
+    kernel.line(f"total += {kernel.at(source, ['i'], mask.strides)};")
+    kernel.close()
+    kernel.line(f"{place}[0] = total;")
+    site.call(kernel)
+    site.function.give_lengths(site.node.outputs[0], [site.local("int64", f"{counter}[0]")])
+    y = site.allocate(0)
+    kernel = site.kernel()
+    source, place = kernel.read(mask), kernel.write(y)
+    kernel.line("i64 k = 0;")
+    kernel.loop("i", mask.shape[0])
+    kernel.line(f"if ({kernel.at(source, ['i'], mask.strides)}) {place}[k++] = i;")
+    kernel.close()
+    site.call(kernel)
+    return y
 
 
 RULES: Final[dict[object, Rule]] = {
@@ -211,4 +239,5 @@ RULES: Final[dict[object, Rule]] = {
     t.SliceUpdate: slice_update,
     t.Gather: gather,
     t.Scatter: scatter,
+    t.Nonzero: nonzero,
 }

@@ -1,29 +1,33 @@
 """Reductions. Along a row, floating sums take several accumulators in blocks, and blocks are added pairwise.
 
 float32 is summed in double precision, which costs no more than the memory that it waits for. Where the axis that lies
-densest in memory stays, rows are added to one another in strips of columns, again pairwise.
+densest in memory stays, rows are added to one another in strips of columns, again pairwise. Halves are reduced in
+float32 and rounded once. The parts of complex numbers are summed as a last axis of length 2.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.link.values import Array, Scalar, collapsed, is_one
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.types.dtypes import is_float
+from tg.ops.elementwise.comparison import greater, less
+from tg.types.dtypes import is_complex, is_float
+from tg.types.lengths import multiply as multiply_lengths
+from tg_c.half import narrowed, widened
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, literal
-from tg_c.values import Array, Scalar, collapsed, is_one
+from tg_c.text import C_TYPES, PARTS, is_half, literal, working
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
     from tg_c.prelude import Prelude
     from tg_c.site import Site
-    from tg_c.values import Value
 
 STRIP: Final = 256  # columns that are reduced together
 
@@ -70,7 +74,7 @@ static void tg_sum_columns_@T(const @T *restrict x, i64 n, i64 s, i64 w, f64 *re
   if (n <= 16) {
     for (i64 j = 0; j < w; j++) y[j] = 0;
     for (i64 i = 0; i < n; i++)
-      for (i64 j = 0; j < w; j++) y[j] += x[i * s + j];
+      for (i64 j = 0; j < w; j++) y[j] += @LOAD(x[i * s + j]);
     return;
   }
   f64 other[@STRIP];
@@ -126,12 +130,41 @@ static @T tg_@NAME_@T(const @T *x, i64 n, i64 s) {
 }"""
 
 PRODUCT: Final = """\
-static @T tg_product_@T(const @T *x, i64 n, i64 s) {
-  @T a = 1, b = 1, c = 1, d = 1;
+static @W tg_product_@T(const @T *x, i64 n, i64 s) {
+  @W a = 1, b = 1, c = 1, d = 1;
   i64 i = 0;
-  for (; i + 4 <= n; i += 4) a *= x[i * s], b *= x[(i + 1) * s], c *= x[(i + 2) * s], d *= x[(i + 3) * s];
-  for (; i < n; i++) a *= x[i * s];
+  for (; i + 4 <= n; i += 4, x += 4 * s)
+    a *= @LOAD(x[0]), b *= @LOAD(x[s]), c *= @LOAD(x[2 * s]), d *= @LOAD(x[3 * s]);
+  for (; i < n; i++, x += s) a *= @LOAD(x[0]);
   return (a * b) * (c * d);
+}"""
+
+# Halves: blocks of up to 512 elements by 16 accumulators.
+SUM_HALF: Final = """\
+static f64 tg_sum_@T(const @T *x, i64 n, i64 s) {
+  if (n > 512) {
+    const i64 half = n / 2 & ~31LL;
+    return tg_sum_@T(x, half, s) + tg_sum_@T(x + half * s, n - half, s);
+  }
+  f32 a[16] = {0};
+  i64 i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int k = 0; k < 16; k++) a[k] += @LOAD(x[(i + k) * s]);
+  for (; i < n; i++) a[i & 15] += @LOAD(x[i * s]);
+  f64 total = 0;
+  for (int k = 0; k < 16; k++) total += a[k];
+  return total;
+}"""
+
+EXTREME_HALF: Final = """\
+static f32 tg_@NAME_@T(const @T *x, i64 n, i64 s) {
+  f32 m = @START;
+  for (i64 i = 0; i < n; i++) {
+    const f32 e = @LOAD(x[i * s]);
+    if (e @BETTER m || e != e) m = e;
+    if (m != m) return m;
+  }
+  return m;
 }"""
 
 
@@ -141,26 +174,32 @@ def reduce(op: t.Reduce, site: Site) -> Value:
     if not op.axes:
         return value
     x = site.memory(value)
-    shape = site.types[0].shape
-    y = site.allocate(0) if shape else None
+    y = site.allocate(0) if site.types[0].shape else None
+    result = _declared_result(site) if y is None else ""
+    target = y or Array(x.dtype, f"&{result}", (), ())
     axes = [k + x.ndim for k in op.axes]
+    if op.fn is add and is_complex(x.dtype):
+        x, target = _parts(x, "const "), _parts(target, "")
     kept = [k for k in range(x.ndim) if k not in axes]
-    lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], y.strides if y else ()])
+    lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], target.strides])
     axes.sort(key=lambda k: is_one(x.strides[k]) and not is_one(x.shape[k]))  # the densest innermost
     body = collapsed([x.shape[k] for k in axes], [[x.strides[k] for k in axes]])
     kernel = site.kernel()
     source = kernel.read(x)
-    if y is None:
-        result = _declared_result(site)
-        place = kernel.write(Array(x.dtype, f"&{result}", (), ()))
-    else:
-        result, place = "", kernel.write(y)
+    place = kernel.write(target)
     nest = _Reduction(
         op.fn, site, kernel, x.dtype, source, place, lead.shape, lead.strides, body.shape, body.strides[0]
     )
     nest.write()
     site.call(kernel)
-    return y if y is not None else Scalar(x.dtype, result)
+    return y if y is not None else Scalar(value.dtype, result)
+
+
+def _parts(x: Array, const: str) -> Array:
+    """An array of complex numbers as one of their parts, which are one more axis."""
+    dtype = PARTS[x.dtype]
+    pointer = f"(({const}{C_TYPES[dtype]} *){x.pointer})"
+    return Array(dtype, pointer, (*x.shape, 2), (*(multiply_lengths(2, s) for s in x.strides), 1), x.buffer)
 
 
 def _declared_result(site: Site) -> str:
@@ -189,7 +228,8 @@ class _Reduction:
         self.fn, self.site, self.kernel, self.dtype = fn, site, kernel, dtype
         self.source, self.place = source, place
         self.lead, self.lead_strides, self.body, self.body_strides = lead, lead_strides, body, body_strides
-        self.kind = C_TYPES[dtype]
+        self.work = working(dtype)
+        self.kind = C_TYPES[self.work]
         self.sums = fn is add and is_float(dtype)
 
     def write(self) -> None:
@@ -208,7 +248,7 @@ class _Reduction:
         row = self._row_function()
         if row is not None and len(self.body) <= 1:
             n, s = (self.body[0], self.body_strides[0]) if self.body else (1, 1)
-            kernel.line(f"{target} = {row}({start}, {kernel.length(n)}, {kernel.length(s)});")
+            kernel.line(f"{target} = {self._stored(f'{row}({start}, {kernel.length(n)}, {kernel.length(s)})')};")
         elif self.sums:
             self.site.prelude.need("tg_pairwise", PAIRWISE)
             kernel.line("tg_pairwise sums;")
@@ -218,7 +258,7 @@ class _Reduction:
             last, step = kernel.length(self.body[-1]), kernel.length(self.body_strides[-1])
             kernel.line(f"tg_pairwise_add(&sums, {row}({inner}, {last}, {step}));")
             kernel.close(len(outer))
-            kernel.line(f"{target} = tg_pairwise_total(&sums);")
+            kernel.line(f"{target} = {self._stored('tg_pairwise_total(&sums)')};")
         else:
             self._one_by_one(start, target, row)
         kernel.close(len(indices))
@@ -228,7 +268,7 @@ class _Reduction:
         kernel.line(f"{self.kind} r = {self._identity()};")
         if row is None:
             inner = kernel.loops(self.body, "j")
-            element = kernel.at(f"({start})", inner, self.body_strides)
+            element = load(self.site.prelude, self.dtype, kernel.at(f"({start})", inner, self.body_strides))
         else:
             inner = kernel.loops(self.body[:-1], "j")
             n, s = kernel.length(self.body[-1]), kernel.length(self.body_strides[-1])
@@ -236,10 +276,10 @@ class _Reduction:
         kernel.line(f"const {self.kind} e = {element};")
         kernel.line(f"r = {self._combined('r', 'e')};")
         kernel.close(len(inner))
-        kernel.line(f"{target} = r;")
+        kernel.line(f"{target} = {self._stored('r')};")
 
     def _by_columns(self) -> None:
-        kernel = self.kernel
+        kernel, prelude = self.kernel, self.site.prelude
         outer = kernel.loops(self.lead[:-1])
         start = kernel.place(self.source, outer, self.lead_strides[0][:-1])
         target = kernel.place(self.place, outer, self.lead_strides[1][:-1])
@@ -255,28 +295,34 @@ class _Reduction:
         if self.sums:
             self._sum_strip(here)
         else:
-            kernel.line(f"const {self.kind} *restrict from = {here};")
-            kernel.loop_to("k", "w", f"r[k] = {self._combined('r[k]', 'from[k]')};")
+            kernel.line(f"const {C_TYPES[self.dtype]} *restrict from = {here};")
+            kernel.loop_to("k", "w", f"r[k] = {self._combined('r[k]', load(prelude, self.dtype, 'from[k]'))};")
         kernel.close(len(inner))
-        kernel.loop_to("k", "w", f"({target})[j + k] = r[k];")
+        kernel.loop_to("k", "w", f"({target})[j + k] = {self._stored('r[k]')};")
         kernel.close(1 + len(outer))
 
     def _sum_strip(self, here: str) -> None:
-        kernel, prelude = self.kernel, self.site.prelude
-        text = SUM_COLUMNS.replace("@T", self.kind).replace("@STRIP", str(STRIP))
-        prelude.need(f"tg_sum_columns_{self.kind}", text)
+        kernel, prelude, kind = self.kernel, self.site.prelude, C_TYPES[self.dtype]
+        text = loading(prelude, self.dtype, SUM_COLUMNS).replace("@STRIP", str(STRIP))
+        prelude.need(f"tg_sum_columns_{kind}", text)
         n, s = kernel.length(self.body[-1]), kernel.length(self.body_strides[-1])
         kernel.line(f"f64 part[{STRIP}];")
-        kernel.line(f"tg_sum_columns_{self.kind}({here}, {n}, {s}, w, part);")
+        kernel.line(f"tg_sum_columns_{kind}({here}, {n}, {s}, w, part);")
         kernel.loop_to("k", "w", "r[k] += part[k];")
 
     def _identity(self) -> str:
         if self.sums:
             return "0"
-        return literal(t.identity(self.fn, self.dtype), self.dtype)
+        return literal(t.identity(self.fn, self.dtype), self.work)
+
+    def _stored(self, text: str) -> str:
+        """A result as it is stored."""
+        if not is_half(self.dtype):
+            return text
+        return narrowed(self.site.prelude, self.dtype, text, "float64" if self.sums else "float32")
 
     def _combined(self, x: str, y: str) -> str:
-        element = Element((x, y), (self.dtype, self.dtype), self.dtype, self.site.prelude)
+        element = Element((x, y), (self.work, self.work), self.work, self.site.prelude)
         return self.site.element(self.fn.op, element)
 
     def _row_function(self) -> str | None:
@@ -284,11 +330,32 @@ class _Reduction:
         return row_function(self.site.prelude, self.fn, self.dtype)
 
 
+def load(prelude: Prelude, dtype: str, text: str) -> str:
+    """An element as it is computed with."""
+    return widened(prelude, dtype, text) if is_half(dtype) else text
+
+
+def loading(prelude: Prelude, dtype: str, text: str) -> str:
+    """A function's text for a dtype: @T is what is stored, @W what is computed with, @LOAD makes one of the other."""
+    name = load(prelude, dtype, "").removesuffix("()")
+    return text.replace("@T", C_TYPES[dtype]).replace("@W", C_TYPES[working(dtype)]).replace("@LOAD", name)
+
+
 def row_function(prelude: Prelude, fn: Any, dtype: str) -> str | None:
     """The name of the function that reduces a row of floats, added to the prelude; None for other dtypes."""
     if not is_float(dtype) or fn not in (add, multiply, maximum, minimum):
         return None
     kind = C_TYPES[dtype]
+    if fn is multiply:
+        prelude.need(f"tg_product_{kind}", loading(prelude, dtype, PRODUCT))
+        return f"tg_product_{kind}"
+    name = "sum" if fn is add else "max" if fn is maximum else "min"
+    better = ">" if fn is maximum else "<"
+    if is_half(dtype):
+        text = loading(prelude, dtype, SUM_HALF if fn is add else EXTREME_HALF)
+        text = text.replace("@NAME", name).replace("@BETTER", better)
+        prelude.need(f"tg_{name}_{kind}", text.replace("@START", literal(t.identity(fn, dtype), "float32")))
+        return f"tg_{name}_{kind}"
     for each in ("f64", kind):
         prelude.need(f"tg_{each}s", VECTORS.replace("@T", each))
     if fn is add:
@@ -297,11 +364,6 @@ def row_function(prelude: Prelude, fn: Any, dtype: str) -> str | None:
             prelude.need(wide, "#define tg_widened(v) __builtin_convertvector(v, tg_f64s)")
         prelude.need(f"tg_sum_{kind}", SUM.replace("@T", kind).replace("@WIDE", wide))
         return f"tg_sum_{kind}"
-    if fn is multiply:
-        prelude.need(f"tg_product_{kind}", PRODUCT.replace("@T", kind))
-        return f"tg_product_{kind}"
-    name = "max" if fn is maximum else "min"
-    better = ">" if fn is maximum else "<"
     bits = "i64" if dtype == "float64" else "i32"
     nan = literal(float("nan"), dtype)
     text = EXTREME.replace("@T", kind).replace("@NAME", name).replace("@BETTER", better).replace("@I", bits)
@@ -313,11 +375,11 @@ def row_function(prelude: Prelude, fn: Any, dtype: str) -> str | None:
 ARG: Final = """\
 static i64 tg_arg@NAME_@T(const @T *x, i64 n, i64 s) {
   i64 best = 0;
-  @T m = n > 0 ? x[0] : 0;
-  for (i64 i = @FIRST; i < n; i++) {
-    const @T e = x[i * s];
-    @NAN
-    if (e @BETTER m) m = e, best = i;
+  @W m = 0;
+  for (i64 i = 0; i < n; i++) {
+    const @W e = @LOAD(x[i * s]);
+    if (e != e) return i;
+    if (!i || @BETTER) m = e, best = i;
   }
   return best;
 }"""
@@ -343,10 +405,15 @@ def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     x = site.memory(site.inputs[0])
     kind = C_TYPES[x.dtype]
     name = "max" if op.fn is maximum else "min"
-    if is_float(x.dtype):
+    if x.dtype in ("float32", "float64"):
         row_function(site.prelude, op.fn, x.dtype)
-    text = ARG_FLOATING if is_float(x.dtype) else ARG.replace("    @NAN\n", "").replace("@FIRST", "1")
-    text = text.replace("@T", kind).replace("@NAME", name).replace("@BETTER", ">" if op.fn is maximum else "<")
+        text = ARG_FLOATING.replace("@T", kind)
+    else:
+        work = working(x.dtype)
+        better = greater if op.fn is maximum else less
+        element = Element(("e", "m"), (work, work), "bool", site.prelude)
+        text = loading(site.prelude, x.dtype, ARG).replace("@BETTER", site.element(better.op, element))
+    text = text.replace("@NAME", name)
     function = f"tg_arg{name}_{kind}"
     site.prelude.need(function, text)
     kept = [k for k in range(x.ndim) if k - x.ndim != op.axis]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_jax.rules import contraction, control, creation, cumulative, indexing, reduction, shape
-from tg_jax.rules.elementwise import arithmetic, bitwise, cast, comparison, exponential, trigonometric
+from tg_jax.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_jax.rules.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -15,7 +15,9 @@ RULES: Final[dict[object, Rule]] = {
     **bitwise.RULES,
     **cast.RULES,
     **comparison.RULES,
+    **complex.RULES,
     **exponential.RULES,
+    **rounding.RULES,
     **trigonometric.RULES,
     **contraction.RULES,
     **control.RULES,
@@ -24,4 +26,5 @@ RULES: Final[dict[object, Rule]] = {
     **indexing.RULES,
     **reduction.RULES,
     **shape.RULES,
+    **sorting.RULES,
 }

@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from tg.ops import indexing as t
+from tg.ops.elementwise import arithmetic as core
 from tg.ops.shape import merge_sizes
 from tg_jax.rules.elementwise import arithmetic
 
@@ -117,7 +118,7 @@ def gather(op: t.Gather, x: Any, *indices: Any) -> Any:
 
 
 def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
-    """A copy with elements written or added at positions along `axes`."""
+    """A copy with elements written or combined at positions along `axes`."""
     axes = [k + x.ndim for k in op.axes]
     front = indices[0].ndim
     if 0 in x.shape or 0 in v.shape:
@@ -131,8 +132,17 @@ def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
     if op.fn is None:
         return lax.scatter(x, places, v, numbers, mode=mode)
     if x.dtype == bool:
-        return lax.scatter_max(x.astype(jnp.int8), places, v.astype(jnp.int8), numbers, mode=mode) > 0
-    return lax.scatter_add(x, places, v, numbers, mode=mode)
+        return BOOLEAN[op.fn](x.astype(jnp.int8), places, v.astype(jnp.int8), numbers, mode=mode) > 0
+    return COMBINERS[op.fn](x, places, v, numbers, mode=mode)
+
+
+COMBINERS: Final[dict[object, Any]] = {
+    core.add: lax.scatter_add,
+    core.multiply: lax.scatter_mul,
+    core.minimum: lax.scatter_min,
+    core.maximum: lax.scatter_max,
+}
+BOOLEAN: Final = {**COMBINERS, core.add: lax.scatter_max, core.multiply: lax.scatter_min}
 
 
 RULES: Final[dict[object, Rule]] = {

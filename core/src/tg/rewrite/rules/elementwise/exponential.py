@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tg.ops.elementwise.arithmetic import absolute, sqrt, square
-from tg.ops.elementwise.exponential import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
+from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, logaddexp, logit, sigmoid, softplus
 from tg.rewrite.phases import CANONICALIZE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import rule
 
@@ -47,6 +47,22 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="1 - exp(x) has lost every digit of x once |x| < eps.",
+    ),
+    rule(
+        "log1mexp_from_log",
+        match=lambda x: log(-expm1(x)),
+        replace=log1mexp,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="1 - exp(x) rounds to 1 for x < -37, where its logarithm is -exp(x).",
+    ),
+    rule(
+        "logit_from_quotient",
+        match=lambda x: log(x / (1 - x)),
+        replace=logit,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The logarithm of a quotient near 1 has lost the digits of x around 1/2.",
     ),
     rule(
         "sigmoid_from_quotient",

@@ -1,4 +1,7 @@
-"""Arithmetic on elements. Integers wrap (-fwrapv); no division reaches the processor that could raise a signal."""
+"""Arithmetic on elements. Integers wrap (-fwrapv); no division reaches the processor that could raise a signal.
+
+Complex products and quotients are NumPy's (see `tg_c.complex`), not those of C.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,54 @@ POWER_INTEGER: Final = """\
   for (@U e = @CLAMPED; e; e >>= 1, x *= x)
     if (e & 1) p *= x;
   return p;"""
+# Small whole exponents by products, as NumPy's npy_cpow.
+POWER_COMPLEX: Final = """\
+const @P a = __real__ y;
+  if (y == 0) return 1;
+  if (x == 0) return a > 0 ? 0 : __builtin_complex(@NAN, @NAN);
+  if (__imag__ y != 0 || !(a > -100 && a < 100) || a != (int)a) return @cpow(x, y);
+  if (a == 1) return x;
+  @T p = 1, f = x;
+  for (int e = a < 0 ? -(int)a : (int)a; e; e >>= 1) {
+    if (e & 1) p = @multiplied(p, f);
+    if (e > 1) f = @multiplied(f, f);
+  }
+  return a < 0 ? @divided(1, p) : p;"""
+RECIPROCAL_COMPLEX: Final = """\
+const @P a = __real__ x, b = __imag__ x;
+  if (@fabs(b) <= @fabs(a)) {
+    const @P r = b / a, d = a + b * r;
+    return __builtin_complex(1 / d, -r / d);
+  }
+  const @P r = a / b, d = a * r + b;
+  return __builtin_complex(r / d, -1 / d);"""
+# NumPy's clip orders by the parts alone: NaN in the imaginary part of a limit counts only beside an equal real part.
+CLIP_COMPLEX: Final = """\
+const @P a = __real__ x, b = __real__ y;
+  const @T raised = x != x || (a == b ? __imag__ x > __imag__ y : a > b) ? x : y;
+  const @P c = __real__ raised, d = __real__ z;
+  return raised != raised || (c == d ? __imag__ raised < __imag__ z : c < d) ? raised : z;"""
+SIGN_COMPLEX: Final = """\
+const @P a = __real__ x, b = __imag__ x, size = @hypot(a, b);
+  if (size == 0) return 0;
+  if (size != @INF) return __builtin_complex(a / size, b / size);
+  const b8 left = @fabs(a) == @INF, up = @fabs(b) == @INF;
+  if (left && up) return __builtin_complex(@NAN, @NAN);
+  return left ? @copysign(1, a) : __builtin_complex((@P)0, @copysign(1, b));"""
+
+# The bits of a half, without its sign, are in the order of its values.
+NEXTAFTER_HALF: Final = """\
+const f32 a = @widened(x), b = @widened(y);
+  if (a != a || b == a) return a != a ? x : y;
+  if (b != b) return y;
+  if (a == 0) return (@T){(u16)((y.bits & 0x8000) | 1)};
+  return (@T){(u16)((a < b) == (a > 0) ? x.bits + 1 : x.bits - 1)};"""
 
 RULES: Final[dict[object, Rule]] = {
     t.add: Expression("x + y", boolean="x | y"),
     t.subtract: Expression("x - y"),
-    t.multiply: Expression("x * y", boolean="x & y"),
-    t.divide: Expression(floating="x / y"),
+    t.multiply: Expression("x * y", boolean="x & y", complex="@multiplied(x, y)"),
+    t.divide: Expression(floating="x / y", complex="@divided(x, y)"),
     t.floor_divide: Inline(
         signed=FLOOR_DIVIDE_SIGNED, unsigned="return y ? x / y : 0;", floating=FLOOR_DIVIDE_FLOATING
     ),
@@ -51,19 +96,51 @@ RULES: Final[dict[object, Rule]] = {
         signed=POWER_INTEGER.replace("@CLAMPED", "y < 0 ? 0 : y"),
         unsigned=POWER_INTEGER.replace("@CLAMPED", "y"),
         floating="return @pow(x, y);",
+        complex=POWER_COMPLEX,
     ),
     t.negative: Expression("-x"),
-    t.absolute: Expression(boolean="x", unsigned="x", signed="x < 0 ? -x : x", floating="@fabs(x)"),
-    t.sign: Expression(unsigned="x != 0", signed="(x > 0) - (x < 0)", floating="x != x ? x : (@T)((x > 0) - (x < 0))"),
-    t.square: Expression("x * x"),
-    t.sqrt: Expression(floating="@sqrt(x)"),
-    t.reciprocal: Expression(signed="x == 1 || x == -1 ? x : 0", unsigned="x == 1", floating="1 / x"),
-    t.maximum: Expression("x > y ? x : y", boolean="x | y", floating="x >= y || x != x ? x : y"),
-    t.minimum: Expression("x < y ? x : y", boolean="x & y", floating="x <= y || x != x ? x : y"),
+    t.absolute: Expression(
+        boolean="x",
+        unsigned="x",
+        signed="x < 0 ? -x : x",
+        floating="@fabs(x)",
+        complex="@hypot(__real__ x, __imag__ x)",
+    ),
+    t.sign: Inline(
+        unsigned="return x != 0;",
+        signed="return (x > 0) - (x < 0);",
+        floating="return x != x ? x : (@T)((x > 0) - (x < 0));",
+        complex=SIGN_COMPLEX,
+    ),
+    t.square: Expression("x * x", complex="@multiplied(x, x)"),
+    t.sqrt: Expression(floating="@sqrt(x)", complex="@csqrt(x)"),
+    t.reciprocal: Inline(
+        signed="return x == 1 || x == -1 ? x : 0;",
+        unsigned="return x == 1;",
+        floating="return 1 / x;",
+        complex=RECIPROCAL_COMPLEX,
+    ),
+    t.maximum: Expression(
+        "x > y ? x : y",
+        boolean="x | y",
+        floating="x >= y || x != x ? x : y",
+        complex="x == y || x != x || @before(y, x) ? x : y",
+    ),
+    t.minimum: Expression(
+        "x < y ? x : y",
+        boolean="x & y",
+        floating="x <= y || x != x ? x : y",
+        complex="x == y || x != x || @before(x, y) ? x : y",
+    ),
     t.clip: Inline(
         "@T raised = x > y ? x : y;\n  return raised < z ? raised : z;",
         boolean="return (x | y) & z;",
         floating="@T raised = x != x || x > y ? x : y;\n  return raised != raised || raised < z ? raised : z;",
+        complex=CLIP_COMPLEX,
     ),
-    t.gate: Expression("x == 0 ? 0 : x * y", boolean="x & y"),
+    t.cbrt: Expression(floating="@cbrt(x)"),
+    t.hypot: Expression(floating="@hypot(x, y)"),
+    t.copysign: Expression(floating="@copysign(x, y)"),
+    t.nextafter: Inline(floating="return @nextafter(x, y);", half=NEXTAFTER_HALF),
+    t.gate: Expression("x == 0 ? 0 : x * y", boolean="x & y", complex="x == 0 ? 0 : @multiplied(x, y)"),
 }

@@ -1,11 +1,14 @@
-"""Operations on the bits of integers; on bool they are the logical ones."""
+"""Operations on the bits of integers; on bool they are the logical ones.
+
+C leaves shifts by a negative number or by the width and more undefined, so none is computed.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import bitwise as t
-from tg_c.prelude import Expression
+from tg_c.prelude import Expression, Inline
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -15,4 +18,9 @@ RULES: Final[dict[object, Rule]] = {
     t.bitwise_or: Expression("x | y"),
     t.bitwise_xor: Expression("x ^ y"),
     t.bitwise_invert: Expression("~x", boolean="!x"),
+    t.left_shift: Inline("return (@U)y < 8 * sizeof x ? (@T)((@U)x << y) : 0;"),
+    t.right_shift: Inline(
+        signed="return x >> ((@U)y < 8 * sizeof x ? y : (@T)(8 * sizeof x - 1));",
+        unsigned="return y < 8 * sizeof x ? x >> y : 0;",
+    ),
 }

@@ -1,4 +1,7 @@
-"""Conversion between dtypes: floating to integer saturates and takes NaN to 0, integer to integer wraps."""
+"""Conversion between dtypes: floating to integer saturates and takes NaN to 0, integer to integer wraps.
+
+A complex number becomes real by its real part; it is not 0 if either part is not.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tg.ops.elementwise.cast import Cast
-from tg.types.dtypes import is_float, is_integer
-from tg_c.text import C_TYPES, literal
+from tg.types.dtypes import is_complex, is_float, is_integer
+from tg_c.half import narrowed
+from tg_c.text import C_TYPES, PARTS, is_half, literal
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -17,11 +21,16 @@ if TYPE_CHECKING:
 
 def cast(op: Cast, element: Element) -> str:
     """The conversion of one element."""
-    (x,) = element.operands
+    element = element.widened()
+    (x,), source = element.operands, element.dtype
     if op.dtype == "bool":
         return f"{x} != 0"
-    if is_integer(op.dtype) and is_float(element.dtype):
+    if is_complex(source) and not is_complex(op.dtype):
+        x, source = f"__real__ {x}", PARTS[source]
+    if is_integer(op.dtype) and is_float(source):
         return f"{_saturating(element, op.dtype)}({x})"
+    if is_half(op.dtype):
+        return narrowed(element.prelude, op.dtype, x, source)
     return f"({C_TYPES[op.dtype]}){x}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import comparison as t
+from tg.types.dtypes import is_complex
 from tg_c.prelude import Expression
 
 if TYPE_CHECKING:
@@ -13,11 +14,22 @@ if TYPE_CHECKING:
     from tg_c.prelude import Element
 
 
+# As NumPy has it for complex numbers: by the real parts first.
+ORDERED: Final = {
+    "<": Expression(complex="@before(x, y)"),
+    "<=": Expression(complex="x == y || @before(x, y)"),
+    ">": Expression(complex="@before(y, x)"),
+    ">=": Expression(complex="x == y || @before(y, x)"),
+}
+
+
 def compare(operator: str) -> Rule:
     """The rule of a comparison."""
 
     def rule(op: Op, element: Element) -> str:
-        x, y = element.operands
+        if is_complex(element.dtype) and operator in ORDERED:
+            return ORDERED[operator](op, element)
+        x, y = element.widened().operands
         wider = "" if element.dtypes[0] == element.dtypes[1] else "(__int128)"
         return f"{wider}{x} {operator} {wider}{y}"
 
@@ -35,8 +47,13 @@ RULES: Final[dict[object, Rule]] = {
     t.logical_or: Expression("(x != 0) | (y != 0)", boolean="x | y"),
     t.logical_xor: Expression("x ^ y"),
     t.logical_not: Expression("!x"),
-    t.isnan: Expression("0", floating="x != x"),
-    t.isinf: Expression("0", floating="@fabs(x) == @INF"),
-    t.isfinite: Expression("1", floating="@fabs(x) < @INF"),
-    t.where: Expression("x ? y : z"),
+    t.isnan: Expression("0", floating="x != x", complex="x != x"),
+    t.isinf: Expression(
+        "0", floating="@fabs(x) == @INF", complex="(@fabs(__real__ x) == @INF) | (@fabs(__imag__ x) == @INF)"
+    ),
+    t.isfinite: Expression(
+        "1", floating="@fabs(x) < @INF", complex="(@fabs(__real__ x) < @INF) & (@fabs(__imag__ x) < @INF)"
+    ),
+    t.signbit: Expression(floating="__builtin_signbit(x) != 0", half="x.bits >> 15"),
+    t.where: Expression("x ? y : z", half="x ? y : z"),
 }

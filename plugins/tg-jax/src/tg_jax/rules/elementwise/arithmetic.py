@@ -143,5 +143,9 @@ RULES: Final[dict[object, Rule]] = {
     t.maximum: maximum,
     t.minimum: minimum,
     t.clip: clip,
+    t.cbrt: jnp.cbrt,
+    t.hypot: jnp.hypot,
+    t.copysign: jnp.copysign,
+    t.nextafter: jnp.nextafter,
     t.gate: gate,
 }

@@ -16,4 +16,6 @@ RULES: Final[dict[object, Rule]] = {
     t.bitwise_or: jnp.bitwise_or,
     t.bitwise_xor: jnp.bitwise_xor,
     t.bitwise_invert: jnp.bitwise_invert,
+    t.left_shift: jnp.left_shift,
+    t.right_shift: jnp.right_shift,
 }

@@ -63,5 +63,6 @@ RULES: Final[dict[object, Rule]] = {
     t.isnan: jnp.isnan,
     t.isinf: jnp.isinf,
     t.isfinite: jnp.isfinite,
+    t.signbit: jnp.signbit,
     t.where: jnp.where,
 }

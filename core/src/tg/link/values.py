@@ -9,22 +9,22 @@ from tg.types.lengths import Length, multiply, product, same
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg_c.memory import Buffer
+    from tg.link.memory import Buffer
 
     Lengths = tuple[int | Length, ...]
 
 
 class Scalar(NamedTuple):
-    """A 0-d value: a local of the C function, or a literal."""
+    """A 0-d value: a local of the function, or a literal."""
 
     dtype: str
     text: str
 
 
 class Array(NamedTuple):
-    """A value with axes: `pointer` is C text, strides count elements.
+    """A value with axes: `pointer` is text of the language, strides count elements.
 
-    `buffer` is the memory of this call that it lies in (None for inputs, constants and outputs); `fill` is the C text
+    `buffer` is the memory of this call that it lies in (None for inputs, constants and outputs); `fill` is the text
     of the one value that all elements have, and then there need be no pointer.
     """
 

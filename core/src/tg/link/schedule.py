@@ -20,7 +20,7 @@ class Run(NamedTuple):
 
 
 class Test(NamedTuple):
-    """Leave the function if a check fails."""
+    """Leave the program if a check fails."""
 
     check: int
 

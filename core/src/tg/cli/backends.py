@@ -1,0 +1,97 @@
+"""`tg backends`: what is installed, with which versions, devices and dtypes, and what would mend the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg.cli import show
+from tg.types.dtypes import DTYPES
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from tg.plugin.records import BackendStatus
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    command = commands.add_parser("backends", help="what is installed, and what would mend the rest")
+    command.add_argument("--json", action="store_true", help="for machines to read")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the backends; those that are not available are no failure."""
+    rows = statuses()
+    if given.json:
+        show.as_json(rows)
+    else:
+        table(rows)
+    return 0
+
+
+def statuses() -> list[dict[str, Any]]:
+    """Every backend that is known, as JSON has it."""
+    import tg
+
+    return [as_record(one) for one in tg.backends()]
+
+
+def as_record(status: BackendStatus) -> dict[str, Any]:
+    """One backend, as JSON has it."""
+    return {
+        "name": status.name,
+        "aliases": list(status.aliases),
+        "distribution": status.distribution,
+        "version": status.version,
+        "engines": dict(status.engines),
+        "devices": list(status.devices),
+        "dtypes": [name for name in DTYPES if name in status.dtypes],
+        "state": status.state,
+        "reason": status.reason,
+        "remedy": status.remedy,
+    }
+
+
+def table(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the backends, then what else is wrong with plugins."""
+    show.table(
+        [
+            (
+                row["name"] + "".join(f" ({alias})" for alias in row["aliases"]),
+                "\n".join(f"{name} {version}" for name, version in _versions(row)),
+                "\n".join(filter(None, (", ".join(row["devices"]), _dtypes(row["dtypes"])))),
+                "\n".join(dict.fromkeys(filter(None, (row["state"], row["reason"], row["remedy"])))),
+            )
+            for row in rows
+        ],
+        *("backend", "versions", "devices, dtypes", "state"),
+    )
+    told = {row["reason"] for row in rows}
+    for problem in problems():
+        if not any(reason and reason in problem for reason in told):
+            show.text(problem)
+
+
+def problems() -> list[str]:
+    """What is wrong with plugins, those that provide no backend included."""
+    from tg import plugin
+
+    return [str(problem) for problem in plugin.registry().problems()]
+
+
+def _versions(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """The distribution, then what it runs on, as far as they are installed."""
+    named = {row["distribution"]: row["version"], **row["engines"]}
+    return [(name, version) for name, version in named.items() if version]
+
+
+def _dtypes(names: Sequence[str]) -> str:
+    """All of them, or all but some, or a list: whichever is short."""
+    absent = [name for name in DTYPES if name not in names]
+    if not names:
+        return ""
+    if not absent:
+        return "every dtype"
+    return f"all but {', '.join(absent)}" if len(absent) < len(names) else ", ".join(names)

@@ -1,0 +1,57 @@
+"""`tg conformance`: the suite of tg-conformance, in a process of its own; core only finds it.
+
+The exit status is pytest's: 0 if every case passed or failed as declared, 1 if one failed, 5 if none was chosen.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tg.errors import InputError, message
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    command = commands.add_parser("conformance", help="compare backends with the reference (tg-conformance)")
+    command.add_argument("--backend", action="append", default=[], help="only this one; may be repeated")
+    command.add_argument("--tier", choices=("quick", "full"), default="quick")
+    command.add_argument("-k", metavar="WORDS", help="only the cases whose names match, as pytest's -k")
+    command.add_argument("--jobs", "-n", default="auto", help="worker processes, where pytest-xdist is installed")
+    command.add_argument("--html", metavar="FILE", help="write the report as a page: case x dtype x backend, failures")
+    command.add_argument("--report", metavar="FILE", help="write it as JSON, an entry for each case and dtype")
+    command.add_argument("--junit", metavar="FILE", help="write it as JUnit's XML, for continuous integration")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run the suite with pytest.
+
+    Raises:
+        InputError: the kit is not installed.
+    """
+    found = importlib.util.find_spec("tg_conformance")
+    if found is None or found.origin is None:
+        raise InputError(
+            message("the suite is a distribution of its own, and not installed", hint="pip install tg-conformance")
+        )
+    suite = Path(found.origin).with_name("suite")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", str(suite)]
+    return subprocess.run([*command, "--tier", given.tier, *options(given)], check=False).returncode
+
+
+def options(given: argparse.Namespace) -> list[str]:
+    """What the command was given, as pytest's options."""
+    chosen = [word for name in given.backend for word in ("--backend", name)]
+    if given.k:
+        chosen += ["-k", given.k]
+    if importlib.util.find_spec("xdist") is not None:
+        chosen += ["-n", given.jobs, "--dist", "loadgroup"]
+    files = {"--conformance-html": given.html, "--conformance-report": given.report, "--junitxml": given.junit}
+    return [*chosen, *(word for option, file in files.items() if file for word in (option, file))]

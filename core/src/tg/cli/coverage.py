@@ -1,0 +1,70 @@
+"""`tg coverage`: which backend computes which op, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.cli import show
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from tg.plugin.coverage import Cell, Row
+
+MARKS: Final = {"rule": "✓", "expansion": "expands", "core": "core", "none": "–"}
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    command = commands.add_parser("coverage", help="which backend computes which op")
+    command.add_argument("families", nargs="*", metavar="FAMILY", help="op by op, for families such as shape")
+    command.add_argument("--json", action="store_true", help="for machines to read")
+    command.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the coverage: counts for each family, or each op of the families asked for."""
+    import tg
+    from tg import plugin
+    from tg.errors import InputError, message
+    from tg.plugin.coverage import coverage
+
+    names = [one.name for one in tg.backends() if one.is_available]
+    rows = coverage(plugin.registry(), names)
+    families = list(dict.fromkeys(row.family for row in rows))
+    if unknown := [name for name in given.families if name not in families]:
+        raise InputError(message(f"no family is called {unknown[0]!r}", ("families", ", ".join(families))))
+    rows = tuple(row for row in rows if not given.families or row.family in given.families)
+    if given.json:
+        show.as_json([as_record(row) for row in rows])
+    elif given.families:
+        show.table([(row.op, *map(_mark, row.cells)) for row in rows], "op", *names)
+        for line in _reasons(rows):
+            show.text(line)
+    else:
+        show.table([_counts(family, [r for r in rows if r.family == family]) for family in families], "family", *names)
+        show.text("ops computed of ops known; `tg coverage FAMILY` lists them")
+    return 0
+
+
+def as_record(row: Row) -> dict[str, Any]:
+    """One op, as JSON has it."""
+    cells = {c.backend: {"how": c.how, "absent": list(c.absent), "gaps": list(c.gaps)} for c in row.cells}
+    return {"family": row.family, "op": row.op, "backends": cells}
+
+
+def _counts(family: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    known = range(len(rows[0].cells))
+    return family, *(f"{sum(row.cells[i].how != 'none' for row in rows)}/{len(rows)}" for i in known)
+
+
+def _mark(cell: Cell) -> str:
+    if cell.absent:
+        return f"{MARKS[cell.how]} but {', '.join(cell.absent)}"
+    return MARKS[cell.how] + ("*" if cell.gaps else "")
+
+
+def _reasons(rows: Sequence[Row]) -> list[str]:
+    told = {f"{c.backend}, {row.op}: {reason}": None for row in rows for c in row.cells for reason in c.gaps}
+    return list(told)

@@ -1,0 +1,258 @@
+"""`tg.jit`: a NumPy-like Python function, traced and compiled once for each kind of argument it meets."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.configuration import chosen
+from tg.errors import InputError, OptionError, SymbolicError, message
+from tg.functions.make import Function, function
+from tg.graph.nodes import Variable
+from tg.graph.op import exact_key
+from tg.types.dtypes import DTYPES
+from tg.types.lengths import Length
+from tg.types.tensor_type import TensorType
+from tg.variables.conversion import as_variable
+from tg.variables.structure import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.functions.backends import BackendChoice
+    from tg.variables.structure import Structure
+
+KEPT: Final = 256  # compiled functions: beyond, the oldest is forgotten
+STATIC_HINT: Final = "tg.jit(static_argnames=…) makes an argument a Python value, compiled in"
+
+
+class _Arguments(NamedTuple):
+    """A call taken apart: its static arguments, the leaves of the others, and under what it is compiled."""
+
+    static: tuple[tuple[str, Any], ...]
+    leaves: list[Any]
+    structure: Structure
+    bound: inspect.BoundArguments
+
+
+@final
+class Jitted:
+    """A function that compiles itself; make one with `tg.jit`. It may be called from any number of threads."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        static: frozenset[str],
+        *,
+        static_shapes: bool,
+        options: dict[str, Any],
+    ) -> None:
+        self._fn, self._static, self._static_shapes, self._options = fn, static, static_shapes, options
+        self._signature = inspect.signature(fn)
+        self._kept: dict[object, Function] = {}
+        self._quick: dict[object, Function] = {}  # the same by the arguments, where these are arrays and nothing else
+        self._is_plain = not static and not static_shapes
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, fn)
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions compiled so far, one for each kind of arguments."""
+        return tuple(self._kept.values())
+
+    @property
+    def compiles(self) -> int:
+        """How often a compiler has run, for all kinds of arguments together."""
+        return sum(f.compiles for f in self.functions)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result for arrays, or, where an argument is a variable, the graph of the function."""
+        quick = None
+        if self._is_plain and not kwargs and all(type(v) is np.ndarray for v in args):
+            quick = (*((v.dtype, v.ndim) for v in args), chosen())
+            known = self._quick.get(quick)
+            if known is not None:
+                return known(*args)
+        given = self._taken_apart(args, kwargs)
+        if any(isinstance(v, Variable | Length) for v in given.leaves):
+            return self._applied(given, [as_variable(v) for v in given.leaves])
+        arrays, types = self._arrays(given)
+        found = self._compiled(given, types)
+        if quick is not None:
+            self._quick[quick] = found
+        return found(*arrays)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Function:
+        """The compiled function that a call with these arguments runs; its arguments are their leaves, in order."""
+        given = self._taken_apart(args, kwargs)
+        return self._compiled(given, self._arrays(given)[1])
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self._fn.__qualname__ if hasattr(self._fn, '__qualname__') else self._fn!r}>"
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self._fn, "__name__", "jitted"))
+
+    def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Arguments:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise InputError(message(f"{self._name}: {error}")) from None
+        static = tuple((k, v) for k, v in bound.arguments.items() if k in self._static)
+        leaves, structure = flatten({k: v for k, v in bound.arguments.items() if k not in self._static})
+        return _Arguments(static, leaves, structure, bound)
+
+    def _arrays(self, given: _Arguments) -> tuple[list[Any], list[TensorType]]:
+        """The leaves as arrays, and their types."""
+        arrays = [self._array(v, given) for v in given.leaves]
+        types = [
+            TensorType(a.dtype.newbyteorder("="), a.shape if self._static_shapes else (None,) * a.ndim) for a in arrays
+        ]
+        return arrays, types
+
+    def _array(self, value: Any, given: _Arguments) -> Any:
+        try:
+            array = value if isinstance(value, np.ndarray) else np.asarray(value)
+        except (TypeError, ValueError):
+            array = np.asarray(None)
+        if array.dtype.name not in DTYPES:
+            names = [k for k, v in given.bound.arguments.items() if any(leaf is value for leaf in flatten(v)[0])]
+            text = f"{self._name}: argument {names[0] if names else '?'}: found {value!r}, needed an array or a number"
+            raise InputError(message(text, hint=STATIC_HINT))
+        return array
+
+    def _compiled(self, given: _Arguments, types: Sequence[TensorType]) -> Function:
+        try:
+            key = (given.structure, tuple(types), tuple((k, exact_key(v)) for k, v in given.static), chosen())
+            found = self._kept.get(key)
+        except TypeError as error:
+            values = ", ".join(f"{k}={v!r}" for k, v in given.static)
+            hint = "static arguments are part of a key: tuples and frozen dataclasses are hashable"
+            raise InputError(message(f"{self._name}: {error}: found {values}", hint=hint)) from None
+        if found is None:
+            with self._lock:
+                found = self._kept.get(key)
+                if found is None:
+                    found = self._made(given, types)
+                    if len(self._kept) >= KEPT:
+                        self._kept.pop(next(iter(self._kept)))
+                        self._quick.clear()
+                    self._kept[key] = found
+        return found
+
+    def _made(self, given: _Arguments, types: Sequence[TensorType]) -> Function:
+        names = _leaf_names(given.structure)
+        inputs = [Variable(t, name=name) for t, name in zip(types, names, strict=True)]
+        try:
+            outputs = self._applied(given, inputs)
+        except SymbolicError as error:
+            shown = ", ".join(f"{v.name}: {v.type}" for v in inputs)
+            error.add_note(f"  while tracing {self._name}({shown}); {STATIC_HINT}")
+            raise
+        return function(inputs, outputs, name=self._name, on_unused_input="ignore", **self._options)
+
+    def _applied(self, given: _Arguments, leaves: Sequence[Variable]) -> Any:
+        """What the Python function makes of variables."""
+        arguments = inspect.BoundArguments(self._signature, given.bound.arguments.copy())
+        arguments.arguments.update(given.structure(iter(leaves)))
+        return self._fn(*arguments.args, **arguments.kwargs)
+
+
+def _leaf_names(structure: Structure) -> list[str]:
+    """The names of the leaves: `x`, `params['w']`, `pair[0]`."""
+    found: list[str] = []
+
+    def visit(key: Any, name: str) -> None:
+        if key is None or isinstance(key, str):
+            if key is not None:
+                found.append(name)
+            return
+        kind, names, parts = key
+        for k, part in enumerate(parts):
+            if names is None:
+                visit(part, f"{name}[{k}]")
+            else:
+                visit(part, f"{name}[{names[k]!r}]" if kind is dict else f"{name}.{names[k]}")
+
+    _, names, parts = structure.key
+    for name, part in zip(names, parts, strict=True):
+        visit(part, name)
+    return found
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    backend: str | BackendChoice | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    static_shapes: bool = False,
+    mode: str | None = None,
+    output: str = "numpy",
+) -> Any:
+    """A NumPy-like function that traces and compiles itself at its first call; without `fn`, a decorator.
+
+    The function is called with variables and may use operators, `tg` and NumPy functions on them. Arguments and results
+    are arrays, numbers, and nestings of lists, tuples, dicts and dataclasses of them. It is compiled once for each
+    nesting, dtypes and ranks; other lengths compile nothing new, where the backend does not need it. Called with a
+    variable anywhere among its arguments it builds its graph there, so that it can be differentiated and nested.
+
+    Args:
+        backend, mode, output: as in `tg.function`.
+        static_argnums, static_argnames: arguments that are Python values, compiled in: hashable, one compilation each.
+            Arguments that a call leaves to their defaults are Python values too.
+        static_shapes: whether lengths are part of what is compiled, so that Python loops over them work.
+    Dtypes:
+        those of the arrays; a Python int is an int64 scalar, a float float64, and neither is weak.
+    Raises:
+        InputError: an argument is no array, or a static one is not hashable.
+        OptionError: a static argument that the function does not have.
+        SymbolicError: the function asks for a value, as `if x > 0` does.
+    Example:
+        >>> import tg
+        >>> @tg.jit(backend="perform")
+        ... def normalized(x):
+        ...     return x / np.sqrt(np.sum(x * x))
+        >>> normalized(np.array([3.0, 4.0]))
+        array([0.6, 0.8])
+        >>> x = tg.vector("x")
+        >>> tg.grad(normalized(x)[0], x).eval({x: [0.0, 2.0]})
+        array([0.5, 0. ])
+    """
+    if fn is None:
+        return functools.partial(
+            jit,
+            backend=backend,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            static_shapes=static_shapes,
+            mode=mode,
+            output=output,
+        )
+    if not callable(fn):
+        raise InputError(message(f"jit: found {fn!r}, needed a function"))
+    static = _static_names(fn, static_argnums, static_argnames)
+    options = {"backend": backend, "mode": mode, "output": output}
+    return Jitted(fn, static, static_shapes=static_shapes, options=options)
+
+
+def _static_names(fn: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]) -> frozenset[str]:
+    parameters = list(inspect.signature(fn).parameters)
+    found = {names} if isinstance(names, str) else set(names)
+    for name in found:
+        if name not in parameters:
+            text = f"jit: static_argnames: found {name!r}, needed one of {', '.join(parameters) or 'no arguments'}"
+            raise OptionError(message(text))
+    for k in (numbers,) if isinstance(numbers, int) else numbers:
+        if not -len(parameters) <= k < len(parameters):
+            raise OptionError(message(f"jit: static_argnums: found {k}, the function has {len(parameters)} arguments"))
+        found.add(parameters[k])
+    return frozenset(found)

@@ -1,0 +1,119 @@
+"""What the functions of differentiation share: their arguments looked at, and what is not connected."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.errors import InputError, NotDifferentiable, OptionError, message
+from tg.graph import loc as locs
+from tg.graph.nodes import Variable
+from tg.ops.creation import zeros_like
+from tg.ops.elementwise.cast import cast_variable
+from tg.types.dtypes import is_complex, is_float, is_inexact
+from tg.variables.conversion import as_variable
+from tg.variables.structure import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.variables.structure import Structure
+
+DISCONNECTED: Final = ("raise", "zero", "warn")
+
+
+def wanted(wrt: Any, what: str) -> tuple[list[Variable], Structure]:
+    """The variables of `wrt`, and its structure.
+
+    Raises:
+        InputError: something in it is no variable.
+        NotDifferentiable: a variable has no floating dtype.
+    """
+    leaves, structure = flatten(wrt)
+    for v in leaves:
+        if not isinstance(v, Variable):
+            text = f"{what}: wrt: found {v!r}, needed a variable, or lists, tuples and dicts of them"
+            raise InputError(message(text))
+        if not is_inexact(v.type.dtype):
+            raise NotDifferentiable(message(f"{what}: wrt: found {v!r}, needed a floating dtype"))
+    return leaves, structure
+
+
+def real_scalar(cost: Any, what: str) -> Variable:
+    """The cost as a variable.
+
+    Raises:
+        NotDifferentiable: it is no real floating scalar.
+    """
+    v = as_variable(cost)
+    if not is_float(v.type.dtype):
+        hint = None
+        if is_complex(v.type.dtype):
+            hint = "tg.real(cost), or the sum of squared absolute values, is real"
+        raise NotDifferentiable(message(f"{what}: found a cost {v.type}, needed a real floating scalar", hint=hint))
+    if v.type.ndim != 0:
+        hint = "tg.sum(cost) is a scalar; tg.jacobian differentiates arrays"
+        raise NotDifferentiable(message(f"{what}: found a cost {v.type}, needed a scalar", hint=hint))
+    return v
+
+
+def beside(given: Any, v: Variable, what: str, kind: str) -> Variable:
+    """A tangent or cotangent in the dtype of the variable that it belongs to.
+
+    Raises:
+        InputError: it has another rank, or a length that is known to differ.
+    """
+    found = as_variable(given)
+    pairs = zip(found.type.shape, v.type.shape, strict=False)
+    if found.type.ndim != v.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
+        raise InputError(message(f"{what}: found a {kind} {found.type} for {v!r}, needed its shape"))
+    if is_complex(found.type.dtype) and not is_complex(v.type.dtype):
+        raise InputError(message(f"{what}: found a {kind} {found.type} for {v!r}, needed a real one"))
+    return cast_variable(found, v.type.dtype)
+
+
+def need_choice(disconnected: str, what: str) -> None:
+    """Refuse a word that `disconnected` does not know.
+
+    Raises:
+        OptionError: it is none of "raise", "zero" and "warn".
+    """
+    if disconnected not in DISCONNECTED:
+        known = ", ".join(DISCONNECTED)
+        raise OptionError(message(f"{what}: disconnected: found {disconnected!r}, needed one of {known}"))
+
+
+def connected(
+    found: Sequence[Variable | None], like: Sequence[Variable], disconnected: str, text: str
+) -> list[Variable]:
+    """What was found, with zeros in the shape of `like` where nothing was.
+
+    Args:
+        disconnected: "raise", "zero" or "warn" (and zero).
+        text: the fact, in which `{}` stands for the variable.
+    Raises:
+        InputError: something is missing, and `disconnected` is "raise".
+    """
+    need_choice(disconnected, text.partition(":")[0])
+    made = []
+    for g, v in zip(found, like, strict=True):
+        if g is not None:
+            made.append(g)
+            continue
+        fact = text.format(repr(v))
+        if disconnected == "raise":
+            where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
+            raise InputError(message(fact, *where, hint='disconnected="zero" gives zeros'))
+        if disconnected == "warn":
+            _warn(fact)
+        made.append(zeros_like(v))
+    return made
+
+
+def _warn(text: str) -> None:
+    """Warn at the user's line."""
+    place = locs.here()
+    if place is None:
+        warnings.warn(text, stacklevel=2)
+    else:
+        warnings.warn_explicit(text, UserWarning, place.file, place.line)

@@ -1,0 +1,155 @@
+"""Whole matrices of derivatives, `jacobian` and `hessian`, and the product of a Hessian with a vector."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.errors import NotDifferentiable, OptionError, message
+from tg.gradient.api import grad, jvp
+from tg.gradient.arguments import connected, need_choice, real_scalar, wanted
+from tg.gradient.batching import vectorized
+from tg.gradient.pullback import cotangents_of
+from tg.gradient.pushforward import tangents_of
+from tg.graph.nodes import Variable
+from tg.ops.creation import eye
+from tg.ops.shape import moveaxis, reshape
+from tg.types.dtypes import is_float
+from tg.types.lengths import product
+from tg.variables.conversion import as_variable
+from tg.variables.structure import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DIRECTIONS: Final = ("auto", "forward", "reverse")
+
+
+def jacobian(expression: Any, wrt: Any, *, disconnected: str = "raise", direction: str = "auto") -> Any:
+    """All partial derivatives of an expression.
+
+    Shapes:
+        expression (n...), wrt (m...) -> (n..., m...)
+    Args:
+        wrt: as in `grad`.
+        disconnected: as in `grad`.
+        direction: "forward" sweeps once for each element of `wrt`, "reverse" once for each element of the expression,
+            all at once in both; "auto" goes forward where lengths are known and `wrt` is the smaller one.
+    Raises:
+        NotDifferentiable: the expression or a variable is not real floating.
+        InputError: as `grad`.
+        OptionError: there is no such direction.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> tg.jacobian(x * x, x).eval({x: [1.0, 2.0]})
+        array([[2., 0.],
+               [0., 4.]])
+    """
+    need_choice(disconnected, "jacobian")
+    if direction not in DIRECTIONS:
+        known = ", ".join(DIRECTIONS)
+        raise OptionError(message(f"jacobian: direction: found {direction!r}, needed one of {known}"))
+    y = as_variable(expression)
+    leaves, structure = wanted(wrt, "jacobian")
+    for v in (y, *leaves):
+        if not is_float(v.type.dtype):
+            raise NotDifferentiable(message(f"jacobian: found {v.type}, needed a real floating dtype"))
+    forward = direction == "forward" or (direction == "auto" and _is_wide(y, leaves))
+    rows = _forward(y, leaves, disconnected) if forward else _reverse(y, leaves, disconnected)
+    return structure(iter(rows))
+
+
+def _is_wide(y: Variable, wrt: Sequence[Variable]) -> bool:
+    """Whether y is known to have more elements than the variables together."""
+    shapes = [v.type.shape for v in (y, *wrt)]
+    if any(None in shape for shape in shapes):
+        return False
+    sizes = [math.prod(shape) for shape in shapes]  # type: ignore[arg-type]
+    return sum(sizes[1:]) < sizes[0]
+
+
+TEXT: Final = "jacobian: the expression does not depend on {}"
+
+
+def _reverse(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Variable]:
+    """The pullback batched over the unit cotangents."""
+    seed = _seed(y)
+    found = connected(cotangents_of([y], [seed], wrt), wrt, disconnected, TEXT)
+    batched = vectorized(found, {id(seed): _basis(y)}, product(y.shape))
+    return [reshape(g, (*y.shape, *v.shape)) for g, v in zip(batched, wrt, strict=True)]
+
+
+def _forward(y: Variable, wrt: Sequence[Variable], disconnected: str) -> list[Variable]:
+    """The pushforward batched over the unit tangents of each variable, the batch moved behind the axes of y."""
+    made = []
+    for v in wrt:
+        seed = _seed(v)
+        (t,) = tangents_of([y], [v], [seed])
+        if t is None:  # in the shape of the result, whatever it is that does not depend
+            (zero,) = connected([None], [v], disconnected, TEXT)
+            made.append(_spread(zero, y))
+            continue
+        (batched,) = vectorized([t], {id(seed): _basis(v)}, product(v.shape))
+        made.append(reshape(moveaxis(batched, 0, -1), (*y.shape, *v.shape)))
+    return made
+
+
+def _spread(v: Variable, y: Variable) -> Variable:
+    from tg.ops.shape import broadcast_to
+
+    return broadcast_to(v, (*y.shape, *v.shape))
+
+
+def _seed(v: Variable) -> Variable:
+    seed = Variable(v.type)
+    seed.lengths = v.shape
+    return seed
+
+
+def _basis(v: Variable) -> Variable:
+    """The unit vectors of the space of v, one after the other along a leading axis."""
+    size = product(v.shape)
+    return reshape(eye(size, dtype=v.type.dtype), (size, *v.shape))
+
+
+def hessian(cost: Any, wrt: Any, *, disconnected: str = "raise") -> Any:
+    """All second partial derivatives of a scalar.
+
+    Shapes:
+        wrt (m...) -> (m..., m...); for a structure, the structure of `wrt` in which each element holds the structure
+        again: `hessian(cost, [x, y])[0][1]` is (x..., y...).
+    Args:
+        wrt, disconnected: as in `grad`; of variables that the gradient does not depend on the second derivative is 0.
+    Raises:
+        NotDifferentiable: the cost is no real scalar, a variable is not real floating, or an op has no derivative.
+        InputError: the cost does not depend on a variable, and `disconnected` is "raise".
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> tg.hessian(x[0] ** 2 * x[1], x).eval({x: [1.0, 3.0]})
+        array([[6., 2.],
+               [2., 0.]])
+    """
+    v = real_scalar(cost, "hessian")
+    gradients, structure = flatten(grad(v, wrt, disconnected=disconnected))
+    rows = [jacobian(g, wrt, disconnected="zero") for g in gradients]
+    return structure(iter(rows))
+
+
+def hvp(cost: Any, wrt: Any, vector: Any, *, disconnected: str = "raise") -> Any:
+    """The Hessian of a scalar times a vector, without the Hessian: the gradient's derivative in that direction.
+
+    Args:
+        wrt, disconnected: as in `grad`.
+        vector: in the structure of `wrt`, each part in the shape of its variable; the result has this structure too.
+    Raises:
+        NotDifferentiable, InputError: as `grad` and `jvp`.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> tg.hvp(tg.sum(x**3), x, [1.0, 10.0]).eval({x: [1.0, 2.0]})
+        array([  6., 120.])
+    """
+    v = real_scalar(cost, "hvp")
+    return jvp(grad(v, wrt, disconnected=disconnected), wrt, vector, disconnected="zero")

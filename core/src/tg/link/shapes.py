@@ -1,0 +1,204 @@
+"""The lengths of a graph's values as generated code knows them when it computes them, and lengths as text.
+
+Unlike `FrozenGraph.symbolic`, lengths are expressed by what comes before a value: equalities that a node needs are not
+used to rename lengths but collected, and the generated function makes sure of each before it runs the node.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.errors import ShapeError, message
+from tg.graph.frozen import ValueSlot
+from tg.types import lengths
+from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tg.graph.frozen import FrozenGraph, Node
+    from tg.types.lengths import Atom
+
+    Pair = tuple[int | Length, int | Length]
+
+INT64_SCALAR = TensorType("int64")
+
+
+class Shapes(NamedTuple):
+    """The type of each value, and for each node the pairs of lengths that must be equal."""
+
+    types: tuple[TensorType, ...]
+    equal: tuple[tuple[Pair, ...], ...]
+
+
+@final
+class _Pairs(Requirements):
+    """Collects the equalities that shape rules need, and renames nothing."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pairs: list[Pair] = []
+
+    def require(self, a: int | Length, b: int | Length, what: Callable[[], str] | None) -> int | Length:
+        self.pairs.append((a, b))
+        return b if type(b) is int else a
+
+    def resolve(self, length: int | Length) -> int | Length:
+        return length
+
+
+class _Operand(NamedTuple):
+    """What `Op.length_value` asks of an operand."""
+
+    number: int
+    shape: tuple[Any, ...]
+    type: TensorType
+
+
+def shapes_of(frozen: FrozenGraph) -> Shapes:
+    """Infer the types of all values in terms of inputs and earlier values."""
+    slots = [ValueSlot(k) for k in range(len(frozen.types))]
+    first = frozen.arity + len(frozen.constants)
+    types: list[Any] = [_with_atoms(t, slots[k]) for k, t in enumerate(frozen.types[:first])]
+    types.extend([None] * (len(frozen.types) - first))
+    values: dict[int, int | Length] = {}
+    equal: list[tuple[Pair, ...]] = []
+    for node in frozen.nodes:
+        with _Pairs() as needs:
+            given: list[Any] = [types[k] for k in node.inputs]
+            for position in node.op.size_operands(len(node.inputs)):
+                given[position] = _value(frozen, node.inputs[position], values, slots)
+            found = node.op.infer(*given)
+            for number, t in zip(node.outputs, found, strict=True):
+                types[number] = _declared(t, frozen.types[number], slots[number], needs.pairs)
+            _note_value(node, frozen, types, values, slots)
+        equal.append(tuple(needs.pairs))
+    return Shapes(tuple(types), tuple(equal))
+
+
+def _with_atoms(t: TensorType, slot: ValueSlot) -> TensorType:
+    n = len(t.shape)
+    return t.with_shape([_own(slot, k - n) if d is None else d for k, d in enumerate(t.shape)])
+
+
+def _own(slot: ValueSlot, axis: int) -> Length:
+    return of_atom(AxisLength(slot, axis, not_one=True))
+
+
+def _declared(inferred: TensorType, declared: TensorType, slot: ValueSlot, pairs: list[Pair]) -> TensorType:
+    """The inferred type with the lengths that the graph states as ints, which must then hold."""
+    shape: list[int | Length | None] = []
+    for axis, (n, known) in enumerate(zip(inferred.shape, declared.shape, strict=True)):
+        if type(known) is int:
+            if n is not None and type(n) is not int:
+                pairs.append((known, n))
+            shape.append(known)
+        else:
+            shape.append(_own(slot, axis - len(declared.shape)) if n is None else n)
+    return inferred.with_shape(shape)
+
+
+def _value(frozen: FrozenGraph, number: int, values: dict[int, int | Length], slots: list[ValueSlot]) -> int | Length:
+    constant = frozen.constant(number)
+    if constant is not None:
+        return int(constant.data)
+    return values.get(number, of_atom(ScalarValue(slots[number])))
+
+
+def _note_value(
+    node: Node, frozen: FrozenGraph, types: list[Any], values: dict[int, int | Length], slots: list[ValueSlot]
+) -> None:
+    """Remember an int64 scalar that is made of lengths as a length."""
+    if len(node.outputs) != 1 or frozen.types[node.outputs[0]] != INT64_SCALAR:
+        return
+    operands: Any = [_Operand(k, types[k].shape, frozen.types[k]) for k in node.inputs]
+    value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
+    if value is not None:
+        values[node.outputs[0]] = value
+
+
+def needs_plan(graph: FrozenGraph) -> bool:
+    """Whether the lengths of some output depend on more than those of the inputs."""
+    return not all(follows_from_inputs(graph, number) for number in graph.outputs)
+
+
+def number_of(atom: Atom) -> int:
+    """The value that an atom belongs to."""
+    owner: ValueSlot = atom.owner  # type: ignore[attr-defined]
+    return owner.number
+
+
+def follows_from_inputs(graph: FrozenGraph, number: int) -> bool:
+    """Whether the lengths of a value follow from those of the inputs alone."""
+    found: tuple[Any, ...] = graph.symbolic[number].shape
+    return all(type(a) is AxisLength and number_of(a) < graph.arity for n in found for a in atoms(n))
+
+
+class LengthSyntax(NamedTuple):
+    """How a language writes lengths: the functions by the kind of atom (`//`, `%`, `min`, `max`, `broadcast`), ints."""
+
+    functions: Mapping[str, str]
+    integer: Callable[[int], str]
+
+
+def length_text(length: int | Length, atom_text: Callable[[Atom], str], syntax: LengthSyntax) -> str:
+    """A length as text; `atom_text` gives that of the basic atoms."""
+    if type(length) is not Length:
+        return syntax.integer(length)
+    terms = []
+    for monomial, factor in length.terms.items():
+        factors = [_atom_text(a, atom_text, syntax) for a in monomial]
+        if factor != 1 or not factors:
+            factors.insert(0, syntax.integer(factor))
+        terms.append(" * ".join(factors))
+    return " + ".join(terms)
+
+
+def _atom_text(atom: Atom, atom_text: Callable[[Atom], str], syntax: LengthSyntax) -> str:
+    if type(atom) is Derived:
+        left, right = (length_text(side, atom_text, syntax) for side in (atom.lhs, atom.rhs))
+        return f"{syntax.functions[atom.kind]}({left}, {right})"
+    return atom_text(atom)
+
+
+def python_length(length: Any, graph: FrozenGraph) -> str:
+    """A length of an output as a Python expression of the input arrays `a0`, `a1` and so on, and of `LENGTH_SCOPE`."""
+    text = _polynomial(length, graph)
+    return text if lengths.is_natural(length) else f"length({text})"
+
+
+def _polynomial(length: Any, graph: FrozenGraph) -> str:
+    if type(length) is not Length:
+        return str(length)
+    terms = []
+    for monomial, factor in length.terms.items():
+        factors = [_python_atom(atom, graph) for atom in monomial]
+        terms.append("*".join([*([str(factor)] if factor != 1 or not factors else []), *factors]))
+    return " + ".join(terms)
+
+
+PYTHON: Final = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum", "broadcast": "broadcast"}
+
+
+def _python_atom(atom: Atom, graph: FrozenGraph) -> str:
+    if type(atom) is Derived:
+        left, right = (_polynomial(side, graph) for side in (atom.lhs, atom.rhs))
+        return f"n.{PYTHON[atom.kind]}({left}, {right})"
+    assert type(atom) is AxisLength
+    number = number_of(atom)
+    axis = atom.axis + graph.types[number].ndim
+    return f"a{number}.shape[{axis}]"
+
+
+def _length(n: int) -> int:
+    if n < 0:
+        raise ShapeError(message(f"length: found {n}, needed at least 0"))
+    return n
+
+
+LENGTH_SCOPE: Final = MappingProxyType({"length": _length, "n": lengths})
+"""What the expressions of `python_length` use."""

@@ -1,0 +1,158 @@
+"""Counts of values: how often each whole number occurs, and how many elements fall into each bin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.graph.nodes import as_size_variable
+from tg.ops.creation import linspace, ones_like, zeros
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, greater_equal, less_equal, logical_and, where
+from tg.ops.family import Family
+from tg.ops.indexing import Scatter, slice_axis, wrap_index
+from tg.ops.reduction import sum, total_max, total_min
+from tg.ops.shape import broadcast_to, ravel
+from tg.ops.sorting import searchsorted
+from tg.types.dtypes import accumulator, is_complex, is_inexact, is_integer, numpy_dtype
+from tg.types.lengths import add as add_lengths
+from tg.variables.conversion import as_variable, promoted
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+
+
+def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, size: Any = None) -> Variable:
+    """How often each of the numbers 0, 1, ... occurs, or the sums of the weights that stand beside it.
+
+    Args:
+        x: a vector of integers that are at least 0.
+        minlength: how many numbers to count at least.
+        size: exactly how many, whatever x holds: larger numbers are left out. Without it, the result ends with the
+            largest number, which is known at run time only.
+    Shapes:
+        x (n), weights (n) -> (max(minlength, max(x) + 1))
+    Dtypes:
+        int64; that of the weights, float64 if they are integers
+    Raises:
+        BoundsError: a number is negative.
+    Source:
+        numpy.bincount
+    """
+    x = as_variable(x)
+    if x.type.ndim != 1 or not (is_integer(x.type.dtype) or x.type.dtype == "bool"):
+        raise DtypeError(message(f"bincount: found {x.type}, needed a vector of integers"))
+    n: Any = size
+    if size is None:
+        n = maximum(cast_variable(total_max(x), "int64") + 1, cast_variable(as_size_variable(minlength), "int64"))
+    beyond = add_lengths(n, 1) if isinstance(n, int) else n + 1
+    limited = minimum(_as_signed(x), cast_variable(as_size_variable(n), "int64"))
+    counted = wrap_index(cast_variable(limited, "uint64"), beyond)  # where a negative number is larger than any length
+    amounts = _amounts("bincount", x, weights)
+    if weights is not None and not is_inexact(amounts.type.dtype):
+        amounts = cast_variable(amounts, "float64")
+    return _added(counted, amounts, n, beyond)
+
+
+def _as_signed(x: Variable) -> Variable:
+    """As int64, with what is too large for it at its limit."""
+    return cast_variable(minimum(x, np.iinfo(np.int64).max) if x.type.dtype == "uint64" else x, "int64")
+
+
+def _amounts(what: str, x: Variable, weights: Any) -> Variable:
+    """What each element adds to its count."""
+    if weights is None:
+        return ones_like(x, dtype="int64")
+    w = as_variable(weights)
+    w = cast_variable(w, accumulator(w.type.dtype))
+    if w.type.ndim != x.type.ndim:
+        raise ShapeError(message(f"{what}: weights: found {w.type} for {x.type}, needed one for each element"))
+    return broadcast_to(w, x.shape)
+
+
+def _added(places: Variable, amounts: Variable, n: Any, beyond: Any) -> Variable:
+    """The sums of the amounts by place; what belongs to the place beyond the n that count is dropped."""
+    sums: Variable = Scatter((-1,), add)(zeros((beyond,), dtype=amounts.type.dtype), amounts, places)
+    return slice_axis(sums, -1, 0, n)
+
+
+def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
+    """The edges of bins: given ones, or those of `bins` equal bins over a range.
+
+    Args:
+        bins: their number, an integer; or the edges, ascending.
+        range: the lower and the upper end, from the least to the largest element by default.
+    Source:
+        numpy.histogram_bin_edges
+    """
+    x = as_variable(x)
+    if isinstance(bins, str):
+        raise InputError(message(f"histogram: bins: found {bins!r}, needed a number or edges"))
+    if not isinstance(bins, int | np.integer):
+        edges = as_variable(bins)
+        if edges.type.ndim != 1:
+            raise ShapeError(message(f"histogram: bins: found {edges.type}, needed a number or a vector of edges"))
+        return edges
+    if bins < 1:
+        raise InputError(message(f"histogram: bins: found {bins}, needed at least 1"))
+    low, high = _ends(x, range)
+    return linspace(low, high, int(bins) + 1)  # type: ignore[no-any-return]
+
+
+def _ends(x: Variable, given: Any) -> tuple[Variable, Variable]:
+    """The ends of the range; a single value gets a width of 1, and no elements the range from 0 to 1."""
+    if given is None:
+        kind = x.type.dtype if is_inexact(x.type.dtype) else "float64"
+        none = equal(as_size_variable(x.size), 0)
+        low, high = (cast_variable(v(x), kind) for v in (total_min, total_max))
+        low, high = where(none, numpy_dtype(kind).type(0), low), where(none, numpy_dtype(kind).type(1), high)
+    else:
+        (low, high), kind = promoted(list(given))
+        kind = kind if is_inexact(kind) else "float64"
+        low, high = (cast_variable(v, kind) for v in (low, high))
+    half = where(equal(low, high), numpy_dtype(kind).type(0.5), numpy_dtype(kind).type(0))
+    return subtract(low, half), add(high, half)
+
+
+def histogram(
+    x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
+) -> tuple[Variable, Variable]:
+    """How many elements fall into each bin, and the edges: edges[i] <= x < edges[i + 1], the last bin with its end.
+
+    What lies outside, and NaN, is left out.
+
+    Args:
+        bins, range: as in `tg.histogram_bin_edges`.
+        density: whether to give densities, whose integral is 1, in place of counts.
+        weights: what each element counts.
+    Shapes:
+        x (...) -> (k), (k + 1)
+    Dtypes:
+        counts are int64, with weights of their accumulator dtype; densities float64
+    Raises:
+        DtypeError: x is complex.
+    Source:
+        numpy.histogram
+    """
+    x = as_variable(x)
+    if is_complex(x.type.dtype):
+        raise DtypeError(message(f"histogram: found {x.type.dtype}, needed a real dtype"))
+    edges = histogram_bin_edges(x, bins, range)
+    n = add_lengths(edges.shape[0], -1)
+    amounts = ravel(_amounts("histogram", x, weights))
+    (flat, ends), dtype = promoted([ravel(x), edges])
+    flat, ends = cast_variable(flat, dtype), cast_variable(ends, dtype)
+    first, last = ends[0], ends[-1]
+    place = minimum(searchsorted(ends, flat, "right") - 1, as_size_variable(n) - 1)
+    inside = logical_and(greater_equal(flat, first), less_equal(flat, last))
+    counts = _added(wrap_index(where(inside, place, as_size_variable(n)), edges.shape[0]), amounts, n, edges.shape[0])
+    if density:
+        counts = cast_variable(counts, "float64")
+        counts = divide(divide(counts, sum(counts)), subtract(edges[1:], edges[:-1]))
+    return counts, edges
+
+
+FAMILY = Family("histogram", functions=(bincount, histogram_bin_edges, histogram))

@@ -1,0 +1,179 @@
+"""Elements at places of the sorted order: medians and quantiles. Where an element is NaN, so is the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.errors import DtypeError, InputError, message
+from tg.graph.nodes import Constant, as_size_variable
+from tg.ops.elementwise.arithmetic import add, divide, floor_divide, multiply, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, greater, greater_equal, isnan, less, where
+from tg.ops.family import Family
+from tg.ops.indexing import take
+from tg.ops.shape import expand_dims_at, reshape, transpose
+from tg.ops.sorting import Sort
+from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
+from tg.types.lengths import product
+from tg.variables.conversion import as_variable, axes_from_end, promoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.nodes import Variable
+
+OFFSETS: Final = {  # of Hyndman and Fan's continuous definitions: how far the first and the last element stand inside
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "linear": (1.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+ELEMENTS: Final = ("lower", "higher", "nearest")
+METHODS: Final = (*OFFSETS, *ELEMENTS, "midpoint")
+
+
+def _floor(x: Variable) -> Variable:
+    return floor_divide(x, 1.0)
+
+
+def _ceil(x: Variable) -> Variable:
+    low = _floor(x)
+    return where(greater(x, low), low + 1.0, low)
+
+
+def _nearest(x: Variable) -> Variable:
+    low = _floor(x)
+    rest = subtract(x, low)
+    odd = equal(low % 2.0, 1.0)
+    return where(less(rest, 0.5), low, where(greater(rest, 0.5), low + 1.0, where(odd, low + 1.0, low)))
+
+
+ROUNDED: Final[dict[str, Callable[[Variable], Variable]]] = {"lower": _floor, "higher": _ceil, "nearest": _nearest}
+
+
+def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Variable:
+    """The value below which a share q of the elements over axes (all by default) lies.
+
+    Args:
+        q: a number or an array in [0, 1]; what a variable holds outside is taken for the nearer end.
+        method: how values between two elements are found, by NumPy's names: "linear", "lower", "higher", "midpoint",
+            "nearest", "hazen", "weibull", "median_unbiased", "normal_unbiased" or "interpolated_inverted_cdf".
+    Shapes:
+        q (k...), x (..., n, ...) -> (k..., ... ...)
+    Dtypes:
+        float64 for bool and integers; those of x for "lower", "higher" and "nearest". An array q promotes.
+    Raises:
+        InputError: another method, or a number q outside [0, 1].
+        DtypeError: x is complex.
+    Source:
+        numpy.quantile
+    """
+    return _quantile("quantile", x, q, axis, method, keepdims, 1.0)
+
+
+def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Variable:
+    """The value below which q percent of the elements over axes (all by default) lie.
+
+    Args:
+        q: a number or an array in [0, 100].
+        method: as in `tg.quantile`.
+    Source:
+        numpy.percentile
+    """
+    return _quantile("percentile", x, q, axis, method, keepdims, 100.0)
+
+
+def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The middle element over axes (all by default), the mean of two where the number is even; NaN for no elements.
+
+    Source:
+        numpy.median
+    """
+    return _quantile("median", x, 0.5, axis, "linear", keepdims, 1.0)
+
+
+def _quantile(what: str, x: Any, q: Any, axis: Any, method: str, keepdims: bool, whole: float) -> Variable:
+    x = as_variable(x)
+    if is_complex(x.type.dtype):
+        raise DtypeError(message(f"{what}: found {x.type.dtype}, needed a real dtype"))
+    if method not in METHODS:
+        raise InputError(message(f"{what}: method: found {method!r}, needed one of {', '.join(METHODS)}"))
+    share = as_variable(q)
+    if isinstance(share, Constant) and not bool(np.all((share.data >= 0) & (share.data <= whole))):
+        raise InputError(message(f"{what}: q: found {q!r}, needed values in [0, {whole:g}]"))
+    share = cast_variable(share, "float64")
+    axes = axes_from_end(axis, x.type.ndim, what)
+    if not is_inexact(x.type.dtype) and method not in ELEMENTS:
+        x = cast_variable(x, "float64")
+    if isinstance(q, list | tuple | np.ndarray) or share.type.ndim:
+        dtype = promoted([x, as_variable(q)])[1] if method not in ELEMENTS else x.type.dtype
+        x = cast_variable(x, dtype)
+    rows: Variable = Sort(-1)(_rows(x, axes))
+    found = _between(rows, divide(share, whole) if whole != 1 else share, method)
+    rank = share.type.ndim
+    if rank:
+        n = found.type.ndim
+        found = transpose(found, (*range(n - rank, n), *range(n - rank)))
+    return expand_dims_at(found, axes) if keepdims and axes else found
+
+
+def _rows(x: Variable, axes: tuple[int, ...]) -> Variable:
+    """The array with axes joined into the last one."""
+    kept = [k for k in range(-x.type.ndim, 0) if k not in axes]
+    moved = transpose(x, (*kept, *axes))
+    if len(axes) == 1:
+        return moved
+    return reshape(moved, (*(x.shape[k] for k in kept), product(tuple(x.shape[k] for k in axes))))
+
+
+def _between(rows: Variable, share: Variable, method: str) -> Variable:
+    """The elements of sorted rows at shares of their length; the axes of the shares come last."""
+    n = cast_variable(as_size_variable(rows.shape[-1]), "float64")
+    place = _place(n, share, method)
+    low = _floor(place)
+    first = take(rows, cast_variable(low, "int64"), -1, mode="clip")
+    if method not in ELEMENTS:
+        weight = subtract(place, low)
+        if method == "midpoint":
+            weight = where(greater(weight, 0.0), 0.5, 0.0)
+        second = take(rows, cast_variable(low + 1.0, "int64"), -1, mode="clip")
+        first = _mixed(first, second, cast_variable(weight, rows.type.dtype))
+    return _without_nan(rows, first, share.type.ndim) if is_inexact(rows.type.dtype) else first
+
+
+def _place(n: Variable, share: Variable, method: str) -> Variable:
+    """Where a share of n elements ends, as a position that may lie between two."""
+    if method in OFFSETS and method != "linear":
+        first, last = OFFSETS[method]
+        place = subtract(add(multiply(n, share), add(first, multiply(share, 1 - first - last))), 1.0)
+        place = where(less(place, 0.0), 0.0, place)
+    else:
+        place = multiply(n - 1.0, share)
+    return ROUNDED[method](place) if method in ROUNDED else place
+
+
+def _mixed(a: Variable, b: Variable, weight: Variable) -> Variable:
+    """A value between two, from the nearer one; equal ones stay, infinities too."""
+    step = subtract(b, a)
+    kind = numpy_dtype(a.type.dtype).type
+    near = add(a, multiply(step, weight))
+    far = subtract(b, multiply(step, subtract(kind(1), weight)))
+    alone = where(equal(weight, kind(0)), a, where(greater_equal(weight, kind(0.5)), far, near))
+    return where(equal(a, b), a, alone)
+
+
+def _without_nan(rows: Variable, found: Variable, rank: int) -> Variable:
+    """The result, or NaN where a row has one, or no elements."""
+    nan = numpy_dtype(rows.type.dtype).type(np.nan)
+    last = take(rows, as_size_variable(rows.shape[-1]) - 1, -1, mode="clip")
+    bad = isnan(last)
+    if not (isinstance(rows.shape[-1], int) and rows.shape[-1] > 0):
+        bad = bad | equal(as_size_variable(rows.shape[-1]), 0)
+    return where(expand_dims_at(bad, tuple(range(-rank, 0))) if rank else bad, nan, found)
+
+
+FAMILY = Family("quantiles", functions=(quantile, percentile, median))

@@ -1,0 +1,249 @@
+"""Choosing elements by a condition: lengths that depend on values, or a stated `size` with a fill, on every backend.
+
+Everything here is written with `Nonzero`, or, where there is a size, with a running count and a scatter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tg.errors import ShapeError, message
+from tg.graph.nodes import Variable, as_size_variable, size_value
+from tg.ops.creation import full, iota
+from tg.ops.cumulative import cumsum
+from tg.ops.elementwise.arithmetic import add, maximum, minimum
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, isnan, less, logical_and, logical_not, logical_or, not_equal, where
+from tg.ops.family import Family
+from tg.ops.index_syntax import positions_of
+from tg.ops.indexing import Gather, Scatter, slice_axis, take
+from tg.ops.places import unravel_index
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import expand_dims_at, reshape, stack
+from tg.ops.sorting import argsort, searchsorted, sort
+from tg.types.dtypes import is_inexact
+from tg.types.lengths import add as add_lengths
+from tg.types.lengths import same
+from tg.variables.conversion import as_variable, axis_from_end, promoted
+
+
+def as_condition(x: Any) -> Variable:
+    """The value as bool: whether elements differ from 0."""
+    x = as_variable(x)
+    return x if x.type.dtype == "bool" else not_equal(x, 0)
+
+
+class Found(NamedTuple):
+    """Positions, and which of them are real: None if all are."""
+
+    positions: Variable
+    real: Variable | None
+
+
+def find(mask: Variable, size: Any) -> Found:
+    """The positions of the true elements of a vector of bool: all, or the first `size` with 0 where there are fewer."""
+    if size is None:
+        return Found(positions_of(mask), None)
+    n = size_value(as_variable(size)) if isinstance(size, Variable) else size
+    room = as_size_variable(n)
+    rank = cumsum(cast_variable(mask, "int64"), 0) - 1
+    place = where(logical_and(mask, less(rank, room)), rank, room)  # those without a place go behind the end
+    written = Scatter((-1,))(full((add_lengths(n, 1),), 0, dtype="int64"), iota(mask.shape[0]), place)
+    count = reduce_sum(cast_variable(mask, "int64"), (-1,))
+    return Found(slice_axis(written, -1, 0, n), less(iota(n), count))
+
+
+def _or_fill(found: Found, values: Variable, fill: Any) -> Variable:
+    if found.real is None:
+        return values
+    return where(found.real, values, as_variable(fill, values.type.dtype))
+
+
+def nonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> tuple[Variable, ...]:
+    """The positions of the elements that are not 0, in C order: one int64 vector for each axis.
+
+    Args:
+        size: how many positions there shall be (an int, a length or an integer scalar): the first ones, and
+            `fill_value` where there are fewer. Without it their number is known at run time only, which backends
+            with static shapes refuse.
+    Raises:
+        ShapeError: x has no axes.
+        NoRuleError: the backend has no lengths that depend on values, and there is no `size`.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> tg.nonzero(x, size=3, fill_value=-1)[0].eval({x: [0.0, 2.0, 3.0]})
+        array([ 1,  2, -1])
+    Source:
+        numpy.nonzero; size and fill_value as in jax.numpy.nonzero
+    """
+    mask = as_condition(x)
+    if mask.type.ndim == 0:
+        raise ShapeError(message("nonzero: found a scalar, needed at least one axis", hint="tg.ravel gives it one"))
+    found = find(reshape(mask, (-1,)), size)
+    if mask.type.ndim == 1:
+        return (_or_fill(found, found.positions, fill_value),)
+    return tuple(_or_fill(found, k, fill_value) for k in unravel_index(found.positions, mask.shape, mode="promise"))
+
+
+def flatnonzero(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
+    """The positions in C order of the elements that are not 0; `size` as for `nonzero`.
+
+    Source:
+        numpy.flatnonzero
+    """
+    found = find(reshape(as_condition(x), (-1,)), size)
+    return _or_fill(found, found.positions, fill_value)
+
+
+def argwhere(x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
+    """The positions of the elements that are not 0, one row for each; `size` as for `nonzero`.
+
+    Shapes:
+        x (n1, ..., nk) -> y (count, k)
+    Source:
+        numpy.argwhere
+    """
+    return stack(nonzero(x, size=size, fill_value=fill_value), 1)
+
+
+def compress(condition: Any, x: Any, axis: int | None = None, *, size: Any = None, fill_value: Any = 0) -> Variable:
+    """The entries of x along an axis (or in C order) where a vector of conditions holds; `size` as for `nonzero`.
+
+    Raises:
+        ShapeError: the condition is no vector.
+        BoundsError: a condition holds behind the end of the axis.
+    Source:
+        numpy.compress
+    """
+    mask, x = as_condition(condition), as_variable(x)
+    if mask.type.ndim != 1:
+        raise ShapeError(message(f"compress: found a condition {mask.type}, needed a vector"))
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    k = axis_from_end(axis, x.type.ndim, "compress")
+    found = find(mask, size)
+    fits = same(mask.shape[0], x.shape[k])
+    y = take(x, found.positions, k, mode="promise" if fits or size is not None else "raise")
+    if found.real is None:
+        return y
+    behind = tuple(range(k + 1, 0))
+    real = expand_dims_at(found.real, behind) if behind else found.real
+    return where(real, y, as_variable(fill_value, y.type.dtype))
+
+
+def extract(condition: Any, x: Any, *, size: Any = None, fill_value: Any = 0) -> Variable:
+    """The elements of x, in C order, where a condition of the same number of elements holds; `size` as for `nonzero`.
+
+    Source:
+        numpy.extract
+    """
+    return compress(reshape(as_condition(condition), (-1,)), x, size=size, fill_value=fill_value)
+
+
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    size: Any = None,
+    fill_value: Any = None,
+) -> Any:
+    """The distinct elements of x in ascending order; NaNs count as one, and come last.
+
+    Args:
+        return_index: also where each occurs first, in C order.
+        return_inverse: also which of them (were there no `size`) each element is, in the shape of x.
+        return_counts: also how often each occurs.
+        size: how many there shall be: the least ones, then `fill_value`, which is the least unless given (with index
+            and count 0).
+    Source:
+        numpy.unique
+    """
+    x = as_variable(x)
+    flat = reshape(x, (-1,))
+    n = flat.shape[0]
+    order = argsort(flat)
+    ordered = Gather((-1,))(flat, order)
+    number = iota(n)
+    before = Gather((-1,))(ordered, maximum(number - 1, 0))
+    differs = not_equal(ordered, before)
+    if is_inexact(x.type.dtype):
+        differs = logical_and(differs, logical_not(logical_and(isnan(ordered), isnan(before))))
+    first = logical_or(equal(number, 0), differs)
+    found = find(first, size)
+    values = Gather((-1,))(ordered, found.positions)
+    if found.real is not None and fill_value is not None:
+        values = _or_fill(found, values, fill_value)
+    results = [values]
+    if return_index:
+        results.append(_or_fill(found, Gather((-1,))(order, found.positions), 0))
+    group = cumsum(cast_variable(first, "int64"), 0) - 1
+    if return_inverse:
+        results.append(reshape(Scatter((-1,))(full((n,), 0, dtype="int64"), group, order), x.shape))
+    if return_counts:
+        known = cast_variable(less(group, as_size_variable(values.shape[0])), "int64")
+        none = full((values.shape[0],), 0, dtype="int64")
+        results.append(
+            Scatter((-1,), add)(none, known, minimum(group, maximum(as_size_variable(values.shape[0]) - 1, 0)))
+        )
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def unique_values(x: Any) -> Variable:
+    """The distinct elements of x in ascending order."""
+    return unique(x)  # type: ignore[no-any-return]
+
+
+def unique_counts(x: Any) -> tuple[Variable, Variable]:
+    """The distinct elements of x, and how often each occurs."""
+    return unique(x, return_counts=True)  # type: ignore[no-any-return]
+
+
+def unique_inverse(x: Any) -> tuple[Variable, Variable]:
+    """The distinct elements of x, and which of them each element is."""
+    return unique(x, return_inverse=True)  # type: ignore[no-any-return]
+
+
+def unique_all(x: Any) -> tuple[Variable, Variable, Variable, Variable]:
+    """The distinct elements of x, where each occurs first, which of them each element is, and how often each occurs."""
+    return unique(x, return_index=True, return_inverse=True, return_counts=True)  # type: ignore[no-any-return]
+
+
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Variable:
+    """Whether each element is among the test elements; NaN never is.
+
+    Args:
+        assume_unique: accepted as NumPy has it; it changes nothing.
+        invert: whether it is not among them instead.
+    Source:
+        numpy.isin
+    """
+    (x, tests), dtype = promoted([element, test_elements])
+    x, tests = (cast_variable(v, dtype) for v in (x, tests))
+    ordered = sort(reshape(tests, (-1,)))
+    flat = reshape(x, (-1,))
+    place = searchsorted(ordered, flat)
+    last = as_size_variable(ordered.shape[0]) - 1
+    same_there = equal(Gather((-1,))(ordered, maximum(minimum(place, last), 0)), flat)
+    found = reshape(logical_and(same_there, less(place, last + 1)), x.shape)
+    return logical_not(found) if invert else found
+
+
+FAMILY = Family(
+    "selection",
+    functions=(
+        nonzero,
+        flatnonzero,
+        argwhere,
+        compress,
+        extract,
+        unique,
+        unique_values,
+        unique_counts,
+        unique_inverse,
+        unique_all,
+        isin,
+    ),
+)  # fmt: skip

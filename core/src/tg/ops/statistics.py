@@ -1,0 +1,316 @@
+"""Means and spreads of elements over axes, covariances, and the same without NaN: all built of reductions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import DtypeError, ShapeError, message
+from tg.graph.nodes import as_size_variable
+from tg.ops.contraction import matmul
+from tg.ops.diagonal import diagonal
+from tg.ops.elementwise.arithmetic import absolute, clip, divide, maximum, multiply, sqrt, square, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import isnan, logical_not
+from tg.ops.elementwise.comparison import where as choose
+from tg.ops.elementwise.complex import conjugate
+from tg.ops.family import Family
+from tg.ops.norm import root
+from tg.ops.reduction import any, max, min, prod, sum
+from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, reshape, squeeze, transpose
+from tg.types.dtypes import dtype_name, is_complex, is_inexact, numpy_dtype
+from tg.types.lengths import product
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, promoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.nodes import Variable
+
+
+def as_floating(x: Any, dtype: object = None) -> Variable:
+    """The operand in a floating or complex dtype: `dtype`, its own, or float64 for bool and integers."""
+    x = as_variable(x)
+    if dtype is not None:
+        return cast_variable(x, dtype_name(dtype))
+    return x if is_inexact(x.type.dtype) else cast_variable(x, "float64")
+
+
+def _count(x: Variable, axis: Any, keepdims: bool, chosen: Any, what: str) -> Variable:
+    """How many elements are averaged, as an integer."""
+    if chosen is not None:
+        return sum(broadcast_to(as_variable(chosen), x.shape), axis, keepdims=keepdims)
+    axes = axes_from_end(axis, x.type.ndim, what)
+    return as_size_variable(product(tuple(x.shape[k] for k in axes)))
+
+
+def mean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False, where: Any = None) -> Variable:
+    """The arithmetic mean over axes (all by default); NaN for no elements.
+
+    Args:
+        where: a mask that broadcasts with x: elements to leave out are False.
+    Dtypes:
+        float64 for bool and integers; or `dtype`.
+    Source:
+        numpy.mean
+    """
+    x = as_floating(x, dtype)
+    n = cast_variable(_count(x, axis, keepdims, where, "mean"), x.type.dtype)
+    return divide(sum(x, axis, keepdims=keepdims, where=where), n)
+
+
+def average(
+    x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Variable | tuple[Variable, Variable]:
+    """The mean with weights: sum(x * weights) / sum(weights).
+
+    Args:
+        weights: of the shape of x, or of its lengths along `axis`; all equal by default.
+        returned: whether the sums of the weights come too.
+    Raises:
+        ShapeError: weights have another rank than x and than `axis` names.
+    Source:
+        numpy.average
+    """
+    x = as_variable(x)
+    if weights is None:
+        y = mean(x, axis, keepdims=keepdims)
+        n = cast_variable(_count(x, axis, keepdims, None, "average"), y.type.dtype)
+        return (y, broadcast_to(n, y.shape)) if returned else y
+    w = _weights_beside(x, axis, as_variable(weights))
+    (x, w), dtype = promoted([as_floating(x), as_floating(w)])
+    x, w = cast_variable(x, dtype), broadcast_to(cast_variable(w, dtype), x.shape)
+    scale = sum(w, axis, keepdims=keepdims)
+    y = divide(sum(multiply(x, w), axis, keepdims=keepdims), scale)
+    return (y, scale) if returned else y
+
+
+def _weights_beside(x: Variable, axis: Any, w: Variable) -> Variable:
+    """Weights with an axis for each of x."""
+    if w.type.ndim == x.type.ndim:
+        return w
+    given = [] if axis is None else [axis] if not isinstance(axis, tuple | list) else list(axis)
+    places = [axis_from_end(k, x.type.ndim, "average") for k in given]
+    if len(places) != w.type.ndim:
+        text = f"average: weights: found {w.type} for {x.type}, needed its shape, or its lengths along the axes"
+        raise ShapeError(message(text))
+    ordered = transpose(w, sorted(range(len(places)), key=places.__getitem__))
+    missing = tuple(k for k in range(-x.type.ndim, 0) if k not in places)
+    return expand_dims_at(ordered, missing) if missing else ordered
+
+
+def var(
+    x: Any,
+    axis: Any = None,
+    dtype: object = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Variable:
+    """The variance over axes (all by default): the mean of squared deviations, dividing by n - ddof.
+
+    Args:
+        where: a mask that broadcasts with x: elements to leave out are False.
+        mean: the mean, if it is known, with the axes kept.
+        correction: another name for `ddof`.
+    Dtypes:
+        float64 for bool and integers, the dtype of the parts for complex; or `dtype`.
+    Source:
+        numpy.var
+    """
+    x = as_floating(x, dtype)
+    middle = _mean_of(x, axis, where) if mean is None else as_variable(mean)
+    deviations = subtract(x, middle)
+    squares = square(absolute(deviations) if is_complex(x.type.dtype) else deviations)
+    total = sum(squares, axis, keepdims=keepdims, where=where)
+    n = _count(x, axis, keepdims, where, "var")
+    left = subtract(n, ddof if correction is None else correction)
+    return divide(total, cast_variable(maximum(left, 0), total.type.dtype))
+
+
+def _mean_of(x: Variable, axis: Any, chosen: Any) -> Variable:
+    return mean(x, axis, keepdims=True, where=chosen)
+
+
+def std(
+    x: Any,
+    axis: Any = None,
+    dtype: object = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Variable:
+    """The standard deviation over axes (all by default): the root of the variance; of constants the derivative is 0.
+
+    Args:
+        ddof, where, mean, correction: as in `tg.var`.
+    Source:
+        numpy.std
+    """
+    return root(var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction))
+
+
+def nansum(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
+    """The sum of the elements that are not NaN.
+
+    Source:
+        numpy.nansum
+    """
+    return sum(x, axis, dtype, keepdims=keepdims, where=_present(x))
+
+
+def nanprod(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
+    """The product of the elements that are not NaN.
+
+    Source:
+        numpy.nanprod
+    """
+    return prod(x, axis, dtype, keepdims=keepdims, where=_present(x))
+
+
+def nanmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    """The largest element that is not NaN; NaN if all are.
+
+    Raises:
+        DomainError: no elements.
+    Source:
+        numpy.nanmax
+    """
+    return _extreme(max, x, axis, keepdims, -np.inf)
+
+
+def nanmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    """The least element that is not NaN; NaN if all are.
+
+    Raises:
+        DomainError: no elements.
+    Source:
+        numpy.nanmin
+    """
+    return _extreme(min, x, axis, keepdims, np.inf)
+
+
+def nanmean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = False) -> Variable:
+    """The mean of the elements that are not NaN; NaN if there are none.
+
+    Source:
+        numpy.nanmean
+    """
+    return mean(x, axis, dtype, keepdims=keepdims, where=_present(x))
+
+
+def nanvar(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+    """The variance of the elements that are not NaN; NaN if there are none.
+
+    Source:
+        numpy.nanvar
+    """
+    return var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=_present(x))
+
+
+def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+    """The standard deviation of the elements that are not NaN; NaN if there are none.
+
+    Source:
+        numpy.nanstd
+    """
+    return std(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=_present(x))
+
+
+def _present(x: Any) -> Variable:
+    return logical_not(isnan(as_variable(x)))
+
+
+def _extreme(reduction: Callable[..., Variable], x: Any, axis: Any, keepdims: bool, filling: float) -> Variable:
+    x = as_variable(x)
+    if not is_inexact(x.type.dtype):
+        return reduction(x, axis, keepdims=keepdims)
+    kind = numpy_dtype(x.type.dtype).type
+    found = reduction(choose(isnan(x), kind(filling), x), axis, keepdims=keepdims)
+    return choose(any(_present(x), axis, keepdims=keepdims), found, kind(np.nan))
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Variable:
+    """The covariances of variables, of which each row is one (each column, if not `rowvar`).
+
+    Args:
+        y: further variables.
+        bias: whether to divide by n rather than n - 1; `ddof` overrides it: n - ddof.
+        fweights: how often each observation counts, integers.
+        aweights: the weight of each observation.
+    Shapes:
+        m (k, n) -> (k, k); () for a single variable
+    Source:
+        numpy.cov
+    """
+    x = _observations(m, rowvar)
+    if y is not None:
+        x = concatenate([x, _observations(y, rowvar)], 0)
+    dtype = x.type.dtype
+    given = [cast_variable(as_variable(w), dtype) for w in (fweights, aweights) if w is not None]
+    freedom = ddof if ddof is not None else 0 if bias else 1
+    if given:
+        w = given[0] if len(given) == 1 else multiply(*given)
+        total = sum(w)
+        spent = divide(sum(multiply(w, given[-1])), total) if aweights is not None else np.ones((), dtype)
+        factor = subtract(total, multiply(spent, np.asarray(freedom, dtype)))
+        apart = subtract(x, divide(sum(multiply(x, w), 1, keepdims=True), total))
+        weighted = multiply(apart, w)
+    else:
+        factor = cast_variable(subtract(as_size_variable(x.shape[1]), freedom), dtype)
+        apart = weighted = subtract(x, mean(x, 1, keepdims=True))
+    least = factor if is_complex(dtype) else maximum(factor, np.zeros((), dtype))
+    found = divide(matmul(apart, conjugate(weighted).T), least)
+    return squeeze(found, (0, 1)) if x.type.shape[0] == 1 else found
+
+
+def _observations(m: Any, rowvar: bool) -> Variable:
+    """Variables as the rows of a floating matrix."""
+    x = as_floating(m)
+    if x.type.ndim > 2:
+        raise ShapeError(message(f"cov: found {x.type}, needed at most 2 axes"))
+    if x.type.ndim == 2:
+        return x if rowvar else transpose(x)
+    return reshape(x, (1, -1))
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
+    """The correlations of variables, of which each row is one (each column, if not `rowvar`), in [-1, 1].
+
+    Shapes:
+        x (k, n) -> (k, k); () for a single variable
+    Source:
+        numpy.corrcoef
+    """
+    c = cov(x, y, rowvar)
+    if c.type.ndim == 0:
+        return divide(c, c)
+    if is_complex(c.type.dtype):
+        raise DtypeError(message(f"corrcoef: found {c.type.dtype}, needed a real dtype"))
+    spread = sqrt(diagonal(c))
+    scaled = divide(divide(c, expand_dims_at(spread, (-1,))), expand_dims_at(spread, (-2,)))
+    one = numpy_dtype(c.type.dtype).type(1)
+    return clip(scaled, -one, one)
+
+
+FAMILY = Family(
+    "statistics",
+    functions=(
+        mean, average, var, std, nansum, nanprod, nanmax, nanmin, nanmean, nanvar, nanstd, cov, corrcoef,
+    ),
+)  # fmt: skip

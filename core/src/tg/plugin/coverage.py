@@ -1,0 +1,86 @@
+"""How far each backend covers the ops: by a rule, by an expansion, by core itself, or not.
+
+Read from what plugins declare, their rules and gaps; the conformance suite holds the declarations against results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from tg.ops.control import Call, GradClip, GradScale, StopGradient
+from tg.ops.shape import AxisLength, Named
+from tg.plugin.records import key_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.graph.op import Op
+    from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.family import Family
+    from tg.plugin.records import Gap
+    from tg.plugin.registry import Registry
+
+How = Literal["rule", "expansion", "core", "none"]
+
+WITHOUT_RULES: Final = frozenset({AxisLength, Call, GradClip, GradScale, Named, StopGradient})
+"""Removed by core, or done by its linkers, on every backend."""
+
+LOWERED: Final = "loop"
+"""The family that only a backend's own fusion makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An op on a backend: how it is computed, and what the backend says it lacks."""
+
+    backend: str
+    how: How
+    absent: tuple[str, ...]  # dtypes that the backend does not have here
+    gaps: tuple[str, ...]  # the reasons given
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An op or elementwise function, and how every backend covers it."""
+
+    family: str
+    op: str
+    cells: tuple[Cell, ...]
+
+
+def coverage(registry: Registry, backends: Sequence[str]) -> tuple[Row, ...]:
+    """Every op of every family on these backends, which have to be available.
+
+    Raises:
+        BackendUnavailable, PluginError: as the registry raises them.
+    """
+    return tuple(
+        Row(family.path, key_name(key), tuple(_cell(registry, name, key) for name in backends))
+        for family in registry.families()
+        if family.path != LOWERED
+        for key in _keys(family)
+    )
+
+
+def _keys(family: Family) -> Iterable[ElementwiseFunction | type[Op]]:
+    return (*family.elementwise, *family.ops)
+
+
+def _cell(registry: Registry, backend: str, key: ElementwiseFunction | type[Op]) -> Cell:
+    mine = [gap for gap in registry.gaps(backend) if _concerns(gap, key)]
+    absent = {name for gap in mine if gap.when is None for name in gap.dtypes or ()}
+    return Cell(backend, _how(registry, backend, key), tuple(sorted(absent)), tuple(gap.reason for gap in mine))
+
+
+def _concerns(gap: Gap, key: ElementwiseFunction | type[Op]) -> bool:
+    """Gaps of no op in particular are gaps of dtypes, and stand with the backend."""
+    return gap.op is key
+
+
+def _how(registry: Registry, backend: str, key: ElementwiseFunction | type[Op]) -> How:
+    if registry.computes(backend, key):
+        return "rule"
+    if key in WITHOUT_RULES:
+        return "core"
+    return "expansion" if isinstance(key, type) and key.has_expansion else "none"

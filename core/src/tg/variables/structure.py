@@ -1,0 +1,156 @@
+"""Nested lists, tuples, dicts and dataclasses: taken apart into leaves, put together again around results.
+
+A `Structure` is what is left without the leaves: a hashable value, equal for equal nesting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.errors import InputError, message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LEAF: Final = "*"
+
+
+@final
+class Structure:
+    """A nesting; called with an iterator of leaves it makes the nested value.
+
+    `key` is "*" for a leaf, None for None, else the type with its keys or field names, and the keys of the parts.
+    """
+
+    __slots__ = ("_build", "_hash", "key")
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+        self._hash = hash(key)
+        self._build = _builder(key)
+
+    def __call__(self, leaves: Iterator[Any]) -> Any:
+        return self._build(leaves)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and self._hash == other._hash and bool(self.key == other.key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return _shown(self.key)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Structure, (self.key,))
+
+    def leaves_of(self, value: Any, what: str) -> list[Any]:
+        """The leaves of another value of this nesting; whatever stands where a leaf is expected is one.
+
+        Raises:
+            InputError: the value is nested in another way.
+        """
+        found: list[Any] = []
+        _match(self.key, value, what, found)
+        return found
+
+
+def flatten(value: Any) -> tuple[list[Any], Structure]:
+    """The leaves of a nested value in order, and its structure; None is a structure without leaves."""
+    leaves: list[Any] = []
+    return leaves, Structure(_key(value, leaves))
+
+
+def _key(value: Any, leaves: list[Any]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return (dict, tuple(value), tuple([_key(v, leaves) for v in value.values()]))
+    if isinstance(value, list | tuple):
+        return (type(value), None, tuple([_key(v, leaves) for v in value]))
+    if _is_record(value):
+        names = tuple(field.name for field in dataclasses.fields(value))
+        return (type(value), names, tuple([_key(getattr(value, n), leaves) for n in names]))
+    leaves.append(value)
+    return LEAF
+
+
+def _is_record(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _builder(key: Any) -> Callable[[Iterator[Any]], Any]:
+    if key == LEAF:
+        return next
+    if key is None:
+        return lambda leaves: None
+    kind, names, parts = key
+    inner = [_builder(part) for part in parts]
+    if kind is dict:
+        return lambda leaves: {name: build(leaves) for name, build in zip(names, inner, strict=True)}
+    if names is not None:
+        return lambda leaves: _record(kind, zip(names, [build(leaves) for build in inner], strict=True))
+    if hasattr(kind, "_fields"):
+        return lambda leaves: kind(*[build(leaves) for build in inner])
+    return lambda leaves: kind([build(leaves) for build in inner])
+
+
+def _record(kind: type, values: Any) -> Any:
+    """A dataclass instance with these fields, made without its `__init__`, which may not expect what they hold."""
+    made: Any = object.__new__(kind)
+    for name, value in values:
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _match(key: Any, value: Any, what: str, found: list[Any]) -> None:
+    if key == LEAF:
+        found.append(value)
+        return
+    own = _key_of_top(value)
+    wanted = None if key is None else (key[0], key[1], len(key[2]))
+    if own != wanted:
+        raise InputError(message(f"{what}: found {_short(value)}, needed {_shown(key)}"))
+    for part, inner in zip(key[2] if key is not None else (), _parts(value), strict=True):
+        _match(part, inner, what, found)
+
+
+def _key_of_top(value: Any) -> Any:
+    if isinstance(value, dict):
+        return (dict, tuple(value), len(value))
+    if isinstance(value, list | tuple):
+        return (type(value), None, len(value))
+    if _is_record(value):
+        names = tuple(field.name for field in dataclasses.fields(value))
+        return (type(value), names, len(names))
+    return None if value is None else LEAF
+
+
+def _parts(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [getattr(value, field.name) for field in dataclasses.fields(value)]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _shown(key: Any) -> str:
+    if key is None or key == LEAF:
+        return str(key)
+    kind, names, parts = key
+    inner = [_shown(part) for part in parts]
+    if kind is dict:
+        return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(names, inner, strict=True)) + "}"
+    if names is not None:
+        return f"{kind.__name__}({', '.join(f'{name}={part}' for name, part in zip(names, inner, strict=True))})"
+    if kind is list:
+        return f"[{', '.join(inner)}]"
+    return f"{'' if kind is tuple else kind.__name__}({', '.join(inner)})"

@@ -1,0 +1,1 @@
+../core/src/tg/demo/radon.py

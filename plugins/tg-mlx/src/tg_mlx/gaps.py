@@ -1,0 +1,19 @@
+"""What the MLX backend does not do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tg.errors import NoRuleError
+from tg.plugin import Gap
+
+GAPS: Final[tuple[Gap, ...]] = (
+    Gap(
+        None,
+        frozenset({"complex128"}),
+        None,
+        "upstream",
+        NoRuleError,
+        "MLX has no complex numbers of double precision",
+    ),
+)

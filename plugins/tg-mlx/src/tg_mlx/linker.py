@@ -1,0 +1,139 @@
+"""The linker of the MLX backend: core's FuncifyLinker, lazily evaluated or with `mx.compile`.
+
+Lazy evaluation is the default: every call builds MLX's graph anew and no compiler is needed. On processors `mx.compile`
+starts a C++ compiler for every new fused kernel. MLX's default device, streams and random state stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+import ml_dtypes
+import mlx.core as mx
+import numpy as np
+
+from tg.errors import NoRuleError, message
+from tg.link.funcify import FuncifyLinker
+from tg.link.linker import Linker
+from tg.ops import indexing, shape
+from tg.ops.elementwise import arithmetic, cast
+from tg.ops.reduction import Reduce
+from tg_mlx.arrays import from_numpy
+from tg_mlx.streams import Shared, stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.linker import Executable, Request
+    from tg_mlx import Options
+
+VIEWS: Final = frozenset(
+    {
+        shape.Reshape,
+        shape.BroadcastTo,
+        shape.Transpose,
+        shape.ExpandDims,
+        shape.Squeeze,
+        shape.Concatenate,
+        indexing.WrapIndex,
+        indexing.Slice,
+        indexing.SliceUpdate,
+        indexing.Gather,
+        indexing.Scatter,
+        cast.Cast,
+        Reduce,
+        arithmetic.absolute,
+    }
+)
+
+
+def scope(options: Options) -> AbstractContextManager[Any]:
+    """A new context for one trace or call."""
+    return Shared(options.device)
+
+
+def _argument(value: Any) -> Any:
+    return from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def _to_numpy(array: Any) -> np.ndarray[Any, Any]:
+    if isinstance(array, np.ndarray):
+        return array
+    if array.dtype != mx.bfloat16:
+        return np.asarray(array)
+    with Shared("cpu"):  # NumPy's protocols know no bfloat16: its bits are handed over
+        return np.asarray(array.view(mx.uint16)).view(ml_dtypes.bfloat16)
+
+
+def _copy(array: Any) -> Any:
+    return mx.where(mx.array(True), array, array)  # MLX has no copy of its own
+
+
+def _ready(outputs: Sequence[Any]) -> Sequence[Any]:
+    mx.eval(outputs)
+    return outputs
+
+
+def _jit(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    return mx.compile(function)
+
+
+def _linker(jit: Callable[..., Any] | None) -> FuncifyLinker:
+    return FuncifyLinker(
+        to_native=from_numpy,
+        to_numpy=_to_numpy,
+        copy=_copy,
+        argument=_argument,
+        jit=jit,
+        scope=scope,
+        ready=_ready,
+        views=VIEWS,
+    )
+
+
+LAZY: Final = _linker(None)
+COMPILED: Final = _linker(_jit)
+
+
+@final
+class MlxLinker(Linker):
+    """Refuses what a device or `mx.compile` cannot run, then links lazily or compiled."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """The graph as an executable.
+
+        Raises:
+            NoRuleError: a dtype that the GPU lacks, or a length that depends on values under `compile`.
+            OptionError: a device that MLX does not have here.
+        """
+        options: Options = request.options
+        stream(options.device)
+        if options.device == "gpu":
+            _refuse_double(graph, request)
+        if options.compile:
+            _refuse_lengths(graph, request)
+        return (COMPILED if options.compile else LAZY).compile(graph, request)
+
+
+def _refuse_double(graph: FrozenGraph, request: Request) -> None:
+    if any(t.dtype == "float64" for t in graph.types):
+        hint = 'tg.backend("mlx", device="cpu") has float64; float32 runs on both'
+        raise NoRuleError(message(f"backend 'mlx' does not run {request.name} on the GPU: no dtype float64", hint=hint))
+    for node in graph.nodes:
+        for inner in node.op.inner_graphs():
+            _refuse_double(inner, request)
+
+
+def _refuse_lengths(graph: FrozenGraph, request: Request) -> None:
+    for node in graph.nodes:
+        if isinstance(node.op, indexing.Nonzero):
+            hint = 'tg.backend("mlx", compile=False) evaluates the mask first'
+            text = f"backend 'mlx' does not compile {request.name}: the length of nonzero depends on values"
+            raise NoRuleError(message(text, hint=hint))
+        for inner in node.op.inner_graphs():
+            _refuse_lengths(inner, request)
+
+
+LINKER: Final = MlxLinker()

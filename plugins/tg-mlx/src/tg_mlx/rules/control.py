@@ -1,0 +1,10 @@
+"""Inner graphs: funcify calls them itself, so there is no rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {}

@@ -1,0 +1,151 @@
+"""The linker of the Numba backend: generates a module, compiles it, and calls it."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg.errors import BoundsError, ShapeError, TgError, message
+from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
+from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.shapes import LENGTH_SCOPE, python_length
+from tg_numba.machine import HEAD
+from tg_numba.program import Program, Unit
+from tg_numba.site import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+
+    Array = np.ndarray[Any, Any]
+
+USABLE: Final = 0x101  # of ndarray.flags.num: contiguous in C order, and aligned
+UNREAD: Final = np.zeros(STATUS_LENGTH, np.int64)  # where the values of a failing check go that nobody will read
+
+
+@final
+class NumbaLinker(Linker):
+    """Compiles a graph as one Python function."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """Generate and compile the module."""
+        return NumbaExecutable(graph, Unit(request).program(graph))
+
+
+@final
+class NumbaExecutable(Executable):
+    """A compiled module and how to call it."""
+
+    def __init__(self, graph: FrozenGraph, program: Program) -> None:
+        self._program = program
+        self.run = _caller(graph, program)  # type: ignore[method-assign]
+
+    def run(self, arrays: Sequence[Array]) -> tuple[Sequence[Any], Status]:
+        """Call the program: `__init__` puts the generated caller here."""
+        raise NotImplementedError
+
+    def source(self) -> str:
+        """The generated Python, with the user's lines."""
+        return self._program.text
+
+
+def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
+    """`run` as a function made for this signature: tests layouts, allocates outputs, calls, looks at the code."""
+    names = [f"a{k}" for k in range(graph.arity)]
+    scope: dict[str, Any] = {
+        "__name__": "tg.link",
+        "UNREAD": UNREAD,
+        "empty": np.empty,
+        "failed": _failed,
+        "keep": program,
+        **LENGTH_SCOPE,
+        "plan": _planner(graph, program),
+        "run": program.run,
+        "usable": _usable,
+    }
+    lines = ["def call(arrays):"]
+    if names:
+        lines.append(f"    {', '.join(names)}, = arrays")
+    lines += [f"    if {a}.flags.num & {USABLE} != {USABLE}: {a} = usable({a})" for a in names]
+    if program.plan is not None:
+        lines.append(f"    found = plan(({', '.join(names)}{',' if names else ''}))")
+        lines.append("    if type(found) is tuple: return found")
+    at = 0
+    outputs = [f"y{k}" for k in range(len(graph.outputs))]
+    for y, number in zip(outputs, graph.outputs, strict=True):
+        t = graph.types[number]
+        if program.plan is None:
+            shape = ", ".join(python_length(d, graph) for d in graph.symbolic[number].shape)
+            shape = f"({shape},)" if shape else "()"
+        else:
+            shape = f"tuple(found[{at}:{at + t.ndim}])"
+            at += t.ndim
+        scope[f"T{y}"] = t.numpy_dtype
+        lines.append(f"    {y} = empty({shape}, T{y})")
+    given = ", ".join((*names, *outputs))
+    if graph.checks:
+        lines.append(f"    if run({given}, UNREAD): return failed(run, {given})")
+    else:
+        lines.append(f"    code = run({given})")
+        lines.append("    if code: return failed(lambda *_: code)")
+    lines.append(f"    return [{', '.join(outputs)}], ()")
+    exec(compile("\n".join(lines), "<tg-numba caller>", "exec"), scope)
+    return scope["call"]  # type: ignore[no-any-return]
+
+
+def _planner(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
+    """A function from the inputs to the lengths of all outputs, or to the result of a call that failed."""
+    size = sum(graph.types[number].ndim for number in graph.outputs)
+
+    def plan(arrays: Sequence[Array]) -> Any:
+        assert program.plan is not None
+        found, status = np.empty(size, np.int64), np.zeros(STATUS_LENGTH, np.int64)
+        code = program.plan(*arrays, found, *([status] if graph.checks else []))
+        return _status(code, status) if code else found.tolist()
+
+    return plan
+
+
+def _usable(array: Array) -> Array:
+    """A copy that is contiguous in C order and aligned."""
+    return np.array(array, order="C", copy=True)
+
+
+def _failed(run: Callable[..., int], *arrays: Array) -> tuple[Sequence[Any], Status]:
+    """The status of a call that failed, which is made once more to see the values that the check reports."""
+    status = np.zeros(STATUS_LENGTH, np.int64)
+    return _status(run(*arrays, status), status)
+
+
+def _status(code: int, status: Array) -> tuple[Sequence[Any], Status]:
+    """The status of a check that failed; other failures raise."""
+    if code > 0:
+        return (), (code, *status[:STATUS_VALUES].tolist())
+    if code == Failure.MEMORY:
+        raise MemoryError("backend 'numba': no memory for an intermediate result")
+    raise _failures()[code]
+
+
+def _failures() -> dict[int, TgError]:
+    return {
+        Failure.NEGATIVE: ShapeError(message("length: found one below 0, needed at least 0")),
+        Failure.UNEQUAL: ShapeError(message("lengths that must be equal differ")),
+        Failure.BOUNDS: BoundsError(message("slice: found positions outside the axis")),
+    }
+
+
+def _test_layout() -> None:
+    """Make sure that arrays hold their pointers where generated code looks for them."""
+    probe = np.zeros((2, 3))
+    found = ctypes.c_void_p.from_address(id(probe) + HEAD).value
+    dimensions = ctypes.c_void_p.from_address(id(probe) + HEAD + 16).value
+    lengths = (ctypes.c_int64 * 2).from_address(dimensions or id(probe))
+    if found != probe.ctypes.data or tuple(lengths) != probe.shape:
+        raise TgError(message("backend 'numba': this build of NumPy lays arrays out in an unknown way"))
+
+
+_test_layout()
+LINKER: Final = NumbaLinker()

@@ -1,0 +1,22 @@
+"""What the Numba backend does to a graph before it is compiled: elementwise ops are gathered into loops."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tg.link.loop import fuse_elementwise
+from tg.plugin.records import Rewrites
+from tg.rewrite.phases import BACKEND, EXACT
+from tg.rewrite.rule import Pass
+
+REWRITES: Final = Rewrites(
+    passes=(
+        Pass(
+            "fuse_elementwise",
+            phase=BACKEND,
+            kind=EXACT,
+            why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
+            run=fuse_elementwise,
+        ),
+    )
+)

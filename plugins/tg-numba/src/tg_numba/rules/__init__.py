@@ -1,0 +1,46 @@
+"""The rules of the Numba backend, `RuleProtocol("numba", 1)`, in files named as core's `ops/`.
+
+A rule for a function of single elements is called with the op and an `Element`, and returns a Python expression. A rule
+for another op is called with the op and a `Site`, and returns the value of each result: a `Scalar` or an `Array`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.link.loop import Loop
+from tg_numba.pointwise import loop
+from tg_numba.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_numba.rules.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {
+    **arithmetic.RULES,
+    **bitwise.RULES,
+    **cast.RULES,
+    **comparison.RULES,
+    **complex.RULES,
+    **exponential.RULES,
+    **rounding.RULES,
+    **trigonometric.RULES,
+    **contraction.RULES,
+    **control.RULES,
+    **creation.RULES,
+    **cumulative.RULES,
+    **indexing.RULES,
+    **reduction.RULES,
+    **shape.RULES,
+    **sorting.RULES,
+    Loop: loop,
+}

@@ -1,0 +1,25 @@
+"""Arrays made of nothing but numbers and lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.ops import creation as t
+
+if TYPE_CHECKING:
+    from tg.link.values import Value
+    from tg.plugin.records import Rule
+    from tg_numba.site import Site
+
+
+def arange(op: t.Arange, site: Site) -> Value:
+    """0, 1, ..."""
+    y = site.allocate(0)
+    nest = site.nest()
+    index = nest.loop(y.shape[0])
+    nest.line(f"{y.pointer}[{index}] = {index}")
+    site.call(nest)
+    return y
+
+
+RULES: Final[dict[object, Rule]] = {t.Arange: arange}

@@ -1,0 +1,69 @@
+"""Programs compiled by `torch.compile`, once for each combination of the shapes of their inputs.
+
+The function is traced with tensors that have shapes and no values, so that Python and NumPy run as they stand; what is
+compiled is the list of operations that remains.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from tg_torch import place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg_torch import Options
+
+
+@final
+class Compiled:
+    """A function of tensors in C order, and of a tuple of constants in front of them if there are any."""
+
+    def __init__(self, function: Callable[..., Sequence[torch.Tensor]], options: Options) -> None:
+        self._function, self._mode = function, options.mode
+        self._programs: dict[tuple[torch.Size, ...], Callable[..., Sequence[torch.Tensor]]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
+        constants: tuple[torch.Tensor, ...] = ()
+        if arguments and isinstance(arguments[0], tuple):
+            constants, arguments = arguments[0], arguments[1:]
+        key = tuple([x.shape for x in arguments])
+        program = self._programs.get(key)
+        if program is not None:
+            return program(*constants, *arguments)
+        with self._lock:
+            program = self._programs.get(key) or self._traced(constants, arguments)
+            outputs = program(*constants, *arguments)  # the first call compiles
+            self._programs[key] = program
+        return outputs
+
+    def _traced(
+        self, constants: Sequence[torch.Tensor], arguments: Sequence[torch.Tensor]
+    ) -> Callable[..., Sequence[torch.Tensor]]:
+        """The program for arguments of these shapes."""
+        count = len(constants)
+
+        def flat(*arrays: torch.Tensor) -> list[torch.Tensor]:
+            outputs = self._function(arrays[:count], *arrays[count:]) if count else self._function(*arrays)
+            return separate(outputs, arrays)
+
+        with place.tracing():
+            graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *arguments)
+        return torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
+
+
+def separate(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The outputs, copied where one shares memory with an input or another output."""
+    taken = {x.untyped_storage()._cdata for x in inputs}
+    found = []
+    for y in outputs:
+        storage = y.untyped_storage()._cdata
+        found.append(y.clone() if storage in taken else y)
+        taken.add(storage)
+    return found

@@ -1,0 +1,14 @@
+"""What the PyTorch backend does not do: nothing of all ops and dtypes, run as they are.
+
+Compiled programs have no lengths that depend on values: `tg_torch.linker` refuses `Nonzero` there, for an option is no
+property of a graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tg.plugin import Gap
+
+GAPS: Final[tuple[Gap, ...]] = ()

@@ -1,0 +1,180 @@
+"""The linker of the PyTorch backend: core's FuncifyLinker, as programs run as they are or as they are compiled.
+
+Nothing of PyTorch's state is left changed: the grad mode is switched off for the calling thread and for the duration of
+a call, as are autocasting and inference mode, so that results are ordinary tensors; the default dtype, the default
+device, the number of threads and the deterministic flag are neither read nor set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+import torch
+
+from tg.errors import NoRuleError, OptionError, message
+from tg.link.funcify import FuncifyLinker
+from tg.link.linker import Linker, node_lines
+from tg.ops import indexing, shape
+from tg.ops.control import Call
+from tg.ops.elementwise import cast, complex
+from tg_torch import place
+from tg_torch.compiled import Compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.linker import Executable, Request
+    from tg_torch import Options
+
+    Array = np.ndarray[Any, Any]
+
+VIEWS: Final = frozenset(
+    {
+        cast.Cast,
+        complex.real,
+        complex.imag,
+        indexing.Slice,
+        shape.BroadcastTo,
+        shape.ExpandDims,
+        shape.Reshape,
+        shape.Squeeze,
+        shape.Transpose,
+    }
+)
+
+
+def scope(options: Options) -> AbstractContextManager[Any]:
+    """A new context for one trace or call."""
+    kind = "cpu" if options.device is None else find_device(options.device).type
+    if kind == "cpu" and not (torch.is_inference_mode_enabled() or torch.is_autocast_enabled(kind)):
+        return torch.set_grad_enabled(False)
+    contexts = contextlib.ExitStack()
+    contexts.enter_context(torch.inference_mode(False))
+    contexts.enter_context(torch.autocast(kind, enabled=False))
+    contexts.enter_context(torch.no_grad())
+    if options.device is not None:
+        contexts.enter_context(place.on(find_device(options.device)))
+    return contexts
+
+
+@functools.cache
+def find_device(name: str) -> torch.device:
+    """The device that PyTorch calls `type` or `type:index`.
+
+    Raises:
+        OptionError: PyTorch has no such device here.
+    """
+    known = _devices()
+    if name not in known:
+        raise OptionError(message(f"backend 'torch': option device: found {name!r}, needed one of {', '.join(known)}"))
+    return torch.device(name)
+
+
+def _devices() -> list[str]:
+    """The names of the devices here: the processor, then the others."""
+    cuda = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    mps = ["mps"] if torch.backends.mps.is_available() else []
+    return ["cpu", *(["cuda"] if cuda else []), *cuda, *mps]
+
+
+def to_native(array: Array) -> torch.Tensor:
+    """A copy of an array as a tensor on the processor."""
+    copied = np.array(array, order="C")
+    if copied.dtype.name == "bfloat16":  # of which NumPy and PyTorch share the bits, but no name
+        return torch.from_numpy(copied.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(copied)
+
+
+def as_tensor(value: Any) -> torch.Tensor:
+    """An input as a tensor, in the memory of the array if that can be."""
+    if type(value) is not np.ndarray:
+        return value  # type: ignore[no-any-return]
+    if not value.flags.behaved:  # read-only, of which PyTorch warns, or not aligned
+        return to_native(value)
+    try:
+        return torch.from_numpy(value)
+    except (ValueError, TypeError):  # strides that run backwards, or bfloat16
+        return to_native(value)
+
+
+def as_compact(value: Any) -> torch.Tensor:
+    """An input as a tensor in C order, for which programs are compiled."""
+    return as_tensor(value).contiguous()
+
+
+def to_numpy(value: Any) -> Array:
+    """A tensor as an array, in its memory if it is on the processor."""
+    if isinstance(value, np.ndarray):
+        return value
+    value = value.cpu()
+    if value.dtype == torch.bfloat16:
+        import ml_dtypes
+
+        return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
+    return value.numpy()  # type: ignore[no-any-return]
+
+
+def ready(outputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """The outputs as ordinary tensors in C order, rather than windows of others; a copy waits for other devices."""
+    return [y if y.is_contiguous() else y.contiguous() for y in outputs]
+
+
+@functools.cache
+def funcify_linker(options: Options) -> FuncifyLinker:
+    """The linker of programs with these options."""
+    argument = as_compact if options.compile else as_tensor
+    native = to_native
+    if options.device is not None and find_device(options.device).type != "cpu":
+        native = functools.partial(_moved, to_native, find_device(options.device))
+        argument = functools.partial(_moved, argument, find_device(options.device))
+    return FuncifyLinker(
+        to_native=native,
+        to_numpy=to_numpy,
+        copy=torch.clone,
+        argument=argument,
+        jit=Compiled if options.compile else None,
+        scope=scope,
+        ready=ready,
+        views=VIEWS,
+    )
+
+
+def _moved(convert: Any, device: torch.device, value: Any) -> torch.Tensor:
+    return convert(value).to(device)  # type: ignore[no-any-return]
+
+
+@final
+class TorchLinker(Linker):
+    """Core's linker, with the functions that the options ask for."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """The executable of a graph.
+
+        Raises:
+            NoRuleError: a program that is to be compiled has lengths that depend on values.
+            OptionError: PyTorch does not have the device.
+        """
+        if request.options.device is not None:
+            find_device(request.options.device)
+        if request.options.compile:
+            _refuse_lengths(graph)
+        return funcify_linker(request.options).compile(graph, request)
+
+
+def _refuse_lengths(graph: FrozenGraph) -> None:
+    """Raise for the first length that depends on values, for which a program cannot be compiled."""
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node.op, Call):
+            _refuse_lengths(node.op.lowered)
+        if isinstance(node.op, indexing.Nonzero):
+            text = "backend 'torch' does not compile nonzero: a compiled program has no lengths that depend on values"
+            hint = "with size= there is room for a stated number; compile=False runs any length"
+            raise NoRuleError(message(text, *node_lines(graph, number), hint=hint))
+
+
+LINKER: Final = TorchLinker()

@@ -1,0 +1,39 @@
+"""The rules of the PyTorch backend, `RuleProtocol("array", 1)`, in files named as core's `ops/`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg_torch.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_torch.rules.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {
+    **arithmetic.RULES,
+    **bitwise.RULES,
+    **cast.RULES,
+    **comparison.RULES,
+    **complex.RULES,
+    **exponential.RULES,
+    **rounding.RULES,
+    **trigonometric.RULES,
+    **contraction.RULES,
+    **control.RULES,
+    **creation.RULES,
+    **cumulative.RULES,
+    **indexing.RULES,
+    **reduction.RULES,
+    **shape.RULES,
+    **sorting.RULES,
+}

@@ -1,0 +1,38 @@
+"""Trigonometric and hyperbolic functions.
+
+Deviation from PyTorch: sinc of half precision goes by way of float32, which holds the product with pi.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from tg.ops.elementwise import trigonometric as t
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+
+def sinc(x: torch.Tensor) -> torch.Tensor:
+    """sin(pi x) / (pi x)."""
+    return torch.sinc(x.to(torch.float32)).to(x.dtype) if x.dtype.itemsize == 2 else torch.sinc(x)
+
+
+RULES: Final[dict[object, Rule]] = {
+    t.sin: torch.sin,
+    t.cos: torch.cos,
+    t.tan: torch.tan,
+    t.arcsin: torch.arcsin,
+    t.arccos: torch.arccos,
+    t.arctan: torch.arctan,
+    t.arctan2: torch.arctan2,
+    t.sinh: torch.sinh,
+    t.cosh: torch.cosh,
+    t.tanh: torch.tanh,
+    t.arcsinh: torch.arcsinh,
+    t.arccosh: torch.arccosh,
+    t.arctanh: torch.arctanh,
+    t.sinc: sinc,
+}

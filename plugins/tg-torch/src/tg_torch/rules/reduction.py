@@ -1,0 +1,91 @@
+"""Reductions, in the dtype of the operand.
+
+Deviations from PyTorch: no elements give the identity, positions in no elements 0 (checks refuse both where it is an
+error), complex extrema are lexicographic and propagate NaN, and unsigned integers are reduced as signed ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from tg.ops import reduction as t
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
+from tg.ops.elementwise.comparison import logical_and, logical_or
+from tg_torch.unsigned import ordered, signed, unordered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.plugin.records import Rule
+
+EXTREMA: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.amax, minimum: torch.amin}
+LOGICAL: Final[dict[object, Callable[..., torch.Tensor]]] = {
+    add: torch.any,
+    multiply: torch.all,
+    maximum: torch.any,
+    minimum: torch.all,
+    logical_and: torch.all,
+    logical_or: torch.any,
+}
+
+
+def reduce(op: t.Reduce, x: torch.Tensor) -> torch.Tensor:
+    """The elements along the axes combined."""
+    if x.dtype == torch.bool:
+        return LOGICAL[op.fn](x, op.axes)
+    if op.fn is add:
+        bits = signed(x)
+        return torch.sum(bits, op.axes, dtype=bits.dtype).view(x.dtype)
+    if op.fn is multiply:
+        return _product(signed(x), op.axes).view(x.dtype)
+    if 0 in [x.shape[k] for k in op.axes]:
+        start = t.identity(op.fn, str(x.dtype).removeprefix("torch."))
+        return x.new_full(_rest(x, op.axes), start.item())
+    if x.is_complex():
+        flat = _flat(x, op.axes)
+        return flat.gather(-1, _first_extreme(op.fn, flat).unsqueeze(-1)).squeeze(-1)
+    return unordered(EXTREMA[op.fn](ordered(x), op.axes), x.dtype)
+
+
+def _product(x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    for k in axes:  # ascending from the end: those behind keep their numbers
+        x = torch.prod(x, k, dtype=x.dtype)
+    return x
+
+
+def _rest(x: torch.Tensor, axes: tuple[int, ...]) -> list[int]:
+    """The lengths of the other axes."""
+    return [n for k, n in enumerate(x.shape, -x.ndim) if k not in axes]
+
+
+def _flat(x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """The axes joined to one, the last."""
+    joined = math.prod([x.shape[k] for k in axes])
+    return x.movedim(axes, tuple(range(-len(axes), 0))).reshape(*_rest(x, axes), joined)
+
+
+def _first_extreme(fn: object, x: torch.Tensor) -> torch.Tensor:
+    """The first position along the last axis of the lexicographic extremum of complex numbers, or of NaN."""
+    best, worst = (torch.amax, float("-inf")) if fn is maximum else (torch.amin, float("inf"))
+    outermost = x.real == best(x.real, -1, keepdim=True)
+    imaginary = torch.where(outermost, x.imag, x.imag.new_full((), worst))
+    found = outermost & (imaginary == best(imaginary, -1, keepdim=True))
+    unknown = torch.isnan(x)
+    found = torch.where(unknown.any(-1, keepdim=True), unknown, found)
+    return torch.argmax(found.to(torch.uint8), -1)
+
+
+def arg_reduce(op: t.ArgReduce, x: torch.Tensor) -> torch.Tensor:
+    """The position of the first extremum, or of the first NaN."""
+    if x.shape[op.axis] == 0:
+        return x.new_zeros(_rest(x, (op.axis,)), dtype=torch.int64)
+    if x.is_complex():
+        return _first_extreme(op.fn, x.movedim(op.axis, -1))
+    find = torch.argmax if op.fn is maximum else torch.argmin
+    return find(x.view(torch.uint8) if x.dtype == torch.bool else ordered(x), op.axis)
+
+
+RULES: Final[dict[object, Rule]] = {t.Reduce: reduce, t.ArgReduce: arg_reduce}

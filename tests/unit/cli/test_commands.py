@@ -1,0 +1,90 @@
+"""The commands: what they print for people, what for machines, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import tg
+from tg.cli import main
+from tg.types.dtypes import DTYPES
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    """What a command says in JSON, which must be all it prints."""
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_backends_tells_versions_devices_and_dtypes(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {row["name"]: row for row in asked(capsys, "backends")}
+    assert set(found) >= {"perform", "c", "numba", "jax", "torch", "mlx"}
+    assert found["perform"]["dtypes"] == list(DTYPES)
+    assert found["c"]["engines"]["cffi"]
+    assert found["c"]["devices"] == ["cpu"]
+
+
+def test_backends_tells_the_command_that_installs_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tg.plugin import registry
+
+    monkeypatch.setenv("TG_PLUGINS_OFF", "tg-jax")
+    registry_module = __import__("tg.plugin.registry", fromlist=["reset"])
+    registry_module.reset()
+    try:
+        row = next(row for row in asked(capsys, "backends") if row["name"] == "jax")
+    finally:
+        monkeypatch.undo()
+        registry_module.reset()
+    assert row["state"] == "forbidden"
+    assert "TG_PLUGINS_OFF" in row["reason"]
+    assert registry().backend("jax").name == "jax"
+
+
+def test_doctor_says_what_auto_means_and_runs_every_backend(capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, "doctor")
+    assert found["auto"]["backend"] == tg.backend("auto").name
+    assert all(one["computes"] for one in found["checked"].values())
+    assert {"compiler", "BLAS", "vector library", "cache"} <= set(found["checked"]["c"]["facts"])
+
+
+def test_coverage_counts_the_reference_as_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = asked(capsys, "coverage", "elementwise/exponential")
+    assert {row["family"] for row in rows} == {"elementwise/exponential"}
+    assert all(row["backends"]["perform"]["how"] == "rule" for row in rows)
+
+
+def test_coverage_of_no_family_is_an_error_that_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage", "shapes"]) == 1
+    text = capsys.readouterr().err
+    assert text.startswith("tg coverage: no family is called 'shapes'")
+    assert "shape" in text.splitlines()[1]
+
+
+def test_the_cache_is_listed_and_cleared(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path))
+    x = tg.vector("x")
+    tg.function([x], tg.exp(x) + 0.12345, backend="c")([1.0])
+    (row,) = [row for row in asked(capsys, "cache") if row["backend"] == "c"]
+    assert row["directory"] == str(tmp_path / "c")
+    assert row["entries"]
+    assert row["bytes"] > 0
+    (row,) = [row for row in asked(capsys, "cache", "--clear") if row["backend"] == "c"]
+    assert row["removed"] > 0
+    assert row["entries"] == []
+
+
+def test_an_unknown_backend_in_the_demo_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "cc"]) == 1
+    assert "no backend is called cc" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["backends", "doctor", "coverage", "cache"])
+def test_tables_are_printed_for_people(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command]) == 0
+    assert "│" in capsys.readouterr().out

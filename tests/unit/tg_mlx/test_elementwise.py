@@ -1,0 +1,189 @@
+"""Every elementwise function in every dtype it has, at hostile values, against the reference."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tg.errors import DtypeError
+from tg.graph.nodes import Variable
+from tg.ops.catalog import FAMILIES
+from tg.ops.elementwise.cast import Cast
+from tg.types.dtypes import INTEGERS, is_complex, is_integer, numpy_dtype
+from tg.types.tensor_type import TensorType
+from tg_mlx.arrays import NATIVE
+
+DTYPES = list(NATIVE)
+FUNCTIONS = [fn for family in FAMILIES for fn in family.elementwise]
+OVERFLOWS = {"exp", "exp2", "expm1", "power"}
+
+
+def loops(fn):
+    """The loops of operands of one dtype, and those of the two widest integers."""
+    found = set()
+    for dtype in DTYPES:
+        try:
+            found.add(fn.loop((dtype,) * fn.arity))
+        except DtypeError:
+            continue
+    if fn.arity == 2:
+        for kinds in (("int64", "uint64"), ("uint64", "int64")):
+            try:
+                found.add(fn.loop(kinds))
+            except DtypeError:
+                continue
+    return sorted(loop for loop in found if loop[1] in DTYPES)
+
+
+def values(dtype, fn):
+    """Values at which functions differ: limits, zeros of both signs, NaN and infinities."""
+    kind = numpy_dtype(dtype)
+    if dtype == "bool":
+        return np.array([False, True])
+    if is_integer(dtype):
+        limits = np.iinfo(kind)
+        chosen = [
+            limits.min,
+            limits.min + 1,
+            -7,
+            -3,
+            -2,
+            -1,
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            63,
+            64,
+            65,
+            100,
+            limits.max - 1,
+            limits.max,
+        ]
+        return np.array([v for v in chosen if limits.min <= v <= limits.max], kind)
+    low, high = fn.domain or (-20, 20)
+    plain = np.linspace(low, high, 41)
+    if is_complex(dtype):
+        low, high = max(low, -3), min(high, 3)
+        plain = np.linspace(low, high, 9)
+        return np.array([a + 1j * b for a in plain for b in (-1.5, 0.25, 2.0)], kind)
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1e-3, -1e-3, 7.5, 700.0, -700.0]
+    with np.errstate(over="ignore"):
+        return np.concatenate([special, plain]).astype(kind)
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.name)
+def test_agrees_with_the_reference_in_every_loop(fn, same) -> None:
+    inputs, outputs, arrays = [], [], []
+    for dtypes, _ in loops(fn):
+        operands = [Variable(TensorType(d, (None,))) for d in dtypes]
+        grid = list(itertools.product(*(values(d, fn) for d in dtypes))) if fn.arity < 3 else triples(dtypes, fn)
+        columns = [np.array(column, numpy_dtype(d)) for column, d in zip(zip(*grid, strict=True), dtypes, strict=True)]
+        if fn.name == "power" and dtypes[1].startswith("int"):
+            columns[1] = np.abs(columns[1]) & numpy_dtype(dtypes[1]).type(127)
+        inputs += operands
+        arrays += columns
+        outputs.append(fn.op(*operands))
+    same(inputs, outputs, [arrays], ulps=2 * fn.accuracy + 2)
+
+
+def triples(dtypes, fn):
+    columns = [values(d, fn) for d in dtypes]
+    rng = np.random.default_rng(3)
+    return [tuple(c[rng.integers(len(c))] for c in columns) for _ in range(300)]
+
+
+@pytest.mark.parametrize("source", DTYPES)
+def test_casts_between_all_dtypes(source, same) -> None:
+    x = Variable(TensorType(source, (None,)))
+    kind = numpy_dtype(source)
+    if source == "bool":
+        array = np.array([True, False])
+    elif source in INTEGERS:
+        limits = np.iinfo(kind)
+        array = np.array(
+            [limits.min, limits.min // 2, 0, 1, 2, 77, 100, limits.max // 3, limits.max - 1, limits.max], kind
+        )
+    else:
+        rng = np.random.default_rng(5)
+        special = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.5, 1.5, 2.5, 300.7, -300.7, 1e10, 3e20, -3e20, 65504.0, 1e-3]
+        with np.errstate(all="ignore"):
+            array = np.concatenate([special, rng.normal(size=200) * 100]).astype(kind)
+    same([x], [Cast(d)(x) for d in DTYPES if d != source], [[array]], ulps=1.0)
+
+
+WIDE = np.longdouble
+EXACT = {  # in extended precision, and where to look
+    "exp": (np.exp, -745, 709.5),
+    "exp2": (np.exp2, -1070, 1023.5),
+    "expm1": (np.expm1, -40, 709.5),
+    "log": (np.log, 1e-300, 1e300),
+    "log2": (np.log2, 1e-300, 1e300),
+    "log10": (np.log10, 1e-300, 1e300),
+    "log1p": (np.log1p, -0.999, 1e10),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), -700, 40),
+    "softplus": (lambda x: np.log1p(np.exp(x)), -700, 700),
+    "sin": (np.sin, -100, 100),
+    "cos": (np.cos, -100, 100),
+    "tan": (np.tan, -100, 100),
+    "arcsin": (np.arcsin, -1, 1),
+    "arccos": (np.arccos, -1, 1),
+    "arctan": (np.arctan, -50, 50),
+    "sinh": (np.sinh, -709, 709),
+    "cosh": (np.cosh, -709, 709),
+    "tanh": (np.tanh, -20, 20),
+    "arcsinh": (np.arcsinh, -1e10, 1e10),
+    "arccosh": (np.arccosh, 1, 1e10),
+    "arctanh": (np.arctanh, -1, 1),
+    "cbrt": (np.cbrt, -1e300, 1e300),
+    "sqrt": (np.sqrt, 0, 1e300),
+}
+
+
+def spread(low, high, dtype):
+    """Numbers between two limits, evenly and by their sizes, and those nearest to the multiples of pi/2."""
+    rng = np.random.default_rng(7)
+    sizes = 10.0 ** rng.uniform(-12, np.log10(max(-low, high)), 2000)
+    angles = np.arange(-60, 61) * (np.pi / 2)
+    x = np.concatenate([rng.uniform(low, high, 2000), sizes, -sizes, angles]).astype(dtype)
+    return x[(low < x) & (x < high)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", EXACT)
+def test_all_digits_are_right(name, dtype, link) -> None:
+    fn = next(fn for fn in FUNCTIONS if fn.name == name)
+    oracle, low, high = EXACT[name]
+    limits = np.finfo(dtype)
+    x = spread(max(low, float(limits.min)), min(high, float(limits.max)), dtype)
+    operand = Variable(TensorType(dtype, (None,)))
+    _, executable = link([operand], [fn.op(operand)])
+    found = executable.to_numpy(executable.run([x])[0][0]).astype(WIDE)
+    with np.errstate(all="ignore"):
+        want = oracle(x.astype(WIDE))
+        regular = (abs(want) < limits.max * (1 - 8 * limits.eps)) & (abs(want) >= limits.tiny)
+        ulps = abs(found - want) / (abs(want) * limits.eps)
+    assert ulps[regular].max() <= fn.accuracy, x[regular][ulps[regular].argmax()]
+    assert (abs(found[abs(want) < limits.tiny]) <= limits.tiny).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["logaddexp", "hypot", "power", "arctan2", "divide"])
+def test_all_digits_of_functions_of_two_are_right(name, dtype, link) -> None:
+    fn = next(fn for fn in FUNCTIONS if fn.name == name)
+    rng = np.random.default_rng(8)
+    x, y = ((rng.normal(size=3000) * 10.0 ** rng.uniform(-6, 1, 3000)).astype(dtype) for _ in range(2))
+    if name == "power":
+        x = abs(x)
+    operands = [Variable(TensorType(dtype, (None,))) for _ in range(2)]
+    _, executable = link(operands, [fn.op(*operands)])
+    found = executable.to_numpy(executable.run([x, y])[0][0]).astype(WIDE)
+    want = getattr(np, name)(x.astype(WIDE), y.astype(WIDE))
+    top = np.maximum(x, y)  # logaddexp is the sum of this and of a correction made of the rounded difference
+    scale = np.maximum(abs(top), (want - top) * (1 + abs(x - y))) if name == "logaddexp" else abs(want)
+    regular = (abs(want) < np.finfo(dtype).max) & (abs(want) > np.finfo(dtype).tiny)
+    assert (abs(found - want) / (scale * np.finfo(dtype).eps))[regular].max() <= fn.accuracy
