@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from tg.demo import radon
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def log_density(theta: Any, data: radon.Houses) -> float:
