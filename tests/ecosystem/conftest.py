@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -22,6 +23,8 @@ DISTRIBUTIONS = sorted(path.parent for path in WORKSPACE.glob("*/pyproject.toml"
     path.parent for path in WORKSPACE.glob("plugins/*/pyproject.toml")
 )
 RELEASED = ("tg-core", "tg-c")
+KIT = ("tg-core", "tg-conformance")
+TOOLS = ("pip", "hatchling", "editables")
 QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", "PIP_QUIET": "2", "PIP_ROOT_USER_ACTION": "ignore"}
 
 
@@ -49,6 +52,8 @@ def install(folder):
         pip("install", "--no-deps", "--target", making / source.name, wheel_of(source.name, making))
     pip("install", "--no-deps", "--target", making / "released", *(wheel_of(name, making) for name in RELEASED))
     link_needed(making / "needed", making / "released")
+    pip("install", "--no-deps", "--target", making / "kit", *(wheel_of(name, making) for name in KIT))
+    link_needed(making / "kit", making / "kit", *TOOLS)
     making.rename(folder)
 
 
@@ -61,11 +66,11 @@ def wheel_of(name, folder):
     return wheel
 
 
-def link_needed(folder, released):
-    """Fill a folder with links to what the distributions in `released` declare to need, and to nothing else."""
-    folder.mkdir()
-    waiting = [name for one in metadata.distributions(path=[str(released)]) for name in required(one)]
-    seen = set(RELEASED)
+def link_needed(folder, released, *others):
+    """Fill a folder with links to what the distributions in `released` declare to need, to others, to nothing else."""
+    folder.mkdir(exist_ok=True)
+    waiting = [*others, *(name for one in metadata.distributions(path=[str(released)]) for name in required(one))]
+    seen = {*RELEASED, *KIT}
     while waiting:
         name = waiting.pop()
         if name not in seen:
@@ -73,7 +78,8 @@ def link_needed(folder, released):
             found = metadata.distribution(name)
             waiting += required(found)
             for top in {path.parts[0] for path in found.files} - {"..", "__pycache__"}:
-                (folder / top).symlink_to(found.locate_file(top))
+                if not (folder / top).exists():
+                    (folder / top).symlink_to(found.locate_file(top))
 
 
 def required(distribution):
@@ -109,6 +115,31 @@ def released(site, tmp_path):
 
     def run(*arguments):
         return finished(["-S", *arguments], [site / "released", site / "needed"], TG_CACHE_DIR=str(tmp_path / "cache"))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def strangers(site, tmp_path_factory):
+    """Run a line of a shell in an environment of core and the kit, from their wheels, and what these need: no more.
+
+    Wheels can be built and installed there; nothing is downloaded.
+    """
+    environment = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    shutil.copytree(site / "kit", packages, symlinks=True, dirs_exist_ok=True)
+    for name, module in {"tg": "tg.cli", "pytest": "pytest", "pip": "pip"}.items():
+        script = environment / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{environment}/bin/python" -m {module} "$@"\n')
+        script.chmod(0o755)
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("TG_", "PYTHON", "PYTEST"))}
+    alone = {"PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_DEPS": "1", "PYTHONNOUSERSITE": "1", "COLUMNS": "400"}
+    path = f"{environment}/bin{os.pathsep}{os.environ['PATH']}"
+
+    def run(line, folder):
+        given = {**inherited, **QUIET, **alone, "PATH": path}
+        return subprocess.run(line, shell=True, cwd=folder, env=given, capture_output=True, text=True, check=False)
 
     return run
 

@@ -78,8 +78,14 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != f"tg.{name}":
             raise
-    text = f"module 'tg' has no attribute {name!r}"
-    raise AttributeError(text, name=name, obj=sys.modules[__name__])
+    raise AttributeError(_unknown(name), name=name)
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, __dir__(), 1)
+    return f"module 'tg' has no attribute {name!r}" + (f"\n  hint: tg.{near[0]} exists" if near else "")
 
 
 def __dir__() -> list[str]:

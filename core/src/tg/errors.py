@@ -29,7 +29,7 @@ class TgError(Exception):
         super().__init__(*args)
         place = None if "\n  at " in str(self) else TgError.locate()
         if place is not None:
-            self.add_note(f"  at {place}")
+            self.add_note(f"  at  {place}")
 
 
 class ShapeError(TgError, ValueError):
@@ -61,7 +61,7 @@ class SymbolicError(TgError, TypeError):
 
 
 class NotDifferentiable(TgError, TypeError):  # noqa: N818 (reads as the fact it states)
-    """A derivative that does not exist: of a non-real cost, through an op without one, of what is disconnected."""
+    """A derivative that does not exist: of a cost that is no real scalar, by integers, through an op without one."""
 
 
 class GradientError(TgError, ArithmeticError):
@@ -69,7 +69,7 @@ class GradientError(TgError, ArithmeticError):
 
 
 class RewriteError(TgError, RuntimeError):
-    """A rewrite rule broke its promise: a cycle of rules, or a replacement of another type."""
+    """A rule broke its promise (a cycle, a replacement of another type), or a function has too many specialisations."""
 
 
 class TextError(TgError, ValueError):

@@ -293,7 +293,7 @@ def test_lengths_that_are_not_one_must_agree_to_broadcast():
     with Requirements() as needs:
         assert broadcast(P, Q, lambda: "add: axis -1") is P
         assert broadcast(P, 3) == 3
-    assert [(a, b) for a, b, _ in needs.found] == [(P, Q), (3, P)]
+    assert [(a, b) for a, b, *_ in needs.found] == [(P, Q), (3, P)]
     assert needs.found[0][2] == "add: axis -1"
 
 
@@ -329,7 +329,7 @@ def test_a_requirement_is_recorded_once_whatever_the_order():
         require_same(P, Q, lambda: "first")
         require_same(Q, P, lambda: "second")
         require_same(P + 1, Q + 1)
-    assert [what for *_, what in needs.found] == ["first"]
+    assert [what for _, _, what, _ in needs.found] == ["first"]
 
 
 def test_what_follows_from_requirements_is_not_recorded_again():
@@ -367,8 +367,8 @@ def test_inner_requirements_do_not_reach_the_outer_ones():
         with Requirements() as inner:
             require_same(P, Q)
         require_same(P, R)
-    assert [(a, b) for a, b, _ in inner.found] == [(P, Q)]
-    assert [(a, b) for a, b, _ in outer.found] == [(P, R)]
+    assert [(a, b) for a, b, *_ in inner.found] == [(P, Q)]
+    assert [(a, b) for a, b, *_ in outer.found] == [(P, R)]
 
 
 def test_without_requirements_in_force_nothing_is_recorded():

@@ -23,6 +23,8 @@ def backend(name="mine", **fields):
         ({"gaps": "tg-mine:GAPS"}, "gaps: found 'tg-mine:GAPS', needed 'module:ATTRIBUTE' or None"),
         ({"shapes": "fixed"}, "shapes: found 'fixed', needed 'static' or 'dynamic'"),
         ({"options": dict}, "options: found <class 'dict'>, needed a frozen dataclass"),
+        ({"conformance_level": 0}, "conformance_level: found 0, needed an int of at least 1"),
+        ({"conformance_level": True}, "conformance_level: found True, needed an int of at least 1"),
     ],
 )
 def test_a_backend_refuses_a_field_that_core_could_not_use_later(fields, told):

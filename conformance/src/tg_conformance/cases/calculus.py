@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 import tg
-from tg.errors import InputError, ShapeError
+from tg.errors import BoundsError, DtypeError, InputError, ShapeError
 from tg.ops.calculus import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed, i32
 from tg_conformance.cases.family import of_family, twin
@@ -82,6 +82,28 @@ WRITTEN: Final = (
         name="interp with a period",
         oracle=lambda x: np.interp(x.astype(float), [0.5, 3.0, 1.75], [1.0, 2.0, -1.0], period=2.0),
         condition=lambda x: 32,
+    ),
+    Case(
+        lambda x, y: tg.interp(x, np.arange(5.0), y),
+        [
+            fixed([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, np.nan]),
+            fixed([1.0, np.inf, 3.0, np.inf, np.inf]),
+        ],
+        name="interp beside infinities",
+        oracle=lambda x, y: np.interp(x.astype(float), np.arange(5.0), y.astype(float)),
+    ),
+    Case(
+        lambda x, y: tg.interp(x, np.array([0.0, 1.0, 2.0]), y),
+        [f64("n"), f64(2)],
+        name="interp of points without values",
+        raises=ShapeError,
+    ),
+    Case(tg.interp, [f64(3), f64(0), f64(0)], name="interp between no points", raises=BoundsError),
+    Case(
+        lambda x: tg.ediff1d(x, to_end=1.5),
+        [i32("n")],
+        name="ediff1d beside another kind",
+        raises=DtypeError,
     ),
     twin(
         "polyval",

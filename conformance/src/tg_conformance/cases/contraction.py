@@ -10,7 +10,7 @@ import numpy as np
 import tg
 from tg.errors import ShapeError
 from tg.ops.contraction import FAMILY
-from tg.plugin.case import SAME_SHAPE, Case, Input, any_dtype, f32, f64, i8
+from tg.plugin.case import SAME_SHAPE, Case, Input, any_dtype, f32, f64, fixed, i8
 from tg_conformance.cases.family import of_family, twin
 
 if TYPE_CHECKING:
@@ -84,6 +84,23 @@ WRITTEN: Final = (
         traps=("T18",),
         oracle=lambda x, y: x @ y,
         condition=terms,
+        accuracy=1,
+    ),
+    Case(
+        tg.matmul,
+        [fixed([[2**31 + 1, 3], [-5, 7]], "int64"), fixed([[5, 1], [2**33 + 1, -(2**20)]], "int64")],
+        name="matmul of integers with many digits",
+        traps=("T18",),
+        oracle=lambda x, y: x @ y,
+    ),
+    Case(
+        lambda x, y: (x @ y, x[:1] @ y, x @ y[:, :1], x[1] @ y, y @ x[:, 2]),
+        [f64(4, 4), f64(4, 4)],
+        name="matmul of squares and their rows",
+        traps=("T41", "T60"),
+        oracle=lambda x, y: (x @ y, x[:1] @ y, x @ y[:, :1], x[1] @ y, y @ x[:, 2]),
+        condition=lambda x, y: (terms(x, y), terms(x[:1], y), terms(x, y[:, :1]), terms(x[1], y), terms(y, x[:, 2])),
+        gradient=True,
         accuracy=1,
     ),
     Case(
@@ -246,6 +263,20 @@ VECTORS: Final = (
         name="tensordot of lengths that differ",
         raises=ShapeError,
         static=(True,),
+    ),
+    Case(
+        lambda x, y: tg.tensordot(x, y, ((1, 2), (0, 1))),
+        [f64(2, 2, 6), f64(3, 4, 2)],
+        name="tensordot of other lengths with the same product",
+        raises=ShapeError,
+        static=(False,),
+    ),
+    Case(tg.vecdot, [f64(2, 1), f64(2, 3)], name="vecdot of one and several", raises=ShapeError, static=(False,)),
+    twin(
+        "products of bool",
+        lambda m, x, y: (m.vecdot(x, y), m.vecmat(y[0], m.transpose(x)), m.matmul(x, m.transpose(y))),
+        Input("bool", ("n", "m")),
+        Input("bool", ("n", "m")),
     ),
     Case(tg.vecdot, [f64("n"), f64()], name="vecdot of a scalar", raises=ShapeError),
     Case(lambda x: tg.tensordot(x, x, ((0, 1), (0,))), [f64("n", "n")], name="tensordot of axes", raises=ShapeError),

@@ -140,6 +140,14 @@ WRITTEN: Final = (
         static=(False,),
     ),
     Case(
+        lambda x, i, j: (x[i], x[j]),
+        [f64(4), fixed([3], "int64"), fixed([-9], "int64")],
+        name="the second check that fails",
+        raises=BoundsError,
+        static=(False,),
+        traps=("T48",),
+    ),
+    Case(
         lambda x: tg.jacobian(tg.call(lambda v: v * tg.sum(v), x), x),
         [f64(3)],
         name="jacobian of a call",

@@ -79,6 +79,20 @@ WRITTEN: Final = (
         raises=ShapeError,
         static=(True,),
     ),
+    Case(
+        lambda x, y: tg.einsum("aij,bij->ab", x, y),
+        [f64(2, 3, 4), f64(2, 4, 3)],
+        name="einsum of other lengths with the same product",
+        raises=ShapeError,
+        static=(False,),
+    ),
+    Case(
+        lambda x: tg.einsum("ii->i", x),
+        [f64(3, 4)],
+        name="einsum of the diagonal of no square",
+        raises=ShapeError,
+        static=(False,),
+    ),
 )
 
 CASES: Final = of_family(FAMILY.path, forms(), WRITTEN)

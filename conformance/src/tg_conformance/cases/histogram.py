@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 import tg
-from tg.errors import BoundsError
+from tg.errors import BoundsError, DomainError, ShapeError
 from tg.ops.histogram import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed, i64
 from tg_conformance.cases.family import of_family, twin
@@ -69,6 +69,14 @@ WRITTEN: Final = (
         name="histogram of nan",
         oracle=lambda x: np.array([0, 0, 1, 0]),
     ),
+    Case(
+        tg.bincount,
+        [fixed([1, 0, 2], "int64"), fixed([0.5])],
+        name="bincount with one weight for all",
+        raises=ShapeError,
+    ),
+    Case(lambda x: tg.histogram(x, 3, (1, -1))[0], [f64("n")], name="histogram of no range", raises=DomainError),
+    Case(lambda x: tg.histogram(x, [0, 2, 1])[0], [f64("n")], name="histogram of no edges", raises=DomainError),
 )
 
 CASES: Final = of_family(FAMILY.path, WRITTEN)

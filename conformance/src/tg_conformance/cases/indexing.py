@@ -146,6 +146,21 @@ def gathers() -> Iterator[Case]:
         traps=("T72",),
     )
     yield Case(
+        lambda x, i: (x[i], x.at[i].set(0.0)),
+        [f64(300), fixed([-1, -128, 127, 0], "int8")],
+        name="far positions by int8",
+        traps=("T21",),
+        oracle=lambda x, i: (x[i.astype(int)], put(x, i.astype(int), 0)),
+    )
+    yield Case(
+        lambda x, i: (x[:, i], x[i, :], x[:, i] + x[i]),
+        [f64(4, 4), fixed([2, -1, 0, 2], "int64")],
+        name="rows and columns of a square",
+        traps=("T50",),
+        oracle=lambda x, i: (x[:, i], x[i], x[:, i] + x[i]),
+        gradient=True,
+    )
+    yield Case(
         lambda x, i: x[:, i],
         [any_dtype("n", 4), fixed(ROWS, "int32")],
         name="columns",
@@ -310,6 +325,13 @@ def writes() -> Iterator[Case]:
         gradient=True,
     )
     yield Case(
+        lambda i, v: tg.zeros(5).at[i].set(v),
+        [fixed([1, -1, 1], "int64"), f64()],
+        name="zeros set at repeats",
+        traps=("T50", "T53"),
+        oracle=lambda i, v: put(np.zeros(5), i, v),
+    )
+    yield Case(
         lambda x, v: x.at[1:3].set(v)[1:3] + 1,
         [f64(5), f64(2)],
         name="read of a write",
@@ -391,6 +413,12 @@ def outside() -> Iterator[Case]:
         )
         yield Case(lambda x, i: tg.take(x, i, 1), [f64(3, 4), rows], name=f"take outside {position} {dtype}", **facts)
     yield Case(lambda x, i: x[i], [f64(0, 3), fixed([0], "int64")], name="read of an axis without elements", **facts)
+    yield Case(
+        lambda x, i: tg.take(x, i, 0, mode="clip"),
+        [f64(0, 3), fixed([0], "int64")],
+        name="clipped read of an axis without elements",
+        **facts,
+    )
     yield Case(
         lambda x: x[7],
         [f64("n", "m")],

@@ -201,7 +201,25 @@ REFUSED: Final = (
     ),
     Case(lambda x: tg.split(x, 0)[0], [f64("n")], name="split in no parts", raises=InputError),
     Case(lambda x: tg.delete(x, 9, 0), [f64(3)], name="delete outside", raises=BoundsError, static=(True,)),
+    *(
+        Case(
+            lambda x, k=k: tg.delete(x, k, 0),
+            [f64(3)],
+            name=f"delete {k} of a run-time length",
+            raises=BoundsError,
+            static=(False,),
+        )
+        for k in (3, 9, -4)
+    ),
     Case(lambda x: tg.insert(x, 9, 1.0, 0), [f64(3)], name="insert outside", raises=BoundsError, static=(True,)),
+    Case(tg.delete, [f64(3), fixed([1], "int64")], name="delete at a variable", raises=InputError),
+    Case(
+        lambda x, r: tg.repeat(x, r, 0),
+        [f64(3), fixed([1, -1, 2], "int64")],
+        name="repeat by a negative number",
+        raises=ShapeError,
+        static=(False,),
+    ),
     Case(
         lambda x: tg.unstack(x)[0], [f64("n")], name="unstack of a run-time length", raises=ShapeError, static=(False,)
     ),

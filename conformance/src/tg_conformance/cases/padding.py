@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
-from tg.errors import InputError, ShapeError
+from tg.errors import BoundsError, InputError, RangeError, ShapeError
 from tg.ops.padding import FAMILY
-from tg.plugin.case import Case, any_dtype, f64
+from tg.plugin.case import Case, Input, any_dtype, f64
 from tg.types.dtypes import DTYPES
 from tg_conformance.cases.family import alike, of_family
 
@@ -87,6 +87,22 @@ WRITTEN: Final = (
     Case(lambda x: tg.pad(x, 1, "edge", end_values=1), [f64("n")], name="another option", raises=InputError),
     Case(lambda x: tg.pad(x, ((1, 1),) * 3), [f64("n", "m")], name="widths too many", raises=InputError),
     Case(lambda x: tg.pad(x, 1, "reflect"), [f64(0)], name="reflect of nothing", raises=ShapeError, static=(True,)),
+    *(
+        Case(
+            lambda x, mode=mode: tg.pad(x, 2, mode),
+            [f64(0)],
+            name=f"{mode} of nothing of a run-time length",
+            raises=BoundsError,
+            static=(False,),
+        )
+        for mode in ("reflect", "symmetric", "wrap")
+    ),
+    Case(
+        lambda x: tg.pad(x, 1, constant_values=300),
+        [Input("int8", ("n",))],
+        name="a value that does not fit",
+        raises=RangeError,
+    ),
 )
 
 CASES: Final = of_family(FAMILY.path, modes(), WRITTEN)

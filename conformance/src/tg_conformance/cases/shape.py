@@ -110,6 +110,20 @@ def stood(x: Any, n: Any) -> Any:
     return tg.broadcast_to(x, (n, x.shape[0])), tg.broadcast_to(x, (2, n, x.shape[0]))
 
 
+def sizes_in_a_row(compile: Any, x: Any) -> Any:
+    """One function for sizes that are values, in any order: what is compiled for one must not serve another."""
+    v, n = tg.vector("v"), tg.tensor("n", "int64")
+    f = compile([v, n], (tg.reshape(v, (n, -1)), tg.arange(n) * 2, tg.full((n, 2), 0.5), v[: n - 1]))
+    return tuple(y for size in SIZES for y in f(x, np.array(size)))
+
+
+def sizes_in_a_row_oracle(x: Any) -> Any:
+    """The same with NumPy."""
+    return tuple(y for n in SIZES for y in (x.reshape(n, -1), np.arange(n) * 2, np.full((n, 2), 0.5), x[: n - 1]))
+
+
+SIZES: Final = (3, 4, 3, 12, 2)
+
 WRITTEN: Final = (
     Case(
         folded,
@@ -127,6 +141,14 @@ WRITTEN: Final = (
         name="reshape by values",
         oracle=lambda x, n, m: 2 * x.reshape(3, 4),
         gradient=True,
+    ),
+    Case(
+        sizes_in_a_row,
+        [f64(12)],
+        name="sizes in a row",
+        script=True,
+        traps=("T79",),
+        oracle=sizes_in_a_row_oracle,
     ),
     Case(
         resized,
@@ -163,6 +185,14 @@ WRITTEN: Final = (
         [f64("n", "m")],
         name="ways to transpose",
         oracle=lambda x: (x.T,) * 4,
+    ),
+    Case(
+        lambda x: (x.T, x.T + x, x.T * 2),
+        [f64(4, 4)],
+        name="transpose of a square matrix",
+        oracle=lambda x: (x.T, x.T + x, 2 * x.T),
+        traps=("T60",),
+        gradient=True,
     ),
     Case(
         lambda x: tg.moveaxis(x, 0, 2) + tg.swapaxes(x, 0, 2)[:, :, :1].T[0].sum(),

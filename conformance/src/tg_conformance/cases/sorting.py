@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
-from tg.errors import ShapeError
+from tg.errors import DomainError, InputError, ShapeError
 from tg.ops.sorting import FAMILY
 from tg.plugin.case import SAME_SHAPE, Case, any_dtype, f32, f64, fixed, i32
 from tg.types.dtypes import SIGNED, UNSIGNED
@@ -110,6 +110,28 @@ WRITTEN: Final = (
     twin("searchsorted promotes", lambda m, a, v: m.searchsorted(m.sort(a), v), i32("n"), f64("k")),
     twin("searchsorted in nothing", lambda m, a, v: m.searchsorted(a, v), f64(0), f64("n")),
     twin("digitize", lambda m, x: m.digitize(x, np.array([-1.0, 0.0, 0.5])), f64("n", "m")),
+    twin(
+        "digitize by edges that descend",
+        lambda m, x: (m.digitize(x, np.array([1.0, 0.0, 0.0, -1.0])), m.digitize(x, np.array([1.0, -1.0]), right=True)),
+        f64("n", values="ties"),
+    ),
+    *(
+        Case(
+            lambda x, e, right=right: (tg.digitize(x, e, right), tg.digitize(x, e[::-1], right)),
+            [f64("n", values="ties"), fixed([2.0, 1.0, 0.0, 0.0])],
+            name=f"digitize by edges of either order, right={right}",
+            oracle=lambda x, e, right=right: tuple(np.digitize(x, v.astype(float), right) for v in (e, e[::-1])),
+        )
+        for right in (False, True)
+    ),
+    Case(
+        lambda x: tg.digitize(x, np.array([0.0, 2.0, 1.0])),
+        [f64("n")],
+        name="digitize by edges in no order",
+        raises=DomainError,
+    ),
+    Case(lambda x: tg.partition(x, 3), [f64(3)], name="partition outside", raises=ShapeError, static=(True,)),
+    Case(lambda x: tg.sort(x, kind="bogo"), [f64("n")], name="sort of another kind", raises=InputError),
     twin("digitize right", lambda m, x: m.digitize(x, np.array([0.0, 1.0, 2.0]), right=True), f64("n", values="ties")),
     twin("lexsort", lambda m, a, b: m.lexsort((a, b)), i32("n", values="ties"), f64("n", values="ties")),
     twin("lexsort of rows", lambda m, a, b: m.lexsort((a, b), axis=0), i32("n", "k"), f64("n", "k", values="ties")),

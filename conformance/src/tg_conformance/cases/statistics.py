@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 import tg
+from tg.errors import DtypeError, ShapeError
 from tg.ops.statistics import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
 from tg_conformance.cases.family import of_family, twin
@@ -117,6 +118,18 @@ WRITTEN: Final = (
         gradient=True,
         condition=lambda x, w: (sum_terms(x, 1), sum_terms(x), sum_terms(x * x)),
     ),
+    Case(
+        lambda x, w: tg.average(x, 1, weights=w),
+        [f64(3, 4), fixed([2.0])],
+        name="average with one weight for all",
+        raises=ShapeError,
+    ),
+    twin(
+        "nanvar and nanstd of too few",
+        lambda m, x: (m.nanvar(x, 1, ddof=2), m.nanstd(x, 0, ddof=1), m.nanvar(x, ddof=9)),
+        fixed(HOLES),
+    ),
+    Case(lambda x: tg.mean(x, dtype="int8"), [f64("n")], name="mean in an integer dtype", raises=DtypeError),
     twin("average of integers", lambda m, x: m.average(x, 0), fixed([[1, 2], [4, 9]], "int32")),
     twin(
         "cov",

@@ -10,13 +10,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tg.cli import backends, cache, conformance, coverage, demo, doctor
+from tg.cli import backends, cache, conformance, coverage, demo, doctor, new_backend, new_op
 from tg.errors import TgError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (demo, backends, doctor, coverage, conformance, cache)
+COMMANDS = (demo, backends, doctor, coverage, conformance, cache, new_backend, new_op)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -35,7 +35,12 @@ def run(given: argparse.Namespace) -> int:
 
     Raises:
         InputError: the kit is not installed.
+        BackendUnavailable: nor is a backend that is asked for.
     """
+    from tg import plugin
+
+    for name in given.backend:
+        plugin.registry().backend(name)
     found = importlib.util.find_spec("tg_conformance")
     if found is None or found.origin is None:
         raise InputError(

@@ -54,7 +54,7 @@ def make_caller(
         "    try:",
         "        outputs, status = run(args)",
         "    except Exception:",
-        "        return general(args, kwargs)",
+        "        status = True",  # called anew outside this block, so that errors are not chained
         "    if status:",
         "        return general(args, kwargs)",
         f"    return {_result(result, native or type(executable).to_numpy is Executable.to_numpy)}",

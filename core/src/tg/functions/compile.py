@@ -133,7 +133,9 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
     Raises:
         NoRuleError: a dtype the backend lacks, or a gap, with its reason and the user's line.
     """
-    for number, node in enumerate(frozen.nodes):
+    numbers = sorted(range(len(frozen.nodes)), key=lambda k: isinstance(frozen.nodes[k].op, AxisLength))  # at last
+    for number in numbers:
+        node = frozen.nodes[number]
         types = [frozen.types[k] for k in (*node.inputs, *node.outputs)]
         missing = next((t.dtype for t in types if backend.dtypes and t.dtype not in backend.dtypes), None)
         gap = find_gap(gaps, node.op, types)
@@ -141,6 +143,8 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
             if isinstance(node.op, Call):
                 refuse_gaps(node.op.graph, backend, gaps)
             continue
-        reason = f"no dtype {missing}" if missing is not None else gap.reason if gap is not None else ""
-        text = f"backend {backend.name!r} does not run {node.op.name}: {reason}"
+        if missing is not None:
+            text = f"backend {backend.name!r} has no dtype {missing}"
+        else:
+            text = f"backend {backend.name!r} does not run {node.op.name}: {gap.reason if gap is not None else ''}"
         raise NoRuleError(message(text, *node_lines(frozen, number), hint='backend="perform" has every op and dtype'))

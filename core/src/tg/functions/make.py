@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.configuration import MODES, current
-from tg.errors import DtypeError, InputError, OptionError, RewriteError, ShapeError, TgError, message
+from tg.errors import DtypeError, InputError, OptionError, RewriteError, ShapeError, message
 from tg.functions.backends import BackendChoice, choose
 from tg.functions.caller import make_caller
 from tg.functions.compile import Program, compile_expression
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tg.variables.structure import Structure
 
 CALL_HINT: Final = "inputs go by position, or by name where tg.scalar and the like gave them one"
+SHOWN: Final = 8  # how many inputs a note about a failed call lists
 UNUSED: Final = ("raise", "warn", "ignore")
 
 
@@ -85,9 +86,9 @@ def function(
     if (mode or config.mode) not in MODES:
         raise OptionError(message(f"function: mode: found {mode!r}, needed one of {', '.join(MODES)}"))
     leaves, structure = flatten(outputs)
-    targets, values = _updates(updates or {})
+    targets, values = _updates({} if updates is None else updates)
     results = [*leaves, *values]
-    if givens:
+    if givens is not None:
         results = substitute(results, _givens(givens))
     sources = _sources(given_inputs, results, on_unused_input)
     return Function(
@@ -99,7 +100,7 @@ def function(
         choice=choose(backend, config.backend),
         mode=mode or config.mode,
         name=name or "function",
-        defaults=_defaults(defaults or {}, given_inputs),
+        defaults=_defaults({} if defaults is None else defaults, given_inputs),
         native=output == "native",
         limit=config.specializations,
     )
@@ -135,7 +136,8 @@ def _updates(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variable
     targets, values = [], []
     for target, value in _pairs(updates, "updates"):
         if not isinstance(target, Shared):
-            raise InputError(message(f"function: updates: found {target!r}, needed a shared variable"))
+            hint = "tg.shared(value) makes one"
+            raise InputError(message(f"function: updates: found {target!r}, needed a shared variable", hint=hint))
         v = as_variable(value)
         if v.type.dtype != target.type.dtype and not can_cast_safely(v.type.dtype, target.type.dtype):
             text = f"function: update of {target!r}: found {v.type}, needed {target.type.dtype}"
@@ -143,7 +145,9 @@ def _updates(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variable
         v = cast_variable(v, target.type.dtype)
         pairs = zip(v.type.shape, target.type.shape, strict=False)
         if v.type.ndim != target.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
-            raise ShapeError(message(f"function: update of {target!r}: found {v.type}, needed {target.type}"))
+            hint = "a shared variable keeps its rank, and the lengths given to tg.shared as shape="
+            text = f"function: update of {target!r}: found {v.type}, needed {target.type}"
+            raise ShapeError(message(text, hint=hint))
         targets.append(target)
         values.append(v)
     return targets, values
@@ -183,7 +187,7 @@ def _sources(inputs: Sequence[Variable], results: Sequence[Variable], on_unused:
 def _defaults(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) -> dict[int, Any]:
     places = {id(v): k for k, v in enumerate(inputs)}
     found = {}
-    for v, value in defaults.items():
+    for v, value in _pairs(defaults, "defaults"):
         if id(v) not in places:
             raise InputError(message(f"function: defaults: found {v!r}, needed one of the input variables"))
         found[places[id(v)]] = to_array(value, v.type, _label(v, places[id(v)])).copy()
@@ -268,7 +272,7 @@ class Function:
         Raises:
             InputError: what is exchanged is not shared, not of this function, or of another dtype or rank.
         """
-        pairs = _swaps(_pairs(swap or {}, "copy: swap"), (*self._sources, *self._targets))
+        pairs = _swaps(_pairs({} if swap is None else swap, "copy: swap"), (*self._sources, *self._targets))
         return Function(
             self._inputs,
             [pairs.get(id(s), s) for s in self._sources],
@@ -363,13 +367,11 @@ class Function:
         arrays: list[Any] = [*values, *(v.native(self.backend, executable) for v in held)]
         try:
             outputs, status = executable.run(arrays)
-        except TgError:
-            raise
+            if status:
+                raise program.descriptors[status[0] - 1].build(status[1:])
         except Exception as error:
-            error.add_note(f"  while running {self!r} with {', '.join(f'{v.dtype}{list(v.shape)}' for v in values)}")
+            error.add_note(f"  while running {self!r} with {self._given(values, held)}")
             raise
-        if status:
-            raise program.descriptors[status[0] - 1].build(status[1:])
         count = len(self._results) - len(self._targets)
         shown = list(outputs[:count]) if self._native else [executable.to_numpy(v) for v in outputs[:count]]
         fresh = [
@@ -379,6 +381,13 @@ class Function:
         for value, target, new in zip(fresh, self._targets, self._results[count:], strict=True):
             _check_update(value, target, new.loc)
         return shown, fresh
+
+    def _given(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> str:
+        """The inputs and shared variables of a call, each with its dtype and its lengths."""
+        pairs: list[tuple[Variable, Any]] = [*zip(self._inputs, values, strict=True)]
+        pairs += zip(self._sources, held, strict=True)
+        found = [f"{v.name or '_'}: {v.type.dtype}{list(value.shape)}" for v, value in pairs[:SHOWN]]
+        return ", ".join([*found, "…"] if len(pairs) > SHOWN else found) or "no arguments"
 
     def _program(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> Program:
         if not self._open:
@@ -451,7 +460,9 @@ def _check_update(value: Value, target: Shared, loc: Loc | None) -> None:
     for n, m in zip(target.type.shape, value.shape, strict=True):
         if n is not None and n != m:
             lines = (("created at", f"{loc}:  {loc.source}"),) if loc is not None else ()
-            raise ShapeError(message(f"update of {target!r}: found shape {value.shape}, needed {target.type}", *lines))
+            hint = "tg.shared(…, shape=(None, …)) makes one whose lengths may change"
+            text = f"update of {target!r}: found shape {value.shape}, needed {target.type}"
+            raise ShapeError(message(text, *lines, hint=hint))
 
 
 def evaluate(expression: Any, values: Mapping[Variable, Any] | None = None, **options: Any) -> Any:
@@ -465,6 +476,6 @@ def evaluate(expression: Any, values: Mapping[Variable, Any] | None = None, **op
         >>> float((x * 2).eval({x: 3.0}))
         6.0
     """
-    given = dict(_pairs(values or {}, "eval"))
+    given = dict(_pairs({} if values is None else values, "eval"))
     options.setdefault("backend", "perform")
     return function(list(given), expression, on_unused_input="ignore", **options)(*given.values())

@@ -35,7 +35,8 @@ def wanted(wrt: Any, what: str) -> tuple[list[Variable], Structure]:
             text = f"{what}: wrt: found {v!r}, needed a variable, or lists, tuples and dicts of them"
             raise InputError(message(text))
         if not is_inexact(v.type.dtype):
-            raise NotDifferentiable(message(f"{what}: wrt: found {v!r}, needed a floating dtype"))
+            hint = "derivatives are with respect to floats; a cast of one gives integers where they are needed"
+            raise NotDifferentiable(message(f"{what}: wrt: found {v!r}, needed a floating dtype", hint=hint))
     return leaves, structure
 
 

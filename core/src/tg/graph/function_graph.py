@@ -17,7 +17,7 @@ from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
 from tg.graph.operators import NAMESPACE
 from tg.graph.traversal import sorted_applies
-from tg.types.lengths import AxisLength, Length, Requirements, of_atom, same
+from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, of_atom, same
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 BUDGET_PER_NODE = 50  # replacements that a sweep may make for each node it started with
 BUDGET_BASE = 1000
-GIVEN_HINT = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
 COMPUTED_HINT = "a length of 1 that is computed at run time does not broadcast; tg.broadcast_to states the shape"
 
 
@@ -156,10 +155,12 @@ class FunctionGraph:
 
     def _require_lengths(self, sweep: _Sweep | None) -> None:
         while self._handled < len(self.needs.found):
-            a, b, what = self.needs.found[self._handled]
+            a, b, what, broadcasts = self.needs.found[self._handled]
             self._handled += 1
             first, other = as_size_variable(a), as_size_variable(b)
-            hint = GIVEN_HINT if self._is_given(a) and self._is_given(b) else COMPUTED_HINT
+            hint = None
+            if broadcasts:
+                hint = BROADCAST_HINT if self._is_given(a) and self._is_given(b) else COMPUTED_HINT
             descriptor = Descriptor("ShapeError", f"{what}: lengths differ: {{0}} and {{1}}", hint)
             self._add_check(Check(NAMESPACE.equal(first, other), (first, other), descriptor), sweep)
 

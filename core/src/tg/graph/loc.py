@@ -56,14 +56,22 @@ class Loc:
         return f"Loc({self})"
 
 
-_PACKAGES = ("tg", "pluggy")
+_PACKAGES = {"tg", "pluggy", "contextlib"}  # the last runs tg's context managers
 _LOCAL = threading.local()
 
 
 @functools.cache
 def _is_inside(module: str) -> bool:
-    """Whether a module belongs to tg itself: asked by name, since code objects of two files may be equal."""
+    """Whether a module belongs to tg or a plugin: asked by name, since code objects of two files may be equal."""
     return module.partition(".")[0] in _PACKAGES and not module.startswith("tg.demo.")
+
+
+def claim(module: str) -> None:
+    """Take the package of a module, a plugin's, for a part of tg: no line in it is the user's."""
+    package = module.partition(".")[0]
+    if package not in _PACKAGES:
+        _PACKAGES.add(package)
+        _is_inside.cache_clear()
 
 
 def here() -> Loc | None:

@@ -43,7 +43,9 @@ class _Pairs(Requirements):
         super().__init__()
         self.pairs: list[Pair] = []
 
-    def require(self, a: int | Length, b: int | Length, what: Callable[[], str] | None) -> int | Length:
+    def require(
+        self, a: int | Length, b: int | Length, what: Callable[[], str] | None, broadcasts: bool = False
+    ) -> int | Length:
         self.pairs.append((a, b))
         return b if type(b) is int else a
 

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add, clip, divide, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater, less, logical_not, logical_or, not_equal, where
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    isnan,
+    less,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    where,
+)
 from tg.ops.family import Family
 from tg.ops.indexing import slice_axis, take
 from tg.ops.reduction import sum
-from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, ravel
+from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, ravel, with_lengths
 from tg.ops.sorting import ArgSort, searchsorted
-from tg.types.dtypes import BOOL, is_inexact
+from tg.types.dtypes import BOOL, is_complex, is_inexact
 from tg.types.lengths import maximum as longest
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Point = tuple[Variable, Variable]
 
 
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Variable:
@@ -64,13 +76,23 @@ def _edge(x: Variable, axis: int, value: Any) -> Variable | None:
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Variable:
     """The differences of neighbours in C order, with given values before and after them.
 
+    Raises:
+        DtypeError: floating values beside differences of integers, or complex ones beside real ones.
     Source:
         numpy.ediff1d
     """
     y = diff(ravel(x))
-    ends = [None if v is None else cast_variable(ravel(v), y.type.dtype) for v in (to_begin, to_end)]
+    ends = [None if v is None else _beside(y, as_variable(v)) for v in (to_begin, to_end)]
     pieces = [v for v in (ends[0], y, ends[1]) if v is not None]
     return concatenate(pieces) if len(pieces) > 1 else y
+
+
+def _beside(y: Variable, v: Variable) -> Variable:
+    """Given values in the dtype of the differences, of the same kind."""
+    loses = (is_inexact, is_complex)
+    if any(holds(v.type.dtype) and not holds(y.type.dtype) for holds in loses):
+        raise DtypeError(message(f"ediff1d: found {v.type.dtype} beside {y.type.dtype}, needed one kind"))
+    return cast_variable(ravel(v), y.type.dtype)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
@@ -108,7 +130,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Shapes:
         x (...), xp (n), fp (n) -> (...)
     Raises:
-        ShapeError: xp or fp is no vector.
+        ShapeError: xp or fp is no vector, or their lengths differ.
+        BoundsError: there are no points.
     Source:
         numpy.interp
     """
@@ -117,6 +140,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     x, xp, fp = (cast_variable(v, kind) for v in (x, xp, fp))
     if xp.type.ndim != 1 or fp.type.ndim != 1:
         raise ShapeError(message(f"interp: found {xp.type} and {fp.type}, needed vectors"))
+    fp = with_lengths(fp, {-1: xp.shape[0]}, "interp")
     if period is not None:
         x, xp, fp = _unrolled(x, xp, fp, period)
         left = right = None
@@ -126,11 +150,21 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     y0, y1 = (take(fp, i, mode="clip") for i in (above - 1, above))
     flat = equal(x0, x1)
     slope = divide(subtract(y1, y0), where(flat, cast_variable(as_variable(1.0), kind), subtract(x1, x0)))
-    inside = where(equal(x, x1), y1, add(y0, multiply(where(flat, zeros_like(slope), slope), subtract(x, x0))))
+    slope = where(flat, zeros_like(slope), slope)
+    inside = where(equal(x, x1), y1, _on_line(x, (x0, y0), (x1, y1), slope))
     first, last = (take(v, n - n, mode="clip") for v in (xp, fp)), (take(v, n - 1, mode="clip") for v in (xp, fp))
     (x_first, y_first), (x_last, y_last) = first, last
     y = where(less(x, x_first), y_first if left is None else left, inside)
     return where(greater(x, x_last), y_last if right is None else right, y)
+
+
+def _on_line(x: Variable, start: Point, end: Point, slope: Variable) -> Variable:
+    """The line through two points, from its end or at its start where infinite values there leave NaN."""
+    (x0, y0), (x1, y1) = start, end
+    y = add(y0, multiply(slope, subtract(x, x0)))
+    y = where(isnan(y), add(y1, multiply(slope, subtract(x, x1))), y)
+    known = logical_or(equal(x, x0), logical_and(equal(y0, y1), equal(x, x)))
+    return where(logical_and(isnan(y), known), y0, y)
 
 
 def _unrolled(x: Variable, xp: Variable, fp: Variable, period: Any) -> tuple[Variable, Variable, Variable]:

@@ -13,8 +13,20 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.elementwise.record import align_ranks
 from tg.ops.family import Family
+from tg.ops.reduction import any as any_of
 from tg.ops.reduction import reduce_sum
-from tg.ops.shape import Squeeze, expand_dims_at, matrix_transpose, moveaxis, ravel, reshape, sum_to, transpose
+from tg.ops.shape import (
+    Squeeze,
+    expand_dims_at,
+    matrix_transpose,
+    moveaxis,
+    ravel,
+    reshape,
+    sum_to,
+    transpose,
+    with_lengths,
+)
+from tg.types.dtypes import is_complex
 from tg.types.lengths import broadcast, product, require_same
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.tensor_type import TensorType
@@ -137,7 +149,13 @@ def vecdot(x: Any, y: Any, axis: int = -1) -> Variable:
     x, y = _operands("vecdot", x, y, 1)
     x, y = (moveaxis(v, axis, -1) for v in (x, y))
     _need_same("vecdot", x.shape[-1], y.shape[-1])
-    return reduce_sum(multiply(conjugate(x), y), (-1,))
+    products = multiply(_conjugated(x), with_lengths(y, {-1: x.shape[-1]}, "vecdot"))
+    return any_of(products, -1) if products.type.dtype == "bool" else reduce_sum(products, (-1,))
+
+
+def _conjugated(x: Variable) -> Variable:
+    """The conjugate of a complex array; any other as it is, bool too."""
+    return conjugate(x) if is_complex(x.type.dtype) else x
 
 
 def matvec(x: Any, y: Any) -> Variable:
@@ -165,7 +183,7 @@ def vecmat(x: Any, y: Any) -> Variable:
         numpy.vecmat
     """
     x, y = _operands("vecmat", x, y, 1, 2)
-    return Squeeze((-2,))(matmul(expand_dims_at(conjugate(x), (-2,)), y))  # type: ignore[no-any-return]
+    return Squeeze((-2,))(matmul(expand_dims_at(_conjugated(x), (-2,)), y))  # type: ignore[no-any-return]
 
 
 def _operands(what: str, x: Any, y: Any, first: int, second: int | None = None) -> list[Variable]:
@@ -229,6 +247,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
     first, second = _pairs(x, y, axes)
     for j, k in zip(first, second, strict=True):
         _need_same("tensordot", x.shape[j], y.shape[k])
+    y = with_lengths(y, {k: x.shape[j] for j, k in zip(first, second, strict=True)}, "tensordot")
     rest = [[k for k in range(-v.type.ndim, 0) if k not in used] for v, used in ((x, first), (y, second))]
     lengths = [[v.shape[k] for k in free] for v, free in ((x, rest[0]), (y, rest[1]))]
     shared = [x.shape[k] for k in first]

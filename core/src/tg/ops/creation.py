@@ -15,6 +15,7 @@ from tg.ops.elementwise.arithmetic import floor_divide as floor_divide_elements
 from tg.ops.elementwise.arithmetic import maximum as largest
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, less, where
+from tg.ops.elementwise.exponential import log10
 from tg.ops.family import Family
 from tg.ops.shape import broadcast_to, expand_dims_at, merge_sizes, moveaxis, natural_checks, split_sizes, stack
 from tg.types.dtypes import accumulator, dtype_name, is_inexact, is_integer
@@ -55,7 +56,7 @@ class Arange(Op):
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """The length is at least 0."""
-        return natural_checks(self, inputs)
+        return natural_checks(inputs)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: a length has no derivative."""
@@ -208,9 +209,10 @@ def geomspace(
     (first, last), found = promoted([start, stop])
     kind = found if is_inexact(found) else "float64"
     first, last = (cast_variable(v, kind) for v in (first, last))
-    ratio = divide(last, first)
-    share = linspace(zeros_like(ratio), ones_like(ratio), num, endpoint)
-    values = where(equal(share, 1), last, multiply(first, power(ratio, share)))
+    exponent = log10(divide(last, first))
+    share = linspace(zeros_like(exponent), ones_like(exponent), num, endpoint)
+    between = multiply(first, power(10, multiply(share, exponent)))
+    values = where(equal(share, 1), last, where(equal(share, 0), first, between))
     values = moveaxis(values, 0, axis)
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 

@@ -15,7 +15,7 @@ from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.family import Family
 from tg.ops.reduction import reduce_sum
-from tg.ops.shape import Squeeze, expand_dims_at, reshape, transpose
+from tg.ops.shape import Squeeze, expand_dims_at, reshape, transpose, with_lengths
 from tg.types.lengths import product
 from tg.variables.conversion import as_variable, promoted
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
 
     Term = tuple[Variable, tuple[str, ...]]  # an operand and the labels of its axes
 
@@ -55,6 +56,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Variable:
     made, dtype = promoted([as_variable(v) for v in operands])
     terms, result = _read(subscripts, [cast_variable(v, dtype) for v in made])
     _need_one_length_each(terms)
+    terms = _with_one_length_each(terms)
     terms = [_without_ones(_on_diagonals(term), terms) for term in terms]
     for pair in _order(terms, result) if optimize else [(0, 1)] * (len(terms) - 1):
         chosen = [terms[k] for k in sorted(pair)]
@@ -119,6 +121,17 @@ def _need_one_length_each(terms: Sequence[Term]) -> None:
                 continue
             if found.setdefault(label, n) != n:
                 raise ShapeError(message(f"einsum: lengths of {label!r} differ: found {found[label]} and {n}"))
+
+
+def _with_one_length_each(terms: Sequence[Term]) -> list[Term]:
+    """The terms, of which it is made sure that a letter has one length, that of its first axis."""
+    first: dict[str, int | Length] = {}
+    made = []
+    for v, labels in terms:
+        pairs = [(k - len(labels), n, c) for k, (n, c) in enumerate(zip(v.shape, labels, strict=True))]
+        needed = {k: first.setdefault(c, n) for k, n, c in pairs if not c.isdigit()}
+        made.append((with_lengths(v, needed, "einsum"), labels))
+    return made
 
 
 def _on_diagonals(term: Term) -> Term:

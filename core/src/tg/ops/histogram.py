@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, ShapeError, message
-from tg.graph.nodes import as_size_variable
+from tg.errors import DomainError, DtypeError, InputError, ShapeError, message
+from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.creation import linspace, ones_like, zeros
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, subtract
 from tg.ops.elementwise.cast import cast_variable
@@ -15,7 +15,7 @@ from tg.ops.elementwise.comparison import equal, greater_equal, less_equal, logi
 from tg.ops.family import Family
 from tg.ops.indexing import Scatter, slice_axis, wrap_index
 from tg.ops.reduction import sum, total_max, total_min
-from tg.ops.shape import broadcast_to, ravel
+from tg.ops.shape import ravel, with_lengths
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import accumulator, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import add as add_lengths
@@ -45,6 +45,8 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, size: Any = Non
     x = as_variable(x)
     if x.type.ndim != 1 or not (is_integer(x.type.dtype) or x.type.dtype == "bool"):
         raise DtypeError(message(f"bincount: found {x.type}, needed a vector of integers"))
+    if isinstance(minlength, int | np.integer) and minlength < 0:
+        raise ShapeError(message(f"bincount: minlength: found {minlength}, needed at least 0"))
     n: Any = size
     if size is None:
         n = maximum(cast_variable(total_max(x), "int64") + 1, cast_variable(as_size_variable(minlength), "int64"))
@@ -70,7 +72,7 @@ def _amounts(what: str, x: Variable, weights: Any) -> Variable:
     w = cast_variable(w, accumulator(w.type.dtype))
     if w.type.ndim != x.type.ndim:
         raise ShapeError(message(f"{what}: weights: found {w.type} for {x.type}, needed one for each element"))
-    return broadcast_to(w, x.shape)
+    return with_lengths(w, dict(zip(range(-x.type.ndim, 0), x.shape, strict=True)), f"{what}: weights")
 
 
 def _added(places: Variable, amounts: Variable, n: Any, beyond: Any) -> Variable:
@@ -85,6 +87,8 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
     Args:
         bins: their number, an integer; or the edges, ascending.
         range: the lower and the upper end, from the least to the largest element by default.
+    Raises:
+        DomainError: edges or a range that are known and do not ascend.
     Source:
         numpy.histogram_bin_edges
     """
@@ -95,6 +99,8 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
         edges = as_variable(bins)
         if edges.type.ndim != 1:
             raise ShapeError(message(f"histogram: bins: found {edges.type}, needed a number or a vector of edges"))
+        if isinstance(edges, Constant) and (edges.data[1:] < edges.data[:-1]).any():
+            raise DomainError(message("histogram: bins: found edges that do not ascend, needed them in order"))
         return edges
     if bins < 1:
         raise InputError(message(f"histogram: bins: found {bins}, needed at least 1"))
@@ -110,6 +116,8 @@ def _ends(x: Variable, given: Any) -> tuple[Variable, Variable]:
         low, high = (cast_variable(v(x), kind) for v in (total_min, total_max))
         low, high = where(none, numpy_dtype(kind).type(0), low), where(none, numpy_dtype(kind).type(1), high)
     else:
+        if all(isinstance(v, int | float) for v in given) and not given[0] <= given[1]:
+            raise DomainError(message(f"histogram: range: found {given!r}, needed the lower end first"))
         (low, high), kind = promoted(list(given))
         kind = kind if is_inexact(kind) else "float64"
         low, high = (cast_variable(v, kind) for v in (low, high))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.errors import BoundsError, DtypeError, InputError, message
+from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import less, logical_and, where
@@ -56,7 +56,8 @@ def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable,
     """The variable with the axes of each mask joined, and the index taken apart, axis by axis.
 
     Raises:
-        BoundsError: too many indices, an integer known to be outside, or a mask of another shape.
+        BoundsError: too many indices, or an integer known to be outside.
+        ShapeError: a mask of another shape.
         InputError: something that is not an index, or an unknown mode.
     """
     if mode not in MODES:
@@ -128,8 +129,8 @@ def fitting(mask: Variable, lengths: Sequence[int | Length]) -> Variable:
     """The mask, of which it is made sure that it has the lengths of the axes it covers."""
     for axis, (own, n) in enumerate(zip(mask.type.shape, lengths, strict=True)):
         if isinstance(own, int) and isinstance(n, int) and own != n:
-            text = f"index: a mask of another shape: found length {own} along its axis {axis}, needed {n}"
-            raise BoundsError(message(text))
+            text = f"index: a mask of another shape: axis {axis}: found length {own}, needed {n}"
+            raise ShapeError(message(text))
     return specify_shape(mask, lengths, "index: a mask of another shape")
 
 
@@ -155,7 +156,8 @@ def _part(n: int | Length, e: Any, arrays: bool, mode: str) -> Part:
         raise InputError(message(f"index: found {e!r}, needed integers, masks, slices, None or ..."))
     i = as_variable(np.asarray(e, np.int64) if isinstance(e, list) and not e else e)
     if not is_integer(i.type.dtype):
-        raise DtypeError(message(f"index: found {i.type.dtype}, needed an integer dtype"))
+        hint = "i.astype('int64') makes integers of i"
+        raise DtypeError(message(f"index: found {i.type.dtype}, needed an integer dtype", hint=hint))
     inside = inside_axis(i, n) if mode == "fill" else None
     wrapped = wrap_index(i, n, "promise" if mode == "fill" else mode)
     if arrays:
@@ -207,7 +209,8 @@ def getitem(x: Any, index: Any, mode: str = "raise", fill: Any = 0) -> Variable:
     """x[index] for integers, slices, None, `...`, integer arrays, masks and integer variables, as NumPy has it.
 
     Raises:
-        BoundsError: an index outside its axis (mode "raise"), or a mask of another shape.
+        BoundsError: an index outside its axis (mode "raise").
+        ShapeError: a mask of another shape.
         InputError: what is no index.
     """
     x, parts = parse_index(as_variable(x), index, mode)

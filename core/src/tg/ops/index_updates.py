@@ -108,7 +108,8 @@ def updated(x: Variable, index: Any, value: Any, fn: ElementwiseFunction | None,
     """X with the elements at an index replaced by a value, or (with `fn`) combined with it.
 
     Raises:
-        BoundsError: an index outside its axis (mode "raise"), or a mask of another shape.
+        BoundsError: an index outside its axis (mode "raise").
+        ShapeError: a mask of another shape.
         DtypeError: x cannot hold the value.
         ShapeError: the value does not broadcast to the place.
     """
@@ -206,8 +207,10 @@ def value_like(x: Variable, value: Any) -> Variable:
     """
     kind = weak_kind(value)
     if kind is not None:
-        if promote(x.type.dtype, kind) != x.type.dtype:
-            raise DtypeError(message(f"update: found {value!r}, needed a value that {x.type.dtype} can hold"))
+        wider = promote(x.type.dtype, kind)
+        if wider != x.type.dtype:
+            text = f"update: found {value!r}, needed a value that {x.type.dtype} can hold"
+            raise DtypeError(message(text, hint=f"x.astype({wider!r}) can hold it"))
         return weak_variable(value, x.type.dtype)
     v = as_variable(value)
     if promote(x.type.dtype, v.type.dtype) != x.type.dtype and not (

@@ -16,7 +16,7 @@ from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, remainder
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater_equal, less, logical_and, logical_or, where
+from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
 from tg.ops.family import Family
 from tg.ops.reduction import total_max, total_min
 from tg.ops.shape import (
@@ -53,8 +53,8 @@ class WrapIndex(Op):
     Shapes:
         i (...), n () -> j (...), int64
     Raises:
-        BoundsError: mode "raise" and an index outside [-n, n); "clip" takes the nearest position (and 0 for negative
-            ones), "promise" reports nothing. All clamp.
+        BoundsError: mode "raise" and an index outside [-n, n); mode "clip", which takes the nearest position (and 0
+            for negative ones), and an index into no elements. "promise" reports nothing. All clamp.
     """
 
     mode: str
@@ -74,6 +74,8 @@ class WrapIndex(Op):
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """Every index lies in [-n, n)."""
         i, n = inputs
+        if self.mode == "clip":
+            return _some_to_choose(i, n)
         if self.mode != "raise":
             return ()
         if isinstance(i, Constant) and isinstance(n, Constant) and i.data.size:
@@ -96,6 +98,15 @@ class WrapIndex(Op):
         """Each index is wrapped alone; the length is one for all."""
         tools.need_unbatched(self, batched[1:])
         return (self(*inputs),)
+
+
+def _some_to_choose(i: Variable, n: Variable) -> tuple[Check, ...]:
+    """There is an element to take, unless there are no indices."""
+    if isinstance(n, Constant) and int(n.data) > 0:
+        return ()
+    fine = logical_or(greater_equal(n, 1), equal(as_size_variable(i.size), 0))
+    text = "index: found an axis of length {0}, needed at least one element to take"
+    return (Check(fine, (n,), Descriptor("BoundsError", text)),)
 
 
 def _as_signed(i: Variable) -> Variable:

@@ -14,14 +14,15 @@ from tg.ops.arranging import atleast_1d, atleast_2d, atleast_3d, broadcast_shape
 from tg.ops.creation import iota, zeros
 from tg.ops.cumulative import cumsum
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import less, where
 from tg.ops.family import Family
-from tg.ops.indexing import slice_axis, take
-from tg.ops.reduction import reduce_sum
+from tg.ops.indexing import slice_axis, take, wrap_index
+from tg.ops.reduction import reduce_sum, total_min
 from tg.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims_at, moveaxis, reshape, squeeze
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import is_integer
 from tg.types.lengths import Length, add, floor_divide, multiply, product, subtract
-from tg.variables.conversion import as_variable, axis_from_end, promoted
+from tg.variables.conversion import as_variable, axis_from_end, holds_variable, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,7 +237,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     Args:
         repeats: an int, a length or an integer scalar for all; or a vector of one for each, whose sum is then a size.
     Raises:
-        DtypeError, ShapeError: the repeats are no integers, or no vector.
+        DtypeError, ShapeError: the repeats are no integers, or no vector, or one is negative.
     Source:
         numpy.repeat
     """
@@ -267,7 +268,7 @@ def _repeated(x: Variable, repeats: Variable, k: int) -> Variable:
         except ValueError as error:
             raise ShapeError(message(f"repeat: {error}: found {repeats.data}, needed {n} of at least 0")) from error
     counts = broadcast_to(cast_variable(repeats, "int64"), (n,))
-    total = size_value(reduce_sum(counts, (-1,)))
+    total = size_value(where(less(total_min(counts), 0), -1, reduce_sum(counts, (-1,))))
     return take(x, searchsorted(cumsum(counts, 0), iota(total), "right"), k)
 
 
@@ -283,6 +284,7 @@ def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
         numpy.delete
     """
     x = as_variable(x)
+    _need_known("delete", positions)
     if axis is None:
         return delete(reshape(x, (-1,)), positions, 0)
     k = axis_from_end(axis, x.type.ndim, "delete")
@@ -290,10 +292,10 @@ def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
     if n is None and not _is_count(positions):
         raise ShapeError(message(f"delete: axis {axis} of {x.type}: found a length that is not known, needed an int"))
     if n is None:
-        first = int(positions)
-        before = slice_axis(x, k, 0, first if first >= 0 else add(x.shape[k], first))
-        start = add(first, 1) if first >= 0 else add(x.shape[k], first + 1)
-        return Concatenate(k)(before, slice_axis(x, k, start, subtract(x.shape[k], start)))  # type: ignore[no-any-return]
+        first = size_value(wrap_index(int(positions), x.shape[k]))
+        start = add(first, 1)
+        rest = slice_axis(x, k, start, subtract(x.shape[k], start))
+        return Concatenate(k)(slice_axis(x, k, 0, first), rest)  # type: ignore[no-any-return]
     try:
         kept = np.delete(np.arange(n), positions)
     except IndexError as error:
@@ -301,11 +303,16 @@ def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
     return take(x, kept, k)
 
 
+def _need_known(what: str, positions: Any) -> None:
+    if holds_variable(positions):
+        raise InputError(message(f"{what}: positions: found {positions!r}, needed values known when the graph is made"))
+
+
 def insert(x: Any, positions: Any, values: Any, axis: int | None = None) -> Variable:
     """X with values put before known positions along an axis of known length, or among the elements in C order.
 
     Args:
-        positions: an int, before which all values go; or a list of ints, one for each value.
+        positions: an int, before which all values go; or a list of ints, or a slice, one for each value.
     Raises:
         BoundsError: a position outside the axis.
         ShapeError: the length of the axis is not known.
@@ -317,28 +324,31 @@ def insert(x: Any, positions: Any, values: Any, axis: int | None = None) -> Vari
     from tg.ops.index_updates import value_like
 
     x = as_variable(x)
+    _need_known("insert", positions)
     if axis is None:
         return insert(reshape(x, (-1,)), positions, values, 0)
     k = axis_from_end(axis, x.type.ndim, "insert")
     n = x.type.shape[k]
     if n is None:
         raise ShapeError(message(f"insert: axis {axis} of {x.type}: found a length that is not known, needed an int"))
+    if isinstance(positions, slice):
+        positions = range(*positions.indices(n))
     v, is_one = value_like(x, values), np.ndim(positions) == 0
-    where = [positions] if is_one else list(positions)
-    if len(where) == 1:
+    places = [positions] if is_one else list(positions)
+    if len(places) == 1:
         missing = x.type.ndim - v.type.ndim
         v = expand_dims_at(v, tuple(range(-x.type.ndim, -x.type.ndim + missing))) if missing > 0 else v
         v = moveaxis(v, 0, k) if is_one else v
         count = v.type.shape[k]
         if not isinstance(count, int):
             raise ShapeError(message(f"insert: found values {v.type}, needed a known length along axis {axis}"))
-        where *= count
+        places *= count
     try:
-        order = np.insert(np.arange(n), where, n + np.arange(len(where)))
+        order = np.insert(np.arange(n), places, n + np.arange(len(places)))
     except IndexError as error:
         raise BoundsError(message(f"insert: found {positions!r}, needed positions along a length of {n}")) from error
     front = x.type.ndim + k
-    v = broadcast_to(v, (*x.shape[:front], len(where), *x.shape[front + 1 :]))
+    v = broadcast_to(v, (*x.shape[:front], len(places), *x.shape[front + 1 :]))
     return take(Concatenate(k)(x, v), order, k)
 
 

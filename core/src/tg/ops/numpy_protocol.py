@@ -22,6 +22,7 @@ METHODS: Final = {  # of ufuncs, and the functions that do the same
     },
     "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
 }
+WRAP_HINT: Final = "tg.wrap makes an op of a Python function of arrays"
 OPTIONS: Final = {
     "reduce": frozenset(("axis", "keepdims", "initial", "where")),
     "accumulate": frozenset(("axis",)),
@@ -51,7 +52,9 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: Mapping[
         if options.keys() <= OPTIONS[method]:
             return catalog.NAMES[METHODS[method][ufunc.__name__]](*inputs, **options)
     extra = "".join(f", {name}=" for name in kwargs)
-    raise InputError(message(f"np.{ufunc.__name__}: {method}{extra} on a variable has no counterpart in tg"))
+    hint = "variables are immutable: the result is a new one" if "out" in kwargs else WRAP_HINT
+    text = f"np.{ufunc.__name__}: {method}{extra} on a variable has no counterpart in tg"
+    raise InputError(message(text, hint=hint))
 
 
 def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
@@ -66,7 +69,7 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     if function.__module__ == "numpy.linalg" and function.__name__ in ("diagonal", "trace"):
         kwargs = {"axis1": -2, "axis2": -1, **kwargs}
     if found is None:
-        raise InputError(message(f"np.{function.__name__}: has no counterpart in tg for variables"))
+        raise InputError(message(f"np.{function.__name__}: has no counterpart in tg for variables", hint=WRAP_HINT))
     try:
         inspect.signature(found).bind(*args, **kwargs)
     except TypeError as error:

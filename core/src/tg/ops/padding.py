@@ -54,7 +54,9 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
         options: the values named above, each given as `pad_width` is.
     Raises:
         InputError: an unknown mode, or an option that it does not have.
-        ShapeError: a negative width, or an axis of no entries in another mode than "constant" and "empty".
+        ShapeError: a negative width, or an axis of no entries in another mode than "constant" and "empty"; where
+            that is known at run time only, a BoundsError.
+        RangeError: an integer to pad with that the dtype of x cannot hold.
     Example:
         >>> import tg
         >>> x = tg.vector("x")
@@ -119,7 +121,9 @@ def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, given: Any, o
 
 
 def _like(value: Any, x: Variable) -> Variable:
-    """A value to pad with, in the dtype of x: cast as NumPy casts it."""
+    """A value to pad with, in the dtype of x: cast as NumPy casts it, which a Python integer has to fit."""
+    if type(value) is int:
+        return weak_variable(value, x.type.dtype)
     return cast_variable(as_variable(value), x.type.dtype)
 
 
@@ -175,13 +179,13 @@ def _periodic(x: Variable, k: int, pair: tuple[int, int], mode: str, kind: str) 
     size = as_size_variable(n)
     place = subtract(iota(add_lengths(add_lengths(n, before), after)), before)
     if mode == "wrap":
-        return take(x, remainder(place, size), k, mode="promise")
+        return take(x, remainder(place, size), k, mode="clip")
     reach = 1 if mode == "reflect" else 0  # whether the entry at the edge is not repeated
     period = maximum(multiply(subtract(size, reach), 2), 1)
     within = remainder(place, period)
     back = subtract(subtract(period, within), 1 - reach)
     forth = less(within, size)
-    near = take(x, where(forth, within, back), k, mode="promise")
+    near = take(x, where(forth, within, back), k, mode="clip")
     if kind == "even":
         return near
     behind = tuple(range(k + 1, 0))

@@ -135,12 +135,12 @@ def _between(rows: Variable, share: Variable, method: str) -> Variable:
     n = cast_variable(as_size_variable(rows.shape[-1]), "float64")
     place = _place(n, share, method)
     low = _floor(place)
-    first = take(rows, cast_variable(low, "int64"), -1, mode="clip")
+    first = take(rows, cast_variable(low, "int64"), -1, mode="promise")
     if method not in ELEMENTS:
         weight = subtract(place, low)
         if method == "midpoint":
             weight = where(greater(weight, 0.0), 0.5, 0.0)
-        second = take(rows, cast_variable(low + 1.0, "int64"), -1, mode="clip")
+        second = take(rows, cast_variable(low + 1.0, "int64"), -1, mode="promise")
         first = _mixed(first, second, cast_variable(weight, rows.type.dtype))
     return _without_nan(rows, first, share.type.ndim) if is_inexact(rows.type.dtype) else first
 
@@ -169,7 +169,7 @@ def _mixed(a: Variable, b: Variable, weight: Variable) -> Variable:
 def _without_nan(rows: Variable, found: Variable, rank: int) -> Variable:
     """The result, or NaN where a row has one, or no elements."""
     nan = numpy_dtype(rows.type.dtype).type(np.nan)
-    last = take(rows, as_size_variable(rows.shape[-1]) - 1, -1, mode="clip")
+    last = take(rows, as_size_variable(rows.shape[-1]) - 1, -1, mode="promise")
     bad = isnan(last)
     if not (isinstance(rows.shape[-1], int) and rows.shape[-1] > 0):
         bad = bad | equal(as_size_variable(rows.shape[-1]), 0)

@@ -95,7 +95,7 @@ class Reduce(Op):
         """Max and min need at least one element."""
         if self.total or self.fn not in (maximum, minimum):
             return ()
-        return _not_empty(self.fn.name, inputs[0], self.axes)
+        return _not_empty("max" if self.fn is maximum else "min", inputs[0], self.axes)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

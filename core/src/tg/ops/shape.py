@@ -34,7 +34,7 @@ from tg.types.lengths import Length, floor_divide, product, same
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, constant, holds_variable, promoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tg.types.tensor_type import TensorType
 
@@ -66,6 +66,15 @@ def specify_shape(x: Any, shape: Any, what: str = "specify_shape") -> Variable:
     if all(same(a, b) for a, b in zip(x.shape, lengths, strict=True)):
         return x  # type: ignore[no-any-return]
     return SpecifyShape(field, what)(x, *sizes)  # type: ignore[no-any-return]
+
+
+def with_lengths(x: Variable, lengths: Mapping[int, int | Length], what: str) -> Variable:
+    """x, of which it is made sure that some axes have given lengths.
+
+    Raises:
+        ShapeError: an axis has another length; a check where that is known at run time only.
+    """
+    return specify_shape(x, [lengths.get(k) for k in range(-x.type.ndim, 0)], what)
 
 
 @final
@@ -274,13 +283,14 @@ def sum_to(x: Variable, shape: Sequence[int | Length]) -> Variable:
 
 def _need_arrays(what: str, arrays: Any) -> None:
     if isinstance(arrays, Variable):
-        raise InputError(message(f"{what}: found the variable {arrays!r}, needed a list of arrays"))
+        hint = f"tg.{what}([x, y]) takes one list of them"
+        raise InputError(message(f"{what}: found the variable {arrays!r}, needed a list of arrays", hint=hint))
     if not arrays:
         raise ShapeError(message(f"{what}: found no arrays, needed at least one"))
 
 
-def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
-    """Arrays joined along an axis they have, in their common dtype.
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Variable:
+    """Arrays joined along an axis they have (or all elements in C order), in their common dtype.
 
     Raises:
         ShapeError: there are none, or ranks or other lengths differ.
@@ -290,6 +300,8 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Variable:
     _need_arrays("concatenate", arrays)
     made, dtype = promoted([as_variable(v) for v in arrays])
     ready = [cast_variable(v, dtype) for v in made]
+    if axis is None:
+        ready, axis = [reshape(v, (-1,)) for v in ready], 0
     if ready[0].type.ndim == 0:
         raise ShapeError(
             message(f"concatenate: found {ready[0].type}, needed at least one axis", hint="tg.stack joins scalars")

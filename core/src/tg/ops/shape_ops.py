@@ -7,7 +7,7 @@ scalar that follows the array; the field has None in its place.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Array = np.ndarray[Any, Any]
+
+FREE_HINT: Final = "one length may be -1: it follows from the others"
 
 
 @final
@@ -107,9 +109,9 @@ def known(length: int | Length | None) -> int | Length:
     return length
 
 
-def natural_checks(op: Op, sizes: Sequence[Variable]) -> tuple[Check, ...]:
+def natural_checks(sizes: Sequence[Variable]) -> tuple[Check, ...]:
     """The checks that lengths given at run time are at least 0."""
-    text = f"{op.name}: found the length {{0}}, needed one of at least 0"
+    text = "shape: found the length {0}, needed one of at least 0"
     hint = "tg.maximum(length, 0) is never negative"
     return tuple(
         Check(greater_equal(v, 0), (v,), Descriptor("ShapeError", text, hint))
@@ -148,7 +150,8 @@ class Reshape(Sized):
         shape = merge_sizes(self.shape, sizes)
         old, new = product(tuple(known(n) for n in x.shape)), product(shape)
         if isinstance(old, int) and isinstance(new, int) and old != new:
-            raise ShapeError(message(f"reshape: numbers of elements differ: {x.shape} has {old}, {shape} has {new}"))
+            text = f"reshape: numbers of elements differ: {x.shape} has {old}, {shape} has {new}"
+            raise ShapeError(message(text, hint=FREE_HINT))
         return (TensorType(x.dtype, shape),)
 
     def perform(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
@@ -164,8 +167,7 @@ class Reshape(Sized):
             return ()
         a, b = as_size_variable(old), as_size_variable(new)
         text = "reshape: numbers of elements differ: the array has {0}, the new shape has {1}"
-        hint = "one length may be -1: it follows from the others"
-        return (*natural_checks(self, sizes), Check(equal(a, b), (a, b), Descriptor("ShapeError", text, hint)))
+        return (*natural_checks(sizes), Check(equal(a, b), (a, b), Descriptor("ShapeError", text, FREE_HINT)))
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -198,9 +200,9 @@ class BroadcastTo(Sized):
         if len(x.shape) > len(shape):
             raise ShapeError(message(f"broadcast_to: found {len(x.shape)} axes, needed at most {len(shape)}"))
         for a, b in zip(reversed(x.shape), reversed(shape), strict=False):
-            found = broadcast(a, b, lambda: "broadcast_to")  # type: ignore[arg-type]
-            if isinstance(found, int) and isinstance(b, int) and found != b:
-                raise ShapeError(message(f"broadcast_to: lengths differ: found {found}, needed 1 or {b}"))
+            if isinstance(a, int) and isinstance(b, int) and a not in (1, b):
+                raise ShapeError(message(f"broadcast_to: lengths differ: found {a}, needed 1 or {b}"))
+            broadcast(a, b, lambda: "broadcast_to")  # type: ignore[arg-type]
         return (TensorType(x.dtype, shape),)
 
     def perform(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
@@ -210,7 +212,7 @@ class BroadcastTo(Sized):
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """Lengths are at least 0."""
-        return natural_checks(self, inputs[1:])
+        return natural_checks(inputs[1:])
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -409,7 +411,8 @@ class Concatenate(Op):
         shape = list(first.shape)
         for other in arrays[1:]:
             if len(other.shape) != len(shape):
-                raise ShapeError(message(f"concatenate: ranks differ: {len(shape)} and {len(other.shape)}"))
+                text = f"concatenate: ranks differ: {len(shape)} and {len(other.shape)}"
+                raise ShapeError(message(text, hint="x[None] adds an axis"))
             if other.dtype != first.dtype:
                 raise DtypeError(message(f"concatenate: dtypes differ: {first.dtype} and {other.dtype}"))
             for k, (a, b) in enumerate(zip(shape, other.shape, strict=True)):

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, ShapeError, message
-from tg.graph.nodes import as_size_variable
+from tg.errors import DomainError, DtypeError, InputError, ShapeError, message
+from tg.graph.nodes import Constant, as_size_variable
 from tg.graph.op import Op
 from tg.ops.creation import iota
 from tg.ops.elementwise.arithmetic import add, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater_equal
+from tg.ops.elementwise.comparison import greater_equal, less, where
 from tg.ops.family import Family
 from tg.ops.indexing import Gather, Scatter, flip, slice_axis
+from tg.ops.reduction import any as any_of
 from tg.ops.shape import Concatenate, broadcast_to, expand_dims_at, moveaxis, ravel, reshape
 from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SIDES: Final = ("left", "right")
+KINDS: Final = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
 def along(x: Variable, positions: Variable) -> Variable:
@@ -183,7 +185,7 @@ def argsort(
     Source:
         numpy.argsort
     """
-    _need_plain("argsort", order)
+    _need_plain("argsort", kind, order)
     x, k = _line(x, axis, "argsort")
     if not descending:
         return ArgSort(k)(x)  # type: ignore[no-any-return]
@@ -201,13 +203,15 @@ def sort(
     Source:
         numpy.sort
     """
-    _need_plain("sort", order)
+    _need_plain("sort", kind, order)
     x, k = _line(x, axis, "sort")
     y: Variable = Sort(k)(x)
     return flip(y, k) if descending else y
 
 
-def _need_plain(what: str, order: Any) -> None:
+def _need_plain(what: str, kind: Any, order: Any) -> None:
+    if kind not in KINDS:
+        raise InputError(message(f"{what}: kind: found {kind!r}, needed one of {', '.join(map(str, KINDS))}"))
     if order is not None:
         raise InputError(message(f"{what}: order: found {order!r}, needed None: tg has no fields"))
 
@@ -223,10 +227,22 @@ def _line(x: Any, axis: int | None, what: str) -> tuple[Variable, int]:
 def partition(x: Any, kth: Any, axis: int | None = -1) -> Variable:
     """An order in which the elements before place `kth` are not larger than it, those behind not smaller: the sort.
 
+    Raises:
+        ShapeError: `kth` is outside the axis (where both are known).
     Source:
         numpy.partition
     """
+    _need_places("partition", x, kth, axis)
     return sort(x, axis)
+
+
+def _need_places(what: str, x: Any, kth: Any, axis: int | None) -> None:
+    """Places that are known lie within an axis whose length is."""
+    line, k = _line(x, axis, what)
+    n, places = line.type.shape[k], kth if isinstance(kth, tuple | list) else [kth]
+    outside = [p for p in places if n is not None and isinstance(p, int | np.integer) and not -n <= p < n]
+    if outside:
+        raise ShapeError(message(f"{what}: kth: found {outside[0]}, needed a place on an axis of length {n}"))
 
 
 def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Variable:
@@ -235,6 +251,7 @@ def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Variable:
     Source:
         numpy.argpartition
     """
+    _need_places("argpartition", x, kth, axis)
     return argsort(x, axis)
 
 
@@ -300,14 +317,37 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Variable:
-    """The number of the bin that each element falls into, for edges that ascend.
+    """The number of the bin that each element falls into, for edges that ascend or descend.
 
-    bins[i - 1] <= x < bins[i] gives i; with `right`, bins[i - 1] < x <= bins[i] does.
+    Of edges that ascend bins[i - 1] <= x < bins[i] gives i, and with `right` bins[i - 1] < x <= bins[i]; of edges
+    that descend bins[i - 1] > x >= bins[i] and with `right` bins[i - 1] >= x > bins[i]. What edges in no order give
+    is not defined, where they are known at run time only.
 
+    Raises:
+        DomainError: constant edges that neither ascend nor descend.
+        ShapeError: the edges are no vector.
     Source:
-        numpy.digitize, for edges that ascend
+        numpy.digitize
     """
-    return searchsorted(bins, x, "left" if right else "right")
+    edges, side = as_variable(bins), "left" if right else "right"
+    if edges.type.ndim != 1:
+        raise ShapeError(message(f"digitize: bins: found {edges.type}, needed a vector"))
+    if isinstance(edges, Constant):
+        if not _is_monotonic(edges.data):
+            raise DomainError(message("digitize: bins: found edges in no order, needed them to ascend or descend"))
+        if not _descends(edges.data):
+            return searchsorted(edges, x, side)
+    turned = any_of(less(edges[-1:], edges[:1]))
+    place = searchsorted(where(turned, flip(edges), edges), x, side)
+    return where(turned, as_size_variable(edges.shape[0]) - place, place)
+
+
+def _is_monotonic(edges: np.ndarray[Any, Any]) -> bool:
+    return bool((edges[1:] >= edges[:-1]).all() or (edges[1:] <= edges[:-1]).all())
+
+
+def _descends(edges: np.ndarray[Any, Any]) -> bool:
+    return bool(len(edges) and edges[-1] < edges[0])
 
 
 FAMILY = Family(

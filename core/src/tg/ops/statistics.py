@@ -12,13 +12,13 @@ from tg.ops.contraction import matmul
 from tg.ops.diagonal import diagonal
 from tg.ops.elementwise.arithmetic import absolute, clip, divide, maximum, multiply, sqrt, square, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import isnan, logical_not
+from tg.ops.elementwise.comparison import greater, isnan, logical_not
 from tg.ops.elementwise.comparison import where as choose
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.family import Family
 from tg.ops.norm import root
 from tg.ops.reduction import any, max, min, prod, sum
-from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, reshape, squeeze, transpose
+from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, reshape, squeeze, transpose, with_lengths
 from tg.types.dtypes import dtype_name, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, promoted
@@ -30,10 +30,17 @@ if TYPE_CHECKING:
 
 
 def as_floating(x: Any, dtype: object = None) -> Variable:
-    """The operand in a floating or complex dtype: `dtype`, its own, or float64 for bool and integers."""
+    """The operand in a floating or complex dtype: `dtype`, its own, or float64 for bool and integers.
+
+    Raises:
+        DtypeError: `dtype` is bool or an integer one.
+    """
     x = as_variable(x)
     if dtype is not None:
-        return cast_variable(x, dtype_name(dtype))
+        name = dtype_name(dtype)
+        if not is_inexact(name):
+            raise DtypeError(message(f"dtype: found {name}, needed a floating or complex one to average in"))
+        return cast_variable(x, name)
     return x if is_inexact(x.type.dtype) else cast_variable(x, "float64")
 
 
@@ -69,7 +76,7 @@ def average(
         weights: of the shape of x, or of its lengths along `axis`; all equal by default.
         returned: whether the sums of the weights come too.
     Raises:
-        ShapeError: weights have another rank than x and than `axis` names.
+        ShapeError: weights have another rank than x and than `axis` names, or another length.
     Source:
         numpy.average
     """
@@ -89,12 +96,13 @@ def average(
 def _weights_beside(x: Variable, axis: Any, w: Variable) -> Variable:
     """Weights with an axis for each of x."""
     if w.type.ndim == x.type.ndim:
-        return w
+        return with_lengths(w, dict(zip(range(-x.type.ndim, 0), x.shape, strict=True)), "average: weights")
     given = [] if axis is None else [axis] if not isinstance(axis, tuple | list) else list(axis)
     places = [axis_from_end(k, x.type.ndim, "average") for k in given]
     if len(places) != w.type.ndim:
         text = f"average: weights: found {w.type} for {x.type}, needed its shape, or its lengths along the axes"
         raise ShapeError(message(text))
+    w = with_lengths(w, {k - len(places): x.shape[p] for k, p in enumerate(places)}, "average: weights")
     ordered = transpose(w, sorted(range(len(places)), key=places.__getitem__))
     missing = tuple(k for k in range(-x.type.ndim, 0) if k not in places)
     return expand_dims_at(ordered, missing) if missing else ordered
@@ -207,21 +215,23 @@ def nanmean(x: Any, axis: Any = None, dtype: object = None, *, keepdims: bool = 
 
 
 def nanvar(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
-    """The variance of the elements that are not NaN; NaN if there are none.
+    """The variance of the elements that are not NaN; NaN if there are no more than `ddof`.
 
     Source:
         numpy.nanvar
     """
-    return var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=_present(x))
+    found = var(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=_present(x))
+    left = subtract(_count(as_variable(x), axis, keepdims, _present(x), "nanvar"), ddof)
+    return choose(greater(left, 0), found, numpy_dtype(found.type.dtype).type(np.nan))
 
 
 def nanstd(x: Any, axis: Any = None, dtype: object = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
-    """The standard deviation of the elements that are not NaN; NaN if there are none.
+    """The standard deviation of the elements that are not NaN; NaN if there are no more than `ddof`.
 
     Source:
         numpy.nanstd
     """
-    return std(x, axis, dtype, ddof=ddof, keepdims=keepdims, where=_present(x))
+    return root(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 def _present(x: Any) -> Variable:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import pluggy
 
 from tg.errors import PluginError, message
+from tg.graph import loc as locs
 from tg.plugin import hookspecs
 from tg.plugin.records import HOOK_API
 
@@ -145,6 +146,7 @@ def load(entry: Entry) -> Plugin:
     from importlib import metadata
 
     point = metadata.EntryPoint(name=entry.name, value=entry.target, group=f"tg.{entry.kind}.{entry.api}")
+    locs.claim(point.module)
     return Plugin(entry, point.load())
 
 

@@ -21,6 +21,7 @@ type_ = type  # the built-in, under a name that no field shadows
 RESOLVE_STEPS: Final = 8  # how deep equalities within equalities are followed
 KINDS: Final = ("//", "%", "min", "max", "broadcast")
 COMMUTATIVE: Final = ("min", "max", "broadcast")
+BROADCAST_HINT: Final = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
 
 
@@ -431,7 +432,8 @@ def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None =
     if same(a, b):
         return a
     if type(a) is int and type(b) is int:
-        raise ShapeError(message(f"{what() if what else 'broadcast'}: lengths do not broadcast: {a} and {b}"))
+        text = f"{what() if what else 'broadcast'}: lengths do not broadcast: {a} and {b}"
+        raise ShapeError(message(text, hint=BROADCAST_HINT))
     if type(a) is int:
         _require(a, b, what)
         return a
@@ -439,18 +441,26 @@ def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None =
         _require(b, a, what)
         return b
     if getattr(_LOCAL, "sink", None) is not None and is_not_one(a) and is_not_one(b):
-        return require_same(a, b, what)
+        return require_same(a, b, what, broadcasts=True)
     return of_atom(Derived("broadcast", a, b))
 
 
 def _require(known: int, unknown: int | Length, what: Callable[[], str] | None) -> None:
     if is_not_one(unknown):
-        require_same(known, unknown, what)
+        require_same(known, unknown, what, broadcasts=True)
 
 
-def require_same(a: int | Length | None, b: int | Length | None, what: Callable[[], str] | None = None) -> int | Length:
+def require_same(
+    a: int | Length | None,
+    b: int | Length | None,
+    what: Callable[[], str] | None = None,
+    *,
+    broadcasts: bool = False,
+) -> int | Length:
     """The common value of two lengths that must agree; the more precise one is returned.
 
+    Args:
+        broadcasts: one that is 1 would be another matter, which the hint says.
     Raises:
         ShapeError: both are known and differ.
     """
@@ -460,10 +470,11 @@ def require_same(a: int | Length | None, b: int | Length | None, what: Callable[
         return a
     difference = subtract(a, b)
     if type(difference) is int:
-        raise ShapeError(message(f"{what() if what else 'shapes'}: lengths differ: {a} and {b}"))
+        text = f"{what() if what else 'shapes'}: lengths differ: {a} and {b}"
+        raise ShapeError(message(text, hint=BROADCAST_HINT if broadcasts else None))
     sink = getattr(_LOCAL, "sink", None)
     if sink is not None:
-        return sink.require(a, b, what)  # type: ignore[no-any-return]
+        return sink.require(a, b, what, broadcasts)  # type: ignore[no-any-return]
     return a if type(a) is int else b
 
 
@@ -474,7 +485,7 @@ class Requirements:
 
     def __init__(self) -> None:
         self.equal: dict[Atom, int | Length] = {}  # an atom found equal to something that was met earlier
-        self.found: list[tuple[int | Length, int | Length, str]] = []
+        self.found: list[tuple[int | Length, int | Length, str, bool]] = []  # the last: 1 would broadcast
         self._outer: Requirements | None = None
 
     def __enter__(self) -> Self:
@@ -485,12 +496,14 @@ class Requirements:
     def __exit__(self, *exc: object) -> None:
         _LOCAL.sink = self._outer
 
-    def require(self, a: int | Length, b: int | Length, what: Callable[[], str] | None) -> int | Length:
+    def require(
+        self, a: int | Length, b: int | Length, what: Callable[[], str] | None, broadcasts: bool = False
+    ) -> int | Length:
         """Record that a and b must be equal, once for each pair, and return the one to go on with."""
         a, b = self.resolve(a), self.resolve(b)
         if same(a, b):
             return a
-        self.found.append((a, b, what() if what else "shapes"))
+        self.found.append((a, b, what() if what else "shapes", broadcasts))
         first, other = (b, a) if type(b) is int else (a, b)
         atom = other.atom if type(other) is Length else None
         if atom is not None and not _mentioned(atom, first):

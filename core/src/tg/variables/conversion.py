@@ -116,7 +116,9 @@ def _weak_constant(kind: str, bits: Any, dtype: str) -> Constant:
         limits = np.iinfo(dtype)
         if not limits.min <= value <= limits.max:
             text = f"constant: found {value}, needed an integer in [{limits.min}, {limits.max}] for {dtype}"
-            raise RangeError(message(text))
+            wide = np.promote_types(dtype, np.min_scalar_type(value))
+            hint = f"x.astype({wide.name!r}) has room for it" if wide.kind in "iu" else None
+            raise RangeError(message(text, hint=hint))
     with np.errstate(all="ignore"):
         return Constant(np.array(value).astype(numpy_dtype(dtype)) if kind != "int" else _integer(value, dtype))
 
@@ -192,7 +194,8 @@ def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
         raise InputError(message(f"{what}: axis: found {axis!r}, needed an integer"))
     k = int(axis)
     if not -ndim <= k < ndim:
-        raise ShapeError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"))
+        hint = f"axes are 0 to {ndim - 1}, or -1 to {-ndim} from the end" if ndim else "a scalar has no axes"
+        raise ShapeError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes", hint=hint))
     return k if k < 0 else k - ndim
 
 

@@ -78,7 +78,8 @@ PAIR: Final = ir.LiteralStructType([DOUBLE, DOUBLE])
 def _processor(name: str) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = context.get_value_type(signature.return_type)
-        function = builder.module.declare_intrinsic(f"llvm.{name}", [kind])
+        declared = ir.FunctionType(kind, [kind] * len(arguments))
+        function = builder.module.declare_intrinsic(f"llvm.{name}", [kind], declared)
         return builder.call(function, arguments)
 
     return _typed(name, PROCESSOR[name], write)

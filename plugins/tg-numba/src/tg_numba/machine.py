@@ -17,6 +17,7 @@ from numba.extending import NativeValue, intrinsic, models, register_model, unbo
 from tg_numba.libm import FUNCTIONS
 from tg_numba.native import both, compiled
 
+_types: Any = types  # what Numba's annotations leave out is there too
 HEAD: Final = object.__basicsize__  # bytes of a Python object before its own fields
 POINTER: Final = 8
 DIMENSIONS: Final = HEAD + 2 * POINTER  # PyArrayObject: data, nd, dimensions, ...
@@ -30,10 +31,10 @@ I64: Final = ir.IntType(64)
 
 
 @final
-class Head(types.Type):  # type: ignore[misc]
+class Head(types.Type):
     """The type of an argument that is a NumPy array: only its data and its lengths can be asked for."""
 
-    def __init__(self, item: types.Type) -> None:
+    def __init__(self, item: Any) -> None:
         self.item = item
         super().__init__(name=f"Head({item})")
 
@@ -58,11 +59,11 @@ def data(typing: Any, array: Head) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _field(builder, arguments[0], HEAD, context.get_value_type(signature.return_type))
 
-    return types.CPointer(array.item)(array), write
+    return _types.CPointer(array.item)(array), write
 
 
 @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-def dim(typing: Any, array: Head, axis: types.IntegerLiteral) -> Any:
+def dim(typing: Any, array: Head, axis: Any) -> Any:
     """A length of an array."""
     k = axis.literal_value
 
@@ -77,19 +78,19 @@ def dim(typing: Any, array: Head, axis: types.IntegerLiteral) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def at(typing: Any, place: Any, item: types.NumberClass) -> Any:
+def at(typing: Any, place: Any, item: Any) -> Any:
     """The pointer to elements at an address, or where another pointer points to."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = context.get_value_type(signature.return_type)
-        change = builder.bitcast if isinstance(signature.args[0], types.CPointer) else builder.inttoptr
+        change = builder.bitcast if isinstance(signature.args[0], _types.CPointer) else builder.inttoptr
         return change(arguments[0], kind)
 
-    return types.CPointer(item.instance_type)(place, item), write
+    return _types.CPointer(item.instance_type)(place, item), write
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def shift(typing: Any, place: types.CPointer, count: types.Integer) -> Any:
+def shift(typing: Any, place: Any, count: Any) -> Any:
     """The pointer some elements further on."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -99,7 +100,7 @@ def shift(typing: Any, place: types.CPointer, count: types.Integer) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def address(typing: Any, place: types.CPointer) -> Any:
+def address(typing: Any, place: Any) -> Any:
     """The address that a pointer holds."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -112,7 +113,7 @@ def address(typing: Any, place: types.CPointer) -> Any:
 
 
 @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-def frame(typing: Any, size: types.IntegerLiteral) -> Any:
+def frame(typing: Any, size: Any) -> Any:
     """Memory of the running function: bytes, at a multiple of 64."""
     count = size.literal_value
 
@@ -122,11 +123,11 @@ def frame(typing: Any, size: types.IntegerLiteral) -> Any:
             place.align = ALIGNMENT
         return builder.bitcast(place, I8.as_pointer())
 
-    return types.CPointer(types.uint8)(size), write
+    return _types.CPointer(types.uint8)(size), write
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _malloc(typing: Any, size: types.Integer) -> Any:
+def _malloc(typing: Any, size: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(I8.as_pointer(), [I64])
         function = cgutils.get_or_insert_function(builder.module, kind, "malloc")
@@ -136,7 +137,7 @@ def _malloc(typing: Any, size: types.Integer) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _free(typing: Any, place: types.Integer) -> Any:
+def _free(typing: Any, place: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer()])
         function = cgutils.get_or_insert_function(builder.module, kind, "free")
@@ -147,7 +148,7 @@ def _free(typing: Any, place: types.Integer) -> Any:
 
 
 @compiled
-def times(size: int, length: int) -> int:
+def times(size: Any, length: Any) -> Any:
     """The product of a size and a length; -1 where it is too large to count."""
     if size < 0 or length < 0:
         return -1
@@ -157,7 +158,7 @@ def times(size: int, length: int) -> int:
 
 
 @compiled
-def take(arena: Any, size: int) -> int:
+def take(arena: Any, size: Any) -> Any:
     """The address of memory that is released with the arena at the latest; 0 if there is none.
 
     The memory of an arena is a ring: before the start of each piece stand the one before, the one after, and what
@@ -181,7 +182,7 @@ def take(arena: Any, size: int) -> int:
 
 
 @compiled
-def drop(arena: Any, start: int) -> int:
+def drop(arena: Any, start: Any) -> Any:
     """Give a piece of memory back."""
     head = at(start - 24, numba.int64)
     before, after = head[0], head[1]
@@ -196,7 +197,7 @@ def drop(arena: Any, start: int) -> int:
 
 
 @compiled
-def leave(arena: Any, code: int) -> int:
+def leave(arena: Any, code: Any) -> Any:
     """Release all memory of an arena; the code."""
     start = arena[0]
     while start != 0:
@@ -208,7 +209,7 @@ def leave(arena: Any, code: int) -> int:
 
 
 @compiled
-def fill_with(place: Any, count: int, value: Any) -> int:
+def fill_with(place: Any, count: int, value: Any) -> Any:
     """Write one value to contiguous elements."""
     for i in range(count):
         place[i] = value
@@ -219,7 +220,7 @@ def fill_with(place: Any, count: int, value: Any) -> int:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def select(typing: Any, condition: types.Boolean, x: Any, y: Any) -> Any:
+def select(typing: Any, condition: Any, x: Any, y: Any) -> Any:
     """One of two values, both of which have been computed."""
     kind = typing.unify_types(x, y)
 
@@ -235,7 +236,7 @@ def select(typing: Any, condition: types.Boolean, x: Any, y: Any) -> Any:
 
 
 def _divides(signed: str, unsigned: str) -> Any:
-    def typed(typing: Any, x: types.Integer, y: types.Integer) -> Any:
+    def typed(typing: Any, x: Any, y: Any) -> Any:
         kind = typing.unify_types(x, y)
 
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -252,7 +253,7 @@ rest = intrinsic(_divides("srem", "urem"))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def pair(typing: Any, x: types.Float, y: types.Float) -> Any:
+def pair(typing: Any, x: Any, y: Any) -> Any:
     """The complex number of two parts."""
     kind = types.complex64 if x == types.float32 else types.complex128
 
@@ -265,7 +266,7 @@ def pair(typing: Any, x: types.Float, y: types.Float) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def real(typing: Any, x: types.Complex) -> Any:
+def real(typing: Any, x: Any) -> Any:
     """The real part."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -275,7 +276,7 @@ def real(typing: Any, x: types.Complex) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def imag(typing: Any, x: types.Complex) -> Any:
+def imag(typing: Any, x: Any) -> Any:
     """The imaginary part."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -285,13 +286,13 @@ def imag(typing: Any, x: types.Complex) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def parts(typing: Any, place: types.CPointer) -> Any:
+def parts(typing: Any, place: Any) -> Any:
     """The pointer to the parts of complex numbers: real and imaginary ones in turn."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(place.dtype.underlying_float)(place), write
+    return _types.CPointer(place.dtype.underlying_float)(place), write
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -305,7 +306,7 @@ def like(typing: Any, x: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def is_negative(typing: Any, x: types.Float) -> Any:
+def is_negative(typing: Any, x: Any) -> Any:
     """Whether the sign bit of a float is set."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -325,7 +326,7 @@ TRANSPOSED: Final = 112
 @intrinsic  # type: ignore[untyped-decorator]
 def gemm(
     typing: Any, place: Any, x_flag: Any, y_flag: Any, m: Any, n: Any, k: Any,
-    x: types.CPointer, x_lead: Any, y: Any, y_lead: Any, z: Any, z_lead: Any,
+    x: Any, x_lead: Any, y: Any, y_lead: Any, z: Any, z_lead: Any,
 ) -> Any:  # fmt: skip
     """Z = x y by the function at an address, whose interface is CBLAS with 64-bit integers."""
     i32 = ir.IntType(32)
@@ -348,7 +349,7 @@ def gemm(
     return types.void(whole, whole, whole, whole, whole, whole, x, whole, x, whole, x, whole), write
 
 
-def _stored(context: Any, builder: Any, kind: Any, value: complex) -> Any:
+def _stored(context: Any, builder: Any, kind: Any, value: float) -> Any:
     """The address of a complex number."""
     number = context.make_complex(builder, kind)
     part = context.get_value_type(kind.underlying_float)
@@ -357,7 +358,7 @@ def _stored(context: Any, builder: Any, kind: Any, value: complex) -> Any:
 
 
 def _chosen(order: str) -> Any:
-    def typed(typing: Any, a: types.Integer, b: types.Integer) -> Any:
+    def typed(typing: Any, a: Any, b: Any) -> Any:
         def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.select(builder.icmp_signed(order, *arguments), *arguments)
 
@@ -374,25 +375,25 @@ greater = intrinsic(_chosen(">"))
 
 
 @compiled
-def length_min(a: int, b: int) -> int:
+def length_min(a: Any, b: Any) -> Any:
     """The smaller."""
     return lesser(a, b)
 
 
 @compiled
-def length_max(a: int, b: int) -> int:
+def length_max(a: Any, b: Any) -> Any:
     """The larger."""
     return greater(a, b)
 
 
 @compiled
-def length_broadcast(a: int, b: int) -> int:
+def length_broadcast(a: Any, b: Any) -> Any:
     """What two lengths broadcast to."""
     return b if a == 1 else a
 
 
 @compiled
-def length_floor(a: int, b: int) -> int:
+def length_floor(a: Any, b: Any) -> Any:
     """The quotient rounded down; 0 for a divisor of 0."""
     if b == 0:
         return 0
@@ -402,14 +403,14 @@ def length_floor(a: int, b: int) -> int:
 
 
 @compiled
-def length_mod(a: int, b: int) -> int:
+def length_mod(a: Any, b: Any) -> Any:
     """The remainder with the sign of the divisor; 0 for a divisor of 0."""
     return 0 if b in (0, -1) else a % b
 
 
 # --- the words of generated code -------------------------------------------------------------------------------------
 
-MEMORY_TYPES: Final = {
+MEMORY_TYPES: Final[dict[str, Any]] = {
     "b8": types.uint8,
     "i8": types.int8,
     "i16": types.int16,

@@ -31,6 +31,7 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_types: Any = types  # what Numba's annotations leave out is there too
 LOCK: Final = threading.RLock()  # of everything that compiles
 STEPS: Final = (
     TranslateByteCode,
@@ -98,7 +99,7 @@ def by_address(made: Any) -> Any:
     """What Numba has compiled, called by its address."""
 
     def typed(typing: Any, *arguments: Any) -> Any:
-        kinds = tuple(map(types.unliteral, arguments))
+        kinds = tuple(map(_types.unliteral, arguments))
         made.compile(kinds)
         result = made.overloads[kinds]
         back = result.signature.return_type

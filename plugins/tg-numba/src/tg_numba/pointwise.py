@@ -125,11 +125,11 @@ def _write(
             late.append((k, v, nest.place(v.pointer, outer, s[: len(outer)]), s[-1]))
     targets = [(nest.place(y.pointer, outer, s[: len(outer)]), s[-1] if shape else 0) for y, s in stores]
     index = nest.loop(shape[-1]) if shape else "0"
-    for k, v, place, s in late:
-        texts[k] = nest.local(nest.read(v.dtype, place, nest.step(index, s)))
+    for k, v, place, stride in late:
+        texts[k] = nest.local(nest.read(v.dtype, place, nest.step(index, stride)))
     for node in program.nodes:
         (number,) = node.outputs
         texts[number] = nest.local(step(site, program, node, texts))
-    for number, (place, s) in zip(program.outputs, targets, strict=True):
-        nest.line(f"{place}[{nest.step(index, s)}] = {texts[number]}")
+    for number, (place, stride) in zip(program.outputs, targets, strict=True):
+        nest.line(f"{place}[{nest.step(index, stride)}] = {texts[number]}")
     site.call(nest)

@@ -142,6 +142,20 @@ WRITTEN: Final = (
         oracle=lambda x: np.power(x, 2.5),
     ),
     Case(
+        tg.power,
+        [fixed([3, 7, -3, 10, 2], "int64"), fixed([39, 22, 37, 18, 62], "int64")],
+        name="power of integers with many digits",
+        traps=("T8",),
+        oracle=lambda x, y: np.array([int(a) ** int(b) for a, b in zip(x, y, strict=True)]),
+    ),
+    Case(
+        lambda x: x**0.5,
+        [fixed([-np.inf, np.inf, np.nan, 0.0, -1.5, 2.25])],
+        name="power of a half",
+        traps=("T8",),
+        oracle=lambda x: np.power(x, 0.5),
+    ),
+    Case(
         lambda x: (tg.sqrt(x**2), tg.sqrt(x) ** 2),
         [f64("n", "m")],
         name="sqrt of square",

@@ -105,11 +105,27 @@ WRITTEN: Final = (
         oracle=lambda x: np.array([0, 2**63 - 1, -(2**63), 9_200_000_000_000_000_000]),
     ),
     Case(
+        lambda x: (tg.cast(x, "float64"), x * 0.5),
+        [fixed([2**24 + 1, 2**53 - 1, -123_456_789_012_345, 2**31 + 1], "int64")],
+        name="integers with many digits",
+        traps=("T17",),
+        accuracy=0,
+        oracle=lambda x: (np.array([float(int(v)) for v in x]), np.array([int(v) / 2 for v in x])),
+    ),
+    Case(
         lambda x: tg.cast(tg.cast(x, "float64") * 2, "float32"),
         [f32("n", "m")],
         name="there and back",
         oracle=lambda x: 2 * x,
         gradient=True,
+    ),
+    Case(
+        lambda x, p: (x * p, p * x, x * (x > 0)),
+        [fixed([float("nan"), float("inf"), -2.0, 3.0]), fixed([False, False, False, True], "bool")],
+        name="products with bool",
+        note="NaN * False is NaN, -2.0 * False is -0.0",
+        oracle=lambda x, p: (x * p, p * x, x * (x > 0)),
+        signed_zero=True,
     ),
     Case(
         lambda x: tg.grad(tg.sum(tg.cast(tg.cast(x, "int32"), "float32") * x), x),

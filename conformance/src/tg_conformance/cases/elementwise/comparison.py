@@ -82,6 +82,14 @@ WRITTEN: Final = (
         oracle=lambda x: np.where(x != 0, x, -1),
     ),
     Case(
+        lambda x, y: (tg.where(np.array([True, False, True]), x, y), tg.where(True, x, y), tg.where(False, x, y)),
+        [f64("n", 3), f64(3)],
+        name="where of a known condition",
+        traps=("T59",),
+        oracle=lambda x, y: (np.where([True, False, True], x, y), x, np.broadcast_to(y, x.shape)),
+        gradient=True,
+    ),
+    Case(
         lambda x, y: (x == y, x < y),
         [i32("n"), f64("n")],
         name="comparing integers with floats",

@@ -112,6 +112,14 @@ WRITTEN: Final = (
         condition=lambda x: np.maximum(1, abs(x)),
     ),
     Case(
+        lambda x: tg.log(tg.exp(x)),
+        [fixed([1000.0, -1000.0, np.inf, -np.inf, np.nan, 0.0], None)],
+        name="log of exp where it overflows",
+        dtypes=("float32", "float64"),
+        traps=("T24",),
+        oracle=lambda x: np.array([np.inf, -np.inf, np.inf, -np.inf, np.nan, 0.0]),
+    ),
+    Case(
         lambda x: tg.log(x / 2),
         [fixed([2.0, 1.0, 3.0])],
         name="log of a half",

@@ -51,6 +51,16 @@ def real_floating(kinds: tuple[Kind, ...]) -> Loop:
     return found
 
 
+KINDS: Final = (("b", "bool"), ("iu", "integers"), ("f", "floats"), ("c", "complex numbers"))
+
+
+def _taken_by(ufunc: np.ufunc, count: int) -> str:
+    """The kinds of dtypes that a ufunc has loops for, in words."""
+    kinds = {np.dtype(code).kind for loop in ufunc.types for code in loop.partition("->")[0]}
+    found = [name for codes, name in KINDS if kinds & set(codes)]
+    return f"{' or '.join(found)}{' of a common dtype' if count > 1 else ''}"
+
+
 def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
     """The loops of a NumPy ufunc, asked of NumPy itself; bfloat16 stays where it can hold the other operands."""
 
@@ -63,7 +73,7 @@ def from_ufunc(ufunc: np.ufunc) -> Callable[[tuple[Kind, ...]], Loop]:
             found = ufunc.resolve_dtypes((*asked, None))
         except TypeError as error:
             names = ", ".join(k if isinstance(k, str) else k.__name__ for k in kinds)
-            raise DtypeError(message(f"has no loop for {names}")) from error
+            raise DtypeError(message(f"found {names}, needed {_taken_by(ufunc, len(kinds))}")) from error
         dtypes = [dtype_name(d) for d in found]
         if half and all(promote("bfloat16", k) == "bfloat16" for k in kinds):
             dtypes = ["bfloat16" if d == "float32" else d for d in dtypes]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_jax.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
-from tg_jax.rules.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
+from tg_jax.rules.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -1,4 +1,7 @@
-"""Orders along an axis: JAX's sorts are stable and put NaN last too."""
+"""Orders along an axis: JAX's sorts are stable and put NaN last too.
+
+Deviation from jax.numpy: complex numbers of which a part is NaN are ordered as NumPy orders them.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,18 @@ if TYPE_CHECKING:
 
 
 def argsort(op: t.ArgSort, x: Any) -> Any:
-    """The positions that sort."""
+    """The positions that sort; complex numbers by real, then imaginary part, those with a NaN behind all others."""
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        unknown = 2 * jnp.isnan(x.real) + jnp.isnan(x.imag)
+        real, imag = (jnp.where(jnp.isnan(part), 0, part) for part in (x.real, x.imag))
+        return jnp.lexsort((imag, real, unknown), axis=op.axis).astype(jnp.int64)
     return jnp.argsort(x, axis=op.axis, stable=True).astype(jnp.int64)
 
 
 def sort(op: t.Sort, x: Any) -> Any:
     """The elements in order."""
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return jnp.take_along_axis(x, argsort(t.ArgSort(op.axis), x), axis=op.axis)
     return jnp.sort(x, axis=op.axis, stable=True)
 
 

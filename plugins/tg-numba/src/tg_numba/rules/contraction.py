@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.link.blas import blas
 from tg.link.values import spread
 from tg.ops import contraction as t
-from tg_numba.machine import AS_IS, TRANSPOSED, compiled, gemm, greater, like
+from tg_numba.machine import AS_IS, TRANSPOSED, gemm, greater, like
+from tg_numba.native import compiled
 
 if TYPE_CHECKING:
     from tg.link.values import Value
@@ -86,16 +87,15 @@ def matmul(op: t.MatMul, site: Site) -> Value:
     nest = site.nest()
     indices = nest.loops(z.shape[:-2])
     arguments: list[str] = []
+    function: Any = product_boolean if z.dtype == "bool" else product_plain
     for v in (x, y):
         arguments.append(nest.place(v.pointer, indices, v.strides[:-2]))
         arguments += [nest.length(s) for s in v.strides[-2:]]
     arguments.append(nest.place(z.pointer, indices, z.strides[:-2]))
     arguments += [nest.length(v) for v in (m, k, n)]
     if z.dtype in LETTERS:
-        function, place = product_by_blas, _address(site, f"{LETTERS[z.dtype]}gemm")
-        arguments.insert(0, place)
-    else:
-        function = product_boolean if z.dtype == "bool" else product_plain
+        function = product_by_blas
+        arguments.insert(0, _address(site, f"{LETTERS[z.dtype]}gemm"))
     nest.line(f"{site.compiled(function)}({', '.join(arguments)})")
     site.call(nest)
     return z

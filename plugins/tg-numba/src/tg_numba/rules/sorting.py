@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.ops import sorting as t
 from tg.types.dtypes import is_complex
 from tg.types.lengths import multiply
-from tg_numba.machine import compiled, imag, lesser, real
+from tg_numba.machine import imag, lesser, real
+from tg_numba.native import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

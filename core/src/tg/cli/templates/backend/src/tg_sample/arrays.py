@@ -1,0 +1,26 @@
+"""The library's arrays: to and from NumPy's, and rules by way of NumPy for what the library has no function for."""
+
+import numpy as ml  # the array library
+import numpy as np
+
+
+def to_native(array):
+    """A copy of a NumPy array as the library's, of the same dtype."""
+    return ml.array(array)
+
+
+def to_numpy(array):
+    """The library's array, or a NumPy one, as NumPy's; it may share memory."""
+    return np.asarray(array)
+
+
+def performed(op, *operands):
+    """A rule for any op, by its reference: right, and no faster than NumPy. Sizes are Python ints and stay so."""
+    results = op.perform(*(v if isinstance(v, int) else to_numpy(v) for v in operands))
+    natives = tuple(map(to_native, results))
+    return natives[0] if len(natives) == 1 else natives
+
+
+def reference(fn):
+    """A rule for any elementwise function, by its reference."""
+    return lambda *arrays: performed(fn.op, *arrays)

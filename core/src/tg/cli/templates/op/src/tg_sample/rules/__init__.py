@@ -1,0 +1,1 @@
+"""Rules, a file for each backend: `rule(*arrays)` of an elementwise function, `rule(op, *arrays)` of an op."""

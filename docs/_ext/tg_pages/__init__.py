@@ -1,0 +1,50 @@
+"""The pages that nobody writes: made of the records, hooks, gaps and commands of what is installed, at every build.
+
+They go to `docs/generated/`, as MyST text, and are written only where they changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sphinx.application import Sphinx
+
+FOLDER = "generated"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """What Sphinx calls: the pages are written before it looks for pages."""
+    app.connect("builder-inited", lambda app: write(pages(), Path(app.srcdir) / FOLDER))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def pages() -> dict[str, str]:
+    """Every generated page: its path below the folder, and its text."""
+    from tg_pages import commands, coverage, families, functions, gaps, hooks
+
+    return {
+        **families.pages(),
+        "functions.md": functions.page(),
+        "hooks.md": hooks.page(),
+        "coverage.md": coverage.page(),
+        "commands.md": commands.page(),
+        "parts/gaps.md": gaps.part(),
+        "parts/backends.md": gaps.backends_part(),
+    }
+
+
+def write(texts: Mapping[str, str], folder: Path) -> None:
+    """Bring a folder to hold these files and no others; what has not changed is left alone."""
+    known = {folder / name for name in texts}
+    for path in folder.rglob("*.md"):
+        if path not in known:
+            path.unlink()
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)

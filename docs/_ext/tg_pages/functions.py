@@ -1,0 +1,64 @@
+"""What `tg` offers beside the functions of arrays: variables, compiling, differentiation, looking inside, errors."""
+
+from __future__ import annotations
+
+import inspect
+
+import tg
+from tg.errors import TgError
+from tg.functions.make import Function
+from tg.functions.shared import Shared
+from tg_pages.docstring import entry, escaped, myst, sentence, signature, table
+
+PARTS = (
+    ("Variables", ("scalar", "vector", "matrix", "tensor", "shared", "constant", "as_variable")),
+    ("Compiling", ("function", "jit", "evaluate", "wrap", "backend", "backends", "config")),
+    ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
+    ("Looking inside", ("print", "to_text", "parse")),
+)
+CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck")
+
+
+INTRO = """# Variables, functions, gradients
+
+The [functions of arrays](ops/index.md) have pages of their own.
+"""
+
+
+def page() -> str:
+    """The page."""
+    parts = [INTRO]
+    for title, names in PARTS:
+        parts += [f"## {title}\n", *(entry("function", signature(getattr(tg, n), f"tg.{n}"), body(n)) for n in names)]
+    parts += ["## A compiled function\n", *members("tg.functions.make.Function", Function)]
+    parts += ["## A shared variable\n", *members("tg.functions.shared.Shared", Shared)]
+    parts += ["## Classes\n", *(entry("class", f"tg.{name}", body(name)) for name in CLASSES)]
+    return "\n".join([*parts, "## Error classes\n", errors()])
+
+
+def body(name: str) -> str:
+    """The docstring of a name of `tg`."""
+    return myst(inspect.getdoc(getattr(tg, name)) or "")
+
+
+def members(name: str, cls: type) -> list[str]:
+    """A class, and its public methods and properties that have a docstring."""
+    found = [entry("class", name, myst(cls.__doc__ or ""))]
+    for key, value in vars(cls).items():
+        if key.startswith("_") or not inspect.getdoc(value):
+            continue
+        if inspect.isfunction(value):
+            found.append(entry("method", signature(value, f"{name}.{key}", bound=True), myst(value.__doc__ or "")))
+        elif isinstance(value, property):
+            found.append(entry("property", f"{name}.{key}", myst(value.__doc__ or "")))
+    return found
+
+
+def errors() -> str:
+    """The error classes, with the built-in classes that catch them too."""
+    found = sorted((e for e in vars(tg.errors).values() if inspect.isclass(e) and issubclass(e, TgError)), key=str)
+    rows = [
+        (f"`tg.{e.__name__}`", ", ".join(f"`{base.__name__}`" for base in e.__bases__[1:]), escaped(sentence(e)))
+        for e in found
+    ]
+    return table(("class", "also a", "when"), rows)

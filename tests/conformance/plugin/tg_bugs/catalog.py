@@ -1,0 +1,19 @@
+"""All bugs."""
+
+import tg
+from tg_bugs import elementwise, gradients, indexing, layout, linking, reducing, rewriting
+from tg_bugs.record import Bug
+
+BUGS = (
+    *elementwise.BUGS,
+    *reducing.BUGS,
+    *indexing.BUGS,
+    *layout.BUGS,
+    *linking.BUGS,
+    *rewriting.BUGS,
+    *gradients.BUGS,
+    Bug("missing", "R8", "^elementwise/trigonometric:tanh", {tg.tanh: None}),
+)
+GAPS = Bug("gaps", "R8", "^elementwise/trigonometric:sin")  # whose gaps are wrong, which is tested by itself
+PLACES = {bug.backend: bug for bug in (*BUGS, GAPS) if not bug.core}
+"""The backends, by name."""

@@ -1,0 +1,113 @@
+"""The reports of a run: entries, counts, what did not run, the page that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from tg_conformance.page import page
+from tg_conformance.report import OUTCOMES, Record, Results, from_properties, properties
+
+SIN = "elementwise/trigonometric:sin"
+
+
+@pytest.fixture
+def results() -> Results:
+    """Two backends, one of which has a failure, a gap and something advisory."""
+    found = Results()
+    for backend in ("loopback", "jax"):
+        found.add(Record(backend, f"{SIN}[float64,C,known]", 1, "passed", 0.25, "float64"))
+    found.add(Record("jax", f"{SIN}[float64,F,known]", 1, "failed", 0.5, "float64", "found <1>, needed 2"))
+    found.add(Record("jax", f"{SIN}[float16,C,known]", 1, "gap", 0.125, "float16", "has no halves"))
+    found.add(Record("jax", f"{SIN}[float32,C,known]", 2, "advisory", 0.125, "float32", "differs & is told"))
+    return found
+
+
+def test_a_record_travels_as_properties(results: Results) -> None:
+    for record in results.records:
+        assert from_properties([("other", 1), *properties(record)]) == record
+    assert from_properties([("other", 1)]) is None
+
+
+def test_an_entry_is_the_worst_of_its_items(results: Results) -> None:
+    entries = {(e.backend, e.dtype): e for e in results.report("quick").cases if e.case == SIN}
+    failed = entries["jax", "float64"]
+    assert (failed.outcome, failed.counts, failed.seconds) == ("failed", {"failed": 1, "passed": 1}, 0.75)
+    assert failed.details == ((f"{SIN}[float64,F,known]", "failed", "found <1>, needed 2"),)
+    assert entries["jax", "float16"].outcome == "gap"
+    assert entries["jax", "float32"].outcome == "advisory"
+    assert entries["loopback", "float64"].outcome == "passed"
+
+
+def test_what_did_not_run_is_told_with_the_reason(results: Results) -> None:
+    entries = {(e.backend, e.dtype): e for e in results.report("quick").cases if e.case == SIN}
+    assert entries["loopback", "float16"].outcome == "not run"
+    assert entries["loopback", "bfloat16"].details == (("", "not run", "not selected"),)
+    assert all(e.outcome in OUTCOMES for e in entries.values())
+
+
+def test_a_dtype_that_a_backend_does_not_claim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dataclasses
+
+    from tg import plugin
+
+    one = dataclasses.replace(plugin.registry().backend("loopback"), dtypes=frozenset({"float64"}))
+    monkeypatch.setattr(type(plugin.registry()), "backend", lambda self, name: one)
+    found = Results()
+    found.add(Record("loopback", f"{SIN}[float64,C,known]", 1, "passed", 0.25, "float64"))
+    reasons = {e.dtype: e.details for e in found.report("quick").cases if e.outcome == "not run"}
+    assert reasons["float32"] == (("", "not run", "the backend does not claim the dtype"),)
+    assert "float64" not in reasons
+
+
+def test_the_report_is_json_with_versions_and_counts(results: Results) -> None:
+    report = json.loads(results.report("full").as_json())
+    assert report["version"] == 2
+    assert report["tier"] == "full"
+    assert {"tg", "python", "numpy", "machine", "time"} <= report.keys()
+    jax = next(one for one in report["backends"] if one["name"] == "jax")
+    assert jax["distribution"] == "tg-jax"
+    assert {"jax", "jaxlib"} & jax["engines"].keys()
+    ran = {outcome: n for outcome, n in jax["counts"].items() if outcome != "not run"}
+    assert ran == {"failed": 1, "advisory": 1, "gap": 1, "passed": 1}
+    fields = {"backend", "family", "case", "dtype", "level", "outcome", "counts", "seconds", "details"}
+    assert all(entry.keys() == fields for entry in report["cases"])
+
+
+class Tags(HTMLParser):
+    """The tags that are open, and the addresses that a page refers to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(results: Results) -> None:
+    tags = Tags()
+    text = page(results.report("quick"))
+    tags.feed(text)
+    tags.close()
+    assert tags.open == tags.addresses == []
+    assert not re.search(r"url\(|@import|https?:|<link", text)
+
+
+def test_the_page_shows_failures_gaps_counts_and_a_filter(results: Results) -> None:
+    text = page(results.report("quick"))
+    assert "found &lt;1&gt;, needed 2" in text
+    assert "differs &amp; is told" in text
+    assert "<td>has no halves</td><td>jax</td><td>1</td>" in text
+    assert '<td class="b1 failed" title="1 failed, 1 passed">1/2</td>' in text
+    assert all(f'data-backend="{k}"' in text for k in (0, 1))
+    assert "elementwise/trigonometric" in text

@@ -1,0 +1,287 @@
+"""Mistakes in expressions: found while they are built, at the line that makes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tg
+
+# --- shapes
+
+
+def test_inner_lengths_of_a_product(mistake):
+    a, b = tg.matrix("a", shape=(4, 3)), tg.matrix("b", shape=(5, 3))
+    with mistake(tg.ShapeError, "matmul", "lhs has 3, rhs has 5", "a  float64[4, 3]", "b  float64[5, 3]", "w.T"):
+        a @ b
+
+
+def test_fixed_lengths_that_differ(mistake):
+    x, y = tg.vector("x", shape=(3,)), tg.vector("y", shape=(4,))
+    with mistake(tg.ShapeError, "add", "3 and 4", "x  float64[3]", "y  float64[4]", "hint:"):
+        x + y
+
+
+def test_a_new_shape_of_another_size(mistake):
+    x = tg.matrix("x", shape=(2, 3))
+    with mistake(tg.ShapeError, "reshape", "(2, 3) has 6", "(4, 2) has 8", "x  float64[2, 3]", "hint:"):
+        tg.reshape(x, (4, 2))
+
+
+def test_a_new_shape_with_two_free_lengths(mistake):
+    x = tg.vector("x")
+    with mistake(tg.ShapeError, "reshape: found 2 lengths of -1, needed at most one"):
+        x.reshape(-1, -1)
+
+
+def test_an_axis_that_the_array_lacks(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.ShapeError, "sum: axis 2 is out of range: the array has 2 axes", "hint: axes are 0 to 1"):
+        tg.sum(x, axis=2)
+
+
+def test_an_axis_of_a_scalar(mistake):
+    x = tg.scalar("x")
+    with mistake(tg.ShapeError, "cumsum: axis 0 is out of range: the array has 0 axes", "hint: a scalar has no axes"):
+        tg.cumsum(x, axis=0)
+
+
+def test_an_axis_of_another_type(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.InputError, "max: axis: found 'rows', needed an integer"):
+        tg.max(x, axis="rows")
+
+
+def test_parts_that_do_not_join(mistake):
+    a, b = tg.matrix("a", shape=(2, 3)), tg.matrix("b", shape=(2, 4))
+    with mistake(tg.ShapeError, "concatenate: axis 1", "3 and 4", "a  float64[2, 3]", "b  float64[2, 4]"):
+        tg.concatenate([a, b], axis=0)
+
+
+def test_parts_of_another_rank(mistake):
+    a, b = tg.matrix("a"), tg.vector("b")
+    with mistake(tg.ShapeError, "concatenate: ranks differ: 2 and 1", "a  float64[?, ?]", "b  float64[?]", "hint:"):
+        tg.concatenate([a, b])
+
+
+def test_variables_in_place_of_a_list(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.InputError, "concatenate", "<x : float64[?, ?]>, needed a list of arrays", "hint:"):
+        tg.concatenate(x)
+
+
+def test_a_broadcast_to_another_shape(mistake):
+    x = tg.vector("x", shape=(3,))
+    with mistake(tg.ShapeError, "broadcast_to", "found 3, needed 1 or 4", "x  float64[3]"):
+        tg.broadcast_to(x, (2, 4))
+
+
+def test_axes_that_are_no_permutation(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.ShapeError, "transpose: found axes (0, 0), needed a permutation of 2 axes"):
+        tg.transpose(x, (0, 0))
+
+
+# --- indices
+
+
+def test_too_many_indices(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.BoundsError, "index: found 3 indices, needed at most 2 for <x : float64[?, ?]>"):
+        x[0, 1, 2]
+
+
+def test_an_index_outside_a_fixed_length(mistake):
+    x = tg.vector("x", shape=(3,))
+    with mistake(tg.BoundsError, "index 7 is out of bounds for an axis of length 3", "hint:"):
+        x[7]
+
+
+def test_a_negative_index_outside_a_fixed_length(mistake):
+    x = tg.vector("x", shape=(3,))
+    with mistake(tg.BoundsError, "index -4 is out of bounds for an axis of length 3", "hint:"):
+        x[-4]
+
+
+def test_an_index_of_floats(mistake):
+    x, i = tg.vector("x"), tg.scalar("i")
+    with mistake(tg.DtypeError, "index: found float64, needed an integer dtype", "hint:"):
+        x[i]
+
+
+def test_an_index_that_is_none(mistake):
+    x = tg.vector("x")
+    with mistake(tg.InputError, "index: found 'a', needed integers, masks, slices, None or ..."):
+        x["a"]
+
+
+def test_a_mask_of_another_length(mistake):
+    x = tg.vector("x", shape=(3,))
+    mask = np.array([True, False])
+    with mistake(tg.ShapeError, "index: a mask of another shape: axis 0: found length 2, needed 3"):
+        x[mask]
+
+
+def test_item_assignment(mistake):
+    x = tg.vector("x")
+    with mistake(tg.InputError, "variables are immutable", "hint: x.at[index].set(value)"):
+        x[0] = 1.0
+
+
+def test_an_update_with_another_dtype(mistake):
+    x = tg.vector("x", dtype="int64")
+    with mistake(tg.DtypeError, "update: found 0.5, needed a value that int64 can hold", "hint:"):
+        x.at[0].set(0.5)
+
+
+# --- variables where values are needed
+
+
+def test_if(mistake):
+    x = tg.scalar("x")
+    with mistake(tg.SymbolicError, "if", "no value until the function runs", "hint: tg.where(condition, a, b)"):
+        if x > 0:
+            pass
+
+
+def test_for_over_an_unknown_length(mistake):
+    x = tg.vector("x")
+    with mistake(tg.SymbolicError, "first length of <x : float64[?]> is not known", "hint:"):
+        for _ in x:
+            pass
+
+
+def test_range_of_an_unknown_length(mistake):
+    x = tg.vector("x")
+    with mistake(tg.SymbolicError, "length x.shape[-1]: its value is", "not known until the program runs", "hint:"):
+        range(x.shape[0])
+
+
+def test_float(mistake):
+    x = tg.scalar("x")
+    with mistake(tg.SymbolicError, "float: <x : float64[]> has no value until the function runs", "hint: x.eval("):
+        float(x)
+
+
+def test_asarray(mistake):
+    x = tg.vector("x")
+    with mistake(tg.SymbolicError, "array: <x : float64[?]> has no value until the function runs", "hint: x.eval("):
+        np.asarray(x)
+
+
+def test_in_a_list(mistake):
+    x, y = tg.scalar("x"), tg.scalar("y")
+    with mistake(tg.SymbolicError, "has no value until the function runs", "hint:"):
+        x in [y, x]  # noqa: B015
+
+
+def test_in_a_variable(mistake):
+    x = tg.vector("x")
+    with mistake(tg.SymbolicError, "in: <x : float64[?]> has no value", "hint: tg.any(x == item)"):
+        1.0 in x  # noqa: B015
+
+
+def test_a_range_of_a_variable(mistake):
+    n = tg.scalar("n", dtype="int64")
+    with mistake(tg.SymbolicError, "index: <n : int64[]> has no value until the function runs", "hint:"):
+        range(n)
+
+
+# --- dtypes and values
+
+
+def test_a_dtype_that_tg_lacks(mistake):
+    with mistake(tg.DtypeError, "found float128, needed one that tg has", "float64"):
+        tg.vector("x", dtype="float128")
+
+
+def test_bits_of_floats(mistake):
+    x = tg.vector("x")
+    with mistake(tg.DtypeError, "bitwise_and: found float64, int, needed bool or integers", "x  float64[?]"):
+        x & 1
+
+
+def test_a_number_that_the_dtype_cannot_hold(mistake):
+    x = tg.vector("x", dtype="int8")
+    with mistake(tg.RangeError, "found 300, needed an integer in [-128, 127] for int8", "x.astype('int32')"):
+        x + 300
+
+
+def test_a_constant_of_objects(mistake):
+    value = np.array([object(), None])
+    with mistake(tg.InputError, "constant: found", "needed numbers", "hint:"):
+        tg.constant(value)
+
+
+def test_a_variable_in_an_array_of_objects(mistake):
+    x = tg.scalar("x")
+    with mistake(tg.SymbolicError, "array: <x : float64[]> has no value until", "tg.array([x, y]) stacks variables"):
+        np.array([x, None], dtype=object)
+
+
+def test_a_string_in_an_expression(mistake):
+    x = tg.vector("x")
+    with mistake(tg.InputError, "found 'two'", "needed", "hint:"):
+        x * "two"
+
+
+def test_a_negative_power_of_integers(mistake):
+    x = tg.vector("x", dtype="int64")
+    y = x**-1  # here
+    f = tg.function([x], y)
+    with mistake(tg.DomainError, "power: found the negative exponent -1, needed exponents >= 0", "hint:"):
+        f(np.array([2]))
+
+
+def test_an_unknown_name(mistake):
+    with mistake(AttributeError, "module 'tg' has no attribute 'arrange'", "hint: tg.arange exists"):
+        tg.arrange(3)
+
+
+def test_an_unknown_keyword(mistake):
+    x = tg.vector("x")
+    with mistake(TypeError, "sum() got an unexpected keyword argument 'axes'"):
+        tg.sum(x, axes=0)
+
+
+def test_an_output_buffer(mistake):
+    x, out = tg.vector("x"), np.zeros(3)
+    with mistake(tg.InputError, "np.add", "out=", "hint: variables are immutable"):
+        np.add(x, 1.0, out=out)
+
+
+# --- derivatives
+
+
+def test_the_gradient_of_a_vector(mistake):
+    x = tg.vector("x")
+    y = x * x
+    with mistake(tg.NotDifferentiable, "grad: found a cost float64[?], needed a scalar", "hint: tg.sum(cost)"):
+        tg.grad(y, x)
+
+
+def test_the_gradient_of_what_does_not_depend_on_it(mistake):
+    x, y = tg.scalar("x"), tg.scalar("y")
+    cost = x * x
+    with mistake(tg.InputError, "grad: the cost does not depend on <y : float64[]>", "hint: disconnected"):
+        tg.grad(cost, y)
+
+
+def test_the_gradient_with_respect_to_integers(mistake):
+    k = tg.vector("k", dtype="int64")
+    cost = tg.sum(k * 0.5)
+    with mistake(tg.NotDifferentiable, "<k : int64[?]>", "hint:"):
+        tg.grad(cost, k)
+
+
+def test_the_gradient_with_respect_to_a_number(mistake):
+    x = tg.scalar("x")
+    cost = x * x
+    with mistake(tg.InputError, "grad", "found 2.0, needed a variable"):
+        tg.grad(cost, 2.0)
+
+
+def test_the_gradient_of_an_integer_cost(mistake):
+    x = tg.vector("x")
+    cost = tg.argmax(x)
+    with mistake(tg.NotDifferentiable, "int64", "needed a real floating"):
+        tg.grad(cost, x)
