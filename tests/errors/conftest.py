@@ -5,18 +5,20 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import tg
-from tg.functions.make import Function
 from tg.functions.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType
+
+    from tg.functions.make import Function
 
 BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
 MARK = "# here"
@@ -79,8 +81,10 @@ class Mistake:
         text = shown(error)
         top = "\n".join(text.splitlines()[:LINES])
         if isinstance(error, tg.TgError):
-            place = f"{self.frame.f_code.co_filename.rpartition('/')[2]}:{self.line(error)} "
-            assert place in top, f"needed {place} in:\n{text}"
+            file = PurePath(self.frame.f_code.co_filename).name
+            assert f"{file}:{self.line(error)} " in top, f"needed line {self.line(error)} in:\n{text}"
+            places = [line for line in text.splitlines() if line.startswith("  at  ")]
+            assert all(line.startswith(f"  at  {file}:") for line in places), f"a place that is not the user's:\n{text}"
         for needed in self.tells:
             assert needed in top, f"needed {needed!r} in:\n{text}"
         compare(self.before, held(self.frame))

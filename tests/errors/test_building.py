@@ -81,6 +81,18 @@ def test_axes_that_are_no_permutation(mistake):
         tg.transpose(x, (0, 0))
 
 
+def test_vectors_of_a_product(mistake):
+    a, b = tg.vector("a", shape=(3,)), tg.vector("b", shape=(2,))
+    with mistake(tg.ShapeError, "matmul", "lhs has 3, rhs has 2", "ExpandDims(a)  float64[1, 3]", "ExpandDims(b)"):
+        tg.dot(a, b)
+
+
+def test_a_stack_of_other_shapes(mistake):
+    a, b = tg.vector("a", shape=(3,)), tg.vector("b", shape=(2,))
+    with mistake(tg.ShapeError, "stack: shapes differ: found float64[3], float64[2]"):
+        tg.stack([a, b])
+
+
 # --- indices
 
 
@@ -125,6 +137,14 @@ def test_item_assignment(mistake):
     x = tg.vector("x")
     with mistake(tg.InputError, "variables are immutable", "hint: x.at[index].set(value)"):
         x[0] = 1.0
+
+
+def test_an_update_with_too_many_values(mistake):
+    x, v = tg.vector("x", shape=(3,)), tg.vector("v", shape=(3,))
+    with mistake(tg.ShapeError, "update: found values float64[3], needed what broadcasts to float64[2]"):
+        x.at[1:].set(v)
+    with mistake(tg.ShapeError, "update: found values float64[3], needed what broadcasts to float64[2]"):
+        x.at[tg.array([0, 2])].add(v)
 
 
 def test_an_update_with_another_dtype(mistake):
@@ -241,6 +261,12 @@ def test_an_unknown_keyword(mistake):
     x = tg.vector("x")
     with mistake(TypeError, "sum() got an unexpected keyword argument 'axes'"):
         tg.sum(x, axes=0)
+
+
+def test_a_numpy_function_without_a_counterpart(mistake):
+    x = tg.matrix("x")
+    with mistake(tg.InputError, "np.linalg.svd: has no counterpart in tg", "hint: tg.wrap"):
+        np.linalg.svd(x)
 
 
 def test_an_output_buffer(mistake):

@@ -189,6 +189,24 @@ def test_a_condition_of_another_length(mistake, fine):
         f(ONES, np.array([True, False]))
 
 
+def test_more_values_than_places(mistake, fine):
+    x, rows, v = tg.vector("x"), tg.vector("rows", dtype="int64"), tg.vector("v")
+    changed = x.at[rows].add(v)  # here
+    f = tg.function([x, rows, v], changed)
+    fine(f, ONES, np.array([0, 2]), np.ones(2), gives=[2, 1, 2])
+    with mistake(tg.ShapeError, "lengths differ: 3 and 2", "rows: int64[2], v: float64[3]"):
+        f(ONES, np.array([0, 2]), ONES)
+
+
+def test_a_length_that_is_not_one_to_squeeze(mistake, fine):
+    x = tg.matrix("x")
+    flat = tg.squeeze(x, axis=0)  # here
+    f = tg.function([x], flat)
+    fine(f, np.ones((1, 3)), gives=ONES)
+    with mistake(tg.ShapeError, "squeeze", "2 and 1", "x: float64[2, 3]"):
+        f(np.ones((2, 3)))
+
+
 # --- values
 
 

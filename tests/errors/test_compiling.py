@@ -126,6 +126,6 @@ def test_a_setting_that_does_not_exist(mistake):
 
 
 def test_a_setting_of_another_type(mistake):
-    with mistake(tg.OptionError, "config: specializations: found 'many', needed int"):
-        with tg.config(specializations="many"):
-            pass
+    found = "config: specializations: found 'many', needed int"
+    with mistake(tg.OptionError, found), tg.config(specializations="many"):
+        pass

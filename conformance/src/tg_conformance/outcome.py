@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+NOT_RUN: Final = "not run"
 
 
 class Outcome(NamedTuple):
-    """What came of an item: passed, failed, or xfailed for a gap; why; and how long it took."""
+    """What came of an item: passed, failed, xfailed for a gap, or not run; why; and how long it took."""
 
     id: str
     outcome: str

@@ -29,6 +29,7 @@ import numpy as np
 import tg
 from tg import plugin
 from tg_conformance.case import all_cases, can_run, case_name, variants
+from tg_conformance.outcome import NOT_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from tg.plugin import Backend
 
 VERSION: Final = 2
-OUTCOMES: Final = ("failed", "advisory", "gap", "passed", "not run")
+OUTCOMES: Final = ("failed", "advisory", "gap", "passed", NOT_RUN)
 """What can come of a case, the worst first."""
 
 
@@ -136,9 +137,13 @@ class Results:
     def report(self, tier: str) -> Report:
         """All of it; cases that ran on some backend and not on another, or not in a dtype, are there as not run."""
         tested = self.summary()
-        entries = sorted([*self._ran(), *self._not_run()], key=lambda e: (e.family, e.case, e.dtype, e.backend))
-        absent = Counter(entry.backend for entry in entries if entry.outcome == "not run")
-        tested = [one._replace(counts=_ordered({**one.counts, "not run": absent[one.name]})) for one in tested]
+        absent = list(self._not_run())
+        entries = sorted([*self._ran(), *absent], key=lambda e: (e.family, e.case, e.dtype, e.backend))
+        more = Counter(entry.backend for entry in absent)
+        tested = [
+            one._replace(counts=_ordered({**one.counts, NOT_RUN: one.counts.get(NOT_RUN, 0) + more[one.name]}))
+            for one in tested
+        ]
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
         versions = (tg.__version__, platform.python_version(), np.__version__, machine)
@@ -163,9 +168,8 @@ class Results:
             for backend in backends:
                 if (backend.name, name, dtype) not in ran:
                     reason = "not selected" if backend.name in able else "the backend does not claim the dtype"
-                    nothing: dict[str, int] = {"not run": 1}
-                    facts = (_family(name), name, dtype, level, "not run", nothing, 0.0)
-                    yield Entry(backend.name, *facts, (("", "not run", reason),))
+                    facts = (_family(name), name, dtype, level, NOT_RUN, {NOT_RUN: 1}, 0.0)
+                    yield Entry(backend.name, *facts, (("", NOT_RUN, reason),))
 
 
 def _known(names: set[str], backends: Sequence[Backend]) -> dict[tuple[str, str], tuple[int, set[str]]]:

@@ -17,7 +17,7 @@ from tg.graph.function_graph import FunctionGraph, freeze
 from tg.plugin.records import key_name
 from tg.rewrite.driver import rewrite
 from tg_conformance import compare
-from tg_conformance.outcome import Outcome
+from tg_conformance.outcome import NOT_RUN, Outcome
 from tg_conformance.program import Program, drawn
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Runner:
     def __init__(self, backend: str, journal: Callable[[Sequence[str]], None]) -> None:
         self.backend, self.journal = backend, journal
         self.gaps = plugin.registry().gaps(backend)
+        self.dtypes = plugin.registry().backend(backend).dtypes
 
     def run(self, items: Sequence[Item]) -> list[Outcome]:
         """The outcomes of a batch, in any order."""
@@ -69,6 +70,9 @@ class Runner:
         seconds = time.perf_counter() - started
         if gap is not None:
             return Outcome(item.id, "xfailed", gap.reason, seconds)
+        lacking = self._unclaimed_by(item) if detail and item.kind == "error" else None
+        if lacking is not None:
+            return Outcome(item.id, NOT_RUN, lacking, seconds)
         return Outcome(item.id, "failed" if detail else "passed", detail or "", seconds)
 
     def _refused(self, item: Item) -> Gap | None:
@@ -112,7 +116,30 @@ class Runner:
         gap = self.covering(program, thorough=True) if isinstance(error, tg.NoRuleError) else None
         if gap is not None and (gap.raises is None or isinstance(error, gap.raises)):
             return [Outcome(members[0].id, "xfailed", gap.reason, time.perf_counter() - started)]
+        lacking = self.unclaimed(program) if isinstance(error, tg.NoRuleError) else None
+        if lacking is not None:
+            return [Outcome(members[0].id, NOT_RUN, lacking, time.perf_counter() - started)]
         return [_failed(members[0], _trace(error), started)]
+
+    def unclaimed(self, program: Program) -> str | None:
+        """Why a program is none of the backend's: the case itself computes in a dtype that the backend does not claim.
+
+        What counts is the case as written: a dtype that rewriting brings in is no excuse.
+        """
+        used = {t.dtype for t in freeze(program.arguments, program.outputs).types}
+        lacking = sorted(used - self.dtypes) if self.dtypes else []
+        return f"it computes in {', '.join(lacking)}, which the backend does not claim" if lacking else None
+
+    def _unclaimed_by(self, item: Item) -> str | None:
+        """The same of an item that is to raise, where compiling it raises for want of a rule."""
+        try:
+            program = Program(item)
+            tg.function(program.arguments, program.outputs, backend=self.backend, on_unused_input="ignore")
+        except tg.NoRuleError:
+            return self.unclaimed(program)
+        except Exception:  # noqa: BLE001 (what the case is about)
+            return None
+        return None
 
     def _expect_failure(self, program: Program, members: list[Item], gap: Gap) -> list[Outcome]:
         """Outcomes of items that a gap covers: each must fail as the gap says."""

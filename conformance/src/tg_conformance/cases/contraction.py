@@ -95,7 +95,7 @@ WRITTEN: Final = (
     ),
     Case(
         lambda x, y: (x @ y, x[:1] @ y, x @ y[:, :1], x[1] @ y, y @ x[:, 2]),
-        [f64(4, 4), f64(4, 4)],
+        [f64(4, 4, static=True), f64(4, 4, static=True)],
         name="matmul of squares and their rows",
         traps=("T41", "T60"),
         oracle=lambda x, y: (x @ y, x[:1] @ y, x @ y[:, :1], x[1] @ y, y @ x[:, 2]),

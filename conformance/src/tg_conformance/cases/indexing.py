@@ -154,7 +154,7 @@ def gathers() -> Iterator[Case]:
     )
     yield Case(
         lambda x, i: (x[:, i], x[i, :], x[:, i] + x[i]),
-        [f64(4, 4), fixed([2, -1, 0, 2], "int64")],
+        [f64(4, 4, static=True), fixed([2, -1, 0, 2], "int64")],
         name="rows and columns of a square",
         traps=("T50",),
         oracle=lambda x, i: (x[:, i], x[i], x[:, i] + x[i]),

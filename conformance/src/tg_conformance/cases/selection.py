@@ -248,8 +248,7 @@ REFUSED: Final = (
         lambda x, a: x[a],
         [f64(5), fixed([True] * 4, "bool")],
         name="mask of another length",
-        raises=BoundsError,
-        static=(True,),
+        raises=ShapeError,
     ),
     Case(
         lambda x, a: x[a],

@@ -188,7 +188,7 @@ WRITTEN: Final = (
     ),
     Case(
         lambda x: (x.T, x.T + x, x.T * 2),
-        [f64(4, 4)],
+        [f64(4, 4, static=True)],
         name="transpose of a square matrix",
         oracle=lambda x: (x.T, x.T + x, 2 * x.T),
         traps=("T60",),

@@ -28,6 +28,33 @@ def sortable(x: Any) -> Any:
     return x.astype(np.float32) if x.dtype.name == "bfloat16" else x
 
 
+PARTLY_NAN: Final = [
+    *(
+        complex(*parts)
+        for parts in ((1, 2), (1, NAN), (NAN, 1), (NAN, NAN), (-1, 0), (NAN, 1), (1, 1), (0, NAN), (NAN, -1))
+    ),
+    *(complex(k % 3, -k % 2) for k in range(20)),
+]
+
+
+def orders_of_complex() -> Iterator[Case]:
+    """Complex numbers of which parts are NaN, in NumPy's order, by runs and by merging."""
+    for dtype in ("complex64", "complex128"):
+        yield Case(
+            lambda x: (tg.sort(x), tg.argsort(x)),
+            [fixed(PARTLY_NAN, dtype)],
+            name=f"sort of {dtype} of which parts are NaN",
+            accuracy=0,
+            oracle=lambda x: (np.sort(x, kind="stable"), np.argsort(x, kind="stable")),
+        )
+        yield Case(
+            lambda a, v: [tg.searchsorted(tg.sort(a), v, side) for side in ("left", "right")],
+            [fixed(PARTLY_NAN, dtype), fixed(PARTLY_NAN[:9], dtype)],
+            name=f"search among {dtype} of which parts are NaN",
+            oracle=lambda a, v: [np.searchsorted(np.sort(a), v, side) for side in ("left", "right")],
+        )
+
+
 def orders() -> Iterator[Case]:
     """Sorts and positions along every axis; all dtypes along one."""
     for axis, values in itertools.product((None, 0, 1, -1), ("random", "ties")):
@@ -160,4 +187,4 @@ WRITTEN: Final = (
     Case(lambda x: tg.sort(x, 2), [f64("n", "m")], name="sort along no axis", raises=ShapeError),
 )
 
-CASES: Final = of_family(FAMILY.path, orders(), WRITTEN)
+CASES: Final = of_family(FAMILY.path, orders(), orders_of_complex(), WRITTEN)

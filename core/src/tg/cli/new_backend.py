@@ -78,8 +78,8 @@ def family_rules(family: Family, text: str | None, package: str) -> str:
     lines = list(rule_lines(family, module, text or ""))
     if text is None:
         text = header(family, lines, package)
-    elif any("performed" in line for line in lines) and "import performed" not in text:
-        text = text.replace(" as ops\n", f" as ops\nfrom {package}.arrays import performed\n", 1)
+    elif any("performed" in line for line in lines) and ", performed" not in text:
+        text = text.replace("arrays import ml\n", "arrays import ml, performed\n")
     return text.removesuffix("}\n") + "".join(f"    {line},\n" for line in lines) + "}\n"
 
 
@@ -100,12 +100,9 @@ def rule_lines(family: Family, module: ModuleType, text: str) -> Iterator[str]:
 def header(family: Family, lines: list[str], package: str) -> str:
     """The beginning of a file of rules, to the first line of its table."""
     parent, _, name = f"tg.ops.{family.path.replace('/', '.')}".rpartition(".")
-    used = [word for word in ("performed", "reference") if any(f" {word}" in line for line in lines)]
-    library = "import numpy as ml  # the array library\n\n" if any(" ml." in line for line in lines) else ""
-    imports = f"from {parent} import {name} as ops\n"
-    if used:
-        imports += f"from {package}.arrays import {', '.join(used)}\n"
-    return f'"""Rules for `{family.path}`."""\n\n{library}{imports}\nRULES = {{\n'
+    used = [word for word in ("ml", "performed", "reference") if any(f" {word}" in line for line in lines)]
+    imports = f"from {parent} import {name} as ops\nfrom {package}.arrays import {', '.join(used)}\n"
+    return f'"""Rules for `{family.path}`."""\n\n{imports}\nRULES = {{\n'
 
 
 def table_of_tables(families: list[Family], package: str) -> str:

@@ -179,8 +179,16 @@ def describe_operands(error: Exception, inputs: Sequence[Variable]) -> None:
     if any(note.startswith("  operand") for note in getattr(error, "__notes__", ())):
         return
     for k, v in enumerate(inputs):
-        name = v.name or (v.apply.op.name + "(…)" if v.apply is not None else "constant")
-        error.add_note(f"  operand {k}  {name}  {v.type}" + (f"   created at {v.loc}" if v.loc is not None else ""))
+        created = f"   created at {v.loc}" if v.loc is not None else ""
+        error.add_note(f"  operand {k}  {_written(v, DEPTH)}  {v.type}{created}")
+
+
+def _written(v: Variable, depth: int) -> str:
+    """A variable by its name, or by the op and the operands that it comes from."""
+    if v.name is not None or v.apply is None:
+        return v.name or (str(v.data) if isinstance(v, Constant) and v.data.size == 1 else "constant")
+    operands = ", ".join(_written(u, depth - 1) for u in v.apply.inputs) if depth else "…"
+    return f"{v.apply.op.name}({operands})"
 
 
 def operand_types(op: Op, inputs: Sequence[Variable]) -> list[TensorType | int | Length]:
@@ -203,6 +211,7 @@ def size_value(variable: Variable) -> int | Length:
     return _size_value(variable, 0)
 
 
+DEPTH: Final = 2  # how deep an operand without a name is written out
 LENGTH_FUNCTIONS: Final = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}
 MAX_DEPTH: Final = 32  # how far a size is read through arithmetic; deeper ones become atoms
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from tg.errors import DtypeError, InputError, message
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable
 from tg.ops.creation import ones_like, zeros
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, negative, power
@@ -25,6 +25,7 @@ from tg.ops.index_syntax import (
 from tg.ops.indexing import Scatter, SliceUpdate, read_slices, slice_axis, split_starts
 from tg.ops.shape import Concatenate, broadcast_to, expand_dims_at, reshape, squeeze, transpose
 from tg.types.dtypes import is_inexact
+from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, promote, weak_kind, weak_variable
 
 if TYPE_CHECKING:
@@ -140,6 +141,15 @@ def _where_mask(x: Variable, index: Any, v: Variable, fn: ElementwiseFunction | 
     return where(mask, broadcast_to(v, x.shape) if fn is None else fn(x, v), x)
 
 
+def _spread(v: Variable, shape: tuple[Any, ...]) -> Variable:
+    """The values repeated over the place that they go to."""
+    try:
+        return broadcast_to(v, shape)
+    except ShapeError:
+        known = TensorType(v.type.dtype, [n if isinstance(n, int) else None for n in shape])
+        raise ShapeError(message(f"update: found values {v.type}, needed what broadcasts to {known}")) from None
+
+
 def _update(x: Variable, parts: Sequence[Part], v: Variable, fn: ElementwiseFunction | None) -> Variable:
     real = [p for p in parts if p.kind != "new"]
     if not any(p.kind == "array" for p in parts):
@@ -154,7 +164,7 @@ def _update(x: Variable, parts: Sequence[Part], v: Variable, fn: ElementwiseFunc
     rank = indices[0].type.ndim
     rest = [n for k, n in zip(range(-x.type.ndim, 0), x.shape, strict=True) if k not in axes]
     shape = (*rest[:place], *indices[0].shape, *rest[place:])
-    spread = broadcast_to(v, shape)
+    spread = _spread(v, shape)
     if place:
         n = len(shape)
         spread = transpose(spread, (*range(place, place + rank), *range(place), *range(place + rank, n)))
@@ -186,7 +196,7 @@ def _update_inside(x: Variable, v: Variable, real: Sequence[Part], fn: Elementwi
 def _slice_update(x: Variable, v: Variable, parts: Sequence[Part], fn: ElementwiseFunction | None) -> Variable:
     real = [p for p in parts if p.kind != "new"]
     shown = [1 if p.kind == "new" else p.size for p in parts if not p.drop]
-    v = broadcast_to(v, tuple(shown))
+    v = _spread(v, tuple(shown))
     v = squeeze_axes(v, [p.kind == "new" for p in parts if not p.drop])
     dropped = tuple(k - len(real) for k, p in enumerate(real) if p.drop)
     v = expand_dims_at(v, dropped) if dropped else v

@@ -69,7 +69,8 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     if function.__module__ == "numpy.linalg" and function.__name__ in ("diagonal", "trace"):
         kwargs = {"axis1": -2, "axis2": -1, **kwargs}
     if found is None:
-        raise InputError(message(f"np.{function.__name__}: has no counterpart in tg for variables", hint=WRAP_HINT))
+        name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
+        raise InputError(message(f"{name}: has no counterpart in tg for variables", hint=WRAP_HINT))
     try:
         inspect.signature(found).bind(*args, **kwargs)
     except TypeError as error:

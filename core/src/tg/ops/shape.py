@@ -312,6 +312,8 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Variable:
 def stack(arrays: Sequence[Any], axis: int = 0) -> Variable:
     """Arrays of one shape joined along a new axis.
 
+    Raises:
+        ShapeError: shapes differ, or there are no arrays.
     Source:
         numpy.stack
     """
@@ -319,8 +321,15 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Variable:
     made, dtype = promoted([as_variable(v) for v in arrays])
     if len({v.type.ndim for v in made}) > 1:
         raise ShapeError(message(f"stack: ranks differ: found {', '.join(str(v.type) for v in made)}"))
+    _need_one_shape(made)
     k = axis_from_end(axis, made[0].type.ndim + 1, "stack", "the result")
     return Concatenate(k)(*(expand_dims_at(cast_variable(v, dtype), (k,)) for v in made))  # type: ignore[no-any-return]
+
+
+def _need_one_shape(made: Sequence[Variable]) -> None:
+    for lengths in zip(*(v.type.shape for v in made), strict=True):
+        if len({n for n in lengths if n is not None}) > 1:
+            raise ShapeError(message(f"stack: shapes differ: found {', '.join(str(v.type) for v in made)}"))
 
 
 def array(value: Any, dtype: object = None) -> Variable:

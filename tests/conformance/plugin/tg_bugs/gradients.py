@@ -147,7 +147,7 @@ def replaced(name, trap, caught_by, owner, attribute, value):
     return Bug(name, trap, caught_by, core=((owner, attribute, value),))
 
 
-ARITHMETIC = "^elementwise/arithmetic:(grad|.*derivative)"
+ARITHMETIC = "^elementwise/arithmetic:grad of"
 
 BUGS = (
     slopes("slope-of-tanh", "R7", "^elementwise/trigonometric:tanh", tg.tanh, lambda x, y: 1 - y),
@@ -158,14 +158,14 @@ BUGS = (
            lambda x, y: tg.where(tg.real(x) >= 0, 1.0, -1.0).astype(y.type.dtype)),
     slopes("slope-of-power-at-0", "T69", ARITHMETIC, tg.power,
            lambda x, y, z: y * x ** (y - 1), lambda x, y, z: z * tg.log(x)),
-    replaced("cumprod-by-division", "T67", "^cumulative", CumProdPullback, "expansion", quotient_of_products),
+    replaced("cumprod-by-division", "T67", "^cumulative:(grad|hessian) of cumprod", CumProdPullback, "expansion", quotient_of_products),
     replaced("prod-by-division", "T74", "^reduction:(grad|prod)", reduction, "product_of_others", product_by_itself),
     replaced("maximum-for-all-ties", "T68", "^reduction:grad", Reduce, "pullback", all_ties),
     replaced("norm-at-0", "T69", "^norm", norm, "root", tg.sqrt),
     replaced("gather-of-repeats", "T72", "^indexing:(rows|points|sum of)", Gather, "pullback", gathered),
     replaced("replaced-depends", "T72", "^indexing:set", scatter_pullback, "_replaced", not_replaced),
     replaced("overwritten-depends", "T72", "^indexing:(set|grad)", scatter_pullback, "_replaced", winners_ignored),
-    replaced("last-use", "T73", "^(control|elementwise/arithmetic:grad)", pullback._Flow, "add", last_use),
+    replaced("last-use", "T73", "^control:(call|hess|jac)", pullback._Flow, "add", last_use),
     replaced("no-gate", "T70", "^elementwise/comparison:(grad|branch)", pullback.Tools, "gate", no_gate),
     replaced("sort-at-positions", "T68", "^sorting:(grad|jac)", sorting.Sort, "pullback", sorted_gather),
     replaced("running-sum-forward", "T67", "^cumulative:cumsum", Accumulate, "pullback", forward_sum),
@@ -176,5 +176,5 @@ BUGS = (
     replaced("pieces-from-the-start", "T73", "^shape:(concatenate|stack)", Concatenate, "pullback",
              pieces_from_the_start),
     replaced("operand-is-symmetric", "T71", "^contraction:matmul", MatMul, "pullback", untransposed),
-    replaced("slice-at-the-front", "T72", "^indexing:(read|slice|diff)", Slice, "pullback", shifted_slice),
+    replaced("slice-at-the-front", "T72", "^indexing:(read|diff)", Slice, "pullback", shifted_slice),
 )  # fmt: skip

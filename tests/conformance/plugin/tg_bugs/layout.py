@@ -52,8 +52,8 @@ def written_input(x):
 
 
 def written_operand(x, y, dying=frozenset()):
-    """The first operand is overwritten when any of both is no longer needed."""
-    if dying and np.shape(x) == np.broadcast_shapes(x.shape, y.shape) and x.ndim and x.flags.writeable:
+    """The first operand is overwritten when any of both is no longer needed, if it was computed here."""
+    if dying and np.shape(x) == np.broadcast_shapes(x.shape, y.shape) and x.ndim and x.flags.owndata:
         x += y
         return x
     return np.add(x, y)
@@ -81,8 +81,9 @@ def all_functions(*, read=lambda x: x, give=lambda found, *operands: found):
 
 
 def joined_without_nothing(op, *arrays):
-    some = [x for x in arrays if x.size] or [np.zeros_like(arrays[0])]
-    return np.concatenate(some, op.axis).astype("float64" if len(some) < len(arrays) else some[0].dtype)
+    """Arrays without elements are left out, and with them their lengths along the axis."""
+    some = [x for x in arrays if x.size]
+    return np.concatenate(some, op.axis) if some else arrays[0].copy()
 
 
 LEAKY = "tg_bugs.linking:LEAKY"
@@ -103,7 +104,7 @@ BUGS = (
     Bug("repeated-view", "T41", "^shape:broadcast_to",
         {BroadcastTo: lambda op, x, *n: np.broadcast_to(x, op.perform(x, *n)[0].shape)}, LEAKY),
     Bug("input-written", "T42", "^elementwise/arithmetic:negative", {tg.negative: written_input}),
-    Bug("operand-overwritten", "T44", "^(elementwise/arithmetic|functions|shape|control)", {tg.add: written_operand}),
+    Bug("operand-overwritten", "T44", "^elementwise/arithmetic:operands", {tg.add: written_operand}),
     Bug("result-kept", "T81", "^elementwise/arithmetic:square", {tg.square: first_result}),
     Bug("one-for-nothing", "T34", FUNCTIONS, all_functions(give=one_for_nothing)),
     Bug("vector-for-scalar", "T35", FUNCTIONS, all_functions(give=vector_for_scalar)),

@@ -134,11 +134,13 @@ def linked(name, trap, caught_by, linker):
     return Bug(name, trap, caught_by, linker=f"tg_bugs.linking:{linker}")
 
 
+SHAPES = "^shape:(the input|views|a constant|one result|several)"
+
 BUGS = (
-    linked("result-is-input-or-constant", "T43", "^shape", "NOTHING_COPIED"),
+    linked("result-is-input-or-constant", "T43", SHAPES, "NOTHING_COPIED"),
     linked("results-share-a-buffer", "T43", "^functions:results", "ONE_BUFFER"),
     linked("arguments-in-one-slot", "T81", "^functions:eight", "ONE_SLOT"),
-    linked("first-sizes", "T79", "^(shape|creation|functions|joining)", "FIRST_SIZES"),
+    linked("first-sizes", "T79", "^shape:sizes", "FIRST_SIZES"),
     linked("status-ignored", "T48", "^indexing:read outside", "UNCHECKED"),
     linked("values-swapped", "T48", "^indexing:read outside", "VALUES_SWAPPED"),
     linked("first-check-blamed", "T48", "^(indexing:.*outside|control)", "FIRST_CHECK"),

@@ -24,7 +24,7 @@ class Bug(NamedTuple):
     linker: str = ORDINARY
     rewrites: tuple[Any, ...] = ()
     core: tuple[tuple[Any, str, Any], ...] = ()
-    ends_process: bool = False  # crashes or hangs: it needs a worker
+    in_worker: bool = False  # crashes, hangs, or imports all there is: not in the process of the tests
 
     @property
     def backend(self) -> str:

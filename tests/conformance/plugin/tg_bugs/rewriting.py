@@ -7,7 +7,7 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Scatter, Slice
 from tg.ops.reduction import Reduce
-from tg.ops.shape import Transpose
+from tg.ops.shape import BroadcastTo, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule, rule
 from tg.rewrite.rules.catalog import RULES
@@ -67,7 +67,8 @@ def read_of_write(node, outputs):
 def set_into_zeros(node, outputs):
     """Writing into zeros as adding to them, which repeats tell apart."""
     x = node.inputs[0]
-    if node.op.fn is not None or not isinstance(x, Constant) or x.type.dtype == "bool" or x.data.any():
+    zero = x.inputs[0] if is_made_by(x, BroadcastTo) else x
+    if node.op.fn is not None or not isinstance(zero, Constant) or x.type.dtype == "bool" or zero.data.any():
         return None
     return Scatter(node.op.axes, tg.add)(*node.inputs)
 
@@ -106,7 +107,7 @@ def other_way(name, trap, caught_by, attribute, value):
     return Bug(name.replace("_", "-"), trap, caught_by, core=((known[name], attribute, value),))
 
 
-ARITHMETIC = "^elementwise/arithmetic:(cancelling|sqrt|power)"
+ARITHMETIC = "^elementwise/arithmetic:(cancelling|sqrt of square)"
 
 BUGS = (
     wrong("quotient-with-itself", "T24", ARITHMETIC, lambda x: x / x, lambda x: 1),
@@ -116,13 +117,12 @@ BUGS = (
           lambda x: tg.log(tg.exp(x)), lambda x: x),
     other_way("root_of_square", "T26", ARITHMETIC, "replace", lambda x: x),
     wrong("square-of-root", "T26", ARITHMETIC, lambda x: tg.square(tg.sqrt(x)), lambda x: x),
-    other_way("power_half", "T8", "^elementwise/arithmetic:power", "replace", tg.sqrt),
     wrong_at("sigmoid-for-any-constant", "T25", "^elementwise/exponential:sigmoid", (tg.divide,), any_sigmoid),
     wrong_at("logarithm-split", "T15", "^elementwise/exponential:log of", (tg.log,), split_logarithm),
-    wrong_at("slices-merged", "T52", "^indexing:slice", (Slice,), merged_slices),
-    wrong_at("read-of-write", "T51", "^indexing", (Gather,), read_of_write),
-    wrong_at("set-into-zeros", "T50", "^indexing", (Scatter,), set_into_zeros),
-    wrong_at("square-is-symmetric", "T60", "^(shape|contraction)", (Transpose,), symmetric),
-    wrong_at("reduced-transpose", "T57", "^(shape|reduction|arranging|contraction)", (Reduce,), reduced_transpose),
+    wrong_at("slices-merged", "T52", "^indexing:(slice of|slices of)", (Slice,), merged_slices),
+    wrong_at("read-of-write", "T51", "^indexing:(add at points|read)", (Gather,), read_of_write),
+    wrong_at("set-into-zeros", "T50", "^indexing:zeros", (Scatter,), set_into_zeros),
+    wrong_at("square-is-symmetric", "T60", "^shape:.*(transpose|square)", (Transpose,), symmetric),
+    wrong_at("reduced-transpose", "T57", "^reduction:reductions", (Reduce,), reduced_transpose),
     other_way("where_known", "T59", "^elementwise/comparison:where", "function", choice_that_forgets),
 )  # fmt: skip

@@ -93,6 +93,14 @@ def promoted(x: Any, y: Any) -> Any:
     return x + y, x * y, tg.maximum(x, y)
 
 
+def read_again(x: Any, y: Any) -> Any:
+    """Sums and products of which one operand is read for the last time, and the other is not."""
+    a, b, c, d = x * y, x - y, x + y, x * x
+    first, second = a + b, c + a
+    third, fourth = d * second, a - first
+    return first - a, second - a, third + d, fourth * a
+
+
 WRITTEN: Final = (
     Case(
         tg.floor_divide,
@@ -149,13 +157,6 @@ WRITTEN: Final = (
         oracle=lambda x, y: np.array([int(a) ** int(b) for a, b in zip(x, y, strict=True)]),
     ),
     Case(
-        lambda x: x**0.5,
-        [fixed([-np.inf, np.inf, np.nan, 0.0, -1.5, 2.25])],
-        name="power of a half",
-        traps=("T8",),
-        oracle=lambda x: np.power(x, 0.5),
-    ),
-    Case(
         lambda x: (tg.sqrt(x**2), tg.sqrt(x) ** 2),
         [f64("n", "m")],
         name="sqrt of square",
@@ -184,6 +185,14 @@ WRITTEN: Final = (
         traps=("T39",),
         oracle=lambda x: 2 * x[::-1],
         gradient=True,
+    ),
+    Case(
+        read_again,
+        [f64("n", "m"), f64("n", "m")],
+        name="operands that are read again",
+        traps=("T44",),
+        oracle=read_again,
+        condition=lambda x, y: (9 * (1 + abs(x)) * (1 + abs(y)),) * 4,
     ),
     Case(
         lambda *xs: sum(xs[1:], xs[0]),

@@ -83,7 +83,7 @@ WRITTEN: Final = (
     ),
     Case(
         lambda x, y: (tg.where(np.array([True, False, True]), x, y), tg.where(True, x, y), tg.where(False, x, y)),
-        [f64("n", 3), f64(3)],
+        [f64("n", 3, static=True), f64(3, static=True)],
         name="where of a known condition",
         traps=("T59",),
         oracle=lambda x, y: (np.where([True, False, True], x, y), x, np.broadcast_to(y, x.shape)),

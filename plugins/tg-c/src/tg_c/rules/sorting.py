@@ -9,7 +9,7 @@ from tg.ops.elementwise.comparison import less, not_equal
 from tg.types.dtypes import is_inexact
 from tg.types.lengths import multiply
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES
+from tg_c.text import C_TYPES, PARTS
 
 if TYPE_CHECKING:
     from tg.link.values import Array, Value
@@ -23,6 +23,16 @@ RUN: Final = 16
 BEFORE: Final = """\
 static inline int tg_before_@T(@T x, @T y) {
   return @LESS;
+}"""
+
+# Complex numbers by what is NaN of them, then by the real part, then by the imaginary one.
+BEFORE_COMPLEX: Final = """\
+static inline int tg_before_@T(@T x, @T y) {
+  const @P a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
+  const int p = 2 * (a != a) + (b != b), q = 2 * (c != c) + (d != d);
+  if (p != q) return p < q;
+  if (a < c || a > c) return a < c;
+  return b < d;
 }"""
 
 # Sorts keys[0 .. n); keys has room for 2 n. Where the sorted row ends up is returned.
@@ -126,10 +136,14 @@ def _need_before(site: Site, dtype: str) -> None:
     def compared(fn: object, x: str, y: str) -> str:
         return site.element(fn.op, Element((x, y), (dtype, dtype), "bool", site.prelude))  # type: ignore[attr-defined]
 
+    kind = C_TYPES[dtype]
+    if dtype in PARTS:
+        text = BEFORE_COMPLEX.replace("@T", kind).replace("@P", C_TYPES[PARTS[dtype]])
+        site.prelude.need(f"tg_before_{kind}", text)
+        return
     text = compared(less, "x", "y")
     if is_inexact(dtype):
         text = f"{text} || ({compared(not_equal, 'y', 'y')} && !({compared(not_equal, 'x', 'x')}))"
-    kind = C_TYPES[dtype]
     site.prelude.need(f"tg_before_{kind}", BEFORE.replace("@T", kind).replace("@LESS", text))
 
 

@@ -32,8 +32,19 @@ def sort(op: t.Sort, x: Any) -> Any:
 
 
 def searchsorted(op: t.SearchSorted, a: Any, v: Any) -> Any:
-    """Places in a sorted vector."""
+    """Places in a sorted vector; of complex numbers by way of their ranks among all elements."""
+    if jnp.issubdtype(a.dtype, jnp.complexfloating):
+        return _among_complex(op.side, a, v.reshape(-1)).reshape(v.shape)
     return jnp.searchsorted(a, v, side=op.side).astype(jnp.int64)
+
+
+def _among_complex(side: str, a: Any, v: Any) -> Any:
+    """How many elements of a go before each element of v: those ahead of it in a stable order of both."""
+    first, n = (v.shape[0], 0) if side == "left" else (0, a.shape[0])
+    order = argsort(t.ArgSort(-1), jnp.concatenate([v, a] if side == "left" else [a, v]))
+    own = (order >= first) & (order < first + a.shape[0])
+    ahead = jnp.zeros_like(order).at[order].set(jnp.cumsum(own))
+    return ahead[n : n + v.shape[0]]
 
 
 RULES: Final[dict[object, Rule]] = {t.ArgSort: argsort, t.Sort: sort, t.SearchSorted: searchsorted}

@@ -647,6 +647,14 @@ RULES = (
         why="A gate is closed where the cotangent is 0 and a product where it is not.",
         example=lambda x: gate(Constant(np.asarray(2, x.type.numpy_dtype)), x),
     ),
+    rule(
+        "gate_of_negative",
+        match=lambda x, d: gate(-x, d),
+        replace=lambda x, d: -gate(x, d),
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="A sign moves out of a gate, so that what it hides meets its partner.",
+    ),
     node_rule(
         "gate_of_finite",
         keys=(gate,),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tg.ops.elementwise.arithmetic import absolute, sqrt, square
+from tg.ops.elementwise.arithmetic import absolute, gate, sqrt, square
 from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, logaddexp, logit, sigmoid, softplus
 from tg.rewrite.phases import CANONICALIZE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import rule
@@ -79,6 +79,70 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="inf / inf is NaN once exp(x) overflows.",
+    ),
+    rule(
+        "sigmoid_from_gate",
+        match=lambda x: gate(sigmoid(-x), exp(x)),
+        replace=sigmoid,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_gate_of_decay",
+        match=lambda x: gate(sigmoid(x), exp(-x)),
+        replace=lambda x: sigmoid(-x),
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_gate_of_product",
+        match=lambda g, x: gate(g * sigmoid(-x), exp(x)),
+        replace=lambda g, x: g * sigmoid(x),
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_gate_of_product_with_decay",
+        match=lambda g, x: gate(g * sigmoid(x), exp(-x)),
+        replace=lambda g, x: g * sigmoid(-x),
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_gates",
+        match=lambda g, x: gate(gate(g, sigmoid(-x)), exp(x)),
+        replace=lambda g, x: gate(g, sigmoid(x)),
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_gates_with_decay",
+        match=lambda g, x: gate(gate(g, sigmoid(x)), exp(-x)),
+        replace=lambda g, x: gate(g, sigmoid(-x)),
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_product",
+        match=lambda x: exp(x) * sigmoid(-x),
+        replace=sigmoid,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
+    ),
+    rule(
+        "sigmoid_from_product_with_decay",
+        match=lambda x: exp(-x) * sigmoid(x),
+        replace=lambda x: sigmoid(-x),
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where the sigmoid it multiplies vanishes, and a gate is closed by that 0.",
     ),
     rule(
         "one_minus_sigmoid",

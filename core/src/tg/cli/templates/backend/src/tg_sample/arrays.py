@@ -1,6 +1,6 @@
-"""The library's arrays: to and from NumPy's, and rules by way of NumPy for what the library has no function for."""
+"""The array library, imported as `ml` here and nowhere else, and its arrays: to NumPy's and back."""
 
-import numpy as ml  # the array library
+import numpy as ml
 import numpy as np
 
 
@@ -14,9 +14,20 @@ def to_numpy(array):
     return np.asarray(array)
 
 
+def copy(array):
+    """A copy of the library's array."""
+    return ml.copy(array)
+
+
+def scope(options):
+    """What a program runs inside: a new context manager, for a device, a precision or a lock."""
+    return ml.errstate(all="ignore")
+
+
 def performed(op, *operands):
     """A rule for any op, by its reference: right, and no faster than NumPy. Sizes are Python ints and stay so."""
-    results = op.perform(*(v if isinstance(v, int) else to_numpy(v) for v in operands))
+    with np.errstate(all="ignore"):
+        results = op.perform(*(v if isinstance(v, int) else to_numpy(v) for v in operands))
     natives = tuple(map(to_native, results))
     return natives[0] if len(natives) == 1 else natives
 
