@@ -82,11 +82,11 @@ class WrapIndex(Op):
             size = int(n.data)
             if -size <= int(i.data.min()) and int(i.data.max()) < size:
                 return ()
-        low, high = _as_signed(total_min(i)), _as_signed(total_max(i))
+        low, high = (_as_signed(total(i) if i.shape else i) for total in (total_min, total_max))
         fine = logical_and(greater_equal(low, -n), less(high, n))
         if is_unsigned(i.type.dtype):
             fine = logical_or(fine, less(high, low))  # of no indices the least is the largest value
-        worst = where(less(low, -n), low, high)
+        worst = where(less(low, -n), low, high) if i.shape else low
         text = "index {0} is out of bounds for an axis of length {1}"
         return (Check(fine, (worst, n), Descriptor("BoundsError", text, BOUNDS_HINT)),)
 

@@ -123,8 +123,14 @@ class Derived(Atom):
 
     def __repr__(self) -> str:
         if self.kind in ("//", "%"):
-            return f"({self.lhs} {self.kind} {self.rhs})"
+            return f"({_operand(self.lhs)} {self.kind} {_operand(self.rhs)})"
         return f"{self.kind}({self.lhs}, {self.rhs})"
+
+
+def _operand(length: int | Length) -> str:
+    """A length as an operand of `//` or `%`: sums and products in parentheses."""
+    lone = [(len(monomial), c) for monomial, c in _terms(length).items()] == [(1, 1)]
+    return repr(length) if isinstance(length, int) or lone else f"({length!r})"
 
 
 Monomial = tuple[Atom, ...]
