@@ -1,4 +1,4 @@
-"""The suite is itself tested: bugs that other systems had, put into copies of loopback and into core, must be caught."""
+"""The suite is itself tested: bugs that other systems had, put into copies of loopback or into core, must be caught."""
 
 from __future__ import annotations
 
@@ -94,10 +94,9 @@ def test_bug_is_caught(installed, name):
 
 def test_the_score(installed, capsys):
     escaped = [name for name in NAMES if not count(outcomes(name))["failed"]]
+    score = f"{len(NAMES) - len(escaped)} of {len(NAMES)} known bugs caught"
     with capsys.disabled():
-        print(
-            f"\n{len(NAMES) - len(escaped)} of {len(NAMES)} known bugs caught; escaped: {', '.join(escaped) or 'none'}"
-        )
+        sys.stdout.write(f"\n{score}; escaped: {', '.join(escaped) or 'none'}\n")
     assert len(NAMES) - len(escaped) >= ENOUGH
 
 
@@ -117,11 +116,11 @@ def worker(installed):
 
 def test_crash_fails_exactly_the_case_that_crashes(worker):
     one = worker("bug-crash")
-    found = one.run([item.id for item in chosen(KNOWN["crash"].caught_by)])
+    found = one.run([item.id for item in chosen(r"^elementwise/exponential:exp2( hostile)?\[")])
     failed = [outcome for outcome in found if outcome.outcome != "passed"]
     assert [outcome.id.partition("[")[0] for outcome in failed] == ["elementwise/exponential:exp2 hostile"]
     assert "signal 6 while running elementwise/exponential:exp2 hostile[float16" in failed[0].detail
-    assert len(found) > 40
+    assert len(found) > 15
     assert one.restarts > 1
 
 

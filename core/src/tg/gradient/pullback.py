@@ -34,7 +34,7 @@ from tg.types.lengths import same
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
@@ -209,18 +209,23 @@ class Tools(BatchTools):
         self, op: Op, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> list[Variable | None]:
         """The cotangents through an op's expansion."""
+        return self.vjp_of(op.expansion, inputs, cotangents)
+
+    def vjp_of(
+        self,
+        expression: Callable[..., Variable | tuple[Variable, ...]],
+        inputs: Sequence[Variable],
+        cotangents: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """The cotangents of operands for those of an expression of them, whatever the operands depend on themselves."""
         stand_ins = [stand_in(v) for v in inputs]
-        made = op.expansion(*stand_ins)
+        made = expression(*stand_ins)
         outputs = (made,) if isinstance(made, Variable) else made
         found = cotangents_of(outputs, cotangents, stand_ins)
         values = {id(s): v for s, v in zip(stand_ins, inputs, strict=True)}
         known = substitute([v for v in found if v is not None], values)
         rest = iter(known)
         return [None if v is None else next(rest) for v in found]
-
-    def vjp_of(self, y: Variable, x: Variable, dy: Variable) -> Variable | None:
-        """The cotangent of x for that of y, which is an expression of x."""
-        return cotangents_of([y], [dy], [x], leaves=[x])[0]
 
     def vjp_call(
         self, graph: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]

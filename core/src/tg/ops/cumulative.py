@@ -118,19 +118,20 @@ class CumProdPullback(Op):
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Through the same sums written as a table, in which zeros need no cases."""
-        (x, dy), (given,) = inputs, cotangents
-        if given is None:
-            return (None, None)
-        kind = numpy_dtype(x.type.dtype).type
-        n = x.shape[-1]
-        table = Accumulate(multiply, -1)(where(eye(n, dtype="bool"), kind(1), expand_dims_at(x, (-2,))))
-        later = less_equal(expand_dims_at(iota(n), (-1,)), expand_dims_at(iota(n), (-2,)))
-        dx = reduce_sum(where(later, multiply(table, expand_dims_at(dy, (-2,))), kind(0)), (-1,))
-        return (tools.vjp_of(dx, x, given), tools.vjp_of(dx, dy, given))
+        return tools.vjp_of(_from_a_table, inputs, cotangents)  # type: ignore[no-any-return]
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """Both operands carry the batch."""
         return (self(*(tools.lead(v, b, size) for v, b in zip(inputs, batched, strict=True))),)
+
+
+def _from_a_table(x: Variable, dy: Variable) -> Variable:
+    """The cotangent of a running product: row j of the table has the products in which x[j] is 1."""
+    kind = numpy_dtype(x.type.dtype).type
+    n = x.shape[-1]
+    table = Accumulate(multiply, -1)(where(eye(n, dtype="bool"), kind(1), expand_dims_at(x, (-2,))))
+    later = less_equal(expand_dims_at(iota(n), (-1,)), expand_dims_at(iota(n), (-2,)))
+    return reduce_sum(where(later, multiply(table, expand_dims_at(dy, (-2,))), kind(0)), (-1,))
 
 
 def _extreme_pullback(x: Variable, y: Variable, dy: Variable) -> Variable:

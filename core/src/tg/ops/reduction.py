@@ -174,14 +174,16 @@ class ProductOfOthers(Op):
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Through the same products written as a table, in which zeros need no cases."""
-        from tg.ops.creation import eye
+        return tools.vjp_of(_products_of_others, inputs, cotangents)  # type: ignore[no-any-return]
 
-        (x,), (dy,) = inputs, cotangents
-        if dy is None:
-            return (None,)
-        own = eye(x.shape[-1], dtype="bool")
-        table = choose(own, numpy_dtype(x.type.dtype).type(1), expand_dims_at(x, (-2,)))
-        return (tools.vjp_of(Reduce(multiply, (-1,))(table), x, dy),)
+
+def _products_of_others(x: Variable) -> Variable:
+    """The products over rows of a table, in row j of which x[j] is 1."""
+    from tg.ops.creation import eye
+
+    own = eye(x.shape[-1], dtype="bool")
+    table = choose(own, numpy_dtype(x.type.dtype).type(1), expand_dims_at(x, (-2,)))
+    return Reduce(multiply, (-1,))(table)  # type: ignore[no-any-return]
 
 
 def product_of_others(x: Variable, axes: tuple[int, ...]) -> Variable:

@@ -143,7 +143,7 @@ BUGS = (
     linked("first-sizes", "T79", "^shape:sizes", "FIRST_SIZES"),
     linked("status-ignored", "T48", "^indexing:read outside", "UNCHECKED"),
     linked("values-swapped", "T48", "^indexing:read outside", "VALUES_SWAPPED"),
-    linked("first-check-blamed", "T48", "^(indexing:.*outside|control)", "FIRST_CHECK"),
+    linked("first-check-blamed", "T48", "^control:.*check", "FIRST_CHECK"),
     linked("results-read-only", "T40", "^shape:transpose", "READ_ONLY"),
     linked("lengths-unchecked", "T37", "^shape:.*lengths", "UNGUARDED"),
     linked("constants-in-single", "T13", "^elementwise/(arithmetic:times|exponential:log of)", "SINGLE_CONSTANTS"),

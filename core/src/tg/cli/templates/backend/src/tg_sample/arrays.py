@@ -14,6 +14,11 @@ def to_numpy(array):
     return np.asarray(array)
 
 
+def argument(value):
+    """An input, NumPy's array or the library's, as the library takes it: `to_native` where it must be its own."""
+    return value
+
+
 def copy(array):
     """A copy of the library's array."""
     return ml.copy(array)
