@@ -106,6 +106,19 @@ WRITTEN: Final = (
         raises=DtypeError,
     ),
     twin(
+        "clip at one end",
+        lambda m, x: (m.clip(x, -1, None), m.clip(x, None, 1), m.clip(x, min=0), m.clip(x, max=m.max(x) / 2)),
+        any_dtype("n", "m"),
+        dtypes=("int8", "int64", "float32", "float64"),
+        accuracy=0,
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.clip(x, 0.0) * 2 + tg.clip(x, max=1.0)), x),
+        [fixed([-1.0, 0.0, 0.5, 1.0, 2.0])],
+        name="grad of clip at one end",
+        oracle=lambda x: np.array([1.0, 3.0, 3.0, 3.0, 2.0]),
+    ),
+    twin(
         "polyval",
         lambda m, x: m.polyval(np.array([2.0, -1.0, 0.5, 3.0]), x),
         f64("n", "m"),

@@ -94,6 +94,17 @@ WRITTEN: Final = (
         oracle=lambda x, y: x @ y,
     ),
     Case(
+        tg.matmul,
+        [any_dtype(70, 131), any_dtype(131, 67)],
+        name="matmul of large matrices",
+        dtypes=("float32", "float64"),
+        layouts=("C", "F", "strided", "reversed"),
+        traps=("T38",),
+        oracle=lambda x, y: x @ y,
+        condition=terms,
+        accuracy=1,
+    ),
+    Case(
         lambda x, y: (x @ y, x[:1] @ y, x @ y[:, :1], x[1] @ y, y @ x[:, 2]),
         [f64(4, 4, static=True), f64(4, 4, static=True)],
         name="matmul of squares and their rows",

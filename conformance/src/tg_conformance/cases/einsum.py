@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -68,6 +69,18 @@ WRITTEN: Final = (
         oracle=lambda x, y: (np.einsum("...i,...i->...", x, y), x @ y.T @ y),
         condition=lambda x, y: (64, 640),
         gradient=True,
+    ),
+    *(
+        Case(
+            functools.partial(tg.einsum, "...i,...ij->...j"),
+            [f64(*lead, 3), f64(*other, 3, 2)],
+            name=f"einsum of leading axes {lead} and {other}",
+            static=(False,),
+            oracle=lambda x, y: (x[..., None, :] @ y)[..., 0, :],
+            condition=lambda x, y: 64,
+            gradient=True,
+        )
+        for lead, other in (((4,), (1,)), ((1,), (4,)), ((2, 1), (1, 4)), ((4,), ()))
     ),
     Case(lambda x: tg.einsum("ij,jk", x), [f64("n", "m")], name="einsum of one operand less", raises=InputError),
     Case(lambda x: tg.einsum("i->i", x), [f64("n", "m")], name="einsum of another rank", raises=ShapeError),

@@ -153,6 +153,13 @@ def gathers() -> Iterator[Case]:
         oracle=lambda x, i: (x[i.astype(int)], put(x, i.astype(int), 0)),
     )
     yield Case(
+        lambda x, i: (x[i], x.at[i[:2]].set(2**53 + 1), x[::-1]),
+        [fixed([2**53 + 1, -(2**62) - 1, 2**63 - 1], "int64"), fixed([2, 0, -1, 1], "int64")],
+        name="integers with many digits",
+        traps=("T17",),
+        oracle=lambda x, i: (x[i], put(x, i[:2], 2**53 + 1), x[::-1]),
+    )
+    yield Case(
         lambda x, i: (x[:, i], x[i, :], x[:, i] + x[i]),
         [f64(4, 4, static=True), fixed([2, -1, 0, 2], "int64")],
         name="rows and columns of a square",
@@ -214,6 +221,22 @@ def gathers() -> Iterator[Case]:
         name="broadcast indices",
         traps=("T54", "T55"),
         oracle=lambda x, i, j: x[i, 1:, j],
+        gradient=True,
+    )
+    yield Case(
+        lambda x, i: (x[1:, i, ..., 0], x[:, i, 0, ...]),
+        [f64(4, 3, 1), fixed([2, 1, 0], "int64")],
+        name="with an ellipsis of no axes between",
+        traps=("T55",),
+        oracle=lambda x, i: (x[1:, i, ..., 0], x[:, i, 0, ...]),
+        gradient=True,
+    )
+    yield Case(
+        lambda x, i, v: x.at[:, i, ..., 0].add(v),
+        [f64(4, 3, 1), fixed([2, 1, 2], "int64"), f64(3, 4)],
+        name="add with an ellipsis of no axes between",
+        traps=("T55",),
+        oracle=lambda x, i, v: add_at(x, (slice(None), i, ..., 0), v),
         gradient=True,
     )
     yield Case(

@@ -187,6 +187,13 @@ WRITTEN: Final = (
         oracle=lambda x: (x.T,) * 4,
     ),
     Case(
+        lambda x: (x.T, tg.concatenate([x, x + 1]), tg.stack([x, -x]), tg.broadcast_to(x[0], (3, 2)), tg.ravel(x)),
+        [fixed([[2**53 + 1, 3 - 2**62], [2**60 + 1, -1]], "int64")],
+        name="integers with many digits moved",
+        oracle=lambda x: (x.T, np.concatenate([x, x + 1]), np.stack([x, -x]), np.broadcast_to(x[0], (3, 2)), x.ravel()),
+        traps=("T17",),
+    ),
+    Case(
         lambda x: (x.T, x.T + x, x.T * 2),
         [f64(4, 4, static=True)],
         name="transpose of a square matrix",

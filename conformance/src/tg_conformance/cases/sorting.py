@@ -99,6 +99,14 @@ WRITTEN: Final = (
     twin("sort of many", lambda m, x: (m.sort(x, 0), m.argsort(x, 0, kind="stable")), f32(1000, 2), accuracy=0),
     twin("sort of many integers", lambda m, x: m.argsort(x, kind="stable"), i32(777, low=-3, high=3), traps=("T31",)),
     twin("sort of a cube", lambda m, x: m.sort(x, 1), f64("b", "n", "k"), accuracy=0),
+    twin("sort of a long vector", lambda m, x: (m.sort(x), m.argsort(x, kind="stable")), f64(9001), accuracy=0),
+    *(
+        twin(f"sort of {dtype} with many digits", lambda m, x: (m.sort(x), m.argsort(x)), fixed(values, dtype))
+        for dtype, values in (
+            ("int64", [2**53 + 1, 2**53, -(2**63), 2**63 - 1, 0, 1 - 2**63]),
+            ("uint64", [2**63 + 5, 3, 2**64 - 1, 2**63, 2**53 + 1, 2**53]),
+        )
+    ),
     Case(tg.sort, [f64("n", "m", values="distinct")], name="gradient of sort", gradient=True, oracle=np.sort),
     Case(
         lambda x: tg.sum(tg.sort(x, 0) * np.arange(1.0, 6.0)),

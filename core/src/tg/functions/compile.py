@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import plugin
 from tg.errors import NoRuleError, message
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.link.linker import Executable, Request, node_lines
+from tg.link.loop import Loop
 from tg.ops.control import Call, lower_checks
 from tg.ops.shape import AxisLength
 from tg.rewrite.driver import rewrite
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.plugin.records import Backend, Gap
     from tg.types.tensor_type import TensorType
+
+REFERENCE_HINT: Final = 'backend="perform" has every op and dtype'
 
 
 class Program(NamedTuple):
@@ -136,8 +139,8 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
     numbers = sorted(range(len(frozen.nodes)), key=lambda k: isinstance(frozen.nodes[k].op, AxisLength))  # at last
     for number in numbers:
         node = frozen.nodes[number]
-        types = [frozen.types[k] for k in (*node.inputs, *node.outputs)]
-        missing = next((t.dtype for t in types if backend.dtypes and t.dtype not in backend.dtypes), None)
+        types = [*(frozen.types[k] for k in (*node.inputs, *node.outputs)), *_inner_types(node.op)]
+        missing = _missing_dtype(types, backend)
         gap = find_gap(gaps, node.op, types)
         if missing is None and gap is None:
             if isinstance(node.op, Call):
@@ -147,4 +150,16 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
             text = f"backend {backend.name!r} has no dtype {missing}"
         else:
             text = f"backend {backend.name!r} does not run {node.op.name}: {gap.reason if gap is not None else ''}"
-        raise NoRuleError(message(text, *node_lines(frozen, number), hint='backend="perform" has every op and dtype'))
+        raise NoRuleError(message(text, *node_lines(frozen, number), hint=REFERENCE_HINT))
+    missing = _missing_dtype(frozen.output_types, backend)  # of an input or a constant that no node reads
+    if missing is not None:
+        raise NoRuleError(message(f"backend {backend.name!r} has no dtype {missing}", hint=REFERENCE_HINT))
+
+
+def _missing_dtype(types: Iterable[TensorType], backend: Backend) -> str | None:
+    return next((t.dtype for t in types if backend.dtypes and t.dtype not in backend.dtypes), None)
+
+
+def _inner_types(op: Op) -> Iterable[TensorType]:
+    """The types within the stages of a loop nest."""
+    return (t for stage in op.stages for t in stage.program.types) if isinstance(op, Loop) else ()

@@ -300,10 +300,10 @@ class Operators:
         """As `tg.trace`."""
         return self._n("trace", offset, axis1, axis2)  # type: ignore[no-any-return]
 
-    def reshape(self, *shape: Any) -> Variable:
+    def reshape(self, *shape: Any, order: str = "C") -> Variable:
         """As `tg.reshape`; the shape may be given as one tuple or as arguments."""
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        return self._n("reshape", given)  # type: ignore[no-any-return]
+        return self._n("reshape", given, order)  # type: ignore[no-any-return]
 
     def transpose(self, *axes: Any) -> Variable:
         """As `tg.transpose`; the axes may be given as one tuple or as arguments."""
@@ -366,13 +366,19 @@ class Operators:
         """As `tg.conjugate`."""
         return self._n("conjugate")  # type: ignore[no-any-return]
 
+    conjugate = conj
+
+    def copy(self: Any) -> Variable:
+        """The variable itself: it is immutable."""
+        return self  # type: ignore[no-any-return]
+
     def dot(self, other: Any) -> Variable:
         """As `tg.dot`."""
         return self._n("dot", other)  # type: ignore[no-any-return]
 
-    def clip(self, lower: Any, upper: Any) -> Variable:
+    def clip(self, min: Any = None, max: Any = None) -> Variable:
         """As `tg.clip`."""
-        return self._n("clip", lower, upper)  # type: ignore[no-any-return]
+        return self._n("clip", min, max)  # type: ignore[no-any-return]
 
     def eval(self, values: Any = None, **options: Any) -> Any:
         """The value of this expression for given values of its inputs: `out.eval({x: 1.0})`."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable
 from tg.ops.creation import zeros_like
-from tg.ops.elementwise.arithmetic import add, clip, divide, multiply, subtract
+from tg.ops.elementwise.arithmetic import add, divide, multiply, subtract
+from tg.ops.elementwise.arithmetic import clip as limited
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
@@ -25,7 +28,7 @@ from tg.ops.indexing import slice_axis, take
 from tg.ops.reduction import sum
 from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, ravel, with_lengths
 from tg.ops.sorting import ArgSort, searchsorted
-from tg.types.dtypes import BOOL, is_complex, is_inexact
+from tg.types.dtypes import BOOL, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import maximum as longest
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable, axis_from_end, promoted
@@ -145,7 +148,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         x, xp, fp = _unrolled(x, xp, fp, period)
         left = right = None
     n = as_size_variable(xp.shape[0])
-    above = clip(searchsorted(xp, x, "right"), 1, n - 1)
+    above = limited(searchsorted(xp, x, "right"), 1, n - 1)
     x0, x1 = (take(xp, i, mode="clip") for i in (above - 1, above))
     y0, y1 = (take(fp, i, mode="clip") for i in (above - 1, above))
     flat = equal(x0, x1)
@@ -197,6 +200,32 @@ def polyval(p: Any, x: Any) -> Variable:
     return y
 
 
+def clip(x: Any, min: Any = None, max: Any = None) -> Variable:
+    """The elements limited to [min, max], of which None is no limit; the derivative is 1 on the closed interval.
+
+    Source:
+        numpy.clip
+    """
+    if min is None and max is None:
+        return as_variable(x)
+    if min is None or max is None:
+        _, dtype = promoted([x, max if min is None else min])
+        lowest, highest = _ends(dtype)
+        min, max = (lowest, max) if min is None else (min, highest)
+    return limited(x, min, max)
+
+
+def _ends(dtype: str) -> tuple[Any, Any]:
+    """The least and the largest value of a dtype."""
+    kind = numpy_dtype(dtype).type
+    if dtype == BOOL:
+        return kind(False), kind(True)
+    if is_inexact(dtype):
+        return kind(-np.inf), kind(np.inf)
+    limits = np.iinfo(dtype)
+    return kind(limits.min), kind(limits.max)
+
+
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Variable:
     """For each element the choice that belongs to the first condition that holds, else the default.
 
@@ -245,4 +274,4 @@ def piecewise(x: Any, condlist: Sequence[Any], funclist: Sequence[Any], *args: A
     return y
 
 
-FAMILY = Family("calculus", functions=(diff, ediff1d, trapezoid, interp, polyval, select, piecewise))
+FAMILY = Family("calculus", functions=(diff, ediff1d, trapezoid, interp, polyval, clip, select, piecewise))

@@ -190,11 +190,11 @@ def _contracted(first: Term, second: Term, kept: set[str]) -> Term:
         labels = (*batch, *left, *right)
         return multiply(_arranged(first, labels), _arranged(second, labels)), labels
     x, y = _arranged(first, (*batch, *left, *shared)), _arranged(second, (*batch, *shared, *right))
-    lead, i, j = x.shape[: len(batch)], x.shape[len(batch) : len(batch) + len(left)], y.shape[len(both) :]
+    i, j = x.shape[len(batch) : len(batch) + len(left)], y.shape[len(both) :]
     inner = [v.shape[n : n + len(shared)] for v, n in ((x, len(batch) + len(left)), (y, len(batch)))]
     z = MatMul()(
-        reshape(x, (*lead, product(tuple(i)), product(tuple(inner[0])))),
-        reshape(y, (*lead, product(tuple(inner[1])), product(tuple(j)))),
+        reshape(x, (*x.shape[: len(batch)], product(tuple(i)), product(tuple(inner[0])))),
+        reshape(y, (*y.shape[: len(batch)], product(tuple(inner[1])), product(tuple(j)))),
     )
     return reshape(z, (*z.shape[: len(batch)], *i, *j)), (*batch, *left, *right)
 

@@ -50,6 +50,7 @@ class Part(NamedTuple):
     whole: bool = False
     drop: bool = False  # an integer: a slice of one position whose axis goes
     inside: Variable | None = None  # mode "fill": which positions lie inside the axis
+    apart: bool = False  # whether "..." stands right before it
 
 
 def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable, list[Part]]:
@@ -77,7 +78,7 @@ def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable,
     arrays = any(_is_array(e) for e in entries)
     parts: list[Part] = []
     axis = 0
-    for e in entries:
+    for before, e in zip([None, *entries], entries, strict=False):
         if e is None:
             parts.append(Part("new"))
         elif e is Ellipsis:
@@ -85,7 +86,7 @@ def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable,
                 parts.append(Part("slice", 0, x.shape[axis], 1, whole=True))
                 axis += 1
         else:
-            parts.append(_part(x.shape[axis], e, arrays, mode))
+            parts.append(_part(x.shape[axis], e, arrays, mode)._replace(apart=before is Ellipsis))
             axis += 1
     return x, parts
 
@@ -278,18 +279,23 @@ def advanced(parts: Sequence[Part]) -> tuple[tuple[int, ...], list[Variable], in
     for a in aligned[1:]:
         shape = tuple(broadcast_lengths(m, n, lambda: "index") for m, n in zip(shape, a.shape, strict=True))
     indices = [broadcast_to(a, shape) for a in aligned]
-    positions = [k for k, p in enumerate(parts) if p.kind == "array"]
-    adjacent = positions == list(range(positions[0], positions[-1] + 1))
+    positions, adjacent = _neighbours(parts)
     place = sum(1 for p in parts[: positions[0]] if p.kind == "slice") if adjacent else 0
     return axes, indices, place
+
+
+def _neighbours(parts: Sequence[Part]) -> tuple[list[int], bool]:
+    """The places of the index arrays, and whether nothing stands between them: "..." does, also where it is no axis."""
+    positions = [k for k, p in enumerate(parts) if p.kind == "array"]
+    together = positions == list(range(positions[0], positions[-1] + 1))
+    return positions, together and not any(parts[k].apart for k in positions[1:])
 
 
 def _new_axes(y: Variable, parts: Sequence[Part], rank: int) -> Variable:
     """Axes inserted where the index has None."""
     if not any(p.kind == "new" for p in parts):
         return y
-    positions = [k for k, p in enumerate(parts) if p.kind == "array"]
-    adjacent = positions == list(range(positions[0], positions[-1] + 1))
+    _, adjacent = _neighbours(parts)
     layout: list[str] = [] if adjacent else ["index"] * rank
     done = not adjacent
     for p in parts:

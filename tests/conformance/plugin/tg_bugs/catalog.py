@@ -1,7 +1,7 @@
 """All bugs."""
 
 import tg
-from tg_bugs import elementwise, gradients, indexing, layout, linking, reducing, rewriting
+from tg_bugs import elementwise, gradients, indexing, layout, linking, long, reducing, rewriting
 from tg_bugs.record import Bug
 
 BUGS = (
@@ -10,6 +10,7 @@ BUGS = (
     *indexing.BUGS,
     *layout.BUGS,
     *linking.BUGS,
+    *long.BUGS,
     *rewriting.BUGS,
     *gradients.BUGS,
     Bug("missing", "R8", r"^elementwise/trigonometric:tanh\[", {tg.tanh: None}, in_worker=True),

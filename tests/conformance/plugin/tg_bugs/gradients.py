@@ -5,6 +5,7 @@ from tg.gradient import pullback
 from tg.ops import norm, reduction, scatter_pullback, sorting
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import Accumulate, CumProdPullback, _from_the_end
+from tg.ops.elementwise.arithmetic import clip
 from tg.ops.indexing import Gather, Scatter, Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, Concatenate, Transpose
@@ -153,12 +154,13 @@ BUGS = (
     slopes("slope-of-tanh", "R7", "^elementwise/trigonometric:tanh", tg.tanh, lambda x, y: 1 - y),
     slopes("both-of-equal", "T68", ARITHMETIC, tg.maximum,
            lambda x, y, z: tg.cast(x >= y, z.type.dtype), lambda x, y, z: tg.cast(y >= x, z.type.dtype)),
-    slopes("clip-without-bounds", "T68", ARITHMETIC, tg.clip, lambda x, a, b, y: 1, None, None),
+    slopes("clip-without-bounds", "T68", ARITHMETIC, clip, lambda x, a, b, y: 1, None, None),
     slopes("slope-of-abs-at-0", "T68", ARITHMETIC, tg.absolute,
            lambda x, y: tg.where(tg.real(x) >= 0, 1.0, -1.0).astype(y.type.dtype)),
     slopes("slope-of-power-at-0", "T69", ARITHMETIC, tg.power,
            lambda x, y, z: y * x ** (y - 1), lambda x, y, z: z * tg.log(x)),
-    replaced("cumprod-by-division", "T67", "^cumulative:(grad|hessian) of cumprod", CumProdPullback, "expansion", quotient_of_products),
+    replaced("cumprod-by-division", "T67", "^cumulative:(grad|hessian) of cumprod", CumProdPullback, "expansion",
+             quotient_of_products),
     replaced("prod-by-division", "T74", "^reduction:grad", reduction, "product_of_others", product_by_itself),
     replaced("maximum-for-all-ties", "T68", "^reduction:grad", Reduce, "pullback", all_ties),
     replaced("norm-at-0", "T69", "^norm:grad", norm, "root", tg.sqrt),

@@ -9,7 +9,7 @@ import numpy as np
 
 import tg
 from tg.errors import DomainError
-from tg.ops.elementwise.arithmetic import FAMILY
+from tg.ops.elementwise.arithmetic import FAMILY, clip
 from tg.plugin.case import Case, any_dtype, f64, fixed, i8, i32, i64, u8
 from tg_conformance.cases.elementwise.record import Facts, Oracle, floats_only, generated
 from tg_conformance.cases.family import of_family
@@ -68,7 +68,7 @@ FACTS: Final = {
     tg.reciprocal: Facts(Oracle(np.reciprocal, lambda x: x if abs(x) == 1 else 0), analytic=True),
     tg.maximum: Facts(Oracle(np.maximum, max), traps=("T27",)),
     tg.minimum: Facts(Oracle(np.minimum, min)),
-    tg.clip: Facts(
+    clip: Facts(
         Oracle(_clip, lambda x, low, high: min(max(x, low), high)),
         gradient=((-3.0, 3.0), (-2.0, -1.0), (0.5, 2.0)),
     ),
@@ -193,6 +193,31 @@ WRITTEN: Final = (
         traps=("T44",),
         oracle=read_again,
         condition=lambda x, y: (9 * (1 + abs(x)) * (1 + abs(y)),) * 4,
+    ),
+    Case(
+        lambda x, y: (x * y, x - 2 * y),
+        [any_dtype(70_001), any_dtype(70_001)],
+        name="many elements",
+        dtypes=("int16", "float32", "float64"),
+        layouts=("C", "strided", "reversed", "unaligned"),
+        oracle=lambda x, y: (x * y, x - 2 * y),
+        condition=lambda x, y: (abs(x * y), abs(x) + 2 * abs(y)),
+    ),
+    Case(
+        lambda x, y: x * y + y,
+        [f64(257, 131), f64(131)],
+        name="many rows",
+        oracle=lambda x, y: x * y + y,
+        condition=lambda x, y: abs(x * y) + abs(y),
+    ),
+    Case(
+        lambda x, v: (x - v, x - v[:, None], v - x),
+        [f64(4, 4, static=True), f64(4, static=True)],
+        name="subtract of a square and a vector",
+        traps=("T59",),
+        oracle=lambda x, v: (x - v, x - v[:, None], v - x),
+        condition=lambda x, v: (abs(x) + abs(v), abs(x) + abs(v)[:, None], abs(x) + abs(v)),
+        gradient=True,
     ),
     Case(
         lambda *xs: sum(xs[1:], xs[0]),
