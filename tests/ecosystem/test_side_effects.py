@@ -75,16 +75,18 @@ import numpy as np, tg
 x = tg.matrix("x")
 y = tg.logsumexp(x @ x.T)
 value = np.arange(6.0).reshape(2, 3) / 4
-first, second = ([np.asarray(a).tolist() for a in tg.function([x], [y, tg.grad(y, x)], backend=name)(value)]
-                 for name in {names!r})
-again = tg.function([x], tg.grad(y, x) * 2, backend={names[0]!r})(value)
-answer = [bool(np.allclose(p, q)) for p, q in zip(first, second)] + [bool(np.allclose(again, 2 * np.array(second[1])))]
+functions = [tg.function([x], [y, tg.grad(y, x)], backend=name) for name in {names!r}]
+found = [[np.asarray(a) for a in f(value)] for f in functions]
+again = [tg.function([x], tg.grad(y, x) * 2, backend=name)(value) for name in {names!r}]
+answer = [bool(np.allclose(p, q)) for one in found for p, q in zip(one, found[0])]
+answer += [bool(np.allclose(a, 2 * found[0][1])) for a in again]
 """
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS - {"jax"}))
 def test_a_backend_leaves_the_process_as_it_was(ask, backend):
-    assert ask(PROCESS + WORK + CHANGES.format(state="process", backend=backend)) == {}
+    engine = "import torch\n" if backend == "torch" else ""  # which itself adds filters of warnings when it is imported
+    assert ask(engine + PROCESS + WORK + CHANGES.format(state="process", backend=backend)) == {}
 
 
 @needs_jax
@@ -108,7 +110,6 @@ answer = [jax.config.jax_enable_x64, str(jnp.ones(2).dtype), sorted(key for key 
     assert ask(program) == [False, "float32", []]
 
 
-@pytest.mark.skipif(not {"c", "jax"} <= BACKENDS, reason="needs c and jax")
-@pytest.mark.parametrize("names", [("c", "jax"), ("jax", "c")])
-def test_two_backends_work_in_one_process_in_either_order(ask, names):
-    assert ask(TOGETHER.format(names=names)) == [True, True, True]
+@pytest.mark.parametrize("names", [sorted(BACKENDS), sorted(BACKENDS, reverse=True)], ids=["forwards", "backwards"])
+def test_all_backends_work_in_one_process_in_either_order(ask, names):
+    assert ask(TOGETHER.format(names=names)) == [True] * (3 * len(names))

@@ -341,3 +341,10 @@ def test_gradients_agree_with_the_reference() -> None:
 def test_every_rule_is_of_an_op_of_core() -> None:
     known = {key for family in FAMILIES for key in (*family.elementwise, *family.ops)}
     assert set(RULES) <= known
+
+
+def test_an_output_that_is_a_constant_or_an_input_of_a_missing_dtype_is_refused() -> None:
+    z = tg.tensor("z", dtype="complex128", shape=(None,))
+    for inputs, output in (([], tg.constant(np.array([1j]))), ([z], z)):
+        with pytest.raises(NoRuleError, match="has no dtype complex128"):
+            tg.function(inputs, output, backend="mlx")

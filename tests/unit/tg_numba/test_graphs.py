@@ -255,3 +255,9 @@ def test_float64_sums_are_pairwise(axes, compiled, frozen_of):
     a = np.full((1000, 1000), 0.1)
     (found,), _ = compiled(frozen_of([x], [tg.sum(x, axis=axes)])).run([a])
     np.testing.assert_allclose(found, np.full(found.shape, 0.1 * a.size / found.size), rtol=1e-14)
+
+
+def test_a_missing_dtype_within_a_fused_loop_is_refused() -> None:
+    x = tg.tensor("x", dtype="int8", shape=(None,))
+    with pytest.raises(NoRuleError, match="float16|half"):
+        tg.function([x], tg.signbit(x), backend="numba")

@@ -1,7 +1,4 @@
-"""Cases of `ops/indexing`: slices of every step and bound, gathers and updates with negative and repeated positions.
-
-Positions outside an axis are an error with the same text everywhere.
-"""
+"""Cases of `ops/indexing`: slices of every step and bound, gathers and updates with negative and repeated positions."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
-from tg.errors import BoundsError
 from tg.ops.indexing import FAMILY
 from tg.plugin.case import SAME_SHAPE, Case, any_dtype, f64, fixed, i64
 from tg.types.dtypes import DTYPES, INTEGERS, SIGNED
 from tg_conformance.cases.family import of_family
+from tg_conformance.cases.outside import outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -414,65 +411,6 @@ def writes() -> Iterator[Case]:
         name="grad of overwritten values",
         traps=("T72",),
         oracle=lambda x, i, v: np.array([0.0, 2, 2]) * v,
-    )
-
-
-OUTSIDE: Final = ((4, "int64"), (-5, "int64"), (100, "int8"), (-128, "int8"), (255, "uint8"), (2**62, "int64"))
-
-
-def outside() -> Iterator[Case]:
-    """Positions outside an axis: an error with the position, and nothing read or written."""
-    for position, dtype in OUTSIDE:
-        rows = fixed([0, position, 1], dtype)
-        facts: dict[str, Any] = {"raises": BoundsError, "traps": ("T48",), "static": (False,)}
-        yield Case(lambda x, i: x[i] * 2, [f64(4, 3), rows], name=f"read outside {position} {dtype}", **facts)
-        yield Case(lambda x, i: x.at[i].set(1.0), [f64(4, 3), rows], name=f"set outside {position} {dtype}", **facts)
-        yield Case(lambda x, i: x.at[i].add(1.0), [f64(4, 3), rows], name=f"add outside {position} {dtype}", **facts)
-        yield Case(
-            lambda x, i: x[i],
-            [f64(4, 3), fixed(position, dtype)],
-            name=f"read outside by a scalar {position} {dtype}",
-            **facts,
-        )
-        yield Case(lambda x, i: tg.take(x, i, 1), [f64(3, 4), rows], name=f"take outside {position} {dtype}", **facts)
-    yield Case(lambda x, i: x[i], [f64(0, 3), fixed([0], "int64")], name="read of an axis without elements", **facts)
-    yield Case(
-        lambda x, i: tg.take(x, i, 0, mode="clip"),
-        [f64(0, 3), fixed([0], "int64")],
-        name="clipped read of an axis without elements",
-        **facts,
-    )
-    yield Case(
-        lambda x: x[7],
-        [f64("n", "m")],
-        name="read outside a run-time length",
-        raises=BoundsError,
-        static=(False,),
-        traps=("T48",),
-    )
-    yield Case(
-        lambda x: x[7],
-        [f64("n", "m")],
-        name="read outside a known length",
-        raises=BoundsError,
-        static=(True,),
-        traps=("T48",),
-    )
-    yield Case(
-        lambda x, i: x[i] + x[i + 3],
-        [f64(4), fixed([0, 1], "int64")],
-        name="computed index outside",
-        raises=BoundsError,
-        static=(False,),
-        traps=("T48",),
-    )
-    yield Case(
-        lambda x, i, j: x[i, j],
-        [f64(4, 3), fixed([0, 9], "int64"), fixed([-9, 0], "int64")],
-        name="two indices outside",
-        raises=BoundsError,
-        static=(False,),
-        traps=("T48",),
     )
 
 
