@@ -3,6 +3,8 @@
 PYTHON ?= python3
 # worker processes of pytest
 JOBS ?= auto
+# of make conformance: names of backends, all by default
+BACKENDS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,7 +57,8 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 conformance: $(STAMP)
-	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full --conformance-report reports/conformance.json --conformance-html reports/conformance.html
+	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full $(BACKENDS:%=--backend %) \
+		--conformance-report reports/conformance.json --conformance-html reports/conformance.html
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html

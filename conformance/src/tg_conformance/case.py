@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from tg.plugin import Backend
 
-Tier = Literal["quick", "full"]
+Tier = Literal["sparse", "quick", "full"]
 Kind = Literal["value", "grad", "error", "script"]
 
-TIERS: Final = ("quick", "full")
+TIERS: Final = ("sparse", "quick", "full")
+SPARSE_DTYPES: Final = 2  # of each case
 BATCH: Final = 48  # programs that are compiled as one function
 GRADIENT_DTYPES: Final = ("float32", "float64")  # in others a derivative has too few digits to judge
 GRADIENT_LAYOUTS: Final[tuple[Layout, ...]] = ("C", "strided", "reversed")
@@ -91,8 +92,9 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def items(backend: Backend, tier: Tier) -> list[Item]:
-    """What is tested on a backend, in the order of the cases."""
-    found = [item for case in all_cases() for item in variants(case, tier) if can_run(item, backend)]
+    """What is tested on a backend, in the order of the cases; of one that compiles slowly the quick tier has less."""
+    chosen: Tier = "sparse" if tier == "quick" and backend.compiles == "slowly" else tier
+    found = [item for case in all_cases() for item in variants(case, chosen) if can_run(item, backend)]
     ids = [item.id for item in found]
     assert len(set(ids)) == len(ids), sorted({i for i in ids if ids.count(i) > 1})
     return found
@@ -108,7 +110,7 @@ def can_run(item: Item, backend: Backend) -> bool:
 
 def variants(case: Case, tier: Tier) -> Iterator[Item]:
     """The items of a case."""
-    for dtype in case.dtypes or (None,):
+    for dtype in _dtypes(case, tier):
         if case.raises is not None or case.script:
             yield Item(case, "error" if case.raises else "script", dtype, "C", case.static[-1])
             continue
@@ -120,6 +122,15 @@ def variants(case: Case, tier: Tier) -> Iterator[Item]:
         ):
             layouts = [k for k in GRADIENT_LAYOUTS if k in case.layouts] or list(case.layouts[:1])
             yield from (Item(case, "grad", dtype, *pair) for pair in _pairs(case, layouts, dtype, tier))
+
+
+def _dtypes(case: Case, tier: Tier) -> tuple[str | None, ...]:
+    """The dtypes of a case; in the sparse tier two, which differ from case to case."""
+    if tier != "sparse" or len(case.dtypes) <= SPARSE_DTYPES:
+        return case.dtypes or (None,)
+    turn = zlib.crc32(case_name(case).encode())
+    count = len(case.dtypes)
+    return tuple(case.dtypes[(turn + k * (count // SPARSE_DTYPES)) % count] for k in range(SPARSE_DTYPES))
 
 
 def _pairs(case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier) -> list[tuple[Layout, bool]]:
@@ -134,6 +145,8 @@ def _pairs(case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier)
     turn = zlib.crc32(f"{case_name(case)}|{dtype}".encode())
     static = case.static[(turn // 64) % len(case.static)]
     chosen = dict.fromkeys((given[turn % len(given)], given[(turn + 3) % len(given)]))
+    if tier == "sparse":
+        return [(given[turn % len(given)], static)]
     return [(layout, static) for layout in chosen]
 
 

@@ -113,7 +113,7 @@ def _equal_or_edge(got: Array, rounded: Array, w: Array, dtype: str, accuracy: f
     same = np.asarray(got == rounded)
     if accuracy == 0 or is_complex(dtype):
         return same
-    largest, slack = float(limits(dtype).max), 4 * accuracy * epsilon(dtype)
+    largest, slack = np.longdouble(limits(dtype).max), 4 * accuracy * epsilon(dtype)
     edge = (np.abs(w) >= largest * (1 - slack)) & (np.abs(w) <= largest * (1 + slack))
     return np.asarray(same | (edge & (np.sign(widen(got)) == np.sign(w))))
 

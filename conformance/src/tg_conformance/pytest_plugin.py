@@ -37,7 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tg-conformance")
     group.addoption("--backend", action="append", help="a backend to test; may be repeated; all that are available")
     group.addoption(
-        "--tier", choices=TIERS, default="quick", help="quick: pairs of dtype, layout, static shape; full: all"
+        "--tier",
+        choices=TIERS,
+        default="quick",
+        help="sparse: two dtypes of each case; quick: pairs of dtype, layout, static shape; full: all",
     )
     group.addoption("--time-limit", type=float, default=LIMIT, help="seconds that one batch of cases may take")
     group.addoption("--conformance-report", type=Path, metavar="FILE", help="write what came of each case as JSON")

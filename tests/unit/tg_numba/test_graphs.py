@@ -259,5 +259,5 @@ def test_float64_sums_are_pairwise(axes, compiled, frozen_of):
 
 def test_a_missing_dtype_within_a_fused_loop_is_refused() -> None:
     x = tg.tensor("x", dtype="int8", shape=(None,))
-    with pytest.raises(NoRuleError, match="float16|half"):
+    with pytest.raises(NoRuleError, match=r"float16|half"):
         tg.function([x], tg.signbit(x), backend="numba")

@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("conformance", help="compare backends with the reference (tg-conformance)")
     command.add_argument("--backend", action="append", default=[], help="only this one; may be repeated")
-    command.add_argument("--tier", choices=("quick", "full"), default="quick")
+    command.add_argument("--tier", choices=("sparse", "quick", "full"), default="quick")
     command.add_argument("-k", metavar="WORDS", help="only the cases whose names match, as pytest's -k")
     command.add_argument("--jobs", "-n", default="auto", help="worker processes, where pytest-xdist is installed")
     command.add_argument("--html", metavar="FILE", help="write the report as a page: case x dtype x backend, failures")

@@ -33,6 +33,7 @@ def tg_backends() -> tuple[Backend, ...]:
             dtypes=frozenset(DTYPES),
             shapes="static",
             raises=False,
+            compiles="slowly",
             options=Options,
             linker="tg_jax.linker:LINKER",
             gaps="tg_jax.gaps:GAPS",

@@ -165,11 +165,11 @@ WRITTEN: Final = (
         oracle=lambda x: (np.abs(x), np.sqrt(x) ** 2),
     ),
     Case(
-        lambda x: (x / x, x - x, x * 0, tg.log(tg.exp(x))),
+        lambda x: (x / x, x - x, x * 0),
         [fixed([0.0, np.inf, np.nan, -np.inf, 800.0, 2.0])],
         name="cancelling",
         traps=("T24",),
-        oracle=lambda x: (x / x, x - x, x * 0, [np.float64(v) for v in (0, np.inf, np.nan, -np.inf, np.inf, 2)]),
+        oracle=lambda x: (x / x, x - x, x * 0),
     ),
     Case(
         lambda x: x * 0.1,

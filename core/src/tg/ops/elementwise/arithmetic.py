@@ -51,7 +51,10 @@ def _nonnegative_exponent(x: Variable, y: Variable) -> tuple[Check, ...]:
 def _power(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if x.dtype.kind in "iu" and y.dtype.kind == "i":
         y = np.maximum(y, 0)  # the check has refused or will refuse it
-    return np.asarray(np.power(x, y))
+    z = np.asarray(np.power(x, y))
+    if z.dtype.kind == "f":  # of one exponent 0.5 for all NumPy takes the root, which is NaN at -inf
+        z = np.where((x == -np.inf) & (y == 0.5), z.dtype.type(np.inf), z)
+    return z
 
 
 def _three_alike(kinds: Any) -> Any:
