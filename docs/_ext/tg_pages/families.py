@@ -6,6 +6,7 @@ import contextlib
 import importlib
 from typing import TYPE_CHECKING
 
+import tg
 from tg import plugin
 from tg.errors import DtypeError
 from tg.plugin.coverage import LOWERED
@@ -86,7 +87,7 @@ def summary(family: Family) -> str:
     """The table of the elementwise functions."""
     rows = [
         (
-            f"{{py:func}}`tg.{fn.name}`",
+            f"{{py:func}}`{address(fn, family)}`",
             cell(fn.doc),
             cell(loops(fn)),
             f"{fn.accuracy:g} ulp" if fn.accuracy else "exact",
@@ -108,7 +109,12 @@ def record(fn: ElementwiseFunction, family: Family) -> str:
     if fn.numpy is not None:
         lines.append(f"- on a variable, `np.{fn.numpy.__name__}` gives the same")
     lines += also_known(fn, family)
-    return entry("function", f"tg.{fn.name}({', '.join(NAMES[: fn.arity])})", "\n".join(lines))
+    return entry("function", f"{address(fn, family)}({', '.join(NAMES[: fn.arity])})", "\n".join(lines))
+
+
+def address(fn: ElementwiseFunction, family: Family) -> str:
+    """Where the function stands: in `tg`, unless a function that does more has its name there."""
+    return f"tg.{fn.name}" if getattr(tg, fn.name) is fn else f"tg.ops.{family.path.replace('/', '.')}.{fn.name}"
 
 
 def function(fn: object, family: Family) -> str:

@@ -40,6 +40,7 @@ def tg_backends() -> tuple[Backend, ...]:
             dtypes=DTYPES,
             shapes="dynamic",
             raises=True,
+            compiles="slowly",
             options=Options,
             linker="tg_c.linker:LINKER",
             gaps="tg_c.gaps:GAPS",
