@@ -56,6 +56,7 @@ def masked() -> Iterator[Case]:
             [f64(4, "m"), fixed(values, "bool")],
             gradient=True,
             traps=("T34", "T56"),
+            condition=lambda x, mask: (0, np.sum(np.abs(x[mask])), 0),  # the sum of terms that cancel
         )
     yield Case(
         lambda x: (
