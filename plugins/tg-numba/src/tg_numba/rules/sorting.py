@@ -109,67 +109,36 @@ def _by_rows(axis: int, site: Site, *, keep_keys: bool) -> Value:
     return y
 
 
-@compiled
-def search_left(a: Any, n: Any, s: Any, x: Any) -> Any:
-    """The first place whose element does not go before x."""
-    low = 0
-    while n > 0:
-        half = n // 2
-        if goes_before(a[(low + half) * s], x):
-            low += half + 1
-            n -= half + 1
-        else:
-            n = half
-    return low
+def _search(before: Any, name: str, *, behind: bool) -> Any:
+    def search(a: Any, n: Any, s: Any, x: Any) -> Any:
+        """The first place whose element does not go before x, or, where x is to go `behind`, goes behind x."""
+        low = 0
+        while n > 0:
+            half = n // 2
+            element = a[(low + half) * s]
+            if (not before(x, element)) if behind else before(element, x):
+                low += half + 1
+                n -= half + 1
+            else:
+                n = half
+        return low
+
+    search.__name__ = name
+    return compiled(search)
 
 
-@compiled
-def search_right(a: Any, n: Any, s: Any, x: Any) -> Any:
-    """The first place whose element goes behind x."""
-    low = 0
-    while n > 0:
-        half = n // 2
-        if goes_before(x, a[(low + half) * s]):
-            n = half
-        else:
-            low += half + 1
-            n -= half + 1
-    return low
-
-
-@compiled
-def search_left_complex(a: Any, n: Any, s: Any, x: Any) -> Any:
-    """The first place whose element does not go before x."""
-    low = 0
-    while n > 0:
-        half = n // 2
-        if goes_before_complex(a[(low + half) * s], x):
-            low += half + 1
-            n -= half + 1
-        else:
-            n = half
-    return low
-
-
-@compiled
-def search_right_complex(a: Any, n: Any, s: Any, x: Any) -> Any:
-    """The first place whose element goes behind x."""
-    low = 0
-    while n > 0:
-        half = n // 2
-        if goes_before_complex(x, a[(low + half) * s]):
-            n = half
-        else:
-            low += half + 1
-            n -= half + 1
-    return low
+SEARCH: Final = {  # by the side, and by whether elements are complex
+    ("left", False): _search(goes_before, "search_left", behind=False),
+    ("right", False): _search(goes_before, "search_right", behind=True),
+    ("left", True): _search(goes_before_complex, "search_left_complex", behind=False),
+    ("right", True): _search(goes_before_complex, "search_right_complex", behind=True),
+}
 
 
 def searchsorted(op: t.SearchSorted, site: Site) -> Value:
     """A binary search for each element."""
     a, v = (site.memory(value) for value in site.inputs)
-    left, right = (search_left_complex, search_right_complex) if is_complex(a.dtype) else (search_left, search_right)
-    function = site.compiled(left if op.side == "left" else right)
+    function = site.compiled(SEARCH[op.side, is_complex(a.dtype)])
     edges = f"{a.pointer}, {site.length(a.shape[0])}, {site.length(a.strides[0])}"
     if not v.shape:
         return site.scalar(f"{function}({edges}, {v.pointer}[0])")
