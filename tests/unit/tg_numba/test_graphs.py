@@ -1,13 +1,10 @@
-"""Whole graphs on the Numba backend: checks, inner graphs, lengths that depend on values, memory, source."""
-
-import threading
+"""Whole graphs on the Numba backend: what is particular to its text and its compiler."""
 
 import numpy as np
 import pytest
 
 import tg
-from tg.errors import BoundsError, NoRuleError
-from tg.graph.function_graph import freeze
+from tg.errors import NoRuleError
 from tg.types.tensor_type import TensorType
 
 
@@ -15,63 +12,8 @@ def vector(name, dtype="float64", n=None):
     return tg.Variable(TensorType(dtype, (n,)), name=name)
 
 
-def test_lengths_that_differ_are_reported(agrees):
-    x, y = vector("x"), vector("y")
-    agrees([x, y], [x + y, tg.exp(x * y)], [np.ones(3), np.ones(3)])
-    agrees([x, y], [x + y, tg.exp(x * y)], [np.ones(3), np.ones(4)])
-    agrees([x, y], [tg.sum(x) + x[0], x @ y], [np.ones(3), np.ones(4)])
-
-
-def test_the_first_check_that_fails_is_the_one_reported(agrees):
-    x, y = vector("x"), vector("y")
-    agrees([x, y], [tg.max(y), x[10], y[3]], [np.ones(3), np.ones(0)])
-    agrees([x, y], [tg.max(y), x[10], y[3]], [np.ones(3), np.ones(2)])
-    agrees([x, y], [tg.max(y), x[2], y[3]], [np.ones(3), np.ones(2)])
-
-
-def test_reshaping_to_another_number_of_elements_is_reported(agrees):
-    x, n = vector("x"), tg.scalar("n", dtype="int64")
-    for size in (6, 5):
-        agrees([x, n], [tg.reshape(x, (n, 2))], [np.arange(12.0), np.asarray(size)])
-
-
-def test_lengths_that_depend_on_values(agrees):
-    x, n = vector("x"), tg.scalar("n", dtype="int32")
-    last = tg.cast(tg.sum(x), "int64")
-    outputs = [tg.arange(n), tg.broadcast_to(tg.max(x), (2, n)), tg.arange(last), x[:last] * 2.0, tg.exp(x)]
-    agrees([x, n], outputs, [np.array([1.0, 2.0, 0.5]), np.asarray(4, np.int32)])
-    agrees([x, n], outputs[1:], [np.array([1.0, -1.0, 0.0]), np.asarray(0, np.int32)])
-
-
-def test_a_negative_length_is_reported(agrees):
-    n = tg.scalar("n", dtype="int64")
-    for size in (3, 0, -3):
-        agrees([n], [tg.sum(tg.broadcast_to(1.5, (n, n)))], [np.asarray(size)])
-        agrees([n], [tg.broadcast_to(1.5, (n, n))], [np.asarray(size)])
-
-
-def test_memory_that_is_not_there_is_an_error(compiled, frozen_of):
-    n = tg.scalar("n", dtype="int64")
-    run = compiled(frozen_of([n], [tg.sum(tg.exp(tg.cast(tg.arange(n), "float64"))[::2])])).run
-    assert run([np.asarray(1)])[0][0] == 1
-    with pytest.raises(MemoryError):
-        run([np.asarray(2**61)])
-
-
 def inner(x, y):
     return tg.sum(x) * y, tg.max(x), x[1:] - tg.max(y)
-
-
-def test_inner_graphs(agrees):
-    x, y = vector("x"), vector("y")
-    outputs = [*tg.call(inner, x, y), *tg.call(inner, y, x)]
-    agrees([x, y], outputs, [np.arange(3.0), np.arange(1.0, 5)])
-
-
-@pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (1, 1), (0, 0)])
-def test_checks_of_inner_graphs_reach_the_caller(lengths, agrees):
-    x, y = vector("x"), vector("y")
-    agrees([x, y], [*tg.call(inner, x, y), y[0]], [np.arange(float(n)) for n in lengths])
 
 
 def test_inner_graphs_nest_and_equal_ones_are_one_function(agrees, compiled, frozen_of):
@@ -88,38 +30,6 @@ def test_inner_graphs_nest_and_equal_ones_are_one_function(agrees, compiled, fro
     assert "def graph3(" not in text
 
 
-def test_an_inner_graph_gives_lengths_that_only_it_knows(agrees):
-    def head(x, n):
-        return x[:n], tg.arange(n)
-
-    x, n = vector("x"), tg.scalar("n", dtype="int64")
-    a, b = tg.call(head, x, n)
-    for size in (2, 0, 7):
-        agrees([x, n], [a * 2, tg.sum(b), a, a[::-1]], [np.arange(5.0), np.asarray(size)])
-
-
-def test_outputs_that_are_inputs_constants_and_views_are_copies(agrees):
-    x = vector("x")
-    c = tg.constant(np.arange(4.0))
-    big = tg.constant(np.arange(4000.0))
-    agrees([x], [x, x, c, big, x[::-1], tg.reshape(x, (2, -1)), tg.sum(x), tg.constant(2.5)], [np.arange(6.0)])
-
-
-def test_large_constants_of_inner_graphs(agrees):
-    big = tg.constant(np.arange(3000.0))
-    x = vector("x")
-    agrees([x], [tg.call(lambda v: tg.sum(big * tg.sum(v)), x), tg.sum(big) * x], [np.arange(3.0)])
-
-
-def test_constants_of_every_dtype_are_exact(agrees):
-    values = [np.array([0.1, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e308]), np.array([0.1, 1e-45, 3e38], np.float32)]
-    limits = map(np.iinfo, ("int8", "int64", "uint64", "int32", "uint8"))
-    values += [np.array([limit.min, limit.max, 1], limit.dtype) for limit in limits]
-    values.append(np.array([True, False]))
-    scalars = [v.reshape(-1)[k].reshape(()) for v in values for k in range(v.size)]
-    agrees([], [tg.constant(v.copy()) for v in (*values, *map(np.asarray, scalars))], [])
-
-
 def test_temporaries_are_reused(compiled, frozen_of):
     x = vector("x")
     y = x
@@ -128,67 +38,10 @@ def test_temporaries_are_reused(compiled, frozen_of):
     assert compiled(frozen_of([x], [y])).source().count("= take(") <= 2
 
 
-def test_a_long_chain(agrees):
-    x = vector("x")
-    y = x
-    for _ in range(300):
-        y = y + 1.5
-    agrees([x], [y], [np.arange(3.0)])
-
-
-def test_eight_threads_share_a_function(compiled, frozen_of):
-    x = vector("x")
-    run = compiled(frozen_of([x], [tg.exp(x)[::-1] + tg.sum(x)])).run
-    wrong = []
-
-    def work(seed):
-        a = np.random.default_rng(seed).normal(size=1000 + seed)
-        wanted = np.exp(a)[::-1] + a.sum()
-        for _ in range(100):
-            (y,), _ = run([a])
-            if not np.allclose(y, wanted):
-                wrong.append(seed)
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
-
-
-def test_an_op_without_a_rule_is_named(compiled):
-    x = vector("x")
-    with pytest.raises(NoRuleError, match="Softmax"):
-        compiled(freeze([x], [tg.softmax(x)]))
-
-
-def test_the_source_shows_names_and_lines(compiled, frozen_of):
-    x = vector("speed")
-    text = compiled(frozen_of([x], [tg.named(tg.sum(x * 2.0), "energy") + 1.0])).source()
-    assert "speed_0" in text
-    assert "energy_" in text
-    assert "test_graphs.py:" in text
-
-
 def test_a_name_may_be_a_word_of_python(agrees):
     names = ("lambda", "code", "status", "data", "exp", "loop0", "t1", "_e1", "größe", "2x", "a b", "i64", "")
     inputs = [tg.Variable(TensorType("float64", (None,)), name=n) for n in names]
     agrees(inputs, [sum(map(tg.exp, inputs))], [np.ones(3)] * len(names))
-
-
-def test_a_function_on_the_backend():
-    x = tg.vector("x")
-    f = tg.function([x], [tg.softmax(x), tg.logsumexp(x), tg.grad(tg.sum(tg.exp(x) * tg.sin(x)), x)], backend="numba")
-    a = np.linspace(-2, 2, 7)
-    p, s, g = f(a)
-    np.testing.assert_allclose(p, np.exp(a) / np.exp(a).sum(), rtol=1e-14)
-    np.testing.assert_allclose(s, np.log(np.exp(a).sum()), rtol=1e-14)
-    np.testing.assert_allclose(g, np.exp(a) * (np.sin(a) + np.cos(a)), rtol=1e-14)
-    k = tg.scalar("k", dtype="int64")
-    g = tg.function([x, k], x[k], backend="numba")
-    with pytest.raises(BoundsError):
-        g(a, 7)
 
 
 def test_equal_loop_nests_are_compiled_once(compiled, frozen_of):
@@ -222,39 +75,6 @@ def test_memory_of_a_call_is_given_back_when_a_check_fails(compiled, frozen_of):
     for _ in range(300):
         assert run([a, outside])[1]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # of 234 MB that were taken
-
-
-@pytest.mark.parametrize("order", ["C", "F", "strided", "reversed", "read-only", "unaligned"])
-def test_inputs_of_every_layout(order, compiled, frozen_of):
-    values = np.arange(12.0).reshape(3, 4)
-    layouts = {
-        "C": values,
-        "F": np.asfortranarray(values),
-        "strided": np.repeat(values, 2, axis=1)[:, ::2],
-        "reversed": values[::-1, ::-1].copy()[::-1, ::-1],
-        "read-only": np.broadcast_to(values, values.shape),
-        "unaligned": np.frombuffer(b"0" + values.tobytes(), np.uint8)[1:].view(np.float64).reshape(3, 4),
-    }
-    x = tg.matrix("x")
-    (y, s), status = compiled(frozen_of([x], [x + 1.0, tg.sum(x, axis=0)])).run([layouts[order]])
-    assert status == ()
-    np.testing.assert_array_equal(y, values + 1)
-    np.testing.assert_array_equal(s, values.sum(0))
-
-
-def test_a_float32_sum_loses_no_small_addend(compiled, frozen_of):
-    x = vector("x", "float32")
-    a = np.concatenate([[2.0**24], np.ones(1000)]).astype(np.float32)
-    (found,), _ = compiled(frozen_of([x], [tg.sum(x)])).run([a])
-    assert found == 2.0**24 + 1000
-
-
-@pytest.mark.parametrize("axes", [0, 1, (0, 1)])
-def test_float64_sums_are_pairwise(axes, compiled, frozen_of):
-    x = tg.matrix("x")
-    a = np.full((1000, 1000), 0.1)
-    (found,), _ = compiled(frozen_of([x], [tg.sum(x, axis=axes)])).run([a])
-    np.testing.assert_allclose(found, np.full(found.shape, 0.1 * a.size / found.size), rtol=1e-14)
 
 
 def test_a_missing_dtype_within_a_fused_loop_is_refused() -> None:

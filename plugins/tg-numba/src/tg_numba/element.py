@@ -2,7 +2,7 @@
 
 An expression is Python text over the operands `x`, `y`, `z`, chosen by the kind of dtype. Words that begin with @ are
 replaced: @T converts to the dtype of the last operand, @R to that of the result, @0 and @1 are these numbers, @MIN
-and @MAX limits of the last operand's dtype, @INF, @NAN, @LN2, @LOG2E and @LOG10E numbers in that of its parts.
+and @MAX limits of the last operand's dtype, @INF and @NAN numbers in that of its parts.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ _INTEGER: Final = re.compile(r"\(?-?\d+\)?")
 _NUMBERS: Final = {
     "INF": float("inf"),
     "NAN": float("nan"),
-    "LN2": 0.69314718055994530942,
-    "LOG2E": 1.44269504088896340736,
-    "LOG10E": 0.43429448190325182765,
 }
 _PARTS: Final = {"complex64": "float32", "complex128": "float64"}
 

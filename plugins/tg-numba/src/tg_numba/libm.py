@@ -137,6 +137,6 @@ FUNCTIONS: Final[dict[str, Any]] = {
     **{name: _complex(name) for name in COMPLEX},
 }
 
-atan2, copysign, cos, cpow = (FUNCTIONS[f] for f in ("atan2", "copysign", "cos", "cpow"))
+atan2, cexp, clog, copysign, cos, cpow = (FUNCTIONS[f] for f in ("atan2", "cexp", "clog", "copysign", "cos", "cpow"))
 exp, expm1, fabs, floor, fmod = (FUNCTIONS[f] for f in ("exp", "expm1", "fabs", "floor", "fmod"))
 hypot, log, log1p, rint, sin = (FUNCTIONS[f] for f in ("hypot", "log", "log1p", "rint", "sin"))

@@ -177,9 +177,11 @@ def minimum_complex(x: Any, y: Any) -> Any:
 
 
 def clip_complex(x: Any, y: Any, z: Any) -> Any:
-    """By the order of complex numbers."""
-    raised = x if x != x or before(y, x) else y
-    return raised if raised != raised or before(raised, z) else z
+    """By the real parts, then by the imaginary ones; a limit of which a part is NaN is taken as NumPy takes it."""
+    a, b = real(x), real(y)
+    raised = x if x != x or (imag(x) > imag(y) if a == b else a > b) else y
+    c, d = real(raised), real(z)
+    return raised if raised != raised or (imag(raised) < imag(z) if c == d else c < d) else z
 
 
 def gate_complex(x: Any, y: Any) -> Any:

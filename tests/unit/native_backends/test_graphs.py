@@ -1,0 +1,163 @@
+"""Whole graphs on the backends that generate code: checks, inner graphs, run-time lengths, memory, source."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tg
+from tg.errors import BoundsError, NoRuleError
+from tg.graph.function_graph import freeze
+from tg.types.tensor_type import TensorType
+
+
+def vector(name, dtype="float64", n=None):
+    return tg.Variable(TensorType(dtype, (n,)), name=name)
+
+
+def test_lengths_that_differ_are_reported(agrees):
+    x, y = vector("x"), vector("y")
+    agrees([x, y], [x + y, tg.exp(x * y)], [np.ones(3), np.ones(3)])
+    agrees([x, y], [x + y, tg.exp(x * y)], [np.ones(3), np.ones(4)])
+    agrees([x, y], [tg.sum(x) + x[0], x @ y], [np.ones(3), np.ones(4)])
+
+
+def test_the_first_check_that_fails_is_the_one_reported(agrees):
+    x, y = vector("x"), vector("y")
+    agrees([x, y], [tg.max(y), x[10], y[3]], [np.ones(3), np.ones(0)])
+    agrees([x, y], [tg.max(y), x[10], y[3]], [np.ones(3), np.ones(2)])
+    agrees([x, y], [tg.max(y), x[2], y[3]], [np.ones(3), np.ones(2)])
+
+
+def test_reshaping_to_another_number_of_elements_is_reported(agrees):
+    x, n = vector("x"), tg.scalar("n", dtype="int64")
+    for size in (6, 5):
+        agrees([x, n], [tg.reshape(x, (n, 2))], [np.arange(12.0), np.asarray(size)])
+
+
+def test_lengths_that_depend_on_values(agrees):
+    x, n = vector("x"), tg.scalar("n", dtype="int32")
+    last = tg.cast(tg.sum(x), "int64")
+    outputs = [tg.arange(n), tg.broadcast_to(tg.max(x), (2, n)), tg.arange(last), x[:last] * 2.0, tg.exp(x)]
+    agrees([x, n], outputs, [np.array([1.0, 2.0, 0.5]), np.asarray(4, np.int32)])
+    agrees([x, n], outputs[1:], [np.array([1.0, -1.0, 0.0]), np.asarray(0, np.int32)])
+
+
+def test_a_negative_length_is_reported(agrees):
+    n = tg.scalar("n", dtype="int64")
+    for size in (3, 0, -3):
+        agrees([n], [tg.sum(tg.broadcast_to(1.5, (n, n)))], [np.asarray(size)])
+        agrees([n], [tg.broadcast_to(1.5, (n, n))], [np.asarray(size)])
+
+
+def test_memory_that_is_not_there_is_an_error(compiled, frozen_of):
+    n = tg.scalar("n", dtype="int64")
+    run = compiled(frozen_of([n], [tg.sum(tg.exp(tg.cast(tg.arange(n), "float64"))[::2])])).run
+    assert run([np.asarray(1)])[0][0] == 1
+    with pytest.raises(MemoryError):
+        run([np.asarray(2**61)])
+
+
+def inner(x, y):
+    return tg.sum(x) * y, tg.max(x), x[1:] - tg.max(y)
+
+
+def test_inner_graphs(agrees):
+    x, y = vector("x"), vector("y")
+    outputs = [*tg.call(inner, x, y), *tg.call(inner, y, x)]
+    agrees([x, y], outputs, [np.arange(3.0), np.arange(1.0, 5)])
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 0), (1, 1), (0, 0)])
+def test_checks_of_inner_graphs_reach_the_caller(lengths, agrees):
+    x, y = vector("x"), vector("y")
+    agrees([x, y], [*tg.call(inner, x, y), y[0]], [np.arange(float(n)) for n in lengths])
+
+
+def test_an_inner_graph_gives_lengths_that_only_it_knows(agrees):
+    def head(x, n):
+        return x[:n], tg.arange(n)
+
+    x, n = vector("x"), tg.scalar("n", dtype="int64")
+    a, b = tg.call(head, x, n)
+    for size in (2, 0, 7):
+        agrees([x, n], [a * 2, tg.sum(b), a, a[::-1]], [np.arange(5.0), np.asarray(size)])
+
+
+def test_outputs_that_are_inputs_constants_and_views_are_copies(agrees):
+    x = vector("x")
+    c = tg.constant(np.arange(4.0))
+    big = tg.constant(np.arange(4000.0))
+    agrees([x], [x, x, c, big, x[::-1], tg.reshape(x, (2, -1)), tg.sum(x), tg.constant(2.5)], [np.arange(6.0)])
+
+
+def test_large_constants_of_inner_graphs(agrees):
+    big = tg.constant(np.arange(3000.0))
+    x = vector("x")
+    agrees([x], [tg.call(lambda v: tg.sum(big * tg.sum(v)), x), tg.sum(big) * x], [np.arange(3.0)])
+
+
+def test_constants_of_every_dtype_are_exact(agrees):
+    values = [np.array([0.1, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e308]), np.array([0.1, 1e-45, 3e38], np.float32)]
+    limits = map(np.iinfo, ("int8", "int64", "uint64", "int32", "uint8"))
+    values += [np.array([limit.min, limit.max, 1], limit.dtype) for limit in limits]
+    values.append(np.array([True, False]))
+    scalars = [v.reshape(-1)[k].reshape(()) for v in values for k in range(v.size)]
+    agrees([], [tg.constant(v.copy()) for v in (*values, *map(np.asarray, scalars))], [])
+
+
+def test_a_long_chain(agrees):
+    x = vector("x")
+    y = x
+    for _ in range(300):
+        y = y + 1.5
+    agrees([x], [y], [np.arange(3.0)])
+
+
+def test_eight_threads_share_a_function(compiled, frozen_of):
+    x = vector("x")
+    run = compiled(frozen_of([x], [tg.exp(x)[::-1] + tg.sum(x)])).run
+    wrong = []
+
+    def work(seed):
+        a = np.random.default_rng(seed).normal(size=1000 + seed)
+        wanted = np.exp(a)[::-1] + a.sum()
+        for _ in range(100):
+            (y,), _ = run([a])
+            if not np.allclose(y, wanted):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_an_op_without_a_rule_is_named(compiled):
+    x = vector("x")
+    with pytest.raises(NoRuleError, match="Softmax"):
+        compiled(freeze([x], [tg.softmax(x)]))
+
+
+def test_the_source_shows_names_and_lines(compiled, frozen_of):
+    x = vector("speed")
+    text = compiled(frozen_of([x], [tg.named(tg.sum(x * 2.0), "energy") + 1.0])).source()
+    assert "speed_0" in text
+    assert "energy_" in text
+    assert "test_graphs.py:" in text
+
+
+def test_a_function_on_the_backend(backend):
+    x = tg.vector("x")
+    f = tg.function([x], [tg.softmax(x), tg.logsumexp(x), tg.grad(tg.sum(tg.exp(x) * tg.sin(x)), x)], backend=backend)
+    a = np.linspace(-2, 2, 7)
+    p, s, g = f(a)
+    np.testing.assert_allclose(p, np.exp(a) / np.exp(a).sum(), rtol=1e-14)
+    np.testing.assert_allclose(s, np.log(np.exp(a).sum()), rtol=1e-14)
+    np.testing.assert_allclose(g, np.exp(a) * (np.sin(a) + np.cos(a)), rtol=1e-14)
+    k = tg.scalar("k", dtype="int64")
+    g = tg.function([x, k], x[k], backend=backend)
+    with pytest.raises(BoundsError):
+        g(a, 7)
