@@ -13,7 +13,7 @@ from tg.graph.op import Op
 from tg.ops.indexing import WrapIndex
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rule import Pass, node_rule, rule
+from tg.rewrite.rule import Lowering, Pass, node_rule, rule
 from tg.rewrite.rules.catalog import RULES
 from tg.types.tensor_type import TensorType
 
@@ -252,7 +252,33 @@ def test_a_rule_that_changes_the_dtype_is_an_error_that_names_it():
         run([x], [tg.sin(x)], plugins=[Plugin([bad])])
 
 
-def test_a_pass_runs_once_after_its_phase_and_keeps_what_fired():
+def test_a_pass_runs_once_after_its_phase_and_its_replacements_are_visited():
+    seen = []
+
+    def doubled(view):
+        seen.append([node.op.name for node in view.applies])
+        roots = [view.results(node)[0] for node in view.applies if node.op.name == "add"]
+        assert [view.uses(v) for v in roots] == [1]
+        return {id(v): v.apply.inputs[0] * 1 + v.apply.inputs[1] * 1 + 1 for v in roots}
+
+    x, y = tg.tensor("x", shape=(4,)), tg.tensor("y", shape=(4,))
+    passes = [Pass("doubled", run=doubled, **ABOUT)]
+    graph = FunctionGraph.of([x, y], [tg.log(x + y * 1)])
+    found = rewrite(graph, [CORE, Plugin(passes=passes)], supported=everything)
+    assert seen[0] == ["add", "log"]
+    assert ops(found) == ["add", "log1p"]
+    assert graph.fired["doubled"] == 1
+    assert all("doubled" in found.origins[k].rules for k in range(len(found.nodes)) if found.nodes[k].op.name == "add")
+
+
+def test_a_replacement_that_needs_what_it_replaces_is_an_error_that_names_the_pass():
+    bad = Pass("bad", run=lambda view: {id(v): v + 1 for v in view.outputs}, **ABOUT)
+    x = tg.vector("x")
+    with pytest.raises(RewriteError, match="bad"):
+        rewrite(FunctionGraph.of([x], [tg.exp(x)]), [Plugin(passes=[bad])], supported=everything)
+
+
+def test_a_lowering_is_the_last_step_and_sees_inner_graphs():
     seen = []
 
     def look(frozen):
@@ -260,10 +286,10 @@ def test_a_pass_runs_once_after_its_phase_and_keeps_what_fired():
         return frozen
 
     x = tg.vector("x")
-    passes = [Pass("look", run=look, **ABOUT)]
+    about = {"kind": "exact", "why": "To be tested."}
     graph = FunctionGraph.of([x], [tg.log(1 + x * 1)])
-    found = rewrite(graph, [CORE, Plugin(passes=passes)], supported=everything)
-    assert seen == [["add", "log"]]
+    found = rewrite(graph, [CORE, Plugin(passes=[Lowering("look", run=look, **about)])], supported=everything)
+    assert seen == [["log1p"]]
     assert ops(found) == ["log1p"]
 
 

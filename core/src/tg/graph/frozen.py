@@ -188,6 +188,13 @@ class FrozenGraph:
                 values.extend(apply(node.op, [values[i] for i in node.inputs]))
         return tuple(values[k] for k in self.outputs)
 
+    def with_nodes(self, nodes: Sequence[Node]) -> FrozenGraph:
+        """The same program with other ops in its nodes."""
+        if all(a is b for a, b in zip(nodes, self.nodes, strict=True)):
+            return self
+        parts = (self.outputs, self.checks, self.names, self.origins)
+        return FrozenGraph(self.arity, self.types, self.constants, nodes, *parts)
+
     def last_uses(self) -> tuple[tuple[int, ...], ...]:
         """For each node the values that nothing after it reads, so that they may be freed or overwritten."""
         keep = set(self.outputs)

@@ -21,7 +21,7 @@ from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, o
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.graph.op import Op
 
@@ -253,14 +253,21 @@ class FunctionGraph:
             found = self._lengths[id(length)] = (length, self.needs.resolve(length))
         return found[1]
 
-    def rewrite(self, transform: Transform, new_checks: list[Check] | None = None) -> None:
+    def rewrite(
+        self,
+        transform: Transform,
+        new_checks: list[Check] | None = None,
+        given: Mapping[int, Variable] | None = None,
+        given_by: str = "",
+    ) -> None:
         """One sweep: rebuild everything from the inputs up, replacing what `transform` replaces.
 
         Args:
             new_checks: where `transform` leaves the checks that its replacements need.
+            given: replacements of values by their ids, made first, as the rewrite named `given_by`.
         """
         with self.needs:
-            sweep = _Sweep(self, transform, len(self._made))
+            sweep = _Sweep(self, transform, len(self._made), given, given_by)
             self.outputs = tuple(sweep.run(self.outputs))
             before, self.checks, self._conditions = self.checks, [], {}
             for check in before:
@@ -269,6 +276,10 @@ class FunctionGraph:
                 self._require_lengths(sweep)
                 if new_checks:
                     self._add_check(new_checks.pop(0), sweep)
+
+    def view(self) -> View:
+        """The graph as passes see it."""
+        return View(self)
 
     def rebuild(self, roots: Sequence[Variable], transform: Transform | None) -> list[Variable]:
         """The roots with every node interned and, bottom up, replaced as `transform` says until nothing changes.
@@ -283,11 +294,49 @@ class FunctionGraph:
 
 
 @final
+class View:
+    """What a pass sees of a graph: what is computed, in order, and who uses it."""
+
+    __slots__ = ("_made", "_uses", "applies", "inputs", "outputs")
+
+    def __init__(self, graph: FunctionGraph) -> None:
+        roots = [*graph.outputs, *(v for c in graph.checks for v in (c.condition, *c.values))]
+        self._made = graph._made
+        self.inputs, self.outputs = tuple(graph.inputs), graph.outputs
+        self.applies = tuple(node for node, _ in sorted_applies(roots, known=graph.inputs))
+        uses: dict[int, int] = {}
+        for node in self.applies:
+            for v in node.inputs:
+                uses[id(v)] = uses.get(id(v), 0) + 1
+        for v in roots:
+            uses[id(v)] = uses.get(id(v), 0) + 1
+        self._uses = uses
+
+    def results(self, node: Apply) -> tuple[Variable, ...]:
+        """The results of an apply of the graph."""
+        return self._made[id(node)]
+
+    def uses(self, v: Variable) -> int:
+        """How often a value is read: as an operand, an output, or by a check."""
+        return self._uses.get(id(v), 0)
+
+
+@final
 class _Sweep:
     """The state of one rebuild: what each visited variable became."""
 
-    def __init__(self, graph: FunctionGraph, transform: Transform | None, size: int) -> None:
+    def __init__(
+        self,
+        graph: FunctionGraph,
+        transform: Transform | None,
+        size: int,
+        given: Mapping[int, Variable] | None = None,
+        given_by: str = "",
+    ) -> None:
         self.graph, self.transform = graph, transform
+        self.given: Mapping[int, Variable] = given or {}
+        self.given_by = given_by
+        self.began: set[int] = set()  # values that `given` replaces, once their replacement is being visited
         self.done: dict[int, Variable] = dict(graph._leaves) if transform is not None else {}
         self.keep: list[object] = []  # what is in `done` by id must live
         self.budget = BUDGET_BASE + BUDGET_PER_NODE * size
@@ -307,6 +356,9 @@ class _Sweep:
                 stack.pop()
                 continue
             node = v.apply
+            if id(v) in self.given and node is not None:
+                self._replace(v, node, stack)
+                continue
             if node is None:
                 self._leaf(v)
                 continue
@@ -343,6 +395,20 @@ class _Sweep:
             done[id(v)] = done[id(outputs[v.index])]
             self.keep.append((v, target))
         return done[id(root)]
+
+    def _replace(self, v: Variable, node: Apply, stack: list[Variable]) -> None:
+        """Give a value its given replacement, or have that visited first."""
+        new = self.given[id(v)]
+        if id(v) not in self.began:
+            self.began.add(id(v))
+            self._account(self.given_by, node, (v,), (new,))
+        elif id(new) not in self.done:
+            self._give_up()
+        if id(new) in self.done:
+            self.done[id(v)] = self.done[id(new)]
+            self.keep.append(v)
+        else:
+            stack.append(new)
 
     def _leaf(self, v: Variable) -> None:
         if isinstance(v, Constant):

@@ -14,6 +14,7 @@ from tg.graph.function_graph import FunctionGraph, checks_of
 from tg.graph.nodes import Constant, Variable
 from tg.rewrite.fold import folded
 from tg.rewrite.phases import CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
+from tg.rewrite.rule import Lowering, Pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
-    from tg.rewrite.rule import Pass, Rule
+    from tg.rewrite.rule import Rule
     from tg.types.tensor_type import TensorType
 
     Outputs = tuple[Variable, ...]
@@ -103,12 +104,14 @@ class _Driver:
     """What one compilation's rewriting shares over its phases and inner graphs."""
 
     def __init__(
-        self, index: Index, passes: Sequence[Pass], supported: Supported, mode: str, exclude: frozenset[str]
+        self, index: Index, passes: Sequence[Pass | Lowering], supported: Supported, mode: str, exclude: frozenset[str]
     ) -> None:
         kinds = allowed_kinds(mode)
         self.index, self.supported, self.mode = index, supported, mode
         self.folds = mode != "off" and FOLD not in exclude
-        self.passes = [p for p in passes if p.kind in kinds and p.kind not in exclude and p.name not in exclude]
+        chosen = [p for p in passes if p.kind in kinds and p.kind not in exclude and p.name not in exclude]
+        self.passes = [p for p in chosen if isinstance(p, Pass)]
+        self.lowerings = [p for p in chosen if isinstance(p, Lowering)]
         self.phases = PHASES if mode != "off" else (EXPAND,)
         self.inner: dict[tuple[str, FrozenGraph], FrozenGraph] = {}
         self.lists: dict[str, dict[Op, list[tuple[int, list[Rule]]]]] = {phase: {} for phase in PHASES}
@@ -118,10 +121,19 @@ class _Driver:
         for phase in self.phases:
             if self.has_work(graph, phase):
                 _Sweeper(self, graph, phase, tried).run()
-            passes = [p for p in self.passes if p.phase == phase]
-            if passes:
-                graph, tried = _passed(graph, passes), {}
-        return graph.freeze()
+            self.run_passes(graph, phase, tried)
+        frozen = graph.freeze()
+        for one in self.lowerings:
+            frozen = _lowered(frozen, one)
+        return frozen
+
+    def run_passes(self, graph: FunctionGraph, phase: str, tried: dict[int, int]) -> None:
+        """The passes of a phase over one graph, each followed by a sweep over what it replaced."""
+        for one in self.passes:
+            if one.phase == phase:
+                found = one.run(graph.view())
+                if found:
+                    _Sweeper(self, graph, phase, tried, one.name, dict(found)).run()
 
     def has_work(self, graph: FunctionGraph, phase: str) -> bool:
         """Whether a phase has rules, or something to expand; new nodes have been swept when they were made."""
@@ -135,9 +147,10 @@ class _Driver:
         found = self.inner.get((phase, frozen))
         if found is None:
             graph = FunctionGraph.thaw(frozen)
-            _Sweeper(self, graph, phase, {}).run()
-            passes = [p for p in self.passes if p.phase == phase]
-            found = (_passed(graph, passes) if passes else graph).freeze()
+            tried: dict[int, int] = {}
+            _Sweeper(self, graph, phase, tried).run()
+            self.run_passes(graph, phase, tried)
+            found = graph.freeze()
             self.inner[phase, frozen] = self.inner[phase, found] = found
         return found
 
@@ -150,23 +163,33 @@ class _Driver:
         return found
 
 
-def _passed(graph: FunctionGraph, passes: Sequence[Pass]) -> FunctionGraph:
-    frozen, fired = graph.freeze(), dict(graph.fired)
-    for one in passes:
-        changed = one.run(frozen)
-        if changed is not frozen:
-            fired[one.name] = fired.get(one.name, 0) + 1
-        frozen = changed
-    thawed = FunctionGraph.thaw(frozen)
-    thawed.fired = fired
-    return thawed
+def _lowered(frozen: FrozenGraph, lowering: Lowering) -> FrozenGraph:
+    """A program after a lowering of its inner graphs and of itself."""
+    nodes = list(frozen.nodes)
+    for k, node in enumerate(nodes):
+        if type(node.op).graph_fields:
+            inner = [_lowered(g, lowering) for g in node.op.inner_graphs()]
+            nodes[k] = node._replace(op=node.op.with_inner_graphs(inner))
+    return lowering.run(frozen.with_nodes(nodes))
 
 
 @final
 class _Sweeper:
-    """One phase over one graph: the transform of the sweep and the checks that its replacements need."""
+    """One phase over one graph: the transform of the sweep and the checks that its replacements need.
 
-    def __init__(self, driver: _Driver, graph: FunctionGraph, phase: str, tried: dict[int, int]) -> None:
+    A sweep for a pass makes the pass's replacements, by the values' ids, before it tries any rule.
+    """
+
+    def __init__(
+        self,
+        driver: _Driver,
+        graph: FunctionGraph,
+        phase: str,
+        tried: dict[int, int],
+        pass_name: str = "",
+        given: dict[int, Variable] | None = None,
+    ) -> None:
+        self.pass_name, self.given = pass_name, given
         self.driver, self.graph, self.phase = driver, graph, phase
         self.tried = tried  # by node: the phases whose rules all declined; what is below a node never changes
         self.bits = sum(BITS[p] for p in SWEEPS[phase])
@@ -174,7 +197,7 @@ class _Sweeper:
 
     def run(self) -> None:
         with locs.at(None):
-            self.graph.rewrite(self.transform, self.checks)
+            self.graph.rewrite(self.transform, self.checks, self.given, self.pass_name)
 
     def transform(self, node: Apply, outputs: Outputs) -> Replacement:
         """The replacement of a node by the first rule that applies."""

@@ -1,13 +1,14 @@
 """`Rule`: one local rewrite, an equation between terms or a function of one node; `Pass`: a rewrite of a whole graph.
 
-A rule is a pure function of one node and what is below it. Its replacement has the dtype and the rank of what it
-replaces and an equal or more precise shape.
+A rule is a pure function of one node and what is below it. A pass sees the whole graph and knows who uses a value. The
+replacements of both have the dtype and the rank of what they replace and an equal or more precise shape. A `Lowering`
+is a backend's last step: from a frozen graph to another.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -15,14 +16,15 @@ from tg.errors import RewriteError, message
 from tg.graph.nodes import Constant, Variable
 from tg.graph.operators import NAMESPACE
 from tg.rewrite.pattern import matcher, term_of
-from tg.rewrite.phases import KINDS, PHASES
+from tg.rewrite.phases import BACKEND, KINDS, PHASES
 from tg.types.dtypes import COMPLEX, DTYPES, FLOATS, INTEGERS, numpy_dtype
 from tg.types.lengths import atoms, equal_here, same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
+    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.types.lengths import Length
 
@@ -114,7 +116,7 @@ class Equation(Rule):
 class NodeRule(Rule):
     """A rule given as a function of a node and its results."""
 
-    __slots__ = ("_keys", "example", "function")
+    __slots__ = ("_keys", "below", "example", "function")
 
     def __init__(
         self,
@@ -125,9 +127,10 @@ class NodeRule(Rule):
         keys: tuple[object, ...],
         function: Callable[..., Found],
         example: Callable[..., Variable] | None,
+        below: tuple[object, ...],
     ) -> None:
         super().__init__(name, phase, kind, why)
-        self._keys, self.function, self.example = keys, function, example
+        self._keys, self.function, self.example, self.below = keys, function, example, below
 
     @property
     def keys(self) -> tuple[object, ...]:
@@ -149,16 +152,45 @@ class NodeRule(Rule):
 class Pass:
     """A rewrite of a whole graph, linear in its size, run once after the sweep of its phase."""
 
-    __slots__ = ("kind", "name", "phase", "run", "why")
+    __slots__ = ("example", "kind", "name", "phase", "run", "why")
 
     def __init__(
-        self, name: str, *, phase: str, kind: str, why: str, run: Callable[[FrozenGraph], FrozenGraph]
+        self,
+        name: str,
+        *,
+        phase: str,
+        kind: str,
+        why: str,
+        run: Callable[[View], Mapping[int, Variable]],
+        example: Callable[..., Variable] | None = None,
     ) -> None:
+        """A pass.
+
+        Args:
+            run: gives replacements by the `id` of the variables to replace: expressions over variables of the graph.
+                The rules of the phase visit what is new.
+            example: an expression of floating matrices of one shape in which the pass applies: what tests run it on.
+        """
         _need(name, phase, kind, why)
-        self.name, self.phase, self.kind, self.why, self.run = name, phase, kind, why, run
+        self.name, self.phase, self.kind, self.why, self.run, self.example = name, phase, kind, why, run, example
 
     def __repr__(self) -> str:
         return f"<pass {self.name}: {self.phase}, {self.kind}>"
+
+
+@final
+class Lowering:
+    """A backend's last step over a whole program and its inner graphs: from one frozen graph to another."""
+
+    __slots__ = ("kind", "name", "run", "why")
+    phase: ClassVar[str] = BACKEND
+
+    def __init__(self, name: str, *, kind: str, why: str, run: Callable[[FrozenGraph], FrozenGraph]) -> None:
+        _need(name, BACKEND, kind, why)
+        self.name, self.kind, self.why, self.run = name, kind, why, run
+
+    def __repr__(self) -> str:
+        return f"<lowering {self.name}: {self.kind}>"
 
 
 def rule(
@@ -192,15 +224,18 @@ def node_rule(
     kind: str,
     why: str,
     example: Callable[..., Variable] | None = None,
+    below: tuple[object, ...] = (),
 ) -> Rule:
     """A rule given as a function: `apply(node, outputs)` is the replacement, or None where the rule does not apply.
 
     Args:
         keys: elementwise functions and op classes; an op class also stands for all its instances' functions.
+        below: if given, elementwise functions, op classes or `Constant`, one of which makes an operand wherever the
+            rule applies: it is not tried elsewhere.
         apply: returns a variable, a tuple of them for an op of several results, or a number.
         example: an expression of floating matrices of one shape in which the rule applies: what tests run it on.
     """
-    return NodeRule(name, phase, kind, why, keys, apply, example)
+    return NodeRule(name, phase, kind, why, keys, apply, example, below)
 
 
 def _need(name: str, phase: str, kind: str, why: str) -> None:

@@ -6,14 +6,13 @@ from typing import Final
 
 from tg.link.loop import fuse_elementwise
 from tg.plugin.records import Rewrites
-from tg.rewrite.phases import BACKEND, EXACT
-from tg.rewrite.rule import Pass
+from tg.rewrite.phases import EXACT
+from tg.rewrite.rule import Lowering
 
 REWRITES: Final = Rewrites(
     passes=(
-        Pass(
+        Lowering(
             "fuse_elementwise",
-            phase=BACKEND,
             kind=EXACT,
             why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
             run=fuse_elementwise,
