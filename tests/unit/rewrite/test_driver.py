@@ -259,16 +259,16 @@ def test_a_pass_runs_once_after_its_phase_and_its_replacements_are_visited():
         seen.append([node.op.name for node in view.applies])
         roots = [view.results(node)[0] for node in view.applies if node.op.name == "add"]
         assert [view.uses(v) for v in roots] == [1]
-        return {id(v): v.apply.inputs[0] * 1 + v.apply.inputs[1] * 1 + 1 for v in roots}
+        return {id(v): v.apply.inputs[0] * 1 - v.apply.inputs[1] * 1 + 1 for v in roots}
 
     x, y = tg.tensor("x", shape=(4,)), tg.tensor("y", shape=(4,))
     passes = [Pass("doubled", run=doubled, **ABOUT)]
     graph = FunctionGraph.of([x, y], [tg.log(x + y * 1)])
     found = rewrite(graph, [CORE, Plugin(passes=passes)], supported=everything)
     assert seen[0] == ["add", "log"]
-    assert ops(found) == ["add", "log1p"]
+    assert ops(found) == ["subtract", "log1p"]
     assert graph.fired["doubled"] == 1
-    assert all("doubled" in found.origins[k].rules for k in range(len(found.nodes)) if found.nodes[k].op.name == "add")
+    assert "doubled" in found.origins[0].rules
 
 
 def test_a_replacement_that_needs_what_it_replaces_is_an_error_that_names_the_pass():
