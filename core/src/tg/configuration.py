@@ -17,7 +17,7 @@ from tg.errors import OptionError, message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MODES = ("default", "strict", "off")
+MODES = ("default", "strict", "off", "debug")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +28,9 @@ class Config:
     """
 
     backend: str = "auto"  # a backend's name, or "auto": the fastest native one installed
-    mode: str = "default"  # "default": all rewrite classes but nan_unsafe; "strict": exact only; "off": none
+    mode: str = "default"  # all rewrite classes but nan_unsafe; "strict": exact only; "off": none; "debug": checked
+    exclude: tuple[str, ...] = ()  # names of rules, passes and classes of rewriting that are not applied
+    nan_guard: bool = False  # whether a call whose results have a NaN or an infinity names the node that made it
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 
@@ -69,6 +71,8 @@ def config(**changes: Any) -> Iterator[Config]:
 
 def _replace(base: Config, changes: dict[str, Any]) -> Config:
     fields = {field.name: field for field in dataclasses.fields(Config)}
+    if "exclude" in changes:
+        changes["exclude"] = names_of(changes["exclude"], "config: exclude")
     for name, value in changes.items():
         if name not in fields:
             near = difflib.get_close_matches(name, fields, 1)
@@ -83,10 +87,31 @@ def _replace(base: Config, changes: dict[str, Any]) -> Config:
     return dataclasses.replace(base, **changes)
 
 
+def names_of(value: Any, what: str) -> tuple[str, ...]:
+    """One name, or a collection of names, as a sorted tuple in which each stands once.
+
+    Raises:
+        OptionError: neither.
+    """
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, tuple | list | set | frozenset) or not all(isinstance(name, str) for name in names):
+        raise OptionError(message(f"{what}: found {value!r}, needed names"))
+    return tuple(sorted(set(names)))
+
+
 def _from_environment() -> Config:
     base, changes = Config(), {}
     for field in dataclasses.fields(Config):
         text = os.environ.get(f"TG_{field.name.upper()}")
         if text is not None:
-            changes[field.name] = int(text) if isinstance(field.default, int) and text.isdigit() else text
+            changes[field.name] = _read(text, field.default)
     return _replace(base, changes)
+
+
+def _read(text: str, default: object) -> object:
+    """The value that the text of an environment variable stands for; the text itself where it stands for none."""
+    if isinstance(default, bool):
+        return {"0": False, "false": False, "1": True, "true": True}.get(text.lower(), text)
+    if isinstance(default, tuple):
+        return tuple(filter(None, (part.strip() for part in text.split(","))))
+    return int(text) if isinstance(default, int) and text.isdigit() else text

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
     from tg.plugin.records import Backend, Gap
+    from tg.rewrite.journal import Journal
     from tg.types.tensor_type import TensorType
 
 REFERENCE_HINT: Final = 'backend="perform" has every op and dtype'
@@ -36,13 +37,22 @@ class Program(NamedTuple):
     descriptors: tuple[Descriptor, ...]
 
 
+class Setting(NamedTuple):
+    """How an expression is compiled: for which backend, with which rewrites, under which name."""
+
+    choice: BackendChoice
+    mode: str = "default"
+    exclude: frozenset[str] = frozenset()  # names of rules, passes and classes that are not applied
+    name: str = "function"
+
+    @property
+    def rewrite_mode(self) -> str:
+        """The mode of rewriting: that of debugging is the default one."""
+        return "default" if self.mode == "debug" else self.mode
+
+
 def compile_expression(
-    inputs: Sequence[Variable],
-    outputs: Sequence[Variable],
-    ones: Iterable[tuple[int, int]],
-    choice: BackendChoice,
-    mode: str,
-    name: str,
+    inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
 ) -> Program:
     """Compile an expression for one pattern of lengths that are 1.
 
@@ -50,23 +60,48 @@ def compile_expression(
         NoRuleError: the backend lacks an op or a dtype.
         BackendUnavailable: the linker cannot work on this machine.
     """
+    return link(rewritten(FunctionGraph.of(inputs, outputs, ones), setting), setting)
+
+
+def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = None) -> FrozenGraph:
+    """The program that rewriting makes of a graph, which is used up."""
+    return rewrite(
+        graph,
+        [plugin.registry().rewrites(setting.choice.name)],
+        supported=supported_by(setting.choice.name),
+        mode=setting.rewrite_mode,
+        exclude=setting.exclude,
+        journal=journal,
+    )
+
+
+def supported_by(name: str) -> Callable[[Op, tuple[TensorType, ...]], bool]:
+    """Whether a backend runs an op on operands of given types itself."""
     registry = plugin.registry()
+    return support(registry.backend(name), registry.gaps(name), lambda key: registry.rule_for(name, key))
+
+
+def link(frozen: FrozenGraph, setting: Setting) -> Program:
+    """Compile a program that is rewritten.
+
+    Raises:
+        NoRuleError: the backend lacks an op or a dtype.
+        BackendUnavailable: the linker cannot work on this machine.
+    """
+    choice, registry = setting.choice, plugin.registry()
     backend = registry.backend(choice.name)
-    gaps = registry.gaps(choice.name)
-    supported = support(backend, gaps, lambda key: registry.rule_for(choice.name, key))
-    graph = FunctionGraph.of(inputs, outputs, ones)
-    frozen = rewrite(graph, [registry.rewrites(choice.name)], supported=supported, mode=mode)
-    refuse_gaps(frozen, backend, gaps)
+    refuse_gaps(frozen, backend, registry.gaps(choice.name))
     rule_for = functools.partial(registry.rule_for, choice.name)
     if backend.raises:
         linked, checked, guard = frozen, frozen, None
     else:
         guard, checked = split_checks(frozen)
-        linked = rewrite(FunctionGraph.thaw(lower_checks(checked)), [], supported=supported, mode="off")
+        thawed = FunctionGraph.thaw(lower_checks(checked))
+        linked = rewrite(thawed, [], supported=supported_by(choice.name), mode="off")
     descriptors = tuple(c.descriptor for c in checked.checks)
     has_status = not backend.raises and bool(descriptors)
     request = Request(
-        choice.name, choice.options, rule_for, name, has_status=has_status, guard=guard, who_else=_who_else
+        choice.name, choice.options, rule_for, setting.name, has_status=has_status, guard=guard, who_else=_who_else
     )
     executable: Executable = registry.linker(choice.name).compile(linked, request)
     return Program(frozen, executable, descriptors)

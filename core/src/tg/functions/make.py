@@ -13,8 +13,9 @@ from tg.configuration import MODES, current
 from tg.errors import DtypeError, InputError, OptionError, RewriteError, ShapeError, message
 from tg.functions.backends import BackendChoice, choose
 from tg.functions.caller import make_caller
-from tg.functions.compile import Program, compile_expression
+from tg.functions.compile import Program, Setting, compile_expression
 from tg.functions.convert import to_array
+from tg.functions.excluded import excluded
 from tg.functions.shared import COMMIT, Shared, Value
 from tg.functions.structure import flatten
 from tg.graph.nodes import Constant, Variable
@@ -25,7 +26,7 @@ from tg.variables.conversion import as_variable
 from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy as np
 
@@ -47,6 +48,7 @@ def function(
     givens: Mapping[Variable, Any] | None = None,
     defaults: Mapping[Variable, Any] | None = None,
     mode: str | None = None,
+    exclude: str | Collection[str] | None = None,
     name: str | None = None,
     on_unused_input: str = "raise",
     output: str = "numpy",
@@ -61,6 +63,7 @@ def function(
         givens: variables replaced by expressions before compiling.
         defaults: values of inputs that a call may leave out.
         mode: "default", "strict" (exact rewrites only) or "off" (none).
+        exclude: names of rules, passes and classes of rewriting that are not applied.
         name: shown in texts, generated code and errors.
         on_unused_input: "raise", "warn" or "ignore".
         output: "numpy", or "native" for the backend's own arrays.
@@ -68,6 +71,7 @@ def function(
         InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs.
         NoRuleError: the backend lacks an op or a dtype.
         BackendUnavailable: the backend is not installed or cannot work here.
+        OptionError: a mode, or a name to exclude, that does not exist.
     Example:
         >>> import tg
         >>> x = tg.vector("x")
@@ -91,14 +95,16 @@ def function(
     if givens is not None:
         results = substitute(results, _givens(givens))
     sources = _sources(given_inputs, results, on_unused_input)
+    choice = choose(backend, config.backend)
     return Function(
         given_inputs,
         sources,
         results,
         targets,
         structure,
-        choice=choose(backend, config.backend),
+        choice=choice,
         mode=mode or config.mode,
+        exclude=excluded(config.exclude if exclude is None else exclude, choice.name),
         name=name or "function",
         defaults=_defaults({} if defaults is None else defaults, given_inputs),
         native=output == "native",
@@ -219,9 +225,11 @@ class Function:
         defaults: Mapping[int, Any],
         native: bool,
         limit: int,
+        exclude: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name
         self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
+        self._exclude = exclude
         self._inputs, self._sources, self._results = tuple(inputs), tuple(sources), tuple(results)
         self._targets, self._build, self._defaults = tuple(targets), structure, dict(defaults)
         self._types = [v.type for v in inputs]
@@ -254,6 +262,10 @@ class Function:
         """The rewritten graph of the main specialisation."""
         return self._main.graph
 
+    @property
+    def _setting(self) -> Setting:
+        return Setting(self._choice, self._mode, self._exclude, self.name)
+
     def source(self) -> str:
         """The generated code of the main specialisation."""
         return self._main.executable.source()
@@ -281,6 +293,7 @@ class Function:
             self._build,
             choice=self._choice if backend is None else choose(backend, self._choice.name),
             mode=self._mode,
+            exclude=self._exclude,
             name=name or self.name,
             defaults=self._defaults,
             native=self._native,
@@ -431,7 +444,7 @@ class Function:
                 text = f"{self.name}: {self._limit} patterns of length-1 axes are compiled, this call needs another"
                 raise RewriteError(message(text, hint=hint))
             inputs = (*self._inputs, *self._sources)
-            program = compile_expression(inputs, self._results, ones, self._choice, self._mode, self.name)
+            program = compile_expression(inputs, self._results, ones, self._setting)
             self._programs[ones] = program
             return program
 

@@ -37,6 +37,7 @@ def reduced(f: Function) -> tuple[object, ...]:
     options = {
         "choice": f._choice,
         "mode": f._mode,
+        "exclude": f._exclude,
         "name": f.name,
         "defaults": f._defaults,
         "native": f._native,

@@ -7,7 +7,7 @@ moves names into a side table. Rewriting sweeps rebuild it; `freeze` turns it in
 from __future__ import annotations
 
 from operator import is_
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
 from tg.errors import RewriteError, message
 from tg.graph import loc as locs
@@ -30,6 +30,19 @@ if TYPE_CHECKING:
 BUDGET_PER_NODE = 50  # replacements that a sweep may make for each node it started with
 BUDGET_BASE = 1000
 COMPUTED_HINT = "a length of 1 that is computed at run time does not broadcast; tg.broadcast_to states the shape"
+
+
+class Recorder(Protocol):
+    """What a graph tells of its rewriting to, as `tg.rewrite.journal.Journal` is."""
+
+    def rebuilt(self, node: Apply, outputs: tuple[Variable, ...]) -> None:
+        """A node's operands have changed: what its op gives on the new ones."""
+
+    def replaced(self, name: str, old: tuple[Variable, ...], new: tuple[Variable, ...], loc: locs.Loc | None) -> None:
+        """A node's results are replaced."""
+
+    def swept(self, graph: FunctionGraph, done: Mapping[int, Variable], kept: object) -> None:
+        """A sweep has ended: what became of each value, by id, and what keeps these alive."""
 
 
 @final
@@ -57,18 +70,29 @@ class FunctionGraph:
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
         self._equalities = 0  # how many were known then
         self.fired: dict[str, int] = {}
+        self.recorder: Recorder | None = None  # told of replacements, where somebody wants to know
 
     @classmethod
     def of(
-        cls, inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]] = ()
+        cls,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        ones: Iterable[tuple[int, int]] = (),
+        imported: dict[int, Variable] | None = None,
     ) -> FunctionGraph:
-        """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1."""
+        """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1.
+
+        Args:
+            imported: where to leave what each variable of the expression, by its id, is in the graph.
+        """
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with paused(), graph.needs:
             for node, results in sorted_applies(outputs, known=inputs):
                 graph._import_apply(node, results, known)
             graph.outputs = tuple(graph._imported(v, known) for v in outputs)
+        if imported is not None:
+            imported.update(known)
         return graph
 
     @classmethod
@@ -276,6 +300,8 @@ class FunctionGraph:
                 self._require_lengths(sweep)
                 if new_checks:
                     self._add_check(new_checks.pop(0), sweep)
+        if self.recorder is not None:
+            self.recorder.swept(self, sweep.done, sweep.keep)
 
     def view(self) -> View:
         """The graph as passes see it."""
@@ -432,6 +458,8 @@ class _Sweep:
             if origin is not None:
                 graph.origins.setdefault(id(made), origin)
             self.keep.append(node)
+            if graph.recorder is not None and self.transform is not None:
+                graph.recorder.rebuilt(node, outputs)
         return outputs
 
     def _target(self, outputs: tuple[Variable, ...]) -> tuple[Variable, ...]:
@@ -458,6 +486,8 @@ class _Sweep:
             if not new.type.refines(old.type) and not graph._resolved(new.symbolic_type).refines(old.type):
                 text = f"rewrite: {rule} replaced {old.type} by {new.type}"
                 raise RewriteError(message(text, ("node", f"{node.op.name}")))
+        if graph.recorder is not None:
+            graph.recorder.replaced(rule, outputs, target, node.loc)
         self._mark(target, origin, graph.names.get(id(node)))
 
     def _mark(self, target: tuple[Variable, ...], origin: Origin, name: str | None) -> None:

@@ -36,7 +36,19 @@ class Variable(Operators):
     tuple of lengths, which behave as Python ints.
     """
 
-    __slots__ = ("__weakref__", "apply", "index", "lengths", "loc", "name", "place", "serial", "type")
+    __slots__ = (
+        "__weakref__",
+        "_facts",
+        "apply",
+        "assumed",
+        "index",
+        "lengths",
+        "loc",
+        "name",
+        "place",
+        "serial",
+        "type",
+    )
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
     apply: Apply | None
@@ -45,6 +57,8 @@ class Variable(Operators):
     loc: locs.Loc | None
     serial: int  # variables are numbered as they are made
     place: tuple[Variable, Any] | None  # of `x[index]`: x and the index, for `x[index].set(value)`
+    assumed: frozenset[str]  # facts that were assumed of a value of a function graph; unset where none were
+    _facts: frozenset[str] | None  # all that are known, once `facts_of` has been asked
 
     def __init__(self, type: TensorType, apply: Apply | None = None, index: int = 0, name: str | None = None) -> None:
         self.type = type.static

@@ -14,7 +14,7 @@ import numpy as np
 from tg.errors import InputError, NoRuleError, NotDifferentiable, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.checks import Check, Descriptor
     from tg.graph.frozen import FrozenGraph
@@ -198,6 +198,13 @@ class Op(Frozen):
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """The conditions without which this op fails, as boolean scalars built with other ops."""
+        return ()
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """What is known of each result, by names of `tg.graph.facts`, whatever the values that `facts_of` allows.
+
+        It must be true of the computed values, with their rounding, underflow and wrap-around.
+        """
         return ()
 
     def pullback(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.errors import DtypeError, ShapeError, message
+from tg.graph.facts import TRIANGULAR, facts_of
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import cast_variable
@@ -17,6 +18,7 @@ from tg.ops.reduction import any as any_of
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import (
     Squeeze,
+    Transpose,
     expand_dims_at,
     matrix_transpose,
     moveaxis,
@@ -26,14 +28,14 @@ from tg.ops.shape import (
     transpose,
     with_lengths,
 )
-from tg.types.dtypes import is_complex
+from tg.types.dtypes import is_complex, is_float
 from tg.types.lengths import broadcast, product, require_same
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
 
@@ -76,6 +78,10 @@ class MatMul(Op):
         """`np.matmul`."""
         return (np.asarray(np.matmul(x, y)).astype(x.dtype, copy=False),)
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Of sums of products; triangular times triangular, and a matrix times its own transpose."""
+        return (_product_facts(*inputs),)
+
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -91,6 +97,27 @@ class MatMul(Op):
         return (
             self(*(v if b else expand_dims_at(v, (-v.type.ndim - 1,)) for v, b in zip(inputs, batched, strict=True))),
         )
+
+
+def _product_facts(x: Variable, y: Variable) -> set[str]:
+    shared = facts_of(x) & facts_of(y)
+    found = set(shared & TRIANGULAR) if "finite" in shared else set()
+    if is_float(x.type.dtype):
+        found |= shared & {"nonnegative", "whole"}
+        found |= {"not_nan"} if shared >= {"nonnegative", "finite"} else set()
+    if _are_transposed(x, y) or _are_transposed(y, x):
+        found.add("hermitian" if is_complex(x.type.dtype) else "symmetric")
+    return found
+
+
+def _are_transposed(x: Variable, y: Variable) -> bool:
+    """Whether y is the transpose of x, conjugated if complex."""
+    if not isinstance(y.op, Transpose) or y.op.axes != (*range(-len(y.op.axes), -2), -1, -2):
+        return False
+    (below,) = y.inputs
+    if is_complex(x.type.dtype):
+        return below.op is conjugate.op and below.inputs[0] is x
+    return below is x
 
 
 def matmul(x: Any, y: Any) -> Variable:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tg.errors import DomainError, DtypeError, InputError, message
 from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES, Descriptor
+from tg.graph.facts import facts_of
 from tg.graph.frozen import FrozenGraph, types_for
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret_with_status
@@ -26,7 +27,7 @@ from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 def lower_checks(frozen: FrozenGraph) -> FrozenGraph:
@@ -196,6 +197,10 @@ class StopGradient(Op):
         """No name: only an identity."""
         return ""
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand."""
+        return (facts_of(inputs[0]),)
+
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: that is its purpose."""
         return (None,)
@@ -238,6 +243,10 @@ class GradScale(Op):
         """No name: only an identity."""
         return ""
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand."""
+        return (facts_of(inputs[0]),)
+
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent times the factor."""
         (dy,) = cotangents
@@ -269,6 +278,10 @@ class GradClip(Op):
     def named_identity(self) -> str | None:
         """No name: only an identity."""
         return ""
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand."""
+        return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent, limited."""

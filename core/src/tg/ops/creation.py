@@ -27,7 +27,7 @@ from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, promote, promoted, weak_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.checks import Check
 
@@ -57,6 +57,10 @@ class Arange(Op):
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """The length is at least 0."""
         return natural_checks(inputs)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Positions are not below 0."""
+        return (("nonnegative",),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: a length has no derivative."""

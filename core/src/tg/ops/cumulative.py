@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import DtypeError, ShapeError, message
+from tg.graph.facts import elements_of
 from tg.graph.op import Op
 from tg.ops.creation import eye, full, iota
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
@@ -14,14 +15,15 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, less_equal, logical_and, logical_or, not_equal, where
 from tg.ops.family import Family
 from tg.ops.indexing import flip, take
-from tg.ops.reduction import reduce_sum
+from tg.ops.reduction import product_facts, reduce_sum
 from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
+from tg.ops.shape_ops import sum_facts
 from tg.ops.sorting import along
 from tg.types.dtypes import accumulator, dtype_name, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axis_from_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
@@ -70,6 +72,13 @@ class Accumulate(Op):
     def perform(self, x: Array) -> tuple[Array, ...]:
         """The ufunc's `accumulate` in the dtype of x."""
         return (np.asarray(UFUNCS[self.fn].accumulate(x, axis=self.axis, dtype=x.dtype)),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """As those of the reduction; extrema are among the elements."""
+        x = inputs[0]
+        if self.fn in (maximum, minimum):
+            return (elements_of(x),)
+        return (sum_facts(x) if self.fn is add else product_facts(x),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -12,6 +12,7 @@ import numpy as np
 
 from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
+from tg.graph.facts import NONE, elements_of
 from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, remainder
@@ -28,14 +29,14 @@ from tg.ops.shape import (
     split_sizes,
     transpose,
 )
-from tg.types.dtypes import is_integer, is_unsigned
+from tg.types.dtypes import is_float, is_integer, is_unsigned
 from tg.types.lengths import Length, require_same, same
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.ops.elementwise.record import ElementwiseFunction
 
@@ -89,6 +90,10 @@ class WrapIndex(Op):
         worst = where(less(low, -n), low, high) if i.shape else low
         text = "index {0} is out of bounds for an axis of length {1}"
         return (Check(fine, (worst, n), Descriptor("BoundsError", text, BOUNDS_HINT)),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A position is not below 0."""
+        return (("nonnegative",),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: indices have no derivative."""
@@ -184,6 +189,10 @@ class Slice(Op):
         place: Any = (..., *self.place(x.shape, rest))
         return (x[place].copy(),)
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements that are read."""
+        return (elements_of(inputs[0]),)
+
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -223,6 +232,14 @@ def window(
     return tuple(found)
 
 
+def update_facts(fn: ElementwiseFunction | None, x: Variable, v: Variable) -> frozenset[str]:
+    """The facts of x some elements of which are replaced by, or combined with, those of v."""
+    found = elements_of(x, v)
+    if fn in (None, minimum, maximum):
+        return found
+    return found & {"nonnegative", "whole"} if is_float(x.type.dtype) else NONE
+
+
 @final
 class SliceUpdate(Op):
     """x with the positions of a slice replaced by v, or with v combined into them by `fn` (add).
@@ -250,6 +267,10 @@ class SliceUpdate(Op):
         y = x.copy()
         y[place] = v if self.fn is None else self.fn.reference(y[place], v)
         return (y,)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """What both share, if elements are replaced; of sums what rounding leaves."""
+        return (update_facts(self.fn, *inputs[:2]),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -299,6 +320,10 @@ class Gather(Op):
         return (
             np.ascontiguousarray(moved[tuple(indices)]).reshape((*indices[0].shape, *moved.shape[len(self.axes) :])),
         )
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements that are read."""
+        return (elements_of(inputs[0]),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -373,6 +398,10 @@ class Scatter(Op):
             COMBINERS[self.fn].at(moved, tuple(indices), v)
         return (y,)
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """What both share, if elements are replaced or compared; of sums and products what rounding leaves."""
+        return (update_facts(self.fn, *inputs[:2]),)
+
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -414,6 +443,10 @@ class Nonzero(Op):
     def perform(self, mask: Array) -> tuple[Array, ...]:
         """`np.flatnonzero`."""
         return (np.flatnonzero(mask).astype(np.int64),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A position is not below 0."""
+        return (("nonnegative",),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: positions have no derivative."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
+from tg.graph.facts import NONE, elements_of, facts_of
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
@@ -16,13 +17,14 @@ from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_o
 from tg.ops.elementwise.comparison import where as choose
 from tg.ops.family import Family
 from tg.ops.shape import Transpose, broadcast_to, expand_dims_at, inverse_permutation, ravel, reshape
-from tg.types.dtypes import BOOL, accumulator, dtype_name, is_inexact, numpy_dtype
+from tg.ops.shape_ops import sum_facts
+from tg.types.dtypes import BOOL, accumulator, dtype_name, is_float, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.ops.elementwise.record import ElementwiseFunction
 
@@ -51,6 +53,14 @@ def identity(fn: ElementwiseFunction, dtype: str) -> Any:
         return kind.type(-np.inf if fn is maximum else np.inf)
     limits = np.iinfo(dtype)
     return kind.type(limits.min if fn is maximum else limits.max)
+
+
+EXTREME_OF_NONE: Final = frozenset(("not_nan", "whole", "no_negative_zero"))  # what the identities of extrema have
+
+
+def product_facts(x: Variable) -> frozenset[str]:
+    """The facts of products of elements of x, which underflow, and overflow to what a 0 makes NaN."""
+    return facts_of(x) & {"nonnegative", "whole"} if is_float(x.type.dtype) else NONE
 
 
 @final
@@ -96,6 +106,17 @@ class Reduce(Op):
         if self.total or self.fn not in (maximum, minimum):
             return ()
         return _not_empty("max" if self.fn is maximum else "min", inputs[0], self.axes)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Of a sum or product what rounding leaves; an extremum is one of the elements, if there are any."""
+        x = inputs[0]
+        if self.fn is add:
+            return (sum_facts(x),)
+        if self.fn is multiply:
+            return (product_facts(x),)
+        if self.fn in (maximum, minimum):
+            return (elements_of(x) & EXTREME_OF_NONE if self.total else elements_of(x),)
+        return ((),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -234,6 +255,10 @@ class ArgReduce(Op):
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """There is at least one element."""
         return _not_empty("argmax" if self.fn is maximum else "argmin", inputs[0], (self.axis,))
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A position is not below 0."""
+        return (("nonnegative",),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: positions have no derivative."""

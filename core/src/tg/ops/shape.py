@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
+from tg.graph.facts import facts_of
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.cast import cast_variable
@@ -34,7 +35,7 @@ from tg.types.lengths import Length, floor_divide, product, same
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, constant, holds_variable, promoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tg.types.tensor_type import TensorType
 
@@ -95,6 +96,10 @@ class Named(Op):
     def named_identity(self) -> str | None:
         """The name."""
         return self.label
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand."""
+        return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent."""

@@ -13,19 +13,23 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
+from tg.graph.facts import ELEMENT, TRIANGULAR, elements_of, facts_of
 from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
-from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal
+from tg.types.dtypes import is_float, is_integer, numpy_dtype
 from tg.types.lengths import Length, broadcast, is_natural, product, require_same, same
 from tg.types.lengths import add as add_lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     Array = np.ndarray[Any, Any]
 
+MIRROR: Final = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
+SMALL, WIDE = 2, 8  # bytes: integers so small do not fill ones so wide in any sum that memory can hold
 FREE_HINT: Final = "one length may be -1: it follows from the others"
 
 
@@ -52,6 +56,10 @@ class AxisLength(Op):
     ) -> int | Length | None:
         """The length itself."""
         return inputs[0].shape[self.axis]
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A length is not below 0."""
+        return (("nonnegative",),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: a shape does not depend on values."""
@@ -169,6 +177,10 @@ class Reshape(Sized):
         text = "reshape: numbers of elements differ: the array has {0}, the new shape has {1}"
         return (*natural_checks(sizes), Check(equal(a, b), (a, b), Descriptor("ShapeError", text, FREE_HINT)))
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements stay."""
+        return (elements_of(inputs[0]),)
+
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -214,6 +226,13 @@ class BroadcastTo(Sized):
         """Lengths are at least 0."""
         return natural_checks(inputs[1:])
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements stay; a matrix does where it is repeated whole."""
+        x, *sizes = inputs
+        shape = merge_sizes(self.shape, [size_value(v) for v in sizes])
+        whole = x.type.ndim >= 2 and all(map(same, x.shape[-2:], shape[-2:]))
+        return (facts_of(x) if whole else elements_of(x),)
+
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -255,6 +274,10 @@ class SumTo(Sized):
         axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and x.shape[k + lead] != 1))
         return (np.asarray(np.sum(x, axis=axes, dtype=x.dtype)).reshape(shape),)
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """As those of a sum."""
+        return (sum_facts(inputs[0]),)
+
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
@@ -291,6 +314,17 @@ class SumTo(Sized):
         return (SumTo(field)(reduce_sum(x, lead) if lead else x, *sizes),)
 
 
+def sum_facts(x: Variable) -> set[str]:
+    """The facts of sums of elements of x: infinities of both signs, which an overflow makes too, cancel to NaN."""
+    known, dtype = facts_of(x), x.type.dtype
+    if is_float(dtype):
+        found = set(known & {"whole", "no_negative_zero", "nonnegative", "nonpositive"})
+        return found | (known & {"not_nan"}) if known & {"nonnegative", "nonpositive"} else found
+    if isinstance(x.op, Cast) and numpy_dtype(x.inputs[0].type.dtype).itemsize <= SMALL and is_integer(dtype):
+        return set(known & {"nonnegative", "nonpositive"}) if numpy_dtype(dtype).itemsize == WIDE else set()
+    return set()
+
+
 @final
 class Transpose(Op):
     """The axes permuted: axis k of the result is axis `axes[k]` of x, counted from the end.
@@ -315,6 +349,15 @@ class Transpose(Op):
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation for an array of `ndim` axes, counted from the front."""
         return (*range(ndim - len(self.axes)), *(k + ndim for k in self.axes))
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements stay; a matrix is turned round, or stays where its axes are the last two still."""
+        known = facts_of(inputs[0])
+        if set(range(-2, 0)) != set(self.axes[-2:]):
+            return (known & ELEMENT,)
+        if self.axes[-1] == -1:
+            return (known,)
+        return ((known - TRIANGULAR) | {MIRROR[name] for name in known & TRIANGULAR},)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent permuted back."""
@@ -353,6 +396,10 @@ class ExpandDims(Op):
         """`np.expand_dims`, copied."""
         return (np.expand_dims(x, self.axes).copy(),)
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements stay; a matrix does behind the new axes."""
+        return (facts_of(inputs[0]) if max(self.axes, default=-3) < -2 else elements_of(inputs[0]),)
+
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent without the axes."""
         (dy,) = cotangents
@@ -386,6 +433,10 @@ class Squeeze(Op):
     def perform(self, x: Array) -> tuple[Array, ...]:
         """`np.squeeze`, copied."""
         return (np.squeeze(x, self.axes).copy(),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements stay; a matrix does behind the axes."""
+        return (facts_of(inputs[0]) if max(self.axes, default=-3) < -2 else elements_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent with the axes back."""
@@ -425,6 +476,10 @@ class Concatenate(Op):
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
         """`np.concatenate`."""
         return (np.concatenate(arrays, self.axis),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """What all pieces share."""
+        return (elements_of(*inputs),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -473,6 +528,10 @@ class SpecifyShape(Sized):
     def expansion(self, *inputs: Variable) -> Variable:
         """A reshape to the shape that it is known to have."""
         return Reshape(self.shape)(*inputs)  # type: ignore[no-any-return]
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand."""
+        return (facts_of(inputs[0]),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent."""

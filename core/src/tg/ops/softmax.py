@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tg.graph.facts import facts_of
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
@@ -18,7 +19,7 @@ from tg.types.dtypes import is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
     from tg.types.tensor_type import TensorType
@@ -47,6 +48,10 @@ class LogSumExp(Op):
         top = Reduce(maximum, self.axes, total=True)(x)
         shift = where(isfinite(top), top, numpy_dtype(x.type.dtype).type(0))
         return add(log(reduce_sum(exp(subtract(x, expand_dims_at(shift, self.axes))), self.axes)), shift)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Only NaN makes NaN; -inf comes of nothing."""
+        return (facts_of(inputs[0]) & {"not_nan"},)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -84,6 +89,10 @@ class Softmax(Op):
         top = expand_dims_at(Reduce(maximum, (self.axis,), total=True)(x), (self.axis,))
         powers = exp(subtract(x, top))
         return divide(powers, expand_dims_at(reduce_sum(powers, (self.axis,)), (self.axis,)))
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A share is not below 0; infinite operands may have none."""
+        return (("nonnegative", "no_negative_zero", *(facts_of(inputs[0]) & {"finite"})),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import DomainError, DtypeError, InputError, ShapeError, message
+from tg.graph.facts import elements_of
 from tg.graph.nodes import Constant, as_size_variable
 from tg.graph.op import Op
 from tg.ops.creation import iota
@@ -22,7 +23,7 @@ from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.nodes import Variable
 
@@ -82,6 +83,10 @@ class ArgSort(Op):
         """`np.argsort`, stable."""
         return (np.argsort(_comparable(x), axis=self.axis, kind="stable").astype(np.int64),)
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A position is not below 0."""
+        return (("nonnegative",),)
+
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: positions have no derivative."""
         return (None,)
@@ -115,6 +120,10 @@ class Sort(Op):
         """The elements at the positions that `ArgSort` gives."""
         last = moveaxis(inputs[0], self.axis, -1)
         return moveaxis(along(last, ArgSort(-1)(last)), -1, self.axis)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The elements stay."""
+        return (elements_of(inputs[0]),)
 
 
 @final
@@ -163,6 +172,10 @@ class SearchSorted(Op):
         before = Accumulate(add, -1)(cast_variable(own, "int64"))
         ranks = Scatter((-1,))(before, before, order)
         return reshape(slice_axis(ranks, -1, first, flat.shape[0]), v.shape)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """A position is not below 0."""
+        return (("nonnegative",),)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """None: positions have no derivative."""

@@ -13,6 +13,7 @@ from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph, checks_of
 from tg.graph.nodes import Constant, Variable
 from tg.rewrite.fold import folded
+from tg.rewrite.journal import Journal
 from tg.rewrite.phases import CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
 from tg.rewrite.rule import Lowering, Pass
 
@@ -54,6 +55,7 @@ def rewrite(
     supported: Supported,
     mode: str = "default",
     exclude: frozenset[str] = frozenset(),
+    journal: Journal | None = None,
 ) -> FrozenGraph:
     """Run all phases over a graph, which is used up, and freeze it.
 
@@ -61,6 +63,7 @@ def rewrite(
         supported: whether the backend has a rule for an op with operands of these types; others are expanded.
         mode: "default": all classes of rules but nan_unsafe; "strict": exact ones; "off": expansions only.
         exclude: names of rules, passes and classes not to apply; "fold_constants" is folding.
+        journal: is told everything.
     Raises:
         RewriteError: the rules do not come to an end, or one changes a dtype or a rank.
         OptionError: there is no such mode.
@@ -68,7 +71,9 @@ def rewrite(
     rules = tuple(r for one in rewrites for r in one.rules)
     passes = tuple(p for one in rewrites for p in one.passes)
     with paused():
-        return _Driver(_index(rules, mode, exclude), passes, supported, mode, exclude).run(graph)
+        driver = _Driver(_index(rules, mode, exclude), passes, supported, mode, exclude)
+        driver.journal = journal
+        return driver.run(graph)
 
 
 @final
@@ -115,16 +120,24 @@ class _Driver:
         self.phases = PHASES if mode != "off" else (EXPAND,)
         self.inner: dict[tuple[str, FrozenGraph], FrozenGraph] = {}
         self.lists: dict[str, dict[Op, list[tuple[int, list[Rule]]]]] = {phase: {} for phase in PHASES}
+        self.journal: Journal | None = None
 
     def run(self, graph: FunctionGraph) -> FrozenGraph:
         tried: dict[int, int] = {}
+        journal = self.journal
+        if journal is not None:
+            journal.begins(graph)
         for phase in self.phases:
             if self.has_work(graph, phase):
                 _Sweeper(self, graph, phase, tried).run()
             self.run_passes(graph, phase, tried)
+            if journal is not None:
+                journal.ends_phase(graph, phase)
         frozen = graph.freeze()
         for one in self.lowerings:
-            frozen = _lowered(frozen, one)
+            before, frozen = frozen, _lowered(frozen, one)
+            if journal is not None:
+                journal.lowers(one.name, before, frozen)
         return frozen
 
     def run_passes(self, graph: FunctionGraph, phase: str, tried: dict[int, int]) -> None:
@@ -147,6 +160,8 @@ class _Driver:
         found = self.inner.get((phase, frozen))
         if found is None:
             graph = FunctionGraph.thaw(frozen)
+            if self.journal is not None:
+                self.journal.inside(phase, frozen, graph)
             tried: dict[int, int] = {}
             _Sweeper(self, graph, phase, tried).run()
             self.run_passes(graph, phase, tried)
@@ -196,6 +211,8 @@ class _Sweeper:
         self.checks: list[Check] = []
 
     def run(self) -> None:
+        if isinstance(self.graph.recorder, Journal):
+            self.graph.recorder.begins_sweep(self.phase)
         with locs.at(None):
             self.graph.rewrite(self.transform, self.checks, self.given, self.pass_name)
 

@@ -20,6 +20,28 @@ from tg.ops.elementwise.comparison import (
     where,
 )
 from tg.ops.elementwise.complex import conjugate
+from tg.ops.elementwise.facts import (
+    STRICT_SIGNS,
+    of_absolute,
+    of_add,
+    of_clip,
+    of_copysign,
+    of_divide,
+    of_floor_divide,
+    of_gate,
+    of_hypot,
+    of_maximum,
+    of_minimum,
+    of_multiply,
+    of_negative,
+    of_nextafter,
+    of_one,
+    of_power,
+    of_reciprocal,
+    of_remainder,
+    of_square,
+    of_subtract,
+)
 from tg.ops.elementwise.record import ElementwiseFunction, binary, from_ufunc, in_loop, ternary, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_integer, numpy_dtype
@@ -129,39 +151,56 @@ def _direction(x: Any, radius: Any) -> Variable:
     return where(equal(radius, 0), numpy_dtype(x.type.dtype).type(0), x / radius)
 
 
-add = binary("add", np.add, np.add, "The sum x + y.", d=(lambda x, y, z: 1, lambda x, y, z: 1), accuracy=1)
+add = binary(
+    "add", np.add, np.add, "The sum x + y.", d=(lambda x, y, z: 1, lambda x, y, z: 1), accuracy=1, facts=of_add
+)
 subtract = binary(
     "subtract", np.subtract, np.subtract, "The difference x - y.",
     d=(lambda x, y, z: 1, lambda x, y, z: -1), accuracy=1,
+    facts=of_subtract,
 )  # fmt: skip
 multiply = binary(
     "multiply", np.multiply, np.multiply, "The product x * y.",
     d=(lambda x, y, z: y, lambda x, y, z: x), accuracy=1,
+    facts=of_multiply,
 )  # fmt: skip
 divide = binary(
     "divide", np.true_divide, np.true_divide, "The quotient x / y, floating for integers.",
     d=(lambda x, y, z: 1 / y, lambda x, y, z: -z / y), accuracy=1,
+    facts=of_divide,
 )  # fmt: skip
 floor_divide = binary(
     "floor_divide", _floor_divide, np.floor_divide, "The quotient rounded down; x // 0 is 0 for integers.",
     d=(None, None), accuracy=0, numpy=np.floor_divide,
+    facts=of_floor_divide,
 )  # fmt: skip
 remainder = binary(
     "remainder", np.remainder, np.remainder,
     "The remainder x - floor(x / y) * y, with the sign of y; x % 0 is 0 for integers.",
     d=(lambda x, y, z: 1, lambda x, y, z: -floor_divide(x, y)),
+    facts=of_remainder,
 )  # fmt: skip
 power = binary(
     "power", _power, np.power, "x to the power y; a negative integer exponent of an integer is an error.",
     d=(_power_by_base, _power_by_exponent), checks=_nonnegative_exponent, numpy=np.power,
+    facts=of_power,
 )  # fmt: skip
-negative = unary("negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0)
-absolute = unary("absolute", np.absolute, np.absolute, "|x|; 0 has derivative 0.", d=(_absolute_slope,), accuracy=0)
+negative = unary("negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0, facts=of_negative)
+absolute = unary(
+    "absolute",
+    np.absolute,
+    np.absolute,
+    "|x|; 0 has derivative 0.",
+    d=(_absolute_slope,),
+    accuracy=0,
+    facts=of_absolute,
+)
 sign: ElementwiseFunction = unary(
     "sign", np.sign, np.sign, "-1, 0 or 1 by the sign of x, x / |x| for a complex x; NaN for NaN.",
     d=(_sign_slope,), d_conj=(_sign_slope_conj,), accuracy=0,
+    facts=of_one("whole", keeps=STRICT_SIGNS, integers=STRICT_SIGNS, rules=((("not_nan",), ("finite",)),), zero=True),
 )  # fmt: skip
-square = unary("square", np.square, np.square, "x * x.", d=(lambda x, y: 2 * x,), accuracy=1)
+square = unary("square", np.square, np.square, "x * x.", d=(lambda x, y: 2 * x,), accuracy=1, facts=of_square)
 sqrt = unary(
     "sqrt",
     np.sqrt,
@@ -170,6 +209,12 @@ sqrt = unary(
     d=(lambda x, y: 0.5 / y,),
     domain=(0, 1e6),
     accuracy=1,
+    facts=of_one(
+        "nonnegative",
+        keeps=("nonzero", "no_negative_zero"),
+        rules=((("nonnegative", "not_nan"), ("not_nan",)), (("nonnegative", "finite"), ("finite",))),
+        zero=True,
+    ),
 )
 reciprocal = unary(
     "reciprocal",
@@ -180,37 +225,51 @@ reciprocal = unary(
     domain=(0.1, 100),
     accuracy=1,
     numpy=np.reciprocal,
+    facts=of_reciprocal,
 )
 maximum = binary(
     "maximum", np.maximum, np.maximum, "The larger of x and y; NaN if either is. Ties share the derivative.",
     d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)), accuracy=0,
+    facts=of_maximum,
 )  # fmt: skip
 minimum = binary(
     "minimum", np.minimum, np.minimum, "The smaller of x and y; NaN if either is. Ties share the derivative.",
     d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)), accuracy=0,
+    facts=of_minimum,
 )  # fmt: skip
 clip = ternary(
     "clip", np.clip, _three_alike, "x limited to [lower, upper]; the derivative is 1 on the closed interval.",
     d=(_inside, _below, _above), accuracy=0, numpy=np.clip,
+    facts=of_clip,
 )  # fmt: skip
 cbrt = unary(
-    "cbrt", np.cbrt, np.cbrt, "The real cube root of x.", d=(lambda x, y: 1 / (3 * y * y),), domain=(-1e6, 1e6)
+    "cbrt",
+    np.cbrt,
+    np.cbrt,
+    "The real cube root of x.",
+    d=(lambda x, y: 1 / (3 * y * y),),
+    domain=(-1e6, 1e6),
+    facts=of_one(keeps=(*STRICT_SIGNS, "finite", "not_nan", "no_negative_zero"), zero=True),
 )
 hypot = binary(
     "hypot", np.hypot, np.hypot, "sqrt(x**2 + y**2) without overflow; the derivatives at the origin are 0.",
     d=(lambda x, y, z: _direction(x, z), lambda x, y, z: _direction(y, z)),
+    facts=of_hypot,
 )  # fmt: skip
 copysign: ElementwiseFunction = binary(
     "copysign", np.copysign, np.copysign, "|x| with the sign of y, also of zeros; the derivative at x = 0 is 0.",
     d=(lambda x, y, z: sign(x) * copysign(numpy_dtype(y.type.dtype).type(1), y), lambda x, y, z: 0), accuracy=0,
+    facts=of_copysign,
 )  # fmt: skip
 nextafter = binary(
     "nextafter", np.nextafter, np.nextafter, "The number of the dtype that follows x on the way to y.",
     d=(lambda x, y, z: 1, lambda x, y, z: 0), accuracy=0,
+    facts=of_nextafter,
 )  # fmt: skip
 gate = binary(
     "gate", _gate, _gate_loops, "0 where dy is 0, else dy * d: a cotangent through a partial derivative d.",
     d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1,
+    facts=of_gate,
 )  # fmt: skip
 
 

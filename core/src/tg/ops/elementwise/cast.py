@@ -12,13 +12,14 @@ import numpy as np
 
 from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Op
+from tg.ops.elementwise.facts import of_cast
 from tg.ops.family import Family
 from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.types.lengths import Length
 
@@ -43,6 +44,10 @@ class Cast(Op):
     def perform(self, x: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         """`astype`, saturating from floating to integer."""
         return (convert(x, self.dtype),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """What the elements keep in the other dtype."""
+        return (of_cast(inputs[0], self.dtype),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.facts import of_where
 from tg.ops.elementwise.record import binary, from_ufunc, ternary, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_inexact, limits
@@ -59,6 +60,7 @@ where = ternary(
         lambda c, x, y, z: cast_variable(logical_not(c), z.type.dtype),
     ),
     accuracy=0,
+    facts=of_where,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg.errors import DtypeError, message
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.facts import of_conjugate, of_part, of_parts
 from tg.ops.elementwise.record import binary, from_ufunc, real_floating, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex
@@ -63,15 +64,20 @@ def _nothing(x: Variable) -> Variable | None:
 complex = binary(
     "complex", _compose, _composed, "The complex number x + iy of its real and its imaginary part.",
     d=(lambda x, y, z: 1, lambda x, y, z: 1j), accuracy=0,
+    facts=of_parts,
 )  # fmt: skip
-real = unary("real", np.real, _parts, "The real part of x.", d=(lambda x, y: 0.5,), accuracy=0, shortcut=_itself)
+real = unary(
+    "real", np.real, _parts, "The real part of x.", d=(lambda x, y: 0.5,), accuracy=0, shortcut=_itself, facts=of_part
+)
 imag = unary(
     "imag", np.imag, _parts, "The imaginary part of x, which is 0 for a real x.",
     d=(lambda x, y: -0.5j,), accuracy=0, shortcut=_nothing,
+    facts=of_part,
 )  # fmt: skip
 conjugate = unary(
     "conjugate", np.conjugate, _complex_alone, "The complex conjugate of x, which is x for a real x.",
     d=(lambda x, y: 0,), d_conj=(lambda x, y: 1,), accuracy=0, shortcut=_own_conjugate,
+    facts=of_conjugate,
 )  # fmt: skip
 
 

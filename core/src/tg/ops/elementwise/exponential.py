@@ -9,6 +9,7 @@ import numpy as np
 from tg.ops.elementwise.arithmetic import absolute, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isinf, less, less_equal, logical_and, logical_or, where
+from tg.ops.elementwise.facts import STRICT_SIGNS, of_logaddexp, of_one
 from tg.ops.elementwise.record import binary, floating, in_loop, real_floating, unary
 from tg.ops.elementwise.trigonometric import arctanh
 from tg.ops.family import Family
@@ -33,10 +34,54 @@ def _share(x: Any, z: Any) -> Any:
     return where(isinf(z), cast_variable(equal(x, np.inf), z.type.dtype), exp(x - z))
 
 
-exp = unary("exp", np.exp, floating, "e to the power x.", d=(lambda x, y: y,), domain=(-50, 50))
-exp2 = unary("exp2", np.exp2, floating, "2 to the power x.", d=(lambda x, y: y * LN2,), domain=(-50, 50))
-expm1 = unary("expm1", np.expm1, floating, "exp(x) - 1, exact near 0.", d=(lambda x, y: exp(x),), domain=(-20, 20))
-log = unary("log", np.log, floating, "The natural logarithm of x.", d=(lambda x, y: 1 / x,), domain=(1e-6, 1e6))
+_of_log = of_one(
+    rules=((("nonnegative", "not_nan"), ("not_nan",)), (("positive", "finite"), ("finite",))),
+)
+
+exp = unary(
+    "exp",
+    np.exp,
+    floating,
+    "e to the power x.",
+    d=(lambda x, y: y,),
+    domain=(-50, 50),
+    facts=of_one(
+        "nonnegative",
+        "no_negative_zero",
+        keeps=("not_nan",),
+        rules=((("nonnegative",), ("positive",)), (("nonpositive", "not_nan"), ("finite",))),
+    ),
+)
+exp2 = unary(
+    "exp2",
+    np.exp2,
+    floating,
+    "2 to the power x.",
+    d=(lambda x, y: y * LN2,),
+    domain=(-50, 50),
+    facts=of_one(
+        "nonnegative",
+        "no_negative_zero",
+        keeps=("not_nan",),
+        rules=((("nonnegative",), ("positive",)), (("nonpositive", "not_nan"), ("finite",))),
+    ),
+)
+expm1 = unary(
+    "expm1",
+    np.expm1,
+    floating,
+    "exp(x) - 1, exact near 0.",
+    d=(lambda x, y: exp(x),),
+    domain=(-20, 20),
+    facts=of_one(
+        keeps=(*STRICT_SIGNS, "not_nan", "no_negative_zero"),
+        rules=((("nonpositive", "not_nan"), ("finite",)),),
+        zero=True,
+    ),
+)
+log = unary(
+    "log", np.log, floating, "The natural logarithm of x.", d=(lambda x, y: 1 / x,), domain=(1e-6, 1e6), facts=_of_log
+)
 log2 = unary(
     "log2",
     np.log2,
@@ -44,17 +89,30 @@ log2 = unary(
     "The logarithm of x to base 2.",
     d=(lambda x, y: 1.4426950408889634 / x,),
     domain=(1e-6, 1e6),
+    facts=_of_log,
 )
 log10 = unary(
     "log10", np.log10, floating, "The logarithm of x to base 10.", d=(lambda x, y: 0.4342944819032518 / x,),
     domain=(1e-6, 1e6),
+    facts=_of_log,
 )  # fmt: skip
 log1p = unary(
-    "log1p", np.log1p, floating, "log(1 + x), exact near 0.", d=(lambda x, y: 1 / (1 + x),), domain=(-0.9, 1e6)
+    "log1p",
+    np.log1p,
+    floating,
+    "log(1 + x), exact near 0.",
+    d=(lambda x, y: 1 / (1 + x),),
+    domain=(-0.9, 1e6),
+    facts=of_one(
+        keeps=(*STRICT_SIGNS, "no_negative_zero"),
+        rules=((("nonnegative", "not_nan"), ("not_nan",)), (("nonnegative", "finite"), ("finite",))),
+        zero=True,
+    ),
 )
 logaddexp = binary(
     "logaddexp", np.logaddexp, np.logaddexp, "log(exp(x) + exp(y)) without overflow.",
     d=(lambda x, y, z: _share(x, z), lambda x, y, z: _share(y, z)),
+    facts=of_logaddexp,
 )  # fmt: skip
 sigmoid = unary(
     "sigmoid",
@@ -62,10 +120,15 @@ sigmoid = unary(
     real_floating,
     "1 / (1 + exp(-x)) without overflow.",
     d=(lambda x, y: y * (1 - y),),
-    finite=True,
+    facts=of_one("nonnegative", "no_negative_zero", rules=((("not_nan",), ("finite",)),)),
 )
 softplus = unary(
-    "softplus", _softplus, real_floating, "log(1 + exp(x)) without overflow.", d=(lambda x, y: sigmoid(x),)
+    "softplus",
+    _softplus,
+    real_floating,
+    "log(1 + exp(x)) without overflow.",
+    d=(lambda x, y: sigmoid(x),),
+    facts=of_one("nonnegative", "no_negative_zero", keeps=("finite", "not_nan")),
 )
 
 

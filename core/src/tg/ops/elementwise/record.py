@@ -6,6 +6,8 @@ function of the operands and the result; core builds the pullback from it. `unar
 Of a function that is not analytic `d_conj` has the partial derivatives with respect to the conjugates of its operands:
 df = d * dx + d_conj * conj(dx). A function with real results needs none, for there it is the conjugate of d.
 
+`facts` says what is known of the result by what is known of the operands (`tg.ops.elementwise.facts`).
+
 Where a function is another one for some dtypes, as the floor of an integer is the integer, `shortcut` gives that
 for the operands, and None for all others; the record has no loops for those dtypes, and a backend never sees them.
 """
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import DtypeError, InputError, RangeError, message
+from tg.graph.facts import facts_of
 from tg.graph.nodes import Constant, Variable, describe_operands
 from tg.graph.op import Op
 from tg.rewrite.pattern import Pattern, PatternNode
@@ -28,7 +31,7 @@ from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote, weak_kind, weak_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.checks import Check
     from tg.types.lengths import Length
@@ -109,7 +112,7 @@ class ElementwiseFunction:
         "d_conj",
         "doc",
         "domain",
-        "finite",
+        "facts",
         "loops",
         "name",
         "numpy",
@@ -132,7 +135,7 @@ class ElementwiseFunction:
         domain: tuple[float, float] | None = None,
         accuracy: float = 4.0,
         checks: Callable[..., tuple[Check, ...]] | None = None,
-        finite: bool = False,
+        facts: Callable[..., Iterable[str]] | None = None,
         numpy: np.ufunc | None = None,
         shortcut: Callable[..., Variable | None] | None = None,
     ) -> None:
@@ -145,7 +148,7 @@ class ElementwiseFunction:
         self.domain = domain
         self.accuracy = accuracy
         self.checks = checks
-        self.finite = finite
+        self.facts = facts
         self.numpy = numpy
         self.shortcut = shortcut
         self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
@@ -307,6 +310,13 @@ class Elementwise(Op):
         """The record's checks."""
         return self.fn.checks(*inputs) if self.fn.checks is not None else ()
 
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """The record's facts; what is symmetric stays so."""
+        found = self.fn.facts(*inputs) if self.fn.facts is not None else ()
+        if inputs[0].type.ndim >= 2 and all(map(_is_symmetric, inputs)):
+            return ((*found, "symmetric"),)
+        return (found,)
+
     def length_value(
         self, inputs: Sequence[Variable], value_of: Callable[[Variable], int | Length]
     ) -> int | Length | None:
@@ -325,6 +335,11 @@ class Elementwise(Op):
     ) -> Sequence[Variable | None]:
         """The sum of `gate(t, d)` over the operands."""
         return (tools.pushforward_of_elementwise(self.fn, inputs, outputs[0], tangents),)
+
+
+def _is_symmetric(v: Variable) -> bool:
+    """Whether the last two axes of an operand may change places: it is symmetric, or one element for both."""
+    return v.type.shape[-2:] in ((), (1, 1)) or "symmetric" in facts_of(v)
 
 
 def _length_rules() -> dict[str, Callable[..., Any]]:

@@ -13,6 +13,7 @@ from tg.ops.elementwise.arithmetic import copysign, floor_divide
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isfinite, logical_and, logical_or, where
 from tg.ops.elementwise.complex import complex, imag, real
+from tg.ops.elementwise.facts import of_one
 from tg.ops.elementwise.record import floating, in_loop, real_floating, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_inexact, is_integer, numpy_dtype
@@ -26,19 +27,40 @@ def _whole(x: Variable) -> Variable | None:
     return None if is_inexact(x.type.dtype) else x
 
 
+_KEPT = ("finite", "not_nan", "nonnegative", "nonpositive")
+_UP = ((("nonnegative", "no_negative_zero"), ("no_negative_zero",)),)  # -0.5 goes to -0.0
+
 floor = unary(
-    "floor", np.floor, real_floating, "The largest whole number <= x.", d=(lambda x, y: 0,), accuracy=0, shortcut=_whole
+    "floor",
+    np.floor,
+    real_floating,
+    "The largest whole number <= x.",
+    d=(lambda x, y: 0,),
+    accuracy=0,
+    shortcut=_whole,
+    facts=of_one(
+        "whole", keeps=("finite", "not_nan", "nonnegative", "nonpositive", "negative", "no_negative_zero"), zero=True
+    ),
 )
 ceil = unary(
-    "ceil", np.ceil, real_floating, "The smallest whole number >= x.", d=(lambda x, y: 0,), accuracy=0, shortcut=_whole
+    "ceil",
+    np.ceil,
+    real_floating,
+    "The smallest whole number >= x.",
+    d=(lambda x, y: 0,),
+    accuracy=0,
+    shortcut=_whole,
+    facts=of_one("whole", keeps=("finite", "not_nan", "nonnegative", "nonpositive", "positive"), rules=_UP, zero=True),
 )
 trunc = unary(
     "trunc", np.trunc, real_floating, "x without its fraction, towards 0.", d=(lambda x, y: 0,), accuracy=0,
     shortcut=_whole,
+    facts=of_one("whole", keeps=_KEPT, rules=_UP, zero=True),
 )  # fmt: skip
 rint = unary(
     "rint", np.rint, floating, "The whole number nearest to x, the even one of two; of a complex x in both parts.",
     d=(lambda x, y: 0,), accuracy=0,
+    facts=of_one("whole", keeps=_KEPT, rules=_UP, complexes=("finite", "not_nan"), zero=True),
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg.ops.elementwise.arithmetic import absolute, hypot, sqrt
 from tg.ops.elementwise.comparison import equal, less, where
+from tg.ops.elementwise.facts import STRICT_SIGNS, of_arctan2, of_one
 from tg.ops.elementwise.record import ElementwiseFunction, binary, floating, in_loop, real_floating, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, numpy_dtype
@@ -38,49 +39,100 @@ def _arcsinh_slope(x: Any) -> Variable:
     return 1 / (sqrt(1 + x * x) if is_complex(x.type.dtype) else hypot(x, numpy_dtype(x.type.dtype).type(1)))
 
 
-sin = unary("sin", np.sin, floating, "The sine of x.", d=(lambda x, y: cos(x),), domain=(-20, 20))
-cos: ElementwiseFunction = unary(
-    "cos", np.cos, floating, "The cosine of x.", d=(lambda x, y: -sin(x),), domain=(-20, 20)
+sin = unary(
+    "sin",
+    np.sin,
+    floating,
+    "The sine of x.",
+    d=(lambda x, y: cos(x),),
+    domain=(-20, 20),
+    facts=of_one(keeps=("finite",), zero=True),
 )
-tan = unary("tan", np.tan, floating, "The tangent of x.", d=(lambda x, y: 1 + y * y,), domain=(-20, 20))
+cos: ElementwiseFunction = unary(
+    "cos",
+    np.cos,
+    floating,
+    "The cosine of x.",
+    d=(lambda x, y: -sin(x),),
+    domain=(-20, 20),
+    facts=of_one(keeps=("finite",)),
+)
+tan = unary(
+    "tan",
+    np.tan,
+    floating,
+    "The tangent of x.",
+    d=(lambda x, y: 1 + y * y,),
+    domain=(-20, 20),
+    facts=of_one(rules=((("finite",), ("not_nan",)),), zero=True),
+)
 arcsin = unary(
     "arcsin", np.arcsin, floating, "The angle in [-pi/2, pi/2] whose sine is x.",
     d=(lambda x, y: 1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1),
+    facts=of_one(keeps=STRICT_SIGNS, zero=True),
 )  # fmt: skip
 arccos = unary(
     "arccos", np.arccos, floating, "The angle in [0, pi] whose cosine is x.",
     d=(lambda x, y: -1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1),
+    facts=of_one("nonnegative"),
 )  # fmt: skip
 arctan = unary(
     "arctan", np.arctan, floating, "The angle in [-pi/2, pi/2] whose tangent is x.",
     d=(lambda x, y: 1 / (1 + x * x),), domain=(-20, 20),
+    facts=of_one(keeps=STRICT_SIGNS, rules=((("not_nan",), ("finite",)),), zero=True),
 )  # fmt: skip
 arctan2 = binary(
     "arctan2", np.arctan2, np.arctan2,
     "The angle in [-pi, pi] of the point with ordinate x and abscissa y; the derivatives at the origin are 0.",
     d=(lambda x, y, z: _per_radius(y, hypot(x, y)), lambda x, y, z: -_per_radius(x, hypot(x, y))),
+    facts=of_arctan2,
 )  # fmt: skip
-sinh = unary("sinh", np.sinh, floating, "The hyperbolic sine of x.", d=(lambda x, y: cosh(x),), domain=(-20, 20))
-cosh: ElementwiseFunction = unary(
-    "cosh", np.cosh, floating, "The hyperbolic cosine of x.", d=(lambda x, y: sinh(x),), domain=(-20, 20)
+sinh = unary(
+    "sinh",
+    np.sinh,
+    floating,
+    "The hyperbolic sine of x.",
+    d=(lambda x, y: cosh(x),),
+    domain=(-20, 20),
+    facts=of_one(keeps=(*STRICT_SIGNS, "not_nan"), zero=True),
 )
-tanh = unary("tanh", np.tanh, floating, "The hyperbolic tangent of x.", d=(lambda x, y: 1 - y * y,))
+cosh: ElementwiseFunction = unary(
+    "cosh",
+    np.cosh,
+    floating,
+    "The hyperbolic cosine of x.",
+    d=(lambda x, y: sinh(x),),
+    domain=(-20, 20),
+    facts=of_one("positive", keeps=("not_nan",)),
+)
+tanh = unary(
+    "tanh",
+    np.tanh,
+    floating,
+    "The hyperbolic tangent of x.",
+    d=(lambda x, y: 1 - y * y,),
+    facts=of_one(keeps=(*STRICT_SIGNS, "no_negative_zero"), rules=((("not_nan",), ("finite",)),), zero=True),
+)
 sinc = unary(
     "sinc", _sinc, real_floating, "sin(pi x) / (pi x), and 1 at 0.",
     d=(_sinc_slope,), domain=(-5, 5), accuracy=8,
+    facts=of_one(keeps=("finite",)),
 )  # fmt: skip
 
 arcsinh = unary(
     "arcsinh", np.arcsinh, floating, "The number whose hyperbolic sine is x.",
     d=(lambda x, y: _arcsinh_slope(x),), domain=(-20, 20),
+    facts=of_one(keeps=(*STRICT_SIGNS, "finite", "not_nan", "no_negative_zero"), zero=True),
 )  # fmt: skip
 arccosh = unary(
     "arccosh", np.arccosh, floating, "The number >= 0 whose hyperbolic cosine is x; NaN below 1.",
     d=(lambda x, y: 1 / (sqrt(x - 1) * sqrt(x + 1)),), domain=(1, 20),
+    facts=of_one("nonnegative"),
 )  # fmt: skip
 arctanh = unary(
     "arctanh", np.arctanh, floating, "The number whose hyperbolic tangent is x; NaN outside [-1, 1].",
     d=(lambda x, y: 1 / ((1 - x) * (1 + x)),), domain=(-1, 1),
+    facts=of_one(keeps=STRICT_SIGNS, zero=True),
 )  # fmt: skip
 
 

@@ -24,4 +24,4 @@ RULES: Final[tuple[Rule, ...]] = (
     *softmax.RULES,
 )
 
-PASSES: Final[tuple[Pass, ...]] = ()
+PASSES: Final[tuple[Pass, ...]] = (*shape.PASSES,)

@@ -1,4 +1,4 @@
-"""What rules of arithmetic ask of a value: whether it is finite, not negative, a constant of one element."""
+"""What rules of arithmetic ask of values: whether they are finite, who makes them, and what a constant amounts to."""
 
 from __future__ import annotations
 
@@ -6,72 +6,37 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import (
-    absolute,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    sign,
-    square,
-)
-from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import where
-from tg.ops.elementwise.exponential import exp, softplus
-from tg.ops.elementwise.record import Elementwise
-from tg.ops.elementwise.trigonometric import cos, sin, tanh
-from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.rule import FLOATING, INTEGER
-from tg.types.dtypes import is_float, is_integer, numpy_dtype
+from tg.types.dtypes import is_integer, numpy_dtype
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 REAL: Final = FLOATING | INTEGER
-SIGNED: Final = FLOATING | {"int8", "int16", "int32", "int64"}
-DEPTH: Final = 8  # how far an analysis looks below a value, so that it costs the same in graphs of any depth
-
-KEEPS_FINITE: Final = frozenset((sin, cos, tanh, negative, absolute, sign, maximum, minimum))  # of finite operands
-NOT_NEGATIVE: Final = frozenset((square, absolute, exp, softplus))
-MOVES: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # the elements of the first operand, elsewhere
+SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
+SIGNED: Final = FLOATING | SIGNED_INTEGER
 
 
-def is_finite(v: Variable, depth: int = DEPTH) -> bool:
-    """Whether no element can be infinite or NaN, whatever the inputs of the graph are.
-
-    A bounded function is not enough: its value for NaN is NaN.
-    """
-    if v.type.dtype == "bool" or is_integer(v.type.dtype):
-        return True
-    if isinstance(v, Constant):
-        return bool(np.isfinite(v.data).all())
-    node = v.apply
-    if node is None or depth == 0:
-        return False
-    op = node.op
-    if isinstance(op, Elementwise):
-        operands = node.inputs[1:] if op.fn is where else node.inputs
-        return (op.fn is where or op.fn.finite or op.fn in KEEPS_FINITE) and all(
-            is_finite(u, depth - 1) for u in operands
-        )
-    if isinstance(op, Cast):
-        return _cast_is_finite(node.inputs[0], op.dtype, depth)
-    return isinstance(op, MOVES) and is_finite(node.inputs[0], depth - 1)
-
-
-def _cast_is_finite(x: Variable, dtype: str, depth: int) -> bool:
-    source = x.type.dtype
-    if source == "bool" or (is_integer(source) and (dtype != "float16" or numpy_dtype(source).itemsize == 1)):
-        return True
-    widens = is_float(source) and is_float(dtype) and numpy_dtype(dtype).itemsize > numpy_dtype(source).itemsize
-    return widens and is_finite(x, depth - 1)
+def is_finite(v: Variable) -> bool:
+    """Whether no element can be infinite or NaN, whatever the inputs of the graph are."""
+    return holds(v, "finite")
 
 
 def is_not_negative(v: Variable) -> bool:
     """Whether no element can be below 0 (NaN may occur); -0.0 does not occur either."""
-    op = v.op
-    return isinstance(op, Elementwise) and op.fn in NOT_NEGATIVE and is_float(v.type.dtype)
+    return holds(v, "nonnegative") and holds(v, "no_negative_zero")
+
+
+def is_nonnegative(v: Variable) -> bool:
+    """Whether no element can be below 0; NaN and -0.0 may occur."""
+    return holds(v, "nonnegative")
+
+
+def is_finite_and_nonzero(v: Variable) -> bool:
+    """Whether v / v is 1 in every element."""
+    return is_finite(v) and holds(v, "nonzero")
 
 
 def is_scalar_constant(v: Variable) -> bool:
@@ -80,31 +45,41 @@ def is_scalar_constant(v: Variable) -> bool:
 
 
 def is_made_by(v: Variable, fn: Any) -> bool:
+    """Whether a value is the result of an elementwise function."""
     return v.apply is not None and v.apply.op is fn.op
 
 
-def combined(fn: Any) -> Any:
-    """(x fn c1) fn c2 as x fn (c1 fn c2), where the constant neither overflows nor vanishes."""
-
-    def apply(node: Apply, outputs: Any) -> Variable | None:
-        for inner, c in (node.inputs, node.inputs[::-1]):
-            if not (is_scalar_constant(c) and is_made_by(inner, fn)):
-                continue
-            for x, b in (inner.inputs, inner.inputs[::-1]):
-                if is_scalar_constant(b) and c.type.dtype in REAL and len(b.shape) == len(c.shape):
-                    both = value_of(fn, b, c)
-                    return fn(x, both) if both is not None else None
-        return None
-
-    return apply
+def number_of(v: Any) -> int | float:
+    """The value of a real scalar constant as a Python number."""
+    data = v.data.reshape(())
+    return int(data) if data.dtype.kind in "iu" else float(data)
 
 
-def value_of(fn: Any, b: Any, c: Any) -> Constant | None:
+def constant(value: float, dtype: str) -> Constant | None:
+    """A 0-d constant; None where a float is not a normal number of the dtype or 0. Integers wrap."""
+    if is_integer(dtype):
+        bits = numpy_dtype(dtype).itemsize * 8
+        wrapped = int(value) & ((1 << bits) - 1)
+        if dtype.startswith("int") and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return Constant(np.array(wrapped, numpy_dtype(dtype)))
     with np.errstate(all="ignore"):
-        (value,) = fn.op.perform(b.data, c.data)
-    if is_float(c.type.dtype):
-        least = np.finfo(value.dtype).tiny if value.dtype.kind == "f" else 1e-37
-        size = abs(float(value.reshape(())))
-        if not np.isfinite(size) or (size < least and (fn is multiply or size > 0)):
-            return None
-    return Constant(value)
+        data = np.array(value).astype(numpy_dtype(dtype))
+    return Constant(data) if is_normal(data, value) else None
+
+
+def is_normal(data: Any, value: float) -> bool:
+    """Whether a rounded value neither overflowed nor vanished nor lost digits to underflow."""
+    size = abs(float(data))
+    return bool(np.isfinite(size)) and (size >= _least(data.dtype) or value == 0)
+
+
+def _least(dtype: np.dtype[Any]) -> float:
+    """The least normal number of a dtype; bfloat16 has the exponents of float32."""
+    return float(np.finfo(dtype if dtype.kind == "f" else np.float32).tiny)
+
+
+def beside(c: Constant, x: Variable, result: Variable) -> Constant:
+    """A 0-d constant as an operand beside x, with the axes that x lacks for the rank of the result."""
+    rank = result.type.ndim
+    return c if x.type.ndim == rank else Constant(c.data.reshape((1,) * rank))

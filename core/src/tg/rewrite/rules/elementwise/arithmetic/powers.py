@@ -2,48 +2,167 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.ops.elementwise.arithmetic import (
-    absolute,
-    divide,
-    multiply,
-    power,
-    sqrt,
-    square,
-)
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import absolute, cbrt, divide, multiply, negative, power, sqrt, square
+from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
+from tg.ops.elementwise.exponential import exp2
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     REAL,
+    beside,
+    constant,
+    is_made_by,
+    is_nonnegative,
     is_not_negative,
     is_scalar_constant,
+    number_of,
 )
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.types.dtypes import is_float, is_integer, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
+LARGEST_BY_PRODUCTS: Final = 8  # of floats; each product rounds
+LARGEST_INTEGER_BY_PRODUCTS: Final = 64
+
+
+def exponent_of(v: Variable) -> tuple[Variable, float] | None:
+    """The base and the exponent of a power with a known exponent; squares and square roots are powers."""
+    if is_made_by(v, square):
+        return v.inputs[0], 2
+    if is_made_by(v, power) and is_scalar_constant(v.inputs[1]):
+        return v.inputs[0], number_of(v.inputs[1])
+    return None
+
+
+def raised(x: Variable, n: float, result: Variable) -> Variable | None:
+    """x**n, by a square where it is one; None where n is no number of the dtype."""
+    if n == 2:
+        return square(x)
+    c = constant(n, result.type.dtype)
+    if c is None or number_of(c) != n:
+        return None
+    return power(x, beside(c, x, result))
+
+
+def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
+    """(x**m)**n as x**(m*n), or |x|**(m*n) where m is even and n is no integer; two squares are cheap as they are."""
+    (y,) = outputs
+    if is_made_by(y, square) and is_made_by(node.inputs[0], square):
+        return None
+    outer = exponent_of(y)
+    inner = exponent_of(outer[0]) if outer is not None else None
+    if outer is None or inner is None:
+        return None
+    (x, m), n = inner, outer[1]
+    if is_integer(y.type.dtype):
+        return raised(x, m * n, y) if m >= 0 and n >= 0 else None
+    if not (is_float(y.type.dtype) and np.isfinite(m * n)) or m == 0 or n == 0:
+        return None
+    if not float(m).is_integer():  # x is not below 0, or NaN results
+        keeps = is_nonnegative(x) or (float(n).is_integer() and not float(m * n).is_integer() and n > 0)
+        return raised(x, m * n, y) if keeps else None
+    if float(n).is_integer():
+        return raised(x, m * n, y)
+    if m % 2 == 0:
+        return raised(x, m * n, y) if (m * n) % 2 == 0 else raised(absolute(x), m * n, y)
+    return raised(x, m * n, y) if not float(m * n).is_integer() else None
+
+
+def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
+    """sqrt(x**n) as |x|**(n / 2) for an even n."""
+    found = exponent_of(node.inputs[0])
+    if found is None or not is_float(outputs[0].type.dtype):
+        return None
+    x, n = found
+    if n == 2 or n % 2:
+        return None
+    return raised(x if n % 4 == 0 else absolute(x), n / 2, outputs[0])
+
+
+def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
+    """(-x)**n and |x|**n for an integer n, by x**n."""
+    y, n = node.inputs
+    if not is_scalar_constant(n) or not is_float(y.type.dtype) or not float(number_of(n)).is_integer():
+        return None
+    even = number_of(n) % 2 == 0
+    if not (is_made_by(y, negative) or (is_made_by(y, absolute) and even)):
+        return None
+    found = power(y.inputs[0], n)
+    return found if even else negative(found)
+
+
+def _power_of_root(node: Apply, outputs: Any) -> Variable | None:
+    """sqrt(x)**n as x**(n / 2), where x is not below 0."""
+    found = exponent_of(outputs[0])
+    if found is None or not is_made_by(found[0], sqrt) or not is_float(outputs[0].type.dtype):
+        return None
+    (x,) = found[0].inputs
+    return raised(x, found[1] / 2, outputs[0]) if is_nonnegative(x) and found[1] != 2 else None
+
 
 def _small_power(node: Apply, outputs: Any) -> Any:
-    x, n = node.inputs
-    if not is_scalar_constant(n) or x.type.dtype not in REAL:
+    """A power by products: x**n for a small integer n, also below 0, and a root more where n has a half."""
+    x, c = node.inputs
+    if not is_scalar_constant(c) or not is_float(x.type.dtype):
         return None
-    value = float(n.data.reshape(()))  # type: ignore[attr-defined]
-    if value in (3.0, 4.0):
-        return multiply(x, square(x)) if value == 3.0 else square(square(x))
-    if value in (-1.0, -2.0) and is_float(x.type.dtype):
-        return divide(1, x if value == -1.0 else square(x))
-    return None
+    n = number_of(c)
+    size = abs(n)
+    if size > LARGEST_BY_PRODUCTS or not float(2 * n).is_integer() or not size:
+        return None
+    if size != int(size) and not is_not_negative(x):
+        return None
+    found = _by_squares(x, int(size))
+    if size != int(size):
+        root: Variable = sqrt(x)
+        found = root if found is None else multiply(found, root)
+    assert found is not None
+    return found if n > 0 else divide(1, found)
+
+
+def _small_integer_power(node: Apply, outputs: Any) -> Any:
+    x, c = node.inputs
+    if not is_scalar_constant(c) or not is_integer(x.type.dtype):
+        return None
+    n = number_of(c)
+    return _by_squares(x, int(n)) if 2 < n <= LARGEST_INTEGER_BY_PRODUCTS else None
+
+
+def _by_squares(x: Variable, n: int) -> Variable | None:
+    """x**n by squaring and multiplying, None for n = 0."""
+    found: Variable | None = None
+    factor = x
+    while n:
+        if n & 1:
+            found = factor if found is None else multiply(found, factor)
+        n >>= 1
+        if n:
+            factor = square(factor)
+    return found
+
+
+def _one_to_power(node: Apply, outputs: Any) -> Any:
+    c, _ = node.inputs
+    real = is_float(c.type.dtype) or is_integer(c.type.dtype)
+    return 1 if real and is_scalar_constant(c) and number_of(c) == 1 else None
 
 
 def _exact_power_half(x: Any) -> Variable:
     """sqrt(x), except that x**0.5 is inf at -inf."""
     kind = numpy_dtype(x.type.dtype).type
     return where(equal(x, kind(-np.inf)), kind(np.inf), sqrt(x))
+
+
+def _exact_power_minus_half(x: Any) -> Variable:
+    """1 / sqrt(x), except that x**-0.5 is 0 at -inf."""
+    kind = numpy_dtype(x.type.dtype).type
+    return where(equal(x, kind(-np.inf)), kind(0), divide(1, sqrt(x)))
 
 
 RULES = (
@@ -83,6 +202,72 @@ RULES = (
         why="One product, correctly rounded; a power is not everywhere.",
     ),
     rule(
+        "power_minus_one",
+        match=lambda x: x**-1,
+        replace=lambda x: 1 / x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One quotient, correctly rounded, in the form that other rules look for.",
+    ),
+    node_rule(
+        "one_to_power",
+        keys=(power,),
+        apply=_one_to_power,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="1**x is 1 for every x, NaN included.",
+        example=lambda x: power(1, x),
+        below=(Constant,),
+    ),
+    rule(
+        "power_of_two",
+        match=lambda x: 2**x,
+        replace=exp2,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="An exponential is faster than a power.",
+    ),
+    node_rule(
+        "power_of_power",
+        keys=(power, square),
+        apply=_power_of_power,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One power.",
+        example=lambda x: power(power(x, 3), 4),
+        below=(power, square),
+    ),
+    node_rule(
+        "root_of_power",
+        keys=(sqrt,),
+        apply=_root_of_power,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One power, without overflow on the way.",
+        example=lambda x: sqrt(power(x, 4)),
+        below=(power,),
+    ),
+    node_rule(
+        "power_of_signed",
+        keys=(power,),
+        apply=_power_of_signed,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="An even power has no sign, and an odd one has that of its base.",
+        example=lambda x: power(-x, 3),
+        below=(negative, absolute),
+    ),
+    node_rule(
+        "power_of_root",
+        keys=(power, square),
+        apply=_power_of_root,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One power of what is not below 0.",
+        example=lambda x: power(sqrt(absolute(x)), 3),
+        below=(sqrt,),
+    ),
+    rule(
         "power_half_of_positive",
         match=lambda x: x**0.5,
         replace=sqrt,
@@ -99,14 +284,33 @@ RULES = (
         kind=REASSOCIATES,
         why="A root is faster and correctly rounded; x**0.5 is inf at -inf, which is kept. At -0.0 the sign differs.",
     ),
+    rule(
+        "power_minus_half",
+        match=lambda x: x**-0.5,
+        replace=_exact_power_minus_half,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A root and a quotient are faster; x**-0.5 is 0 at -inf, which is kept. At -0.0 the sign differs.",
+    ),
     node_rule(
         "small_power",
         keys=(power,),
         apply=_small_power,
         phase=SPECIALIZE,
         kind=REASSOCIATES,
-        why="Two products are faster than a power.",
+        why="A few products are faster than a power.",
         example=lambda x: x**3,
+        below=(Constant,),
+    ),
+    node_rule(
+        "small_integer_power",
+        keys=(power,),
+        apply=_small_integer_power,
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="A few products are faster than a power, and wrap as it does.",
+        example=lambda x: cast_variable(x, "int64") ** 5,
+        below=(Constant,),
     ),
     rule(
         "square_of_negative",
@@ -135,11 +339,60 @@ RULES = (
         why="|x|, without overflow of the square.",
     ),
     rule(
+        "square_of_root_of_nonnegative",
+        match=lambda x: square(sqrt(x)),
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        when=is_nonnegative,
+        why="What is not below 0 has a root.",
+    ),
+    rule(
         "square_of_root",
         match=lambda x: square(sqrt(x)),
         replace=lambda x: x,
         phase=CANONICALIZE,
         kind=NAN_UNSAFE,
         why="NaN where x is below 0.",
+    ),
+    rule(
+        "over_own_root",
+        match=lambda x: x / sqrt(x),
+        replace=sqrt,
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
+        why="NaN where x is 0 or infinite.",
+    ),
+    rule(
+        "root_over_own",
+        match=lambda x: sqrt(x) / x,
+        replace=lambda x: 1 / sqrt(x),
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
+        why="NaN where x is 0 or infinite.",
+    ),
+    rule(
+        "cube_of_cube_root",
+        match=lambda x: cbrt(x) ** 3,
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Every number has one real cube root.",
+    ),
+    rule(
+        "cube_root_of_cube",
+        match=lambda x: cbrt(x**3),
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Every number has one real cube root.",
+    ),
+    rule(
+        "cube_root_of_negative",
+        match=lambda x: cbrt(-x),
+        replace=lambda x: -cbrt(x),
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Signs move outwards.",
     ),
 )

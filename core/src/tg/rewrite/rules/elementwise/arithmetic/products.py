@@ -1,28 +1,32 @@
-"""Rules of products and quotients: neutral elements, signs moved outwards, constants that combine."""
+"""Rules of products and quotients: neutral elements, signs moved outwards, constants that combine.
+
+What needs to know whether a factor is used elsewhere is in `product_pass`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import (
-    divide,
-    multiply,
-    negative,
-    reciprocal,
-    square,
-)
-from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPECIALIZE
-from tg.rewrite.rule import INTEGER, node_rule, rule
+from tg.ops.elementwise.arithmetic import divide, multiply, negative, reciprocal, square
+from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
+from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
-    combined,
+    beside,
+    constant,
+    is_finite,
+    is_finite_and_nonzero,
     is_made_by,
     is_scalar_constant,
+    number_of,
 )
+from tg.types.dtypes import is_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -49,8 +53,86 @@ def _negative_scaled(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
+def _negative_quotient(node: Apply, outputs: Any) -> Variable | None:
+    """-(x / c) as x / -c, and -(c / x) as -c / x."""
+    (y,) = node.inputs
+    if not is_made_by(y, divide):
+        return None
+    x, c = y.inputs
+    return divide(x, _negated(c)) if is_scalar_constant(c) else _over(x, c)
+
+
+def _over(c: Variable, x: Variable) -> Variable | None:
+    return divide(_negated(c), x) if is_scalar_constant(c) else None
+
+
+def _quotient_of_negative(node: Apply, outputs: Any) -> Variable | None:
+    """-x / c as x / -c, and c / -x as -c / x."""
+    x, c = node.inputs
+    if is_made_by(x, negative) and is_scalar_constant(c):
+        return divide(x.inputs[0], _negated(c))
+    return _over(x, c.inputs[0]) if is_made_by(c, negative) else None
+
+
 def _negated(c: Any) -> Constant:
     return Constant(np.asarray(-c.data))
+
+
+class Scaled(NamedTuple):
+    """n * x**e / d, where e is 1 or -1."""
+
+    x: Variable
+    e: int
+    n: float
+    d: float
+
+
+def _as_scaled(v: Variable) -> Scaled | None:
+    """A value that is x * c, x / c or c / x."""
+    if is_made_by(v, multiply):
+        for x, c in (v.inputs, v.inputs[::-1]):
+            if is_scalar_constant(c) and not isinstance(x, Constant):
+                return Scaled(x, 1, number_of(c), 1)
+    elif is_made_by(v, divide):
+        x, c = v.inputs
+        if is_scalar_constant(c) and not isinstance(x, Constant):
+            return Scaled(x, 1, 1, number_of(c))
+        if is_scalar_constant(x) and not isinstance(c, Constant):
+            return Scaled(c, -1, number_of(x), 1)
+    return None
+
+
+def _combined_factors(dtypes: frozenset[str]) -> Any:
+    """(x * c) / d, d / (c / x) and the like with one constant, where it is a normal number other than 0."""
+
+    def apply(node: Apply, outputs: Any) -> Variable | None:
+        (y,) = outputs
+        outer = _as_scaled(y) if y.type.dtype in dtypes else None
+        inner = _as_scaled(outer.x) if outer is not None else None
+        if outer is None or inner is None:
+            return None
+        n, d = (inner.n, inner.d) if outer.e > 0 else (inner.d, inner.n)
+        return scaled(Scaled(inner.x, outer.e * inner.e, outer.n * n, outer.d * d), y)
+
+    return apply
+
+
+def scaled(found: Scaled, result: Variable) -> Variable | None:
+    """The expression of n * x**e / d, None where its constant is not a normal number."""
+    x, dtype = found.x, result.type.dtype
+    if is_integer(dtype):
+        c = constant(found.n, dtype)
+        return multiply(x, beside(c, x, result)) if c is not None else None
+    divides = found.n == 1 and found.e > 0
+    if found.n == 0 or found.d == 0:
+        return None
+    c = constant(found.d if divides else found.n / found.d, dtype)
+    if c is None or not np.isfinite(found.n) or not np.isfinite(found.d):
+        return None
+    c = beside(c, x, result)
+    if found.e < 0:
+        return divide(c, x)
+    return divide(x, c) if divides else multiply(x, c)
 
 
 def _reciprocal_factor(node: Apply, outputs: Any) -> Variable | None:
@@ -63,6 +145,36 @@ def _reciprocal_factor(node: Apply, outputs: Any) -> Variable | None:
     if np.abs(mantissa) != 0.5 or np.abs(exponent) > 100:
         return None
     return multiply(x, Constant(np.asarray(1 / value, value.dtype)))
+
+
+def _is_number(x: Variable) -> bool:
+    """Whether 0 / x is 0 in every element."""
+    return holds(x, "nonzero") and holds(x, "not_nan")
+
+
+CANCELLED: Final = (  # what is left where a factor and its reciprocal meet
+    ("product_over_factor", lambda x, y: (x * y) / x, lambda x, y: y),
+    ("quotient_times_divisor", lambda x, y: (y / x) * x, lambda x, y: y),
+    ("factor_over_product", lambda x, y: x / (x * y), lambda x, y: 1 / y),
+    ("factor_over_quotient", lambda x, y: x / (x / y), lambda x, y: y),
+    ("quotient_over_dividend", lambda x, y: (x / y) / x, lambda x, y: 1 / y),
+)
+CANCELLING: Final = (
+    *(
+        rule(
+            f"{name}_of_finite", match=match, replace=replace, phase=CANONICALIZE, kind=REASSOCIATES,
+            when=lambda x, y: is_finite_and_nonzero(x), why="x / x is 1 where x is finite and not 0.",
+        )
+        for name, match, replace in CANCELLED
+    ),
+    *(
+        rule(
+            name, match=match, replace=replace, phase=CANONICALIZE, kind=NAN_UNSAFE,
+            why="x / x is 1; NaN where x is 0, NaN or infinite.",
+        )
+        for name, match, replace in CANCELLED
+    ),
+)  # fmt: skip
 
 
 RULES = (
@@ -93,12 +205,47 @@ RULES = (
         why="Integers have no NaN.",
     ),
     rule(
+        "multiply_by_zero_of_finite",
+        match=lambda x: x * 0,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        when=is_finite,
+        why="A finite number times 0 is 0, up to its sign.",
+    ),
+    rule(
         "multiply_by_zero",
         match=lambda x: x * 0,
         replace=lambda x: 0,
         phase=CANONICALIZE,
         kind=NAN_UNSAFE,
         why="NaN where x is NaN or infinite.",
+    ),
+    rule(
+        "zero_over_nonzero",
+        match=lambda x: 0 / x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        when=_is_number,
+        why="0 over a number other than 0 is 0, up to its sign.",
+    ),
+    rule(
+        "zero_over",
+        match=lambda x: 0 / x,
+        replace=lambda x: 0,
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
+        why="NaN where x is 0 or NaN.",
+    ),
+    rule(
+        "divide_by_itself_of_finite",
+        match=lambda x: x / x,
+        replace=lambda x: 1,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        when=is_finite_and_nonzero,
+        why="A quotient of equal finite numbers other than 0 is 1.",
     ),
     rule(
         "divide_by_itself",
@@ -108,6 +255,7 @@ RULES = (
         kind=NAN_UNSAFE,
         why="NaN where x is 0, NaN or infinite.",
     ),
+    *CANCELLING,
     rule(
         "product_of_negatives",
         match=lambda x, y: -x * -y,
@@ -133,6 +281,7 @@ RULES = (
         kind=EXACT,
         why="The sign costs nothing inside the constant.",
         example=lambda x: -x * 3,
+        below=(negative,),
     ),
     node_rule(
         "negative_of_multiple",
@@ -142,6 +291,27 @@ RULES = (
         kind=EXACT,
         why="The sign costs nothing inside the constant.",
         example=lambda x: -(x * 3),
+        below=(multiply,),
+    ),
+    node_rule(
+        "negative_over_constant",
+        keys=(divide,),
+        apply=_quotient_of_negative,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The sign costs nothing inside the constant.",
+        example=lambda x: -x / 3,
+        below=(negative,),
+    ),
+    node_rule(
+        "negative_of_quotient",
+        keys=(negative,),
+        apply=_negative_quotient,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The sign costs nothing inside the constant.",
+        example=lambda x: -(x / 3),
+        below=(divide,),
     ),
     rule(
         "negative_product",
@@ -160,14 +330,33 @@ RULES = (
         kind=EXACT,
         why="Signs move outwards, where they meet sums and other signs.",
     ),
+    rule(
+        "negative_divisor",
+        match=lambda x, y: x / -y,
+        replace=lambda x, y: -(x / y),
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Signs move outwards, where they meet sums and other signs.",
+    ),
     node_rule(
         "combine_factors",
-        keys=(multiply,),
-        apply=combined(multiply),
+        keys=(multiply, divide),
+        apply=_combined_factors(FLOATING),
         phase=CANONICALIZE,
         kind=REASSOCIATES,
-        why="(x * 2) * 0.5 is one product; gradients are full of them.",
+        why="(x * 2) / 3 is one product; gradients are full of them.",
         example=lambda x: x * 3 * 0.25,
+        below=(Constant,),
+    ),
+    node_rule(
+        "combine_integer_factors",
+        keys=(multiply,),
+        apply=_combined_factors(INTEGER),
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="(x * 2) * 3 is one product, modulo the width as well.",
+        example=lambda x: cast_variable(x, "int64") * 3 * 2,
+        below=(Constant,),
     ),
     rule(
         "reciprocal_as_quotient",
@@ -176,6 +365,14 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="One form for what other rules look for.",
+    ),
+    rule(
+        "divide_by_reciprocal",
+        match=lambda x, y: x / (1 / y),
+        replace=lambda x, y: x * y,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="A product is faster than a quotient.",
     ),
     rule(
         "product_with_itself",
@@ -194,5 +391,6 @@ RULES = (
         kind=EXACT,
         why="The reciprocal of a power of two is exact, and a product is faster than a quotient.",
         example=lambda x: x / 4,
+        below=(Constant,),
     ),
 )

@@ -1,0 +1,196 @@
+"""Facts: what is known of a value whatever the inputs are: from its dtype, its op, its data, or what was assumed of it.
+
+Facts are true of the *computed* values: `exp` underflows to 0, so it gives `nonnegative` and not `positive`; integers
+wrap, so their sums have no sign. Those that order are silent about NaN, which is neither below nor above anything: a
+rule that must exclude NaN asks for `not_nan` too. Structure made of zeros and ones (`lower_triangular`, `diagonal`,
+`unit_diagonal`) is exact; `symmetric`, `hermitian`, `positive_definite` and `orthogonal` hold up to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tg.graph.fact_values import DEFINITIONS, fact_holds
+from tg.graph.nodes import Constant
+from tg.graph.op import Op
+from tg.types.dtypes import BOOL, is_complex, is_integer, is_unsigned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tg.graph.nodes import Variable
+
+__all__ = [
+    "ELEMENT",
+    "FACTS",
+    "MATRIX",
+    "NONE",
+    "TRIANGULAR",
+    "Fact",
+    "closure",
+    "elements_of",
+    "fact_holds",
+    "facts_of",
+    "forget",
+    "holds",
+]
+
+
+class Fact(NamedTuple):
+    """One thing that can be known of a value."""
+
+    text: str
+    implies: tuple[str, ...] = ()  # directly; `closure` follows them
+    ordered: bool = False  # only for dtypes with an order: not for complex ones
+    matrix: bool = False  # of the last two axes, which are square
+
+
+FACTS: Final[dict[str, Fact]] = {
+    "finite": Fact("No element is infinite or NaN, in neither part of a complex one.", ("not_nan",)),
+    "not_nan": Fact("No element is NaN, in neither part of a complex one."),
+    "nonnegative": Fact("No element is below 0; NaN and -0.0 may occur.", ordered=True),
+    "positive": Fact("No element is 0 or below; NaN may occur.", ("nonnegative", "nonzero"), ordered=True),
+    "nonpositive": Fact("No element is above 0; NaN may occur.", ordered=True),
+    "negative": Fact("No element is 0 or above; NaN may occur.", ("nonpositive", "nonzero"), ordered=True),
+    "nonzero": Fact("No element equals 0; NaN may occur.", ()),
+    "whole": Fact("No element has a fraction, in neither part of a complex one; NaN and infinities may occur."),
+    "no_negative_zero": Fact("No element is -0.0, in neither part of a complex one."),
+    "symmetric": Fact("The matrix equals its transpose, up to rounding.", matrix=True),
+    "hermitian": Fact("The matrix equals its conjugated transpose, up to rounding.", matrix=True),
+    "positive_definite": Fact(
+        "The matrix is Hermitian and its eigenvalues are above 0, up to rounding.", ("hermitian",), matrix=True
+    ),
+    "lower_triangular": Fact("The elements above the diagonal are 0.", matrix=True),
+    "upper_triangular": Fact("The elements below the diagonal are 0.", matrix=True),
+    "diagonal": Fact(
+        "The elements off the diagonal are 0.", ("lower_triangular", "upper_triangular", "symmetric"), matrix=True
+    ),
+    "unit_diagonal": Fact("The elements on the diagonal are 1.", matrix=True),
+    "orthogonal": Fact(
+        "The matrix times its conjugated transpose is the identity, up to rounding.", ("finite",), matrix=True
+    ),
+}
+TOGETHER: Final = (  # what several facts imply
+    (("nonnegative", "nonzero"), "positive"),
+    (("nonpositive", "nonzero"), "negative"),
+    (("lower_triangular", "upper_triangular"), "diagonal"),
+)
+MATRIX: Final = frozenset(name for name, fact in FACTS.items() if fact.matrix)
+ELEMENT: Final = frozenset(FACTS) - MATRIX  # of the elements, wherever they stand
+TRIANGULAR: Final = frozenset(("lower_triangular", "upper_triangular"))
+NONE: Final[frozenset[str]] = frozenset()
+
+WHOLE_NUMBERS: Final = frozenset(("finite", "not_nan", "whole", "no_negative_zero"))
+NATURAL_NUMBERS: Final = WHOLE_NUMBERS | {"nonnegative"}
+LARGEST_CONSTANT: Final = 1 << 16  # elements of a constant whose structure as a matrix is looked at
+OF_CONSTANTS: Final = (  # the structure that is seen in a constant at little cost
+    "symmetric",
+    "hermitian",
+    "lower_triangular",
+    "upper_triangular",
+    "unit_diagonal",
+)
+
+
+@functools.cache
+def of_dtype(dtype: str) -> frozenset[str]:
+    """What is true of all values of a dtype."""
+    if dtype == BOOL or is_unsigned(dtype):
+        return NATURAL_NUMBERS
+    return WHOLE_NUMBERS if is_integer(dtype) else NONE
+
+
+def closure(names: Iterable[str], dtype: str) -> frozenset[str]:
+    """The facts and what follows from them for values of a dtype."""
+    return _closure(frozenset(names), dtype)
+
+
+@functools.lru_cache(maxsize=4096)
+def _closure(names: frozenset[str], dtype: str) -> frozenset[str]:
+    found = set(names) | of_dtype(dtype)
+    if is_complex(dtype):
+        found = {name for name in found if not FACTS[name].ordered}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for name in tuple(found):
+            found.update(FACTS[name].implies)
+        found.update(name for needed, name in TOGETHER if found.issuperset(needed) and _has(name, dtype))
+        if "nonzero" in found:
+            found.add("no_negative_zero" if not is_complex(dtype) else "nonzero")
+        if not is_complex(dtype) and found & {"symmetric", "hermitian"}:
+            found |= {"symmetric", "hermitian"}
+    return frozenset(found)
+
+
+def _has(name: str, dtype: str) -> bool:
+    return not (FACTS[name].ordered and is_complex(dtype))
+
+
+def facts_of(v: Variable) -> frozenset[str]:
+    """The names of all facts known of a value, computed once for each variable."""
+    found: frozenset[str] | None = getattr(v, "_facts", None)
+    if found is not None:
+        return found
+    stack = [v]
+    while stack:
+        u = stack[-1]
+        if getattr(u, "_facts", None) is None:
+            below = u.apply.inputs if u.apply is not None and type(u.apply.op).facts is not Op.facts else ()
+            waiting = [w for w in below if getattr(w, "_facts", None) is None]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            u._facts = _facts(u)
+        stack.pop()
+    return v._facts
+
+
+def holds(v: Variable, name: str) -> bool:
+    """Whether a fact is known of a value.
+
+    Raises:
+        KeyError: there is no fact of this name.
+    """
+    if name in of_dtype(v.type.dtype):
+        return True
+    if isinstance(v, Constant) and name in ELEMENT and getattr(v, "_facts", None) is None:
+        return (not FACTS[name].ordered or not is_complex(v.type.dtype)) and fact_holds(name, v.data)
+    assert name in FACTS, name
+    return name in facts_of(v)
+
+
+def elements_of(*values: Variable) -> frozenset[str]:
+    """The facts of elements, wherever they stand, that all of some values have."""
+    found = ELEMENT
+    for v in values:
+        found = found & facts_of(v)
+    return found
+
+
+def forget(v: Variable) -> None:
+    """Let the facts of a value be derived anew: something was assumed of it."""
+    v._facts = None
+
+
+def _facts(v: Variable) -> frozenset[str]:
+    dtype = v.type.dtype
+    if isinstance(v, Constant):
+        return _of_data(v)
+    assumed: frozenset[str] = getattr(v, "assumed", NONE)
+    node = v.apply
+    if node is None or type(node.op).facts is Op.facts:
+        return closure(assumed, dtype)
+    return closure(assumed.union(node.op.facts(node.inputs)[v.index]), dtype)
+
+
+def _of_data(c: Constant) -> frozenset[str]:
+    dtype, data = c.type.dtype, c.data
+    names = [name for name in ELEMENT if _has(name, dtype)]
+    if data.ndim >= 2 and data.shape[-1] == data.shape[-2] and data.size <= LARGEST_CONSTANT:
+        names.extend(OF_CONSTANTS)
+    return closure((name for name in names if fact_holds(name, data)), dtype)
+
+
+assert FACTS.keys() == DEFINITIONS.keys()

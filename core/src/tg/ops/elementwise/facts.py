@@ -1,0 +1,409 @@
+"""How facts pass through functions of elements: what a record says in its `facts=`.
+
+Each is a function of the operands that gives names of `tg.graph.facts`; what is always true of the dtype, and what
+follows from other facts, need not be said. Floating numbers round, underflow and have signed zeros; integers wrap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.graph.facts import TRIANGULAR, elements_of, facts_of
+from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
+from tg.types.lengths import same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tg.graph.nodes import Variable
+
+    Facts = frozenset[str]
+    Known = Callable[..., Iterable[str]]  # of the operands of one application
+    Rule = tuple[tuple[str, ...], tuple[str, ...]]  # what an operand must be, and what the result is then
+
+SIGNS: Final = ("nonnegative", "nonpositive")
+STRICT_SIGNS: Final = (*SIGNS, "positive", "negative", "nonzero")
+NO_SIGNED_ZERO: Final = frozenset(("nonnegative", "no_negative_zero"))  # +0 at the least
+BELOW_ZERO: Final = frozenset(("nonpositive", "nonzero"))
+
+
+def of_one(
+    *always: str,
+    keeps: tuple[str, ...] = (),
+    rules: tuple[Rule, ...] = (),
+    integers: tuple[str, ...] = (),
+    complexes: tuple[str, ...] = (),
+    zero: bool = False,
+) -> Known:
+    """The facts of a function of one operand.
+
+    Args:
+        always: true of every result for floating operands.
+        keeps: true of the result where they are of the operand, for floating operands.
+        rules: what the operand must be, and what the result is then, for floating operands.
+        integers, complexes: what is kept for operands of these dtypes.
+        zero: whether it is 0 at 0, so that it keeps the zeros of a triangular matrix.
+    """
+    kept, other = frozenset(keeps), {True: frozenset(complexes), False: frozenset(integers)}
+
+    def facts(x: Variable) -> set[str]:
+        known = facts_of(x)
+        found = set(known & TRIANGULAR) if zero else set()
+        if not is_float(x.type.dtype):
+            return found | (known & other[is_complex(x.type.dtype)])
+        found.update(always, known & kept)
+        for needed, given in rules:
+            if known.issuperset(needed):
+                found.update(given)
+        return found
+
+    return facts
+
+
+def is_sign(v: Variable, *, below: bool = False) -> bool:
+    """Whether what divides or is raised has no -0 among values >= 0, or lies below 0: its sign bits agree."""
+    return facts_of(v) >= (BELOW_ZERO if below else NO_SIGNED_ZERO)
+
+
+def both(x: Variable, y: Variable, *names: str) -> bool:
+    """Whether two values have all of some facts."""
+    return facts_of(x).issuperset(names) and facts_of(y).issuperset(names)
+
+
+def aligned(x: Variable, y: Variable) -> bool:
+    """Whether two matrices meet element by element, neither repeated along one of its last two axes."""
+    a, b = x.shape, y.shape
+    return len(a) >= 2 and len(b) >= 2 and same(a[-1], b[-1]) and same(a[-2], b[-2])
+
+
+def _of_sum(x: Variable, y: Variable, *, second: tuple[str, str] = SIGNS) -> set[str]:
+    """Of x + y, or of x - y where `second` says by which sign of y the sum has a sign."""
+    a, b = facts_of(x), facts_of(y)
+    found: set[str] = set()
+    signs = [s for s, t in zip(SIGNS, second, strict=True) if s in a and t in b]
+    if aligned(x, y):
+        found |= a & b & TRIANGULAR
+    if is_integer(x.type.dtype):
+        return found
+    found |= a & b & {"whole"}
+    if "not_nan" in a & b and (signs or "finite" in a or "finite" in b):
+        found.add("not_nan")
+    for sign in signs:
+        found.add(sign)
+        if "nonzero" in a or "nonzero" in b:
+            found.add("nonzero")
+    return found
+
+
+def of_add(x: Variable, y: Variable) -> set[str]:
+    """Of x + y: -0 comes of two -0 only."""
+    found = _of_sum(x, y)
+    a, b = facts_of(x), facts_of(y)
+    found |= (a | b) & {"no_negative_zero"}
+    if aligned(x, y):
+        found |= a & b & {"positive_definite"}
+    return found
+
+
+def of_subtract(x: Variable, y: Variable) -> set[str]:
+    """Of x - y: -0 comes of -0 - 0 only."""
+    found = _of_sum(x, y, second=("nonpositive", "nonnegative"))
+    return found | (facts_of(x) & {"no_negative_zero"})
+
+
+def of_multiply(x: Variable, y: Variable) -> set[str]:
+    """Of x * y: 0 where it underflows, NaN for 0 times infinity."""
+    if x is y:
+        return of_square(x)
+    a, b = facts_of(x), facts_of(y)
+    found: set[str] = set()
+    if aligned(x, y):
+        found |= (a & TRIANGULAR if "finite" in b else set()) | (b & TRIANGULAR if "finite" in a else set())
+        found |= a & b & TRIANGULAR
+    for matrix, v in ((a, y), (b, x)):
+        if "positive_definite" in matrix and v.type.ndim == 0 and facts_of(v) >= {"positive", "finite"}:
+            found.add("positive_definite")
+    if is_float(x.type.dtype):
+        found |= _of_product(a, b) | (a & b & {"whole"})
+        if both(x, y, "whole", "nonzero"):
+            found.add("nonzero")
+    return found
+
+
+def _of_product(a: Facts, b: Facts) -> set[str]:
+    found: set[str] = set()
+    if "not_nan" in a & b and ("finite" in a or "nonzero" in b) and ("finite" in b or "nonzero" in a):
+        found.add("not_nan")
+    alike = [s for s in SIGNS if s in a and s in b]
+    if alike:
+        found.add("nonnegative")
+    elif (SIGNS[0] in a and SIGNS[1] in b) or (SIGNS[1] in a and SIGNS[0] in b):
+        found.add("nonpositive")
+    if (a >= NO_SIGNED_ZERO and b >= NO_SIGNED_ZERO) or (a >= BELOW_ZERO and b >= BELOW_ZERO):
+        found.add("no_negative_zero")
+    return found
+
+
+def of_gate(dy: Variable, d: Variable) -> set[str]:
+    """Of `gate`: as the product, but 0 where dy is 0."""
+    a, b = facts_of(dy), facts_of(d)
+    found = set(a & TRIANGULAR) if aligned(dy, d) else set()
+    if not is_float(dy.type.dtype):
+        return found
+    found |= _of_product(a, b) | (a & b & {"whole"})
+    if "not_nan" in a & b and ("finite" in a or "nonzero" in b):
+        found.add("not_nan")
+    return found
+
+
+def of_divide(x: Variable, y: Variable) -> set[str]:
+    """Of x / y: a divisor of -0 turns the sign of an infinite quotient."""
+    a, b = facts_of(x), facts_of(y)
+    if not is_float(x.type.dtype):
+        return set()
+    found: set[str] = set()
+    if "not_nan" in a & b and ("nonzero" in a or "nonzero" in b) and ("finite" in a or "finite" in b):
+        found.add("not_nan")
+    for sign, other in (SIGNS, SIGNS[::-1]):
+        if sign in a and is_sign(y):
+            found.add(sign)
+        if sign in a and is_sign(y, below=True):
+            found.add(other)
+    if a >= NO_SIGNED_ZERO and is_sign(y):
+        found.add("no_negative_zero")
+    if aligned(x, y) and b >= {"nonzero", "not_nan"}:
+        found |= a & TRIANGULAR
+    return found
+
+
+def of_floor_divide(x: Variable, y: Variable) -> set[str]:
+    """Of x // y, whole unless it is NaN or infinite."""
+    found = {"whole"} if not is_complex(x.type.dtype) else set()
+    if "nonnegative" in facts_of(x) and is_sign(y):
+        found.add("nonnegative")
+    return found
+
+
+def of_remainder(x: Variable, y: Variable) -> set[str]:
+    """Of x % y, which has the sign of y, or is 0."""
+    a, b = facts_of(x), facts_of(y)
+    found = set(a & b & {"whole"})
+    if "positive" in b or (is_integer(x.type.dtype) and "nonnegative" in b):
+        found.add("nonnegative")
+    if is_float(x.type.dtype) and "finite" in a and b >= {"not_nan", "nonzero"}:
+        found.add("not_nan")
+    return found
+
+
+def of_power(x: Variable, y: Variable) -> set[str]:
+    """Of x ** y for floating x and y; a power of -0 may be -infinity."""
+    a, b = facts_of(x), facts_of(y)
+    if not is_float(x.type.dtype):
+        return set()
+    found: set[str] = set()
+    if a >= NO_SIGNED_ZERO:
+        found |= {"nonnegative", "no_negative_zero"}
+    if "nonnegative" in a and "not_nan" in a & b:
+        found.add("not_nan")
+    return found
+
+
+of_square: Known = of_one(
+    "nonnegative", "no_negative_zero", keeps=("not_nan", "whole"), zero=True,
+    rules=((("whole", "nonzero"), ("nonzero",)),),
+)  # fmt: skip
+
+
+def of_negative(x: Variable) -> set[str]:
+    """Of -x: signs change places; the least integer is its own negative, and unsigned ones wrap."""
+    a, dtype = facts_of(x), x.type.dtype
+    found = set(a & (TRIANGULAR | {"finite", "not_nan", "nonzero", "whole"}))
+    if is_float(dtype) or dtype.startswith("int"):
+        found |= {"nonpositive"} if "nonnegative" in a else set()
+        found |= {"nonnegative"} if "nonpositive" in a and is_float(dtype) else set()
+    return found
+
+
+def of_maximum(x: Variable, y: Variable) -> set[str]:
+    """Of the larger of x and y, which is one of them, or NaN."""
+    a, b = facts_of(x), facts_of(y)
+    found = set(elements_of(x, y) | ((a | b) & {"nonnegative", "positive"}))
+    return found | (a & b & TRIANGULAR) if aligned(x, y) else found
+
+
+def of_minimum(x: Variable, y: Variable) -> set[str]:
+    """Of the smaller of x and y, which is one of them, or NaN."""
+    a, b = facts_of(x), facts_of(y)
+    found = set(elements_of(x, y) | ((a | b) & {"nonpositive", "negative"}))
+    return found | (a & b & TRIANGULAR) if aligned(x, y) else found
+
+
+def of_clip(x: Variable, lower: Variable, upper: Variable) -> set[str]:
+    """Of the smaller of `upper` and the larger of x and `lower`."""
+    a, low, high = facts_of(x), facts_of(lower), facts_of(upper)
+    found = set(elements_of(x, lower, upper))
+    for name in ("nonnegative", "positive"):
+        found |= (a | low) & high & {name}
+    for name in ("nonpositive", "negative"):
+        found |= (a & low | high) & {name}
+    if "finite" in low & high and "not_nan" in a:
+        found.add("finite")
+    return found
+
+
+def of_where(condition: Variable, x: Variable, y: Variable) -> set[str]:
+    """Of x where a condition holds, else y: what both are."""
+    found = set(elements_of(x, y))
+    return found | (facts_of(x) & facts_of(y) & TRIANGULAR) if aligned(x, y) else found
+
+
+def of_copysign(x: Variable, y: Variable) -> set[str]:
+    """Of |x| with the sign of y; a NaN has a sign too."""
+    a, b = facts_of(x), facts_of(y)
+    found = set(a & {"finite", "not_nan", "nonzero", "whole"})
+    if b >= {"nonnegative", "no_negative_zero", "not_nan"}:
+        found |= {"nonnegative", "no_negative_zero"}
+    return found
+
+
+def of_hypot(x: Variable, y: Variable) -> set[str]:
+    """Of a distance."""
+    return {"nonnegative", "no_negative_zero"} | (elements_of(x, y) & {"not_nan"})
+
+
+def of_logaddexp(x: Variable, y: Variable) -> set[str]:
+    """Of log(exp(x) + exp(y)), which lies above both."""
+    found = set(elements_of(x, y) & {"finite", "not_nan"})
+    return found | ((facts_of(x) | facts_of(y)) & {"nonnegative"})
+
+
+def of_arctan2(x: Variable, y: Variable) -> set[str]:
+    """Of an angle: not below 0 in the upper half plane, of which a -0 is no part."""
+    found = {"finite"} if "not_nan" in elements_of(x, y) else set()
+    return found | {"nonnegative"} if is_sign(x) else found
+
+
+def of_reciprocal(x: Variable) -> set[str]:
+    """Of 1 / x, which is infinite with the sign of a zero."""
+    known = facts_of(x)
+    if not is_float(x.type.dtype):
+        return set(known & {"nonnegative"})
+    found = set(known & {"not_nan"})
+    if is_sign(x):
+        found |= {"nonnegative", "no_negative_zero"}
+    return found | {"nonpositive"} if is_sign(x, below=True) else found
+
+
+def of_nextafter(x: Variable, y: Variable) -> set[str]:
+    """Of a number between x and y."""
+    return set(elements_of(x, y) & {"finite", "not_nan", *SIGNS})
+
+
+def of_part(x: Variable) -> set[str]:
+    """Of a part of a complex number."""
+    return of_parts(x)
+
+
+def of_conjugate(x: Variable) -> set[str]:
+    """Of the conjugate of a complex matrix or number."""
+    kept = {"finite", "not_nan", "whole", "nonzero", "unit_diagonal", "hermitian", "positive_definite", "orthogonal"}
+    return set(facts_of(x) & (TRIANGULAR | kept))
+
+
+def of_parts(*parts: Variable) -> set[str]:
+    """Of what has the operands for its parts, or is a part of the operand."""
+    return set(elements_of(*parts) & {"finite", "not_nan", "whole", "no_negative_zero"})
+
+
+def of_absolute(x: Variable) -> set[str]:
+    """Of |x|: the least integer is its own absolute value, and that of a complex number may overflow."""
+    known, dtype = facts_of(x), x.type.dtype
+    found = set(known & TRIANGULAR)
+    if is_integer(dtype):
+        return found | (known & {"nonnegative", "nonzero"})
+    found |= {"nonnegative", "no_negative_zero"}
+    return found | (known & ({"not_nan"} if is_complex(dtype) else {"finite", "not_nan", "nonzero", "whole"}))
+
+
+def of_and(x: Variable, y: Variable) -> set[str]:
+    """Of the bits that both have: no sign where one has none."""
+    return set((facts_of(x) | facts_of(y)) & {"nonnegative"})
+
+
+def of_or(x: Variable, y: Variable) -> set[str]:
+    """Of the bits that one has: a sign where one has one."""
+    return set(elements_of(x, y) & {"nonnegative"}) | ((facts_of(x) | facts_of(y)) & {"nonzero"})
+
+
+def of_xor(x: Variable, y: Variable) -> set[str]:
+    """Of the bits that one alone has."""
+    return set(elements_of(x, y) & {"nonnegative"})
+
+
+def of_right_shift(x: Variable, y: Variable) -> set[str]:
+    """Of the bits moved down: the sign stays."""
+    return set(facts_of(x) & {"nonnegative"})
+
+
+def of_cast(x: Variable, dtype: str) -> set[str]:
+    """Of the elements of x in another dtype, as `Cast` declares them."""
+    known, source = facts_of(x), x.type.dtype
+    found = set(known & (TRIANGULAR | {"symmetric"}))
+    if dtype != "bool":
+        found |= known & {"unit_diagonal"}
+    if is_complex(source):
+        return found | _of_complex_cast(known, source, dtype)
+    if dtype == "bool":
+        return found | (known & {"nonzero"})
+    if is_integer(dtype):
+        return found | (_of_wrapping(known, source, dtype) if not is_float(source) else _of_truncation(known))
+    return found | (_of_integer_cast(known, source, dtype) if not is_float(source) else _of_rounding(known, x, dtype))
+
+
+def _of_complex_cast(known: Facts, source: str, dtype: str) -> set[str]:
+    """From complex numbers: to others, or of their real parts."""
+    if not (is_complex(dtype) or is_float(dtype)):
+        return {"nonzero"} if dtype == "bool" and "nonzero" in known else set()
+    found = set(known & {"not_nan", "whole"})
+    if numpy_dtype(dtype).itemsize * (1 + is_float(dtype)) >= numpy_dtype(source).itemsize:
+        found |= known & {"finite", "no_negative_zero"}
+    return found
+
+
+def _of_wrapping(known: Facts, source: str, dtype: str) -> set[str]:
+    """From integers to integers: what has room stays."""
+    below_zero = source.startswith("int") and "nonnegative" not in known
+    fits = _bits(source) <= _bits(dtype) and (dtype.startswith("int") or not below_zero)
+    return set(known & frozenset(STRICT_SIGNS)) if fits else set()
+
+
+def _bits(dtype: str) -> int:
+    """The binary digits that an integer dtype has for values."""
+    if dtype == "bool":
+        return 1
+    return numpy_dtype(dtype).itemsize * 8 - dtype.startswith("int")
+
+
+def _of_truncation(known: Facts) -> set[str]:
+    """From floats to integers: towards 0, NaN to 0, what is beyond to the limit."""
+    found = set(known & frozenset(SIGNS))
+    if known >= {"whole", "not_nan", "nonnegative"}:
+        found |= known & {"nonzero"}
+    return found
+
+
+def _of_integer_cast(known: Facts, source: str, dtype: str) -> set[str]:
+    """From integers to floats: rounded, and infinite only in float16."""
+    found = set(known & frozenset(STRICT_SIGNS)) | {"whole", "not_nan", "no_negative_zero"}
+    small = source in ("bool", "int8", "uint8", "int16")
+    return found | {"finite"} if small or dtype != "float16" else found
+
+
+def _of_rounding(known: Facts, x: Variable, dtype: str) -> set[str]:
+    """From floats to floats: exact where the dtype is wider, else with overflow and underflow."""
+    if numpy_dtype(dtype).itemsize > numpy_dtype(x.type.dtype).itemsize:
+        return set(known)
+    found = set(known & {"not_nan", "whole", *SIGNS})
+    if known >= {"nonnegative", "no_negative_zero"}:
+        found.add("no_negative_zero")
+    return found | (known & {"nonzero"} if "whole" in known else set())

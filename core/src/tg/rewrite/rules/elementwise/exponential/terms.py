@@ -1,0 +1,164 @@
+"""What rules of exponentials look for in a value: arguments up to their sign, sums of exponentials and their logarithms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import add, multiply, negative, subtract
+from tg.ops.elementwise.exponential import exp, logaddexp, softplus
+from tg.ops.reduction import Reduce
+from tg.ops.shape import ExpandDims, expand_dims_at
+from tg.ops.shape_ops import BroadcastTo
+from tg.ops.softmax import LogSumExp, Softmax
+from tg.rewrite.pattern import holds_value
+from tg.types.dtypes import is_float
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+
+MOST_TERMS = 4  # exponentials that a written-out sum may have
+
+
+def is_made_by(v: Variable, fn: Any) -> bool:
+    """Whether a value is the result of an elementwise function."""
+    return v.apply is not None and v.apply.op is fn.op
+
+
+def is_number(v: Variable, value: float) -> bool:
+    """Whether a value is a constant that holds one number everywhere."""
+    return type(v) is Constant and holds_value(v, value)
+
+
+def stripped(u: Variable) -> tuple[Variable, int]:
+    """An argument without its sign, and the sign."""
+    return (u.inputs[0], -1) if is_made_by(u, negative) else (u, 1)
+
+
+def relation(u: Variable, v: Variable) -> int:
+    """1 where two arguments are one value, -1 where one is the negative of the other, 0 where that is not known."""
+    if u is v:
+        return 1
+    if is_made_by(u, negative) or is_made_by(v, negative):
+        (a, s), (b, t) = stripped(u), stripped(v)
+        return s * t * relation(a, b)
+    if is_made_by(u, subtract) and is_made_by(v, subtract):
+        (a, b), (c, d) = u.inputs, v.inputs
+        return -1 if a is d and b is c else 0
+    if is_made_by(u, multiply) and is_made_by(v, multiply):
+        return _relation_of_multiples(*u.inputs, *v.inputs)
+    return 0
+
+
+def _relation_of_multiples(x: Variable, b: Variable, y: Variable, c: Variable) -> int:
+    if x is not y or type(b) is not Constant or type(c) is not Constant or b.data.size != 1 or c.data.size != 1:
+        return 0
+    p, q = b.data.reshape(()), c.data.reshape(())
+    return 1 if p == q else -1 if p == -q else 0
+
+
+def signed(u: Variable, sign: int) -> Variable:
+    """An argument with a sign."""
+    return u if sign > 0 else negative(u)
+
+
+def log_of_term(v: Variable) -> Variable | None:
+    """The logarithm of a term of a written-out sum, if it is known: of exp(u), c * exp(u), or a constant c > 0."""
+    if is_made_by(v, exp):
+        return v.inputs[0]
+    if type(v) is Constant and v.data.size == 1 and is_float(v.type.dtype) and v.data.reshape(()) > 0:
+        with np.errstate(all="ignore"):
+            logarithm = Constant(np.log(v.data).astype(v.data.dtype))
+        return logarithm if np.isfinite(logarithm.data).all() else None
+    if is_made_by(v, multiply) and is_made_by(v.inputs[0], exp):
+        shift = log_of_term(v.inputs[1]) if type(v.inputs[1]) is Constant else None
+        return None if shift is None else add(v.inputs[0].inputs[0], shift)
+    return None
+
+
+def logs_of_sum(v: Variable) -> list[Variable]:
+    """The logarithms of the terms of exp(x) + exp(y) + ...; none where a value is not such a sum."""
+    found: list[Variable] = []
+    stack, exponentials = [v], 0
+    while stack:
+        term = stack.pop()
+        if is_made_by(term, add):
+            stack.extend(reversed(term.inputs))
+        elif len(found) < MOST_TERMS and (logarithm := log_of_term(term)) is not None:
+            found.append(logarithm)
+            exponentials += type(term) is not Constant
+        else:
+            return []
+    return found if exponentials and len(found) > 1 else []
+
+
+def log_of_sum(logs: list[Variable]) -> Variable:
+    """The logarithm of the sum of exponentials of some values."""
+    found = logs[0]
+    for u in logs[1:]:
+        found = logaddexp(found, u)
+    return found
+
+
+class SumOfExp(NamedTuple):
+    """sum(exp(x)) over some axes, with 1 added or not."""
+
+    x: Variable
+    axes: tuple[int, ...]
+    plus_one: bool
+
+
+def inside(v: Variable) -> tuple[Variable, tuple[int, ...]]:
+    """A value below an expand_dims, and the axes that it adds."""
+    node = v.apply
+    return (v.inputs[0], node.op.axes) if node is not None and type(node.op) is ExpandDims else (v, ())
+
+
+def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
+    """What is summed, where a value is sum(exp(x)), or with `plus_one` perhaps 1 + sum(exp(x))."""
+    node = v.apply
+    if node is None:
+        return None
+    if plus_one and is_made_by(v, add) and any(is_number(u, 1) for u in node.inputs):
+        found = sum_of_exp(node.inputs[0]) or sum_of_exp(node.inputs[1])
+        return found and found._replace(plus_one=True)
+    if type(node.op) is not Reduce or node.op.fn is not add or not node.op.axes:
+        return None
+    (powers,) = node.inputs
+    if not is_made_by(powers, exp) or not is_float(powers.type.dtype):
+        return None
+    return SumOfExp(powers.inputs[0], node.op.axes, plus_one=False)
+
+
+def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
+    """What is summed, where a value stands beside x as keepdims leaves it, repeated or not, or is a scalar."""
+    if v.apply is not None and type(v.apply.op) is BroadcastTo:
+        v = v.inputs[0]
+    total, added = inside(v)
+    found = sum_of_exp(total, plus_one=True)
+    if found is not None:
+        return found if added == found.axes or (total.type.ndim == 0 and not added) else None
+    return _expanded_plus_one(v)
+
+
+def _expanded_plus_one(v: Variable) -> SumOfExp | None:
+    """1 + expand_dims(sum(exp(x)))."""
+    if not is_made_by(v, add):
+        return None
+    for one, other in (v.inputs, v.inputs[::-1]):
+        total, added = inside(other)
+        found = sum_of_exp(total) if is_number(one, 1) else None
+        if found is not None and added == found.axes:
+            return found._replace(plus_one=True)
+    return None
+
+
+def share_of_sum(found: SumOfExp) -> Variable:
+    """exp(x) / sum(exp(x)), or exp(x) / (1 + sum(exp(x))), without overflow."""
+    x, axes = found.x, found.axes
+    if len(axes) == 1 and not found.plus_one:
+        return Softmax(axes[0])(x)  # type: ignore[no-any-return]
+    logarithm = expand_dims_at(LogSumExp(axes)(x), axes)
+    return exp(subtract(x, softplus(logarithm) if found.plus_one else logarithm))

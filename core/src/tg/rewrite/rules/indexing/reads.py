@@ -1,0 +1,248 @@
+"""The passes that push slices towards the inputs, so that only what is read is computed.
+
+A value that is read by slices only, all of one window, or of few small ones, is computed there alone. One walk from the
+outputs finds what is read of each value, one from the inputs builds it: linear in the graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.indexing import Slice
+from tg.ops.reduction import reduce_sum
+from tg.ops.shape import Squeeze
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
+from tg.rewrite.rule import Pass
+from tg.rewrite.rules.indexing.through import UNUSED, Through, needs_sums, through
+from tg.rewrite.rules.indexing.windows import Windows, all_keys, composed, read, windows_of
+from tg.types.lengths import equal_here
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Apply, Variable
+
+FEW: Final = 4  # windows of one value that are computed apart
+SMALL: Final = 8  # positions that they may have together where the length is not known
+
+
+class Read(NamedTuple):
+    """What is read of a value: a window of each axis, and the axes of one position that are dropped then."""
+
+    windows: Windows
+    axes: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> object:
+        """What equal reads share."""
+        return (all_keys(self.windows), self.axes)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the value is read as it is."""
+        return not self.axes and all(w is None for w in self.windows)
+
+    def of(self, v: Variable) -> Variable:
+        """What is read of a value."""
+        y = read(v, self.windows)
+        return Squeeze(self.axes)(y) if self.axes else y
+
+
+class Pushed(NamedTuple):
+    """A read of a result and, of the operands, the reads that it is made of."""
+
+    read: Read
+    operands: tuple[Read | None, ...]  # None: as it is
+    through: Through
+    squeezed: tuple[int, ...]  # axes that are dropped of what is made
+
+
+@final
+class _Reads:
+    """What is read of each value of a graph."""
+
+    def __init__(self, view: View, *, sums: bool) -> None:
+        self.view, self.sums = view, sums
+        self.whole: dict[int, int] = {}  # how often a value is used otherwise than by a slice
+        self.reads: dict[int, dict[object, Read]] = {}
+        self.pushed: dict[int, list[Pushed]] = {}
+        self.targets: list[tuple[Variable, Variable, Read]] = []  # a slice, of what, and what it reads
+
+    def run(self) -> dict[int, Variable]:
+        """The replacements of slices, by their ids."""
+        for node in self.view.applies:
+            for y in self.view.results(node):
+                self.whole[id(y)] = self.view.uses(y)
+        for node in reversed(self.view.applies):
+            results = self.view.results(node)
+            if len(results) == 1:
+                self.visit(node, results[0])
+        if not self.pushed:
+            return {}
+        built = self.build()
+        found = ((t, built.get((id(v), r.key))) for t, v, r in self.targets)
+        return {id(t): y for t, y in found if y is not None}
+
+    def visit(self, node: Apply, y: Variable) -> None:
+        """Decide about a value all of whose readers have been visited."""
+        uses, reads = self.whole[id(y)], self.reads.get(id(y))
+        kind = type(node.op)
+        if uses and kind is Slice:
+            self.demand_of_slice(y, node, Read(windows_of(node)))
+        elif uses and not reads and kind is Squeeze and self.is_single_slice(node.inputs[0]):
+            inner = node.inputs[0].apply
+            assert inner is not None
+            self.whole[id(node.inputs[0])] -= 1
+            self.demand_of_slice(y, inner, Read(windows_of(inner), node.op.axes))  # type: ignore[attr-defined]
+            self.add_use(inner.inputs[0], 1)  # taken back when the slice itself is found to be dead
+        elif not uses and not reads:
+            for v in node.inputs:
+                self.add_use(v, -1)
+        elif not uses and reads:
+            self.push(node, y, list(reads.values()))
+
+    def is_single_slice(self, v: Variable) -> bool:
+        """Whether a value is a slice that nothing else uses."""
+        if v.apply is None or type(v.apply.op) is not Slice:
+            return False
+        return self.whole[id(v)] == 1 and not self.reads.get(id(v))
+
+    def demand_of_slice(self, target: Variable, node: Apply, found: Read) -> None:
+        x = node.inputs[0]
+        self.targets.append((target, x, found))
+        self.add_use(x, -1)
+        self.demand(x, found)
+
+    def demand(self, v: Variable, found: Read) -> None:
+        if found.is_all:
+            self.add_use(v, 1)
+        else:
+            self.reads.setdefault(id(v), {}).setdefault(found.key, found)
+
+    def add_use(self, v: Variable, count: int) -> None:
+        if id(v) in self.whole:
+            self.whole[id(v)] += count
+
+    def push(self, node: Apply, y: Variable, reads: Sequence[Read]) -> None:
+        """Compute a value only where it is read, if that is less and its op allows it."""
+        if not pays(y, reads) or (not self.sums and needs_sums(node.op, y)):
+            return
+        found = [pushed_through(node, y, r) for r in reads]
+        if any(p is None for p in found):
+            return
+        for v in node.inputs:
+            self.add_use(v, -1)
+        self.pushed[id(y)] = made = [p for p in found if p is not None]
+        for p in made:
+            for v, r, used in zip(node.inputs, p.operands, p.through.reads, strict=True):
+                if r is not None:
+                    self.demand(v, r)
+                elif used is not UNUSED:
+                    self.add_use(v, 1)
+
+    def build(self) -> dict[tuple[int, object], Variable]:
+        """What is read of each value that is computed only there."""
+        built: dict[tuple[int, object], Variable] = {}
+        for node in self.view.applies:
+            for y in self.view.results(node):
+                for p in self.pushed.get(id(y), ()):
+                    operands = [_operand(v, r, built) for v, r in zip(node.inputs, p.operands, strict=True)]
+                    made = p.through.make(operands)
+                    built[id(y), p.read.key] = Squeeze(p.squeezed)(made) if p.squeezed else made
+        return built
+
+
+def _operand(v: Variable, r: Read | None, built: dict[tuple[int, object], Variable]) -> Variable:
+    if r is None:
+        return v
+    found = built.get((id(v), r.key))
+    return r.of(v) if found is None else found
+
+
+def pushed_through(node: Apply, y: Variable, r: Read) -> Pushed | None:
+    """A read of a result as reads of the operands; scalars that are read stay scalars below elementwise functions."""
+    found = _of_slice(node, r.windows) if type(node.op) is Slice else through(node, y, r.windows)
+    if found is None:
+        return None
+    is_pointwise = type(node.op) in (Elementwise, Cast)
+    operands: list[Read | None] = []
+    for v, windows in zip(node.inputs, found.reads, strict=True):
+        if windows is None or windows is UNUSED:
+            operands.append(None)
+        else:
+            operands.append(Read(windows, r.axes if is_pointwise else ()))
+    return Pushed(r, tuple(operands), found, () if is_pointwise else r.axes)
+
+
+def _of_slice(node: Apply, windows: Windows) -> Through | None:
+    """A read of a slice as one of what it is a slice of."""
+    x, *rest = node.inputs
+    try:
+        reads = tuple([composed(a, b, n) for a, b, n in zip(windows, windows_of(node), x.shape, strict=True)])
+    except LookupError:
+        return None
+    return Through((reads, *(UNUSED for _ in rest)), lambda operands: operands[0])
+
+
+def pays(y: Variable, reads: Sequence[Read]) -> bool:
+    """Whether computing a value only where it is read is less than computing it once."""
+    if len(reads) > FEW or not all(_is_smaller(y, r) for r in reads):
+        return False
+    if len(reads) == 1:
+        return True
+    total = 0
+    for r in reads:
+        size = 1
+        for w, n in zip(r.windows, y.type.shape, strict=True):
+            if w is not None and type(w.size) is int:
+                size *= w.size
+            elif w is not None or type(n) is not int:
+                return False
+            else:
+                size *= n
+        total += size
+    known: Any = 1
+    for n in y.type.shape:
+        known = None if n is None or known is None else known * n
+    return total <= SMALL if known is None else 2 * total <= known
+
+
+def _is_smaller(y: Variable, r: Read) -> bool:
+    return any(w is not None and not equal_here(w.size, n) for w, n in zip(r.windows, y.shape, strict=True))
+
+
+def _push(view: View) -> dict[int, Variable]:
+    return _pushed(view, sums=False)
+
+
+def _push_into_sums(view: View) -> dict[int, Variable]:
+    return _pushed(view, sums=True)
+
+
+def _pushed(view: View, *, sums: bool) -> dict[int, Variable]:
+    if not any(type(node.op) is Slice for node in view.applies):
+        return {}
+    return _Reads(view, sums=sums).run()
+
+
+PASSES = (
+    Pass(
+        "slice_before_computing",
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Only what is read is computed.",
+        run=_push,
+        example=lambda x: (x * x + 1)[1:, 0],
+    ),
+    Pass(
+        "slice_before_summing",
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Only the sums that are read are computed; a backend may add in another order for another shape.",
+        run=_push_into_sums,
+        example=lambda x: reduce_sum(x, (-1,))[1:],
+    ),
+)

@@ -1,0 +1,238 @@
+"""Movements go outwards through elementwise functions, where they meet others, cancel, and rules see what is below.
+
+f(move(x)) is move(f(x)), and f(move(x), move(y)) is move(f(x, y)). Before programs are linked, a movement between two
+elementwise functions goes inwards again, so that both run in one loop; and what drops all axes of a computed array goes
+inwards at once, so that scalars are computed as scalars.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.shape import ExpandDims, Reshape, Squeeze, Transpose, expand_dims_at, inverse_permutation
+from tg.rewrite.phases import BACKEND, CANONICALIZE, EXACT
+from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.rules.shape.terms import arranged, below_movements, is_shape_of, made_by, steps, wanted_shape
+from tg.types.lengths import equal_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Apply, Variable
+
+KINDS = (ExpandDims, Squeeze, Transpose, Reshape)
+
+
+def is_scalar(v: Variable) -> bool:
+    """Whether a value is 0-d, or a constant of one element."""
+    return v.type.ndim == 0 or (type(v) is Constant and v.data.size == 1)
+
+
+def _as_scalar(v: Variable) -> Variable:
+    return Constant(v.data.reshape(())) if type(v) is Constant and v.data.ndim else v
+
+
+def _through(node: Apply, outputs: Any) -> Variable | None:
+    """An elementwise function of values that one movement has made, of scalars and of constants is that movement."""
+    arrays = [v for v in node.inputs if not is_scalar(v)]
+    if not arrays:
+        return None
+    made = [v.apply for v in arrays if v.apply is not None and type(v.apply.op) in KINDS]
+    first = next((m for m in made if type(m.op) is Transpose), made[0] if made else None)
+    if first is None or (type(first.op) is Squeeze and outputs[0].type.ndim == 0):
+        return None
+    if type(first.op) is ExpandDims:
+        return _through_expand(node)
+    before: Callable[[Variable, Apply], Variable | None] = BEFORE[type(first.op)]
+    operands: list[Variable] = []
+    for v in node.inputs:
+        u = _as_scalar(v) if is_scalar(v) else before(v, first)
+        if u is None:
+            return None
+        operands.append(u)
+    op: Any = node.op
+    return first.op(op.fn(*operands), *first.inputs[1:])  # type: ignore[no-any-return]
+
+
+def _before_transpose(v: Variable, movement: Apply) -> Variable | None:
+    """What a transpose makes a value of, if that takes no transpose."""
+    op: Any = movement.op
+    if made_by(v, Transpose) == op:
+        return v.inputs[0]
+    inverse = Transpose(inverse_permutation(op.axes))
+    if type(v) is Constant:
+        return Constant(inverse.perform(v.data)[0])
+    if not made_by(v, ExpandDims):
+        return None
+    x, places, _ = below_movements(v)
+    places = [places[k] for k in inverse.order(len(places))]
+    return arranged(x, places) if not any(type(s) is Transpose for s in steps(x, places)) else None
+
+
+def _before_squeeze(v: Variable, movement: Apply) -> Variable | None:
+    op: Any = movement.op
+    if type(v) is Constant:
+        return Constant(np.expand_dims(v.data, op.axes).copy())
+    return v.inputs[0] if made_by(v, Squeeze) == op else None
+
+
+def _before_reshape(v: Variable, movement: Apply) -> Variable | None:
+    """What a reshape makes a value of, if it has the same shapes before and after."""
+    x = movement.inputs[0]
+    wanted = wanted_shape(movement.op, movement)
+    if type(v) is Constant:
+        whole = [n for n in x.shape if type(n) is int]
+        fits = is_shape_of(v, wanted) and len(whole) == x.type.ndim
+        return Constant(v.data.reshape(whole)) if fits else None
+    if not made_by(v, Reshape) or not is_shape_of(v.inputs[0], x.shape):
+        return None
+    assert v.apply is not None
+    own = wanted_shape(v.apply.op, v.apply)
+    return v.inputs[0] if len(own) == len(wanted) and all(map(equal_here, own, wanted)) else None
+
+
+BEFORE: dict[type, Callable[[Variable, Apply], Variable | None]] = {
+    Transpose: _before_transpose,
+    Squeeze: _before_squeeze,
+    Reshape: _before_reshape,
+}
+
+
+def _through_expand(node: Apply) -> Variable | None:
+    """The axes that all operands have been given are given to the result."""
+    arrays = [v for v in node.inputs if not is_scalar(v)]
+    rank = max(v.type.ndim for v in arrays)
+    axes = frozenset(range(-rank, 0))
+    for v in arrays:
+        own = made_by(v, ExpandDims)
+        if own:
+            axes &= frozenset(own.axes)
+        elif type(v) is Constant:
+            axes &= frozenset(k for k in range(-rank, 0) if v.data.shape[k] == 1)
+        else:
+            return None
+    if not axes:
+        return None
+    op: Any = node.op
+    kept = op.fn(*(_as_scalar(v) if is_scalar(v) else _without(v, axes) for v in node.inputs))
+    return ExpandDims(tuple(sorted(axes)))(kept)  # type: ignore[no-any-return]
+
+
+def _without(v: Variable, axes: frozenset[int]) -> Variable:
+    """A value without axes of length 1 that an expand_dims has added, or that a constant has."""
+    if type(v) is Constant:
+        return Constant(np.squeeze(v.data, tuple(axes)).copy())
+    kept = [k for k in range(-v.type.ndim, 0) if k not in axes]
+    left = tuple(kept.index(k) - len(kept) for k in made_by(v, ExpandDims).axes if k not in axes)
+    x = v.inputs[0]
+    return ExpandDims(left)(x) if left else x  # type: ignore[no-any-return]
+
+
+def is_elementwise(v: Variable) -> bool:
+    """Whether an elementwise function makes a value."""
+    return v.apply is not None and type(v.apply.op) is Elementwise
+
+
+def _pushed(root: Apply, view: View) -> Variable | None:
+    """A movement of a tree of elementwise values, used only there, as that tree over moved operands."""
+    top = root.inputs[0]
+    op: Any = root.op
+    done: dict[int, Variable] = {}
+    stack = [top]
+    while stack:
+        v = stack[-1]
+        if id(v) in done:
+            stack.pop()
+        elif v.type.ndim == 0:
+            done[id(v)] = v
+        elif is_elementwise(v) and view.uses(v) == 1 and _goes_through(v, op):
+            assert v.apply is not None
+            missing = [u for u in v.apply.inputs if id(u) not in done]
+            if missing:
+                stack.extend(missing)
+            else:
+                own: Any = v.apply.op
+                done[id(v)] = own.fn(*(done[id(u)] for u in v.apply.inputs))
+        elif v is top:
+            return None
+        else:
+            done[id(v)] = _moved(v, root)
+    return done[id(top)]
+
+
+def _goes_through(v: Variable, op: Any) -> bool:
+    """Whether the operands of an elementwise value can be moved as it is: for a reshape, if they have its shape."""
+    assert v.apply is not None
+    if type(op) is not Reshape:
+        return True
+    return all(u.type.ndim == 0 or is_shape_of(u, v.shape) for u in v.apply.inputs)
+
+
+def _moved(v: Variable, root: Apply) -> Variable:
+    op: Any = root.op
+    if type(v) is Constant and type(op) is not Reshape:
+        return Constant(op.perform(v.data)[0])
+    return op(v, *root.inputs[1:])  # type: ignore[no-any-return]
+
+
+def _scalars(view: View) -> dict[int, Variable]:
+    """A squeeze that leaves no axis, of an elementwise value that nothing else reads."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if type(node.op) is Squeeze and view.results(node)[0].type.ndim == 0:
+            _push(node, view, found)
+    return found
+
+
+def _between(view: View) -> dict[int, Variable]:
+    """Movements between elementwise functions, of values that nothing else reads."""
+    found: dict[int, Variable] = {}
+    read = {id(v) for node in view.applies if type(node.op) is Elementwise for v in node.inputs}
+    for node in view.applies:
+        if type(node.op) in KINDS and id(view.results(node)[0]) in read:
+            _push(node, view, found)
+    return found
+
+
+def _push(node: Apply, view: View, found: dict[int, Variable]) -> None:
+    new = _pushed(node, view)
+    if new is not None:
+        found[id(view.results(node)[0])] = new
+
+
+RULES = (
+    node_rule(
+        "elementwise_of_movement",
+        keys=(Elementwise,),
+        below=KINDS,
+        apply=_through,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Movements go outwards, where they meet others and rules see the functions below.",
+        example=lambda x: -Transpose((-1, -2))(x),
+    ),
+)
+
+PASSES = (
+    Pass(
+        "scalars_as_scalars",
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One element is computed without a loop.",
+        run=_scalars,
+        example=lambda x: Squeeze((-2, -1))(x[:1, :1] * 2 + 1),
+    ),
+    Pass(
+        "movement_between_elementwise",
+        phase=BACKEND,
+        kind=EXACT,
+        why="Elementwise functions on both sides of a movement run in one loop.",
+        run=_between,
+        example=lambda x: Transpose((-1, -2))(x * 2) + expand_dims_at(x[0], (-1,)),
+    ),
+)
