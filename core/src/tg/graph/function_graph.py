@@ -268,6 +268,7 @@ class FunctionGraph:
         """
         with self.needs:
             sweep = _Sweep(self, transform, len(self._made), given, given_by)
+            sweep.pass_through([*self.outputs, *(v for c in self.checks for v in (c.condition, *c.values))])
             self.outputs = tuple(sweep.run(self.outputs))
             before, self.checks, self._conditions = self.checks, [], {}
             for check in before:
@@ -287,6 +288,19 @@ class FunctionGraph:
         A node's inputs are final when it is visited; the nodes of a replacement are visited at once.
         """
         return _Sweep(self, transform, len(self._made)).run(roots)
+
+    def _live(self, roots: Sequence[Variable]) -> list[tuple[Variable, ...]]:
+        """The results of all applies below the roots, in the order in which they were made: operands first."""
+        needed = {id(v.apply) for v in roots}
+        found = []
+        for outputs in reversed(self._made.values()):
+            node = outputs[0].apply
+            if id(node) in needed:
+                found.append(outputs)
+                for u in node.inputs:  # type: ignore[union-attr]
+                    needed.add(id(u.apply))
+        found.reverse()
+        return found
 
     def freeze(self) -> FrozenGraph:
         """The graph as a closed, immutable program."""
@@ -346,6 +360,39 @@ class _Sweep:
 
     def run(self, roots: Sequence[Variable]) -> list[Variable]:
         return [self.result(root) for root in roots]
+
+    def pass_through(self, roots: Sequence[Variable]) -> None:
+        """Visit what is below the roots in the order in which it was made, quickly where nothing changes."""
+        graph, done, given, transform = self.graph, self.done, self.given, self.transform
+        assert transform is not None
+        for c in graph._constants.values():
+            done[id(c)] = c
+        for outputs in graph._live(roots):
+            first = outputs[0]
+            if id(first) in done:
+                continue
+            node = first.apply
+            assert node is not None
+            for u in node.inputs:
+                if done[id(u)] is not u:
+                    break
+            else:
+                if not given or all(id(v) not in given for v in outputs):
+                    target = self._target(outputs)
+                    if target is not outputs:
+                        for new in target:
+                            self.result(new)
+                        self.keep.append(target)
+                        for out, new in zip(outputs, target, strict=True):
+                            done[id(out)] = done[id(new)]
+                    elif len(outputs) == 1:
+                        done[id(first)] = first
+                    else:
+                        for out in outputs:
+                            done[id(out)] = out
+                    continue
+            for out in outputs:
+                self.result(out)
 
     def result(self, root: Variable) -> Variable:
         """What a value becomes, with everything below it visited. Without a transform, values of the graph stay."""

@@ -112,7 +112,7 @@ def _kept(length: int | Length | None) -> int | Length | None:
 class Constant(Variable):
     """A variable whose value is known; `data` is read-only and owned by the constant."""
 
-    __slots__ = ("_key", "data")
+    __slots__ = ("_key", "_literal", "data")
     data: np.ndarray[Any, Any]
 
     def __init__(self, data: np.ndarray[Any, Any], name: str | None = None) -> None:
@@ -122,6 +122,7 @@ class Constant(Variable):
         data.flags.writeable = False
         self.data = data
         self._key: tuple[str, tuple[int, ...], bytes] | None = None
+        self._literal: str | None = None
         super().__init__(TensorType(data.dtype, data.shape), None, 0, name)
 
     @property
@@ -131,16 +132,46 @@ class Constant(Variable):
             self._key = (self.type.dtype, self.data.shape, self.data.tobytes())
         return self._key
 
+    @property
+    def literal(self) -> str:
+        """The number that every element equals, if patterns name it often, as text; else `OTHER`."""
+        found = self._literal
+        if found is None:
+            found = self._literal = _literal(self.data)
+        return found
+
     def __repr__(self) -> str:
         return f"<{self.name or self.data} : {self.type}>"
 
 
+LITERALS: Final = frozenset(map(float, (0, 1, -1, 2, -2, 3, 4, 0.5, -0.5)))
+OTHER: Final = "constant"  # the literal of a constant that has none
+
+
+def literal_text(value: Any) -> str:
+    """What `Constant.literal` is for constants that equal a number. -0.0 is 0; True is not 1."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, complex | np.complexfloating):
+        return literal_text(value.real) if value.imag == 0 else OTHER
+    number = float(value)
+    return str(number + 0.0) if number in LITERALS else OTHER
+
+
+def _literal(data: np.ndarray[Any, Any]) -> str:
+    if data.size == 0:
+        return OTHER
+    found = literal_text(data.flat[0])
+    return found if data.size == 1 or found is OTHER or bool((data == data.flat[0]).all()) else OTHER
+
+
 @final
 class Apply:
-    """One application of an op to variables."""
+    """One application of an op to variables; `key` is what rules for the op are filed under."""
 
-    __slots__ = ("inputs", "loc", "op", "types")
+    __slots__ = ("inputs", "key", "loc", "op", "types")
     op: Op
+    key: object
     inputs: tuple[Variable, ...]
     types: tuple[TensorType, ...]
     loc: locs.Loc | None
@@ -149,6 +180,7 @@ class Apply:
         self, op: Op, inputs: tuple[Variable, ...], types: tuple[TensorType, ...], loc: locs.Loc | None
     ) -> None:
         self.op, self.inputs, self.types, self.loc = op, inputs, types, loc
+        self.key = op.rule_key
 
     def __repr__(self) -> str:
         return f"<apply {self.op} of {len(self.inputs)} inputs>"
