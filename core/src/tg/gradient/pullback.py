@@ -251,7 +251,7 @@ def stand_in(v: Variable) -> Variable:
     if isinstance(v, Constant):
         return v
     found = Variable(v.type, name=v.name)
-    found.lengths = v.shape
+    found.with_lengths(v.shape)
     return found
 
 

@@ -15,6 +15,7 @@ from tg.graph.checks import STATUS_VALUES, Check, Descriptor
 from tg.graph.collector import paused
 from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
+from tg.graph.op import Op
 from tg.graph.operators import NAMESPACE
 from tg.graph.traversal import sorted_applies
 from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, of_atom, same
@@ -22,8 +23,6 @@ from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from tg.graph.op import Op
 
     Transform = Callable[[Apply, tuple[Variable, ...]], "tuple[str, tuple[Variable, ...]] | None"]
 
@@ -55,7 +54,8 @@ class FunctionGraph:
         self._conditions: dict[int, int] = {}  # of checks, by id: where in `checks`
         self._handled = 0  # requirements already made explicit
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
-        self._equalities = 0  # how many were known then
+        self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
+        self._equalities = 0  # how many were known when these two were filled
         self.fired: dict[str, int] = {}
 
     @classmethod
@@ -65,8 +65,9 @@ class FunctionGraph:
         """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1."""
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
-        with paused(), graph.needs:
+        with paused(), graph.needs, locs.at(None):
             for node, results in sorted_applies(outputs, known=inputs):
+                locs.fix(node.loc)
                 graph._import_apply(node, results, known)
             graph.outputs = tuple(graph._imported(v, known) for v in outputs)
         return graph
@@ -93,15 +94,14 @@ class FunctionGraph:
         return graph
 
     def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: dict[int, Variable]) -> None:
-        operands = tuple(self._imported(v, known) for v in node.inputs)
+        operands = tuple([known[id(v)] if id(v) in known else self._imported(v, known) for v in node.inputs])
         identity = node.op.named_identity
-        with locs.at(node.loc):
-            if identity is not None:
-                outputs = operands
-                if operands[0].apply is not None:
-                    self.names.setdefault(id(operands[0].apply), identity)
-            else:
-                outputs = self._specialized(node, operands)
+        if identity is not None:
+            outputs = operands
+            if operands[0].apply is not None:
+                self.names.setdefault(id(operands[0].apply), identity)
+        else:
+            outputs = self._specialized(node, operands)
         made = outputs[0].apply
         if made is not None and results[0] is not None and results[0].name is not None:
             self.names.setdefault(id(made), results[0].name)
@@ -110,15 +110,18 @@ class FunctionGraph:
                 known[id(old)] = new
 
     def _specialized(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        op = node.op.specialize([v.symbolic_type for v in operands])
+        op = node.op
+        if type(op).specialize is not Op.specialize:
+            op = op.specialize([v.symbolic_type for v in operands])
         try:
             outputs = self.intern(op, operands)
         except (TypeError, ValueError) as error:
             describe_operands(error, node.inputs)
             raise
-        made = outputs[0].apply
-        assert made is not None
-        self._make_checks(made)
+        if op.may_fail or self._handled < len(self.needs.found):
+            made = outputs[0].apply
+            assert made is not None
+            self._make_checks(made)
         return outputs
 
     def _imported(self, v: Variable, known: dict[int, Variable]) -> Variable:
@@ -204,12 +207,33 @@ class FunctionGraph:
         return found
 
     def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
-        types = op.infer(*self._operands(op, operands))
-        node = Apply(op, operands, tuple(t.static for t in types), locs.here() if like is None else like.loc)
-        found = tuple(Variable(self._resolved(t), node, k) for k, t in enumerate(types))
+        types = self._inferred(op, operands)
+        node = Apply(op, operands, tuple([t.static for t in types]), locs.here() if like is None else like.loc)
+        found = tuple([Variable(t, node, k) for k, t in enumerate(types)])
         for v in found:
             _own_lengths(v)
         return found
+
+    def _inferred(self, op: Op, operands: tuple[Variable, ...]) -> tuple[TensorType, ...]:
+        """The types of the results, resolved; asked of an op once for operands of the same types."""
+        self._forget_resolved()
+        if type(op).size_operands is not Op.size_operands:
+            return tuple([self._resolved(t) for t in op.infer(*self._operands(op, operands))])
+        types = [v.symbolic_type for v in operands]
+        key = (op, *map(id, types))
+        found = self._types.get(key)
+        if found is None:
+            result = tuple([self._resolved(t) for t in op.infer(*map(self._resolved, types))])
+            found = self._types[key] = (result, types)
+            self._forget_resolved()
+        return found[0]
+
+    def _forget_resolved(self) -> None:
+        """Drop what was found before more lengths became known to be equal."""
+        if self._equalities != len(self.needs.equal):
+            self._lengths.clear()
+            self._types.clear()
+            self._equalities = len(self.needs.equal)
 
     def _typed_like(self, like: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...] | None:
         """The results of an apply of this graph on operands of the same types; None where its types do not follow."""
@@ -226,8 +250,8 @@ class FunctionGraph:
         for old in known:
             if any(type(n) is Length and _is_own(n, old) for n in old.lengths):
                 return None
-            found.append(Variable(old.type, node, old.index))
-            found[-1].lengths = old.lengths
+            found.append(Variable(old.type, node, old.index).with_lengths(old.lengths))
+            found[-1]._symbolic = old._symbolic
         return tuple(found)
 
     def _operands(self, op: Op, operands: tuple[Variable, ...]) -> list[Any]:
@@ -245,9 +269,7 @@ class FunctionGraph:
     def _resolved_length(self, length: int | Length) -> int | Length:
         if type(length) is not Length:
             return length
-        if self._equalities != len(self.needs.equal):
-            self._lengths.clear()
-            self._equalities = len(self.needs.equal)
+        self._forget_resolved()
         found = self._lengths.get(id(length))
         if found is None:
             found = self._lengths[id(length)] = (length, self.needs.resolve(length))
@@ -537,8 +559,8 @@ def _own_lengths(v: Variable) -> None:
     """Give unknown lengths atoms that count as different from 1, as they are in a specialised graph."""
     if None in v.lengths:
         n = len(v.lengths)
-        v.lengths = tuple(
-            of_atom(AxisLength(v, k - n, not_one=True)) if d is None else d for k, d in enumerate(v.lengths)
+        v.with_lengths(
+            tuple(of_atom(AxisLength(v, k - n, not_one=True)) if d is None else d for k, d in enumerate(v.lengths))
         )
 
 

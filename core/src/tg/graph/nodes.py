@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 
@@ -36,9 +36,10 @@ class Variable(Operators):
     tuple of lengths, which behave as Python ints.
     """
 
-    __slots__ = ("__weakref__", "apply", "index", "lengths", "loc", "name", "place", "serial", "type")
+    __slots__ = ("__weakref__", "_symbolic", "apply", "index", "lengths", "loc", "name", "place", "serial", "type")
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
+    _symbolic: TensorType | None
     apply: Apply | None
     index: int
     name: str | None
@@ -48,7 +49,8 @@ class Variable(Operators):
 
     def __init__(self, type: TensorType, apply: Apply | None = None, index: int = 0, name: str | None = None) -> None:
         self.type = type.static
-        self.lengths = type.shape if self.type is type else tuple(map(_kept, type.shape))
+        self.lengths = type.shape if self.type is type else _all_kept(type.shape)
+        self._symbolic = type if type.shape is self.lengths and None not in self.lengths else None
         self.apply = apply
         self.index = index
         self.name = name
@@ -76,10 +78,19 @@ class Variable(Operators):
     @property
     def symbolic_type(self) -> TensorType:
         """The type with symbolic lengths: what shape rules work on."""
-        for n in self.lengths:
-            if type(n) is not int:
-                return TensorType(self.type.dtype, self.shape)
-        return self.type
+        found = self._symbolic
+        if found is None:
+            is_static = all(type(n) is int for n in self.lengths)
+            found = self.type if is_static else TensorType(self.type.dtype, self.shape)
+            if None not in self.lengths:  # an atom of its own would keep the variable alive
+                self._symbolic = found
+        return found
+
+    def with_lengths(self, lengths: tuple[int | Length | None, ...]) -> Self:
+        """This variable, new and not yet used, remembering these lengths in place of those of its type."""
+        self.lengths = lengths
+        self._symbolic = None
+        return self
 
     @property
     def op(self) -> Op | None:
@@ -96,6 +107,11 @@ class Variable(Operators):
         return f"<{what} : {self.type}>"
 
     __hash__ = object.__hash__
+
+
+def _all_kept(shape: tuple[int | Length | None, ...]) -> tuple[int | Length | None, ...]:
+    kept = tuple(map(_kept, shape))
+    return shape if all(map(operator.is_, kept, shape)) else kept
 
 
 def _kept(length: int | Length | None) -> int | Length | None:
