@@ -6,6 +6,7 @@ moves names into a side table. Rewriting sweeps rebuild it; `freeze` turns it in
 
 from __future__ import annotations
 
+import itertools
 from operator import is_
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -521,7 +522,7 @@ class _Sweep:
         self.budget -= 1
         if self.budget < 0:
             self._give_up()
-        before = graph.origins.get(id(node)) or Origin((node.loc,) if node.loc is not None else ())
+        before = graph.origins.get(id(node)) or _origin(node)
         origin = Origin(before.locs[:3], (*before.rules[-7:], rule))
         for old, new in zip(outputs, target, strict=True):
             if not new.type.refines(old.type) and not graph._resolved(new.symbolic_type).refines(old.type):
@@ -589,30 +590,40 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
 def _freeze(graph: FunctionGraph) -> FrozenGraph:
     roots = [v for c in graph.checks for v in (c.condition, *c.values)]  # checks come before what they protect
     roots.extend(graph.outputs)
-    applies = sorted_applies(roots, known=graph.inputs)
-    constants: dict[int, Constant] = {}
-    for v in (*(u for node, _ in applies for u in node.inputs), *roots):
-        if isinstance(v, Constant):
-            constants.setdefault(id(v), v)
-    number: dict[int, int] = {id(v): k for k, v in enumerate((*graph.inputs, *constants.values()))}
-    types = [v.type for v in (*graph.inputs, *constants.values())]
+    applies = [node for node, _ in sorted_applies(roots, known=graph.inputs)]
+    number: dict[int, int] = {id(v): k for k, v in enumerate(graph.inputs)}
+    constants: list[Constant] = []
+    for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), roots):
+        if type(v) is Constant and id(v) not in number:
+            number[id(v)] = len(number)
+            constants.append(v)
+    types = [v.type for v in (*graph.inputs, *constants)]
     nodes: list[Node] = []
     names, origins = {k: v.name for k, v in enumerate(graph.inputs) if v.name}, {}
-    for node, _ in applies:
-        outputs = graph._made[id(node)]
-        for out in outputs:
+    made, given_names, given_origins = graph._made, graph.names, graph.origins
+    for node in applies:
+        operands = tuple([number[id(v)] for v in node.inputs])
+        results = []
+        for out in made[id(node)]:
             number[id(out)] = len(types)
+            results.append(len(types))
             types.append(out.type)
-        if id(node) in graph.names:
-            names[number[id(outputs[0])]] = graph.names[id(node)]
-        default = Origin((node.loc,)) if node.loc is not None else Origin()
-        origins[len(nodes)] = graph.origins.get(id(node), default)
-        nodes.append(Node(node.op, tuple(number[id(u)] for u in node.inputs), tuple(number[id(o)] for o in outputs)))
+        name = given_names.get(id(node))
+        if name is not None:
+            names[results[0]] = name
+        origin = given_origins.get(id(node))
+        origins[len(nodes)] = origin if origin is not None else _origin(node)
+        nodes.append(Node(node.op, operands, tuple(results)))
     checks = [
-        FrozenCheck(number[id(c.condition)], tuple(number[id(v)] for v in c.values), c.descriptor) for c in graph.checks
+        FrozenCheck(number[id(c.condition)], tuple([number[id(v)] for v in c.values]), c.descriptor)
+        for c in graph.checks
     ]
     outs = [number[id(v)] for v in graph.outputs]
-    return FrozenGraph(len(graph.inputs), types, list(constants.values()), nodes, outs, checks, names, origins)
+    return FrozenGraph(len(graph.inputs), types, constants, nodes, outs, checks, names, origins)
+
+
+def _origin(node: Apply) -> Origin:
+    return Origin((node.loc,)) if node.loc is not None else Origin()
 
 
 def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:

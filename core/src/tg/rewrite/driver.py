@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     Replacement = tuple[str, Outputs] | None
     Supported = Callable[[Op, tuple[TensorType, ...]], bool]
     Signature = tuple[object, ...]  # the key of an op and the kinds of its operands
-    Attempts = tuple[tuple[int, str, Attempt], ...]  # the bit of a rule's phase, its name, and what tries it
+    Attempts = tuple[
+        tuple[int, tuple[tuple[str, Attempt], ...]], ...
+    ]  # by the bit of a phase: names and what tries them
 
 FOLD: Final = "fold_constants"
 INNER: Final = "inner_graph"
@@ -99,13 +101,13 @@ class Index:
 
     def find(self, op: Op, signature: Signature, phase: str) -> Attempts:
         """What the sweep of a phase tries on an op over operands of these kinds, each phase's rules with its bit."""
-        found = tuple(
-            (BITS[p], one.name, attempt)
-            for p in SWEEPS[phase]
-            for one in self._rules_for(op, p)
-            if (attempt := one.for_kinds(signature[1:])) is not None
-        )
-        self._found[phase][signature] = found
+        groups = []
+        for p in SWEEPS[phase]:
+            tried = [(one.name, one.for_kinds(signature[1:])) for one in self._rules_for(op, p)]
+            possible = tuple((name, attempt) for name, attempt in tried if attempt is not None)
+            if possible:
+                groups.append((BITS[p], possible))
+        found = self._found[phase][signature] = tuple(groups)
         return found
 
     def _rules_for(self, op: Op, phase: str) -> list[Rule]:
@@ -244,11 +246,12 @@ class _Sweeper:
         return found
 
     def _by_rule(self, attempts: Attempts, done: int, node: Apply, outputs: Outputs) -> Replacement:
-        for bit, name, attempt in attempts:
+        for bit, group in attempts:
             if not done & bit:
-                found = attempt(node, outputs)
-                if found is not None and all(map(self._is_precise, outputs, found)):
-                    return name, found
+                for name, attempt in group:
+                    found = attempt(node, outputs)
+                    if found is not None and all(map(self._is_precise, outputs, found)):
+                        return name, found
         return None
 
     def _is_precise(self, old: Variable, new: Variable) -> bool:
