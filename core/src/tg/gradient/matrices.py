@@ -103,7 +103,7 @@ def _spread(v: Variable, y: Variable) -> Variable:
 
 def _seed(v: Variable) -> Variable:
     seed = Variable(v.type)
-    seed.lengths = v.shape
+    seed.with_lengths(v.shape)
     return seed
 
 

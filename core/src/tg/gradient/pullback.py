@@ -17,6 +17,7 @@ import numpy as np
 from tg.errors import NotDifferentiable, message
 from tg.gradient.batching import BatchTools
 from tg.graph import loc as locs
+from tg.graph.collector import paused
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Apply, Constant, Variable
 from tg.graph.traversal import sorted_applies, substitute
@@ -58,6 +59,18 @@ def cotangents_of(
     Nothing below `leaves` is differentiated. The cotangents of the variables in `known` are those given there, whatever
     flows to them.
     """
+    with paused():
+        return _swept(outputs, cotangents, wrt, leaves, known)
+
+
+def _swept(
+    outputs: Sequence[Variable],
+    cotangents: Sequence[Variable | None],
+    wrt: Sequence[Variable],
+    leaves: Sequence[Variable],
+    known: Sequence[tuple[Variable, Variable]],
+) -> list[Variable | None]:
+    """The cotangents of `wrt`, by one sweep from the outputs down."""
     flowing = _Flow(outputs, cotangents, known)
     wanted = {key_of(v) for v in wrt}
     reached: set[int] = set()
@@ -251,7 +264,7 @@ def stand_in(v: Variable) -> Variable:
     if isinstance(v, Constant):
         return v
     found = Variable(v.type, name=v.name)
-    found.lengths = v.shape
+    found.with_lengths(v.shape)
     return found
 
 

@@ -6,6 +6,7 @@ moves names into a side table. Rewriting sweeps rebuild it; `freeze` turns it in
 
 from __future__ import annotations
 
+import itertools
 from operator import is_
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
@@ -15,6 +16,7 @@ from tg.graph.checks import STATUS_VALUES, Check, Descriptor
 from tg.graph.collector import paused
 from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
+from tg.graph.op import Op
 from tg.graph.operators import NAMESPACE
 from tg.graph.traversal import sorted_applies
 from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, of_atom, same
@@ -22,8 +24,6 @@ from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from tg.graph.op import Op
 
     Transform = Callable[[Apply, tuple[Variable, ...]], "tuple[str, tuple[Variable, ...]] | None"]
 
@@ -68,7 +68,8 @@ class FunctionGraph:
         self._conditions: dict[int, int] = {}  # of checks, by id: where in `checks`
         self._handled = 0  # requirements already made explicit
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
-        self._equalities = 0  # how many were known then
+        self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
+        self._equalities = 0  # how many were known when these two were filled
         self.fired: dict[str, int] = {}
         self.recorder: Recorder | None = None  # told of replacements, where somebody wants to know
 
@@ -87,8 +88,9 @@ class FunctionGraph:
         """
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
-        with paused(), graph.needs:
+        with paused(), graph.needs, locs.at(None):
             for node, results in sorted_applies(outputs, known=inputs):
+                locs.fix(node.loc)
                 graph._import_apply(node, results, known)
             graph.outputs = tuple(graph._imported(v, known) for v in outputs)
         if imported is not None:
@@ -117,15 +119,14 @@ class FunctionGraph:
         return graph
 
     def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: dict[int, Variable]) -> None:
-        operands = tuple(self._imported(v, known) for v in node.inputs)
+        operands = tuple([known[id(v)] if id(v) in known else self._imported(v, known) for v in node.inputs])
         identity = node.op.named_identity
-        with locs.at(node.loc):
-            if identity is not None:
-                outputs = operands
-                if operands[0].apply is not None:
-                    self.names.setdefault(id(operands[0].apply), identity)
-            else:
-                outputs = self._specialized(node, operands)
+        if identity is not None:
+            outputs = operands
+            if operands[0].apply is not None:
+                self.names.setdefault(id(operands[0].apply), identity)
+        else:
+            outputs = self._specialized(node, operands)
         made = outputs[0].apply
         if made is not None and results[0] is not None and results[0].name is not None:
             self.names.setdefault(id(made), results[0].name)
@@ -134,15 +135,18 @@ class FunctionGraph:
                 known[id(old)] = new
 
     def _specialized(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        op = node.op.specialize([v.symbolic_type for v in operands])
+        op = node.op
+        if type(op).specialize is not Op.specialize:
+            op = op.specialize([v.symbolic_type for v in operands])
         try:
             outputs = self.intern(op, operands)
         except (TypeError, ValueError) as error:
             describe_operands(error, node.inputs)
             raise
-        made = outputs[0].apply
-        assert made is not None
-        self._make_checks(made)
+        if op.may_fail or self._handled < len(self.needs.found):
+            made = outputs[0].apply
+            assert made is not None
+            self._make_checks(made)
         return outputs
 
     def _imported(self, v: Variable, known: dict[int, Variable]) -> Variable:
@@ -228,12 +232,33 @@ class FunctionGraph:
         return found
 
     def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
-        types = op.infer(*self._operands(op, operands))
-        node = Apply(op, operands, tuple(t.static for t in types), locs.here() if like is None else like.loc)
-        found = tuple(Variable(self._resolved(t), node, k) for k, t in enumerate(types))
+        types = self._inferred(op, operands)
+        node = Apply(op, operands, tuple([t.static for t in types]), locs.here() if like is None else like.loc)
+        found = tuple([Variable(t, node, k) for k, t in enumerate(types)])
         for v in found:
             _own_lengths(v)
         return found
+
+    def _inferred(self, op: Op, operands: tuple[Variable, ...]) -> tuple[TensorType, ...]:
+        """The types of the results, resolved; asked of an op once for operands of the same types."""
+        self._forget_resolved()
+        if type(op).size_operands is not Op.size_operands:
+            return tuple([self._resolved(t) for t in op.infer(*self._operands(op, operands))])
+        types = [v.symbolic_type for v in operands]
+        key = (op, *map(id, types))
+        found = self._types.get(key)
+        if found is None:
+            result = tuple([self._resolved(t) for t in op.infer(*map(self._resolved, types))])
+            found = self._types[key] = (result, types)
+            self._forget_resolved()
+        return found[0]
+
+    def _forget_resolved(self) -> None:
+        """Drop what was found before more lengths became known to be equal."""
+        if self._equalities != len(self.needs.equal):
+            self._lengths.clear()
+            self._types.clear()
+            self._equalities = len(self.needs.equal)
 
     def _typed_like(self, like: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...] | None:
         """The results of an apply of this graph on operands of the same types; None where its types do not follow."""
@@ -250,8 +275,8 @@ class FunctionGraph:
         for old in known:
             if any(type(n) is Length and _is_own(n, old) for n in old.lengths):
                 return None
-            found.append(Variable(old.type, node, old.index))
-            found[-1].lengths = old.lengths
+            found.append(Variable(old.type, node, old.index).with_lengths(old.lengths))
+            found[-1]._symbolic = old._symbolic
         return tuple(found)
 
     def _operands(self, op: Op, operands: tuple[Variable, ...]) -> list[Any]:
@@ -269,9 +294,7 @@ class FunctionGraph:
     def _resolved_length(self, length: int | Length) -> int | Length:
         if type(length) is not Length:
             return length
-        if self._equalities != len(self.needs.equal):
-            self._lengths.clear()
-            self._equalities = len(self.needs.equal)
+        self._forget_resolved()
         found = self._lengths.get(id(length))
         if found is None:
             found = self._lengths[id(length)] = (length, self.needs.resolve(length))
@@ -292,6 +315,7 @@ class FunctionGraph:
         """
         with self.needs:
             sweep = _Sweep(self, transform, len(self._made), given, given_by)
+            sweep.pass_through([*self.outputs, *(v for c in self.checks for v in (c.condition, *c.values))])
             self.outputs = tuple(sweep.run(self.outputs))
             before, self.checks, self._conditions = self.checks, [], {}
             for check in before:
@@ -313,6 +337,19 @@ class FunctionGraph:
         A node's inputs are final when it is visited; the nodes of a replacement are visited at once.
         """
         return _Sweep(self, transform, len(self._made)).run(roots)
+
+    def _live(self, roots: Sequence[Variable]) -> list[tuple[Variable, ...]]:
+        """The results of all applies below the roots, in the order in which they were made: operands first."""
+        needed = {id(v.apply) for v in roots}
+        found = []
+        for outputs in reversed(self._made.values()):
+            node = outputs[0].apply
+            if id(node) in needed:
+                found.append(outputs)
+                for u in node.inputs:  # type: ignore[union-attr]
+                    needed.add(id(u.apply))
+        found.reverse()
+        return found
 
     def freeze(self) -> FrozenGraph:
         """The graph as a closed, immutable program."""
@@ -372,6 +409,39 @@ class _Sweep:
 
     def run(self, roots: Sequence[Variable]) -> list[Variable]:
         return [self.result(root) for root in roots]
+
+    def pass_through(self, roots: Sequence[Variable]) -> None:
+        """Visit what is below the roots in the order in which it was made, quickly where nothing changes."""
+        graph, done, given, transform = self.graph, self.done, self.given, self.transform
+        assert transform is not None
+        for c in graph._constants.values():
+            done[id(c)] = c
+        for outputs in graph._live(roots):
+            first = outputs[0]
+            if id(first) in done:
+                continue
+            node = first.apply
+            assert node is not None
+            for u in node.inputs:
+                if done[id(u)] is not u:
+                    break
+            else:
+                if not given or all(id(v) not in given for v in outputs):
+                    target = self._target(outputs)
+                    if target is not outputs:
+                        for new in target:
+                            self.result(new)
+                        self.keep.append(target)
+                        for out, new in zip(outputs, target, strict=True):
+                            done[id(out)] = done[id(new)]
+                    elif len(outputs) == 1:
+                        done[id(first)] = first
+                    else:
+                        for out in outputs:
+                            done[id(out)] = out
+                    continue
+            for out in outputs:
+                self.result(out)
 
     def result(self, root: Variable) -> Variable:
         """What a value becomes, with everything below it visited. Without a transform, values of the graph stay."""
@@ -480,7 +550,7 @@ class _Sweep:
         self.budget -= 1
         if self.budget < 0:
             self._give_up()
-        before = graph.origins.get(id(node)) or Origin((node.loc,) if node.loc is not None else ())
+        before = graph.origins.get(id(node)) or _origin(node)
         origin = Origin(before.locs[:3], (*before.rules[-7:], rule))
         for old, new in zip(outputs, target, strict=True):
             if not new.type.refines(old.type) and not graph._resolved(new.symbolic_type).refines(old.type):
@@ -520,8 +590,8 @@ def _own_lengths(v: Variable) -> None:
     """Give unknown lengths atoms that count as different from 1, as they are in a specialised graph."""
     if None in v.lengths:
         n = len(v.lengths)
-        v.lengths = tuple(
-            of_atom(AxisLength(v, k - n, not_one=True)) if d is None else d for k, d in enumerate(v.lengths)
+        v.with_lengths(
+            tuple(of_atom(AxisLength(v, k - n, not_one=True)) if d is None else d for k, d in enumerate(v.lengths))
         )
 
 
@@ -550,30 +620,40 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
 def _freeze(graph: FunctionGraph) -> FrozenGraph:
     roots = [v for c in graph.checks for v in (c.condition, *c.values)]  # checks come before what they protect
     roots.extend(graph.outputs)
-    applies = sorted_applies(roots, known=graph.inputs)
-    constants: dict[int, Constant] = {}
-    for v in (*(u for node, _ in applies for u in node.inputs), *roots):
-        if isinstance(v, Constant):
-            constants.setdefault(id(v), v)
-    number: dict[int, int] = {id(v): k for k, v in enumerate((*graph.inputs, *constants.values()))}
-    types = [v.type for v in (*graph.inputs, *constants.values())]
+    applies = [node for node, _ in sorted_applies(roots, known=graph.inputs)]
+    number: dict[int, int] = {id(v): k for k, v in enumerate(graph.inputs)}
+    constants: list[Constant] = []
+    for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), roots):
+        if type(v) is Constant and id(v) not in number:
+            number[id(v)] = len(number)
+            constants.append(v)
+    types = [v.type for v in (*graph.inputs, *constants)]
     nodes: list[Node] = []
     names, origins = {k: v.name for k, v in enumerate(graph.inputs) if v.name}, {}
-    for node, _ in applies:
-        outputs = graph._made[id(node)]
-        for out in outputs:
+    made, given_names, given_origins = graph._made, graph.names, graph.origins
+    for node in applies:
+        operands = tuple([number[id(v)] for v in node.inputs])
+        results = []
+        for out in made[id(node)]:
             number[id(out)] = len(types)
+            results.append(len(types))
             types.append(out.type)
-        if id(node) in graph.names:
-            names[number[id(outputs[0])]] = graph.names[id(node)]
-        default = Origin((node.loc,)) if node.loc is not None else Origin()
-        origins[len(nodes)] = graph.origins.get(id(node), default)
-        nodes.append(Node(node.op, tuple(number[id(u)] for u in node.inputs), tuple(number[id(o)] for o in outputs)))
+        name = given_names.get(id(node))
+        if name is not None:
+            names[results[0]] = name
+        origin = given_origins.get(id(node))
+        origins[len(nodes)] = origin if origin is not None else _origin(node)
+        nodes.append(Node(node.op, operands, tuple(results)))
     checks = [
-        FrozenCheck(number[id(c.condition)], tuple(number[id(v)] for v in c.values), c.descriptor) for c in graph.checks
+        FrozenCheck(number[id(c.condition)], tuple([number[id(v)] for v in c.values]), c.descriptor)
+        for c in graph.checks
     ]
     outs = [number[id(v)] for v in graph.outputs]
-    return FrozenGraph(len(graph.inputs), types, list(constants.values()), nodes, outs, checks, names, origins)
+    return FrozenGraph(len(graph.inputs), types, constants, nodes, outs, checks, names, origins)
+
+
+def _origin(node: Apply) -> Origin:
+    return Origin((node.loc,)) if node.loc is not None else Origin()
 
 
 def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:

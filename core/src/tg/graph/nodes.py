@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Variable(Operators):
     __slots__ = (
         "__weakref__",
         "_facts",
+        "_symbolic",
         "apply",
         "assumed",
         "index",
@@ -51,6 +52,7 @@ class Variable(Operators):
     )
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
+    _symbolic: TensorType | None
     apply: Apply | None
     index: int
     name: str | None
@@ -62,7 +64,8 @@ class Variable(Operators):
 
     def __init__(self, type: TensorType, apply: Apply | None = None, index: int = 0, name: str | None = None) -> None:
         self.type = type.static
-        self.lengths = type.shape if self.type is type else tuple(map(_kept, type.shape))
+        self.lengths = type.shape if self.type is type else _all_kept(type.shape)
+        self._symbolic = type if type.shape is self.lengths and None not in self.lengths else None
         self.apply = apply
         self.index = index
         self.name = name
@@ -90,10 +93,19 @@ class Variable(Operators):
     @property
     def symbolic_type(self) -> TensorType:
         """The type with symbolic lengths: what shape rules work on."""
-        for n in self.lengths:
-            if type(n) is not int:
-                return TensorType(self.type.dtype, self.shape)
-        return self.type
+        found = self._symbolic
+        if found is None:
+            is_static = all(type(n) is int for n in self.lengths)
+            found = self.type if is_static else TensorType(self.type.dtype, self.shape)
+            if None not in self.lengths:  # an atom of its own would keep the variable alive
+                self._symbolic = found
+        return found
+
+    def with_lengths(self, lengths: tuple[int | Length | None, ...]) -> Self:
+        """This variable, new and not yet used, remembering these lengths in place of those of its type."""
+        self.lengths = lengths
+        self._symbolic = None
+        return self
 
     @property
     def op(self) -> Op | None:
@@ -112,6 +124,11 @@ class Variable(Operators):
     __hash__ = object.__hash__
 
 
+def _all_kept(shape: tuple[int | Length | None, ...]) -> tuple[int | Length | None, ...]:
+    kept = tuple(map(_kept, shape))
+    return shape if all(map(operator.is_, kept, shape)) else kept
+
+
 def _kept(length: int | Length | None) -> int | Length | None:
     """The length as a variable remembers it: what broadcasts, or is large, becomes an atom of the variable's own."""
     if type(length) is not Length:
@@ -126,7 +143,7 @@ def _kept(length: int | Length | None) -> int | Length | None:
 class Constant(Variable):
     """A variable whose value is known; `data` is read-only and owned by the constant."""
 
-    __slots__ = ("_key", "data")
+    __slots__ = ("_key", "_literal", "data")
     data: np.ndarray[Any, Any]
 
     def __init__(self, data: np.ndarray[Any, Any], name: str | None = None) -> None:
@@ -136,6 +153,7 @@ class Constant(Variable):
         data.flags.writeable = False
         self.data = data
         self._key: tuple[str, tuple[int, ...], bytes] | None = None
+        self._literal: str | None = None
         super().__init__(TensorType(data.dtype, data.shape), None, 0, name)
 
     @property
@@ -145,16 +163,46 @@ class Constant(Variable):
             self._key = (self.type.dtype, self.data.shape, self.data.tobytes())
         return self._key
 
+    @property
+    def literal(self) -> str:
+        """The number that every element equals, if patterns name it often, as text; else `OTHER`."""
+        found = self._literal
+        if found is None:
+            found = self._literal = _literal(self.data)
+        return found
+
     def __repr__(self) -> str:
         return f"<{self.name or self.data} : {self.type}>"
 
 
+LITERALS: Final = frozenset(map(float, (0, 1, -1, 2, -2, 3, 4, 0.5, -0.5)))
+OTHER: Final = "constant"  # the literal of a constant that has none
+
+
+def literal_text(value: Any) -> str:
+    """What `Constant.literal` is for constants that equal a number. -0.0 is 0; True is not 1."""
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, complex | np.complexfloating):
+        return literal_text(value.real) if value.imag == 0 else OTHER
+    number = float(value)
+    return str(number + 0.0) if number in LITERALS else OTHER
+
+
+def _literal(data: np.ndarray[Any, Any]) -> str:
+    if data.size == 0:
+        return OTHER
+    found = literal_text(data.flat[0])
+    return found if data.size == 1 or found is OTHER or bool((data == data.flat[0]).all()) else OTHER
+
+
 @final
 class Apply:
-    """One application of an op to variables."""
+    """One application of an op to variables; `key` is what rules for the op are filed under."""
 
-    __slots__ = ("inputs", "loc", "op", "types")
+    __slots__ = ("inputs", "key", "loc", "op", "types")
     op: Op
+    key: object
     inputs: tuple[Variable, ...]
     types: tuple[TensorType, ...]
     loc: locs.Loc | None
@@ -163,6 +211,7 @@ class Apply:
         self, op: Op, inputs: tuple[Variable, ...], types: tuple[TensorType, ...], loc: locs.Loc | None
     ) -> None:
         self.op, self.inputs, self.types, self.loc = op, inputs, types, loc
+        self.key = op.rule_key
 
     def __repr__(self) -> str:
         return f"<apply {self.op} of {len(self.inputs)} inputs>"

@@ -138,6 +138,11 @@ class Op(Frozen):
         return ()
 
     @property
+    def may_fail(self) -> bool:
+        """Whether the op may have checks, its own or of an inner graph."""
+        return type(self).checks is not Op.checks or bool(type(self).graph_fields)
+
+    @property
     def rule_key(self) -> object:
         """What rule tables and rewrite indexes file this op under: its class, or the elementwise function."""
         return type(self)

@@ -21,28 +21,28 @@ def sorted_applies(
     Variables in `known` are leaves whatever makes them.
     """
     leaves = {id(v) for v in known}
-    results: dict[int, list[Variable | None]] = {}
-    order: list[tuple[Apply, list[Variable | None]]] = []
+    found: dict[int, list[Variable | None]] = {}  # by apply: its results that were met, once it has been
     finished: set[int] = set()
-    stack: list[tuple[Variable, bool]] = [(v, False) for v in reversed(outputs)]
+    order: list[tuple[Apply, list[Variable | None]]] = []
+    stack = list(reversed(outputs))
     while stack:
-        v, expanded = stack.pop()
+        v = stack[-1]
         node = v.apply
         if node is None or id(v) in leaves:
+            stack.pop()
             continue
-        slots = results.get(id(node))
-        if slots is None:
-            slots = results[id(node)] = [None] * len(node.types)
-        if expanded:
-            if id(node) not in finished:
-                finished.add(id(node))
-                order.append((node, slots))
+        key = id(node)
+        results = found.get(key)
+        if results is None:
+            results = found[key] = [None] * len(node.types)
+            results[v.index] = v
+            stack.extend(node.inputs[::-1])
             continue
-        slots[v.index] = v
-        if id(node) in finished:
-            continue
-        stack.append((v, True))
-        stack.extend((u, False) for u in reversed(node.inputs))
+        results[v.index] = v
+        if key not in finished:  # nothing is left of what was put above it
+            finished.add(key)
+            order.append((node, results))
+        stack.pop()
     return order
 
 

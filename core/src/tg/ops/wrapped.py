@@ -168,7 +168,7 @@ def _without_first(t: TensorType, batched: bool) -> TensorType:
 def _element(v: Variable) -> Variable:
     """A leaf in the place of one element of a batch."""
     found = Variable(v.type.with_shape(v.type.shape[1:]))
-    found.lengths = v.shape[1:]
+    found.with_lengths(v.shape[1:])
     return found
 
 

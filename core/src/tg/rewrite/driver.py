@@ -14,6 +14,7 @@ from tg.graph.function_graph import FunctionGraph, checks_of
 from tg.graph.nodes import Constant, Variable
 from tg.rewrite.fold import folded
 from tg.rewrite.journal import Journal
+from tg.rewrite.pattern import kind_of
 from tg.rewrite.phases import CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
 from tg.rewrite.rule import Lowering, Pass
 
@@ -24,15 +25,20 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
-    from tg.rewrite.rule import Rule
+    from tg.rewrite.rule import Attempt, Rule
     from tg.types.tensor_type import TensorType
 
     Outputs = tuple[Variable, ...]
     Replacement = tuple[str, Outputs] | None
     Supported = Callable[[Op, tuple[TensorType, ...]], bool]
+    Signature = tuple[object, ...]  # the key of an op and the kinds of its operands
+    Attempts = tuple[
+        tuple[int, tuple[tuple[str, Attempt], ...]], ...
+    ]  # by the bit of a phase: names and what tries them
 
 FOLD: Final = "fold_constants"
 INNER: Final = "inner_graph"
+MOST_KINDS: Final = 4  # of more operands only the set of what makes them selects the rules to try
 BITS: Final = {phase: 1 << k for k, phase in enumerate(PHASES)}
 
 
@@ -78,22 +84,40 @@ def rewrite(
 
 @final
 class Index:
-    """The rules that a mode lets run, by phase and by what they are tried on."""
+    """The rules that a mode lets run: by phase, by what they are tried on, and by what is below it.
 
-    __slots__ = ("by_phase",)
+    How long a node takes does not grow with the number of rules: which ones can apply to an op over operands of these
+    kinds is found once, and kept for all nodes and compilations.
+    """
+
+    __slots__ = ("_found", "by_phase")
 
     def __init__(self, rules: Sequence[Rule], kinds: frozenset[str], exclude: frozenset[str]) -> None:
         self.by_phase: dict[str, dict[object, list[Rule]]] = {phase: {} for phase in PHASES}
+        self._found: dict[str, dict[Signature, Attempts]] = {phase: {} for phase in PHASES}
         for one in rules:
             if one.kind in kinds and one.kind not in exclude and one.name not in exclude:
                 for key in one.keys:
                     self.by_phase[one.phase].setdefault(key, []).append(one)
 
-    def rules_for(self, op: Op, phase: str) -> list[Rule]:
-        """The rules of a phase to try on an op, those for its function before those for its class."""
+    def attempts(self, phase: str) -> dict[Signature, Attempts]:
+        """What has been found for the sweep of a phase, by the op's key and the kinds of its operands."""
+        return self._found[phase]
+
+    def find(self, op: Op, signature: Signature, phase: str) -> Attempts:
+        """What the sweep of a phase tries on an op over operands of these kinds, each phase's rules with its bit."""
+        groups = []
+        for p in SWEEPS[phase]:
+            tried = [(one.name, one.for_kinds(signature[1:])) for one in self._rules_for(op, p)]
+            possible = tuple((name, attempt) for name, attempt in tried if attempt is not None)
+            if possible:
+                groups.append((BITS[p], possible))
+        found = self._found[phase][signature] = tuple(groups)
+        return found
+
+    def _rules_for(self, op: Op, phase: str) -> list[Rule]:
+        """The rules of a phase for an op, those for its function before those for its class."""
         table = self.by_phase[phase]
-        if not table:
-            return []
         key, cls = op.rule_key, type(op)
         found = table.get(key, [])
         return found + table.get(cls, []) if key is not cls else found
@@ -119,7 +143,6 @@ class _Driver:
         self.lowerings = [p for p in chosen if isinstance(p, Lowering)]
         self.phases = PHASES if mode != "off" else (EXPAND,)
         self.inner: dict[tuple[str, FrozenGraph], FrozenGraph] = {}
-        self.lists: dict[str, dict[Op, list[tuple[int, list[Rule]]]]] = {phase: {} for phase in PHASES}
         self.journal: Journal | None = None
 
     def run(self, graph: FunctionGraph) -> FrozenGraph:
@@ -169,14 +192,6 @@ class _Driver:
             self.inner[phase, frozen] = self.inner[phase, found] = found
         return found
 
-    def rules_for(self, op: Op, phase: str) -> list[tuple[int, list[Rule]]]:
-        """The rules that the sweep of a phase tries on an op, each phase's with its bit."""
-        found = self.lists[phase].get(op)
-        if found is None:
-            pairs = ((BITS[p], self.index.rules_for(op, p)) for p in SWEEPS[phase])
-            found = self.lists[phase][op] = [(bit, rules) for bit, rules in pairs if rules]
-        return found
-
 
 def _lowered(frozen: FrozenGraph, lowering: Lowering) -> FrozenGraph:
     """A program after a lowering of its inner graphs and of itself."""
@@ -208,6 +223,7 @@ class _Sweeper:
         self.driver, self.graph, self.phase = driver, graph, phase
         self.tried = tried  # by node: the phases whose rules all declined; what is below a node never changes
         self.bits = sum(BITS[p] for p in SWEEPS[phase])
+        self.attempts = driver.index.attempts(phase)
         self.checks: list[Check] = []
 
     def run(self) -> None:
@@ -218,22 +234,41 @@ class _Sweeper:
 
     def transform(self, node: Apply, outputs: Outputs) -> Replacement:
         """The replacement of a node by the first rule that applies."""
+        inputs = node.inputs
+        count = len(inputs)
+        if count == 1:
+            signature: Signature = (node.key, kind_of(inputs[0]))
+        elif count == 2:
+            signature = (node.key, kind_of(inputs[0]), kind_of(inputs[1]))
+        elif count <= MOST_KINDS:
+            signature = (node.key, *map(kind_of, inputs))
+        else:
+            signature = (node.key, *frozenset(map(kind_of, inputs)))
+        attempts = self.attempts.get(signature)
+        if attempts is None:
+            attempts = self.driver.index.find(node.op, signature, self.phase)
+        op = type(node.op)
+        if not attempts and not op.graph_fields and not (op.has_expansion and self.phase == EXPAND):
+            if self.driver.folds and not (count and type(inputs[0]) is not Constant):
+                locs.fix(node.loc)
+                return self._folded(node, outputs)
+            return None
         done = self.tried.get(id(node), 0)
         if done & self.bits == self.bits:
             return None
         locs.fix(node.loc)
-        found = self._engine(node, outputs, done) or self._by_rule(node, outputs, done)
+        found = self._engine(node, outputs) or self._by_rule(attempts, done, node, outputs)
         if found is None:
             self.tried[id(node)] = done | self.bits
         return found
 
-    def _by_rule(self, node: Apply, outputs: Outputs, done: int) -> Replacement:
-        for bit, rules in self.driver.rules_for(node.op, self.phase):
+    def _by_rule(self, attempts: Attempts, done: int, node: Apply, outputs: Outputs) -> Replacement:
+        for bit, group in attempts:
             if not done & bit:
-                for one in rules:
-                    found = one.apply(node, outputs)
+                for name, attempt in group:
+                    found = attempt(node, outputs)
                     if found is not None and all(map(self._is_precise, outputs, found)):
-                        return one.name, found
+                        return name, found
         return None
 
     def _is_precise(self, old: Variable, new: Variable) -> bool:
@@ -244,16 +279,20 @@ class _Sweeper:
         """
         return new.type.refines(old.type) or not self.graph.has(new)
 
-    def _engine(self, node: Apply, outputs: Outputs, done: int) -> Replacement:
+    def _folded(self, node: Apply, outputs: Outputs) -> Replacement:
+        constants = folded(node, outputs)
+        return None if constants is None else (FOLD, constants)
+
+    def _engine(self, node: Apply, outputs: Outputs) -> Replacement:
         """What the engine does itself: folding, inner graphs, and in its phase expansion."""
-        driver, op = self.driver, node.op
-        if driver.folds and not done:
-            constants = folded(node, outputs)
-            if constants is not None:
-                return FOLD, constants
-        if type(op).graph_fields:
+        if self.driver.folds:
+            found = self._folded(node, outputs)
+            if found is not None:
+                return found
+        op = type(node.op)
+        if op.graph_fields:
             return self._inner(node, outputs)
-        if self.phase == EXPAND and type(op).has_expansion:
+        if self.phase == EXPAND and op.has_expansion:
             return self._expanded(node)
         return None
 

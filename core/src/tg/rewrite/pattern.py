@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import RewriteError, message
-from tg.graph.nodes import Constant
+from tg.graph.nodes import Constant, literal_text
 from tg.graph.operators import Operators
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from tg.graph.nodes import Apply, Variable
 
+    Test = Callable[[Variable, "Binding"], bool]
     Binding = list[Any]  # by the number of a pattern variable: the variable it stands for, or None
-    Test = Callable[[Variable, Binding], bool]
 
 COMMUTATIVE: Final = frozenset({
     "add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "logical_xor",
@@ -78,17 +78,29 @@ def term_of(function: Callable[..., Any]) -> tuple[Any, int]:
     return term, len(names)
 
 
-def matcher(term: PatternNode, count: int) -> Callable[[Apply], Binding | None]:
-    """A function from an apply of the term's root function to what its variables stand for, None where it differs.
+@final
+class Matcher:
+    """Finds what the variables of a term stand for in an apply of the term's root function.
 
-    Operands of commutative functions match in either order.
+    Operands of commutative functions match in either order. `for_kinds` leaves out the orders that operands made by
+    these functions, or constants with these literals, cannot match: what is left is tried at every such node.
     """
-    variants = [tuple(map(_test, operands)) for operands in _orders(term)]
 
-    def match(node: Apply) -> Binding | None:
+    __slots__ = ("_orders", "count")
+
+    def __init__(self, term: PatternNode, count: int) -> None:
+        self.count = count
+        self._orders = [(operands, tuple(map(_test, operands))) for operands in _orders(term)]
+
+    def for_kinds(self, kinds: Sequence[object]) -> tuple[tuple[Test, ...], ...]:
+        """The tests of the operands, for each order that is possible."""
+        return tuple(tests for operands, tests in self._orders if all(map(_may_match, operands, kinds)))
+
+    def match(self, orders: tuple[tuple[Test, ...], ...], node: Apply) -> Binding | None:
+        """What each variable stands for by the first order that matches, None if none does."""
         inputs = node.inputs
-        for tests in variants:
-            binding = [None] * count
+        for tests in orders:
+            binding: Binding = [None] * self.count
             for test, v in zip(tests, inputs):  # noqa: B905 (both have the arity; this is the innermost loop)
                 if not test(v, binding):
                     break
@@ -96,7 +108,19 @@ def matcher(term: PatternNode, count: int) -> Callable[[Apply], Binding | None]:
                 return binding
         return None
 
-    return match
+
+def kind_of(v: Variable) -> object:
+    """What makes a value: the key of its op, for a constant its literal, for an input None."""
+    node = v.apply
+    return node.key if node is not None else v.literal if type(v) is Constant else None
+
+
+def _may_match(term: Any, kind: object) -> bool:
+    if isinstance(term, PatternVariable):
+        return True
+    if isinstance(term, PatternNode):
+        return kind is term.fn
+    return type(kind) is str and kind == literal_text(term)
 
 
 def _orders(term: PatternNode) -> list[tuple[Any, ...]]:

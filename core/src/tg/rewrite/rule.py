@@ -7,6 +7,7 @@ is a backend's last step: from a frozen graph to another.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
@@ -15,7 +16,7 @@ import numpy as np
 from tg.errors import RewriteError, message
 from tg.graph.nodes import Constant, Variable
 from tg.graph.operators import NAMESPACE
-from tg.rewrite.pattern import matcher, term_of
+from tg.rewrite.pattern import Matcher, term_of
 from tg.rewrite.phases import BACKEND, KINDS, PHASES
 from tg.types.dtypes import COMPLEX, DTYPES, FLOATS, INTEGERS, numpy_dtype
 from tg.types.lengths import atoms, equal_here, same
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
 
     Outputs = tuple[Variable, ...]
+    Attempt = Callable[[Apply, Outputs], Outputs | None]
     Found = Variable | tuple[Variable, ...] | complex | None
 
 FLOATING: Final = frozenset(FLOATS)
@@ -57,8 +59,13 @@ class Rule(ABC):
         """The elementwise functions and op classes that a node must have for the rule to be tried."""
 
     @abstractmethod
-    def apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
-        """The replacement of a node's results, None where the rule does not apply."""
+    def for_kinds(self, kinds: Sequence[object]) -> Attempt | None:
+        """What tries the rule on nodes whose operands are of these kinds (`tg.rewrite.pattern.kind_of`).
+
+        Returns:
+            A function of a node and its results: the replacement, or None where the rule does not apply. None in place
+            of the function where it never applies. Of more than a few operands `kinds` has each kind once.
+        """
 
     def __repr__(self) -> str:
         return f"<rule {self.name}: {self.phase}, {self.kind}>"
@@ -68,7 +75,7 @@ class Rule(ABC):
 class Equation(Rule):
     """A rule `match = replace` between terms over pattern variables."""
 
-    __slots__ = ("_keys", "_match", "dtypes", "match", "replace", "when")
+    __slots__ = ("_matcher", "dtypes", "match", "replace", "root", "when")
 
     def __init__(
         self,
@@ -83,29 +90,30 @@ class Equation(Rule):
     ) -> None:
         super().__init__(name, phase, kind, why)
         self.match, self.replace, self.dtypes, self.when = match, replace, dtypes, when
-        self._keys: tuple[object, ...] = ()
-        self._match: Callable[[Apply], list[Any] | None] | None = None
+        self.root: object = None
+        self._matcher: Matcher | None = None
 
     @property
     def keys(self) -> tuple[object, ...]:
         """The function at the root of the term."""
-        if self._match is None:
+        if self._matcher is None:
             term, count = term_of(self.match)
-            self._keys, self._match = (term.fn,), matcher(term, count)
-        return self._keys
+            self.root, self._matcher = term.fn, Matcher(term, count)
+        return (self.root,)
 
-    def apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
+    def for_kinds(self, kinds: Sequence[object]) -> Attempt | None:
         """The right side for what the variables of the left side stand for."""
-        captured = self._match(node) if self._match is not None else self._compiled(node)
+        assert self.keys
+        assert self._matcher is not None
+        orders = self._matcher.for_kinds(kinds)
+        return functools.partial(self._apply, orders) if orders else None
+
+    def _apply(self, orders: Any, node: Apply, outputs: Outputs) -> Outputs | None:
+        captured = self._matcher.match(orders, node)  # type: ignore[union-attr]
         if captured is None or not self._fits(captured) or (self.when is not None and not self.when(*captured)):
             return None
         found = fitted(self, outputs[0], self.replace(*captured), node)
         return None if found is None else (found,)
-
-    def _compiled(self, node: Apply) -> list[Any] | None:
-        assert self.keys
-        assert self._match is not None
-        return self._match(node)
 
     def _fits(self, captured: Sequence[Variable]) -> bool:
         dtype = captured[0].type.dtype
@@ -137,8 +145,17 @@ class NodeRule(Rule):
         """The ops that the function is for."""
         return self._keys
 
-    def apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
-        """What the function gives; a number becomes a constant of the result's dtype and shape."""
+    def for_kinds(self, kinds: Sequence[object]) -> Attempt | None:
+        """What the function gives, wherever an operand is made by what the rule wants below it."""
+        return self._apply if not self.below or any(map(self._is_below, kinds)) else None
+
+    def _is_below(self, kind: object) -> bool:
+        if type(kind) is str:
+            return any(one is Constant for one in self.below)
+        return kind is not None and any(kind is one or is_function_of(kind, one) for one in self.below)
+
+    def _apply(self, node: Apply, outputs: Outputs) -> Outputs | None:
+        """The replacement; a number becomes a constant of the result's dtype and shape."""
         found = self.function(node, outputs)
         if found is None:
             return None
@@ -236,6 +253,11 @@ def node_rule(
         example: an expression of floating matrices of one shape in which the rule applies: what tests run it on.
     """
     return NodeRule(name, phase, kind, why, keys, apply, example, below)
+
+
+def is_function_of(kind: object, cls: object) -> bool:
+    """Whether a kind is an elementwise function and `cls` the class of the ops that lift them."""
+    return isinstance(cls, type) and type(getattr(kind, "op", None)) is cls
 
 
 def _need(name: str, phase: str, kind: str, why: str) -> None:

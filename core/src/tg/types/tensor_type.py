@@ -9,7 +9,7 @@ from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.lengths import Length, same
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
@@ -25,20 +25,22 @@ class TensorType:
         DtypeError: tg has no such dtype.
     """
 
-    __slots__ = ("_hash", "dtype", "shape")
+    __slots__ = ("_hash", "_static", "dtype", "shape")
     _hash: int | None
+    _static: TensorType | None
     dtype: str
     shape: tuple[int | Length | None, ...]
 
     def __init__(self, dtype: object, shape: Sequence[int | Length | None] = ()) -> None:
-        object.__setattr__(self, "dtype", dtype_name(dtype))
         lengths = tuple(shape)
         for n in lengths:
             if type(n) is not int and n is not None and type(n) is not Length:
                 lengths = tuple(n if n is None or type(n) is Length else operator.index(n) for n in lengths)
                 break
-        object.__setattr__(self, "shape", lengths)
-        object.__setattr__(self, "_hash", None)
+        _set_dtype(self, dtype_name(dtype))
+        _set_shape(self, lengths)
+        _set_hash(self, None)
+        _set_static(self, None)
 
     def __setattr__(self, name: str, value: object) -> None:
         text = f"TensorType: {name} cannot be set, types are immutable"
@@ -57,12 +59,15 @@ class TensorType:
     @property
     def static(self) -> TensorType:
         """This type with every length that is not a known int unknown (None)."""
+        found = self._static
+        if found is not None:
+            return found
         for length in self.shape:
             if length is not None and type(length) is not int:
-                break
-        else:
-            return self
-        return TensorType(self.dtype, tuple(n if type(n) is int else None for n in self.shape))
+                found = TensorType(self.dtype, tuple(n if type(n) is int else None for n in self.shape))
+                _set_static(self, found)
+                return found
+        return self
 
     def with_shape(self, shape: Sequence[int | Length | None]) -> TensorType:
         """The same dtype with another shape."""
@@ -93,7 +98,7 @@ class TensorType:
         found = self._hash
         if found is None:
             found = hash((self.dtype, self.static.shape))
-            object.__setattr__(self, "_hash", found)
+            _set_hash(self, found)
         return found
 
     def __repr__(self) -> str:
@@ -101,3 +106,11 @@ class TensorType:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (TensorType, (self.dtype, self.shape))
+
+
+def _setter(name: str) -> Callable[[TensorType, Any], None]:
+    """What writes a slot past `__setattr__`, without looking it up by name each time."""
+    return TensorType.__dict__[name].__set__  # type: ignore[no-any-return]
+
+
+_set_dtype, _set_shape, _set_hash, _set_static = map(_setter, ("dtype", "shape", "_hash", "_static"))

@@ -290,14 +290,23 @@ class Elementwise(Op):
         """The elementwise function."""
         return self.fn
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether the record has checks."""
+        return self.fn.checks is not None
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The broadcast shape and the loop's result dtype."""
-        dtypes = tuple(t.dtype for t in inputs)
+        dtypes = tuple([t.dtype for t in inputs])
         loop, result = self.fn.loop(dtypes)
         if loop != dtypes:
             text = f"{self.name}: found dtypes {', '.join(dtypes)}, needed those of a loop, {', '.join(loop)}"
             raise DtypeError(message(text))
-        return (TensorType(result, broadcast_shapes(self.name, inputs)),)
+        shape = broadcast_shapes(self.fn.name, inputs)
+        for t in inputs:
+            if t.shape is shape and t.dtype == result:
+                return (t,)
+        return (TensorType(result, shape),)
 
     def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         """The NumPy reference, in the loop's dtype."""
