@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -22,8 +23,9 @@ from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 BACKENDS = ("perform", "c", "numba", "jax", "torch", "mlx")
-SIZES = ("250", "1000", "4000", "16000")
+SIZES = ("250", "1000", "4000", "16000", "50000")
 PEER_SIZES = ("250", "1000")  # four times as many nodes take PyTensor many minutes on "wide"
+ENGINE_MODELS = ("radon", "logistic 5000x20", "mlp 10x64", "deep 5342")
 PEER_MODES = ("NUMBA", "CVM")
 MODELS = (
     "w1 sum of squares 1e5",
@@ -76,10 +78,11 @@ def models(rounds: int) -> dict[str, Any]:
 def engine(rounds: int) -> dict[str, Any]:
     """Seconds from expression to rewritten graph."""
     found: dict[str, dict[str, Any]] = {}
-    for name in ("wide", "mix", "deep"):
-        lines = {"tg": ("engine_tg.py", name, *SIZES)}
+    for name in ("wide", "mix", "deep", *ENGINE_MODELS):
+        own, theirs = (("0",), ("0",)) if name in ENGINE_MODELS else (SIZES, PEER_SIZES)
+        lines = {"tg": ("engine_tg.py", name, *own)}
         if PEER.exists():
-            lines["pytensor"] = ("engine_pytensor.py", name, *PEER_SIZES)
+            lines["pytensor"] = ("engine_pytensor.py", name, *theirs)
         found[name] = in_turn(
             f"engine {name}",
             list(lines),
@@ -154,6 +157,19 @@ def show(results: dict[str, Any], console: Console) -> None:
             if "error" not in sizes
         }
         table(f"rewriting {name}, seconds", rows, console)
+        for line in growth(row.get("tg", {})):
+            console.print(line)
+
+
+def growth(sizes: dict[str, Any]) -> list[str]:
+    """How the stages grow with the graph: the exponent between the smallest and the largest, and the memory."""
+    if "error" in sizes or len(sizes) < 2:
+        return []
+    (_, small), *_, (_, large) = sizes.items()
+    ratio = math.log(large["applies"] / small["applies"])
+    stages = ("build", "import", "rewrite", "total", "print", "parse")
+    found = ", ".join(f"{stage} {math.log(large[stage] / small[stage]) / ratio:.2f}" for stage in stages)
+    return [f"exponents: {found}; {large['bytes_per_node']:.0f} bytes a node"]
 
 
 def main() -> None:

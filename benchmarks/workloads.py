@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from models import MODELS
+
 
 def wide(xp: Any, grad: Any, nodes: int) -> tuple[list[Any], list[Any]]:
     """nodes / 8 small normal log-density terms on one parameter vector, and the gradient."""
@@ -38,3 +40,18 @@ def deep(xp: Any, grad: Any, nodes: int) -> tuple[list[Any], list[Any]]:
 
 
 ENGINE = {"wide": wide, "mix": mix, "deep": deep}
+
+
+def expression(xp: Any, grad: Any, tensor: Any, name: str, nodes: int) -> tuple[list[Any], list[Any]]:
+    """A workload by its name: one that grows with `nodes`, or a model with its gradients.
+
+    Args:
+        tensor: makes an input of a name, a dtype and a rank.
+    """
+    if name in ENGINE:
+        return ENGINE[name](xp, grad, nodes)
+    model = MODELS[name]
+    inputs = [tensor(f"v{k}", a.dtype.name, a.ndim) for k, a in enumerate(model.arrays())]
+    value = model.loss(xp, *inputs)
+    gradients = grad(value, [inputs[k] for k in model.wrt]) if model.wrt else []
+    return inputs, [value, *gradients]
