@@ -77,10 +77,11 @@ def perturbed(x, rng, *, ulps: float = 2.0):
 
 
 class Run(NamedTuple):
-    """The outputs of one interpretation, and whether a finite operation overflowed on the way."""
+    """The outputs of one interpretation, all its values, and whether a finite operation overflowed on the way."""
 
     outputs: tuple
     overflowed: bool
+    values: list
 
 
 def run(frozen, arrays, rng=None) -> Run:
@@ -101,7 +102,7 @@ def run(frozen, arrays, rng=None) -> Run:
                 values[number] = np.ascontiguousarray(value).reshape(value.shape)  # NumPy's sums depend on strides
                 if number in checks and not value:
                     raise checks[number].descriptor.build(failure(frozen, values)[1:])
-    return Run(tuple(np.asarray(values[k]) for k in frozen.outputs), overflowed)
+    return Run(tuple(np.asarray(values[k]) for k in frozen.outputs), overflowed, values)
 
 
 def moved_operands(op, operands, rng):
@@ -133,12 +134,23 @@ def overflows(operands, value) -> bool:
     """Whether finite operands have an infinite result, or one beyond the root of the largest number."""
     if not is_inexact(value.dtype) or not value.size:
         return False
-    size = np.abs(value.astype(np.complex128 if value.dtype.kind == "c" else np.float64))
-    if not (size > limits(value.dtype).largest ** 0.5).any():
+    size = np.abs(wide(value))
+    beyond = size > limits(value.dtype).largest ** 0.5
+    if not beyond.any():
         return False
-    return all(bool(np.isfinite(x.astype(np.complex128)).all()) for x in operands if is_inexact(x.dtype)) or bool(
-        ((size > limits(value.dtype).largest ** 0.5) & np.isfinite(size)).any()
-    )
+    if (beyond & np.isfinite(size)).any():
+        return True
+    for x in operands:
+        if is_inexact(x.dtype):
+            finite = np.isfinite(wide(x))
+            fits = x.ndim <= value.ndim and all(m in (1, n) for m, n in zip(x.shape[::-1], value.shape[::-1], strict=False))
+            beyond = beyond & (finite if fits else finite.all())
+    return bool(beyond.any())
+
+
+def wide(x):
+    """The array in the widest dtype of its kind."""
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
 
 
 class Expectation:
@@ -146,7 +158,7 @@ class Expectation:
 
     def __init__(self, frozen, arrays, *, runs: int = 3, seed: int = 0, multiple: float = 24.0) -> None:
         self.frozen, self.arrays, self.multiple = frozen, arrays, multiple
-        self.outputs, self.overflowed = run(frozen, arrays)
+        self.outputs, self.overflowed, _ = run(frozen, arrays)
         # Overflow may be removed by rewriting, and a limit be taken at infinity: what then is NaN or not decides the rest.
         self.lenient = self.overflowed or any(is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, arrays))
         self.others: list[tuple] = []
@@ -225,7 +237,8 @@ def bits_differ(a, b):
     if not is_inexact(a.dtype):
         return a != b
     if a.dtype.kind == "c":
-        return bits_differ(a.real, b.real) | bits_differ(a.imag, b.imag)
+        differ = bits_differ(a.real, b.real) | bits_differ(a.imag, b.imag)
+        return differ & ~(np.isnan(a) & np.isnan(b))
     return ~((np.isnan(a) & np.isnan(b)) | ((a == b) & (np.signbit(a) == np.signbit(b))))
 
 

@@ -41,6 +41,8 @@ _HOMES = {
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
     "evaluate": "tg.functions.make",
+    "explain": "tg.functions.explain",
+    "Explanation": "tg.functions.explain",
     "backend": "tg.functions.backends",
     "backends": "tg.functions.backends",
     "print": "tg.functions.show",
@@ -51,7 +53,7 @@ _HOMES = {
 _ERRORS = (
     "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "RangeError", "SymbolicError",
     "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError", "BackendUnavailable",
-    "PluginError", "OptionError",
+    "PluginError", "OptionError", "DebugError", "NonFiniteError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))

@@ -72,6 +72,14 @@ class RewriteError(TgError, RuntimeError):
     """A rule broke its promise (a cycle, a replacement of another type), or a function has too many specialisations."""
 
 
+class DebugError(TgError, AssertionError):
+    """A rewrite or a backend gave another value than the reference on the inputs of a call with `mode="debug"`."""
+
+
+class NonFiniteError(TgError, FloatingPointError):
+    """A result has a NaN or an infinity: what a call with `nan_guard=True` raises, with the node that made it."""
+
+
 class TextError(TgError, ValueError):
     """A text that is not a tg program."""
 

@@ -184,7 +184,7 @@ def test_min_and_max_are_decided_where_the_sign_of_the_difference_is_known():
     assert maximum(N, N + M) == N + M
     assert maximum(0, N) is N
     assert minimum(0, N) == 0
-    assert isinstance(maximum(0, V).atom, Derived)  # the value of a scalar may be negative
+    assert not same(maximum(0, V), V)  # the value of a scalar may be negative
     assert isinstance(maximum(1, N).atom, Derived)
 
 
@@ -250,7 +250,7 @@ def test_a_length_reads_as_the_polynomial_it_is():
     assert repr(N) == "n.shape[-1]"
     assert repr(2 * N - 3) == "2*n.shape[-1] - 3"
     assert repr(V // 2) == "(j // 2)"
-    assert repr(maximum(V, 0)) == "max(j, 0)"
+    assert repr(maximum(V, 0)) == "max(0, j)"
 
 
 # --- agreement --------------------------------------------------------------------------------------------------------
@@ -386,3 +386,73 @@ def test_a_chain_of_equalities_of_any_length_resolves_to_one(order):
             require_same(chain[k], chain[k + 1])
         found = [needs.resolve(n) for n in chain]
     assert all(same(found[0], n) for n in found)
+
+
+# --- what is found equal, and what is found natural -------------------------------------------------------------------
+
+
+def test_multiples_are_divided_exactly_and_what_is_left_is_reduced():
+    assert same((3 * N + 5) // 2, N + 2 + (N + 1) // 2)
+    assert same((2 * N + 1) // 2, N)
+    assert same((3 * N - 1) % 2, (N + 1) % 2)
+    assert same((N // 2) // 3, N // 6)
+    assert (N % 3) // 4 == 0
+    assert same((N % 6) % 3, N % 3)
+    assert same((N % 3) % 3, N % 3)
+
+
+def test_quotient_and_remainder_make_the_whole():
+    assert same(N // 3 * 3 + N % 3, N)
+    assert same(2 * ((N + 4) // 3 * 3) + 2 * ((N + 4) % 3), 2 * N + 8)
+    assert not same(N // M * M + N % M, N)  # M may be 0
+
+
+def test_a_polynomial_is_divided_by_another_that_divides_it():
+    assert same(floor_divide((N + 1) * M, N + 1), M)
+    assert same(floor_divide((N + M) * (N - M), N + M), N - M)
+    assert isinstance(((N + 1) // (M + 1)).atom, Derived)
+    assert remainder((N + 1) * M, N + 1) == 0
+
+
+def test_what_both_sides_have_stands_outside_of_min_and_max():
+    assert same(minimum(N + 1, M + 1), minimum(N, M) + 1)
+    assert same(maximum(N + K, M + K), maximum(N, M) + K)
+    assert same(maximum(2 + N, M + 3), maximum(N, M + 1) + 2)
+
+
+def test_parts_of_a_length_cut_anywhere_are_natural_and_add_up():
+    for cut in (minimum(3, N), maximum(0, N - 2), maximum(0, minimum(V, N)), minimum(maximum(V, 0), N)):
+        assert is_natural(cut)
+        assert is_natural(N - cut)
+        assert same(cut + maximum(0, N - cut), N)
+        assert same(minimum(cut, N), cut)
+
+
+def test_the_least_and_the_largest_absorb_one_another():
+    assert same(minimum(minimum(N, M), N), minimum(N, M))
+    assert same(maximum(minimum(N, M), N), N)
+    assert same(minimum(maximum(N, M), M), M)
+
+
+def test_a_largest_is_a_sum_less_the_smallest_and_is_written_as_one():
+    assert same(maximum(0, N - 1), N - minimum(N, 1))
+    assert same(maximum(N, M) + minimum(N, M), N + M)
+    assert repr(maximum(0, N - 1)) == "max(0, n.shape[-1] - 1)"
+    assert repr(2 * maximum(0, N - 1) + 3) == "3 + 2*max(0, n.shape[-1] - 1)"
+    assert repr(N - minimum(M, N)) == "max(0, n.shape[-1] - 1*m.shape[-1])"
+
+
+def test_parts_of_a_division_are_natural():
+    assert is_natural(N - N // 2)
+    assert is_natural(N - 2 * (N // 2))
+    assert is_natural(N - N % 3)
+    assert is_natural(2 - N % 3)
+    assert not is_natural(N - 2 * (N // M))
+    assert not is_natural(1 - N % 3)
+
+
+def test_looking_for_a_sign_comes_to_an_end():
+    total = 0
+    for k in range(20):
+        total = total + minimum(maximum(V + k, N - k), M + 2 * k) - maximum(minimum(V - k, M), K + k)
+    assert not is_natural(total)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from tg.functions.explain import Explanation
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
     from tg.variables.structure import Structure
@@ -265,6 +266,25 @@ class Function:
     @property
     def _setting(self) -> Setting:
         return Setting(self._choice, self._mode, self._exclude, self.name)
+
+    @property
+    def _pattern(self) -> tuple[tuple[int, int], ...]:
+        """The lengths that are 1 in the main specialisation."""
+        return next((ones for ones, program in self._programs.items() if program is self._main), ())
+
+    def explain(self) -> Explanation:
+        """How the main specialisation was rewritten: node by node, with the user's lines and the reasons."""
+        from tg.functions.explain import of_function
+
+        return of_function(self)
+
+    def why(self, variable: Variable) -> str:
+        """What became of a variable of the expression: the replacements on its way to what is computed, if anything.
+
+        Raises:
+            InputError: not a variable.
+        """
+        return self.explain().why(variable)
 
     def source(self) -> str:
         """The generated code of the main specialisation."""

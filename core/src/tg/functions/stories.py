@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.functions.formula import constant_text, formula, formulas, node_text, operand_text
+from tg.functions.formula import constant_text, formulas, node_text, operand_text
 from tg.graph.nodes import Constant
 from tg.rewrite.driver import FOLD, INNER
 
@@ -69,7 +70,12 @@ class Teller:
     """Tells the stories of one program, before and after rewriting."""
 
     def __init__(
-        self, journal: Journal, before: FrozenGraph, roots: Sequence[Variable], after: FrozenGraph, about: Mapping[str, Any]
+        self,
+        journal: Journal,
+        before: FrozenGraph,
+        roots: Sequence[Variable],
+        after: FrozenGraph,
+        about: Mapping[str, Any],
     ) -> None:
         """Take what is needed.
 
@@ -83,8 +89,14 @@ class Teller:
         self.numbers = {id(v): k for k, v in self.values.items()}
         self.final = {id(v): k for k, v in numbered(after, journal.roots)}
         self.names = {id(v): operand_text(before, k) for k, v in self.values.items() if not isinstance(v, Constant)}
+        self.places = {k: n for n, node in enumerate(after.nodes) for k in node.outputs}
         self.claimed: set[int] = set()  # entries, by id
         self.seen: dict[int, set[int]] = {}  # by sweep: applies that stories have looked at
+
+    @functools.cached_property
+    def dropped(self) -> list[dict[int, Entry]]:
+        """For each sweep what made values unread."""
+        return [_dropped(sweep) for sweep in self.journal.sweeps]
 
     def stories(self) -> list[Story]:
         """The story of every node, in program order."""
@@ -110,17 +122,20 @@ class Teller:
         found: list[Entry] = []
         tracked = [value]
         for number, sweep in enumerate(self.journal.sweeps):
-            seen, later, queue = self.seen.setdefault(number, set()), [], tracked
+            later: dict[int, Variable]
+            seen, later, queue = self.seen.setdefault(number, set()), {}, tracked
             for v in queue:
-                for _, entry in sweep.steps(v):
+                for u, entry in sweep.steps(v):
+                    seen.add(id(u.apply))
                     if entry is not None and id(entry) not in self.claimed:
                         self.claimed.add(id(entry))
                         found.append(entry)
                         queue.extend(_new_values(entry, seen))
                 after = sweep.after(v)
-                if after is not None and after.apply is not None and id(after) not in {id(u) for u in later[:WALK]}:
-                    later.append(after)
-            tracked = later
+                if after is not None and after.apply is not None:
+                    seen.add(id(after.apply))
+                    later.setdefault(id(after), after)
+            tracked = list(later.values())
         return found
 
     def step(self, entry: Entry) -> Step:
@@ -148,7 +163,9 @@ class Teller:
         if final is not None and id(final) in self.final:
             number = self.final[id(final)]
             word = "stays, as" if final is value else "becomes"
-            return f"{word} {_value_text(self.after, number)}"
+            place = self.places.get(number)
+            text = operand_text(self.after, number) if place is None else node_text(self.after, place)
+            return f"{word} {text}"
         cause = self._cause(value)
         return f"not needed: {cause}" if cause else "not needed: no output depends on it"
 
@@ -156,35 +173,34 @@ class Teller:
         """The replacement after which nothing reads a value: of what read it, by what does not."""
         cause: Entry | None = None
         current: Variable | None = value
-        for sweep in self.journal.sweeps:
+        for number, sweep in enumerate(self.journal.sweeps):
             if current is None:
                 break
-            same = {id(current), *(id(v) for v, _ in sweep.steps(current))}
+            dropped = self.dropped[number]
             after = sweep.after(current)
-            if after is not None:
-                same.add(id(after))
-            cause = next((e for e in reversed(sweep.entries) if _stops_reading(e, same)), cause)
+            for v in (current, *(u for u, _ in sweep.steps(current)), after):
+                cause = dropped.get(id(v), cause)
             current = after
         if cause is None:
             return None
         return f"{cause.name} ({cause.phase}) made {formulas(cause.old, self.names)} {formulas(cause.new, self.names)}"
 
 
-def _stops_reading(entry: Entry, same: set[int]) -> bool:
-    """Whether a replacement reads none of some values, of which the replaced node read one."""
-    return _reads(entry.old, same) and not _reads(entry.new, same)
+def _dropped(sweep: Sweep) -> dict[int, Entry]:
+    """By the ids of values: the last replacement in a sweep that does not read them, where the replaced node did."""
+    return {k: e for e in sweep.entries for k in _below(e.old) - _below(e.new)}
 
 
-def _reads(values: Iterable[Variable], wanted: set[int]) -> bool:
-    stack, seen = list(values), set[int]()
-    while stack and len(seen) < WALK:
-        v = stack.pop()
-        if id(v) in wanted:
-            return True
+def _below(values: Iterable[Variable]) -> set[int]:
+    """The ids of some values and of the nearest below them."""
+    queue, seen = list(values), set[int]()
+    for v in queue:
+        if len(seen) >= WALK:
+            break
         if id(v) not in seen:
             seen.add(id(v))
-            stack.extend(v.inputs)
-    return False
+            queue.extend(v.inputs)
+    return seen
 
 
 def _new_values(entry: Entry, seen: set[int]) -> list[Variable]:
@@ -198,13 +214,6 @@ def _new_values(entry: Entry, seen: set[int]) -> list[Variable]:
             found.append(v)
             stack.extend(v.apply.inputs)
     return found
-
-
-def _value_text(graph: FrozenGraph, number: int) -> str:
-    for k, node in enumerate(graph.nodes):
-        if number in node.outputs:
-            return node_text(graph, k)
-    return operand_text(graph, number)
 
 
 def numbered(frozen: FrozenGraph, roots: Sequence[Variable]) -> Iterator[tuple[int, Variable]]:
@@ -225,6 +234,3 @@ def numbered(frozen: FrozenGraph, roots: Sequence[Variable]) -> Iterator[tuple[i
         node = makers.get(number)
         if node is not None and v.apply is not None:
             stack.extend(zip(node.inputs, v.apply.inputs, strict=True))
-
-
-__all__ = ["Step", "Story", "Sweep", "Teller", "formula", "numbered"]

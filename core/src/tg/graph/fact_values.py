@@ -58,7 +58,8 @@ def _equals(array: Array, mirror: Array) -> bool:
 
 def _rounding(array: Array) -> float:
     """What sums as long as the array's last axis may lose."""
-    return float(np.finfo(array.dtype).eps) * 8 * (array.shape[-1] + 8)
+    epsilon: float = np.finfo(array.dtype).eps
+    return float(epsilon * 8 * (array.shape[-1] + 8))
 
 
 def _positive_definite(array: Array) -> bool:

@@ -8,9 +8,11 @@ rule that must exclude NaN asks for `not_nan` too. Structure made of zeros and o
 
 from __future__ import annotations
 
+import difflib
 import functools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.fact_values import DEFINITIONS, fact_holds
 from tg.graph.nodes import Constant
 from tg.graph.op import Op
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tg.graph.nodes import Variable
+    from tg.types.tensor_type import TensorType
 
 __all__ = [
     "ELEMENT",
@@ -34,6 +37,7 @@ __all__ = [
     "facts_of",
     "forget",
     "holds",
+    "possible",
 ]
 
 
@@ -82,6 +86,7 @@ TRIANGULAR: Final = frozenset(("lower_triangular", "upper_triangular"))
 NONE: Final[frozenset[str]] = frozenset()
 
 WHOLE_NUMBERS: Final = frozenset(("finite", "not_nan", "whole", "no_negative_zero"))
+NEGATIVES: Final = frozenset(("negative",))
 NATURAL_NUMBERS: Final = WHOLE_NUMBERS | {"nonnegative"}
 LARGEST_CONSTANT: Final = 1 << 16  # elements of a constant whose structure as a matrix is looked at
 OF_CONSTANTS: Final = (  # the structure that is seen in a constant at little cost
@@ -144,7 +149,7 @@ def facts_of(v: Variable) -> frozenset[str]:
                 continue
             u._facts = _facts(u)
         stack.pop()
-    return v._facts
+    return v._facts or NONE
 
 
 def holds(v: Variable, name: str) -> bool:
@@ -166,6 +171,40 @@ def elements_of(*values: Variable) -> frozenset[str]:
     found = ELEMENT
     for v in values:
         found = found & facts_of(v)
+    return found
+
+
+EXCLUDE: Final = (
+    ("positive", "nonpositive"),
+    ("negative", "nonnegative"),
+)  # unless all elements are NaN, or none exist
+
+
+def possible(names: Iterable[str], t: TensorType) -> frozenset[str]:
+    """The names of facts, which a value of a type may have together.
+
+    Raises:
+        DtypeError: an order is claimed of complex numbers, or what no value of the dtype is.
+        ShapeError: a fact of square matrices is claimed of another shape.
+        InputError: there is no such fact, or two exclude one another.
+    """
+    found = frozenset(names)
+    for name in sorted(found):
+        fact = FACTS.get(name)
+        if fact is None:
+            close = difflib.get_close_matches(name, FACTS, 1)
+            hint = f"{close[0]} is close" if close else None
+            raise InputError(message(f"assume: found {name!r}, needed one of {', '.join(FACTS)}", hint=hint))
+        if fact.ordered and is_complex(t.dtype):
+            raise DtypeError(message(f"assume: {name}: found {t}, complex numbers have no order"))
+        if name in NEGATIVES and (t.dtype == BOOL or is_unsigned(t.dtype)):
+            raise DtypeError(message(f"assume: {name}: found {t}, whose values are not below 0"))
+        lengths = t.shape[-2:]
+        if fact.matrix and (len(lengths) < 2 or (None not in lengths and lengths[0] != lengths[1])):
+            raise ShapeError(message(f"assume: {name}: found {t}, needed square matrices in the last two axes"))
+    for a, b in EXCLUDE:
+        if closure(found, t.dtype) >= {a, b}:
+            raise InputError(message(f"assume: found {', '.join(sorted(found))}: {a} excludes {b}"))
     return found
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from tg.graph import loc as locs
 from tg.graph.nodes import Constant, Variable, apply
+from tg.graph.operators import NAMESPACE
 from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, of_atom
 from tg.types.tensor_type import TensorType
 
@@ -60,14 +61,15 @@ class ValueSlot:
 class FrozenGraph:
     """A closed program over numbered values.
 
-    Equality and hash are by structure: types, constants, nodes, outputs and checks. Names of inputs and the origins of
-    nodes are kept beside and take no part in them.
+    Equality and hash are by structure: types, constants, nodes, outputs, checks and what is assumed of values. Names of
+    inputs and the origins of nodes are kept beside and take no part in them.
     """
 
     __slots__ = (
         "_digest",
         "_symbolic",
         "arity",
+        "assumed",
         "checks",
         "constants",
         "names",
@@ -86,6 +88,7 @@ class FrozenGraph:
     checks: tuple[FrozenCheck, ...]
     names: Mapping[int, str]
     origins: Mapping[int, Origin]
+    assumed: Mapping[int, frozenset[str]]  # facts that were assumed of values, by their numbers
 
     def __init__(
         self,
@@ -97,8 +100,9 @@ class FrozenGraph:
         checks: Sequence[FrozenCheck] = (),
         names: Mapping[int, str] | None = None,
         origins: Mapping[int, Origin] | None = None,
+        assumed: Mapping[int, frozenset[str]] | None = None,
     ) -> None:
-        """Build from parts; `types` covers all values, `names` and `origins` are by value and node number."""
+        """Build from parts; `types` covers all values, `names` and `assumed` are by value, `origins` by node number."""
         put = object.__setattr__
         put(self, "arity", arity)
         put(self, "types", tuple(types))
@@ -108,6 +112,7 @@ class FrozenGraph:
         put(self, "checks", tuple(checks))
         put(self, "names", dict(names or {}))
         put(self, "origins", dict(origins or {}))
+        put(self, "assumed", dict(sorted((assumed or {}).items())))
         put(self, "_digest", None)
         put(self, "_symbolic", None)
 
@@ -139,6 +144,7 @@ class FrozenGraph:
             self.nodes,
             self.outputs,
             self.checks,
+            tuple(self.assumed.items()),
         )
 
     @property
@@ -165,7 +171,7 @@ class FrozenGraph:
 
     def __reduce__(self) -> tuple[object, ...]:
         parts = (self.arity, self.types, [c.data for c in self.constants], self.nodes, self.outputs, self.checks)
-        return (_rebuild, (*parts, self.names))
+        return (_rebuild, (*parts, self.names, self.assumed))
 
     @property
     def symbolic(self) -> tuple[TensorType, ...]:
@@ -181,18 +187,24 @@ class FrozenGraph:
 
     def instantiate(self, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs as variables over the given inputs: this graph inlined."""
-        values: list[Variable] = [*inputs, *self.constants]
+        values: list[Variable] = [*(self._promised(k, v) for k, v in enumerate(inputs)), *self.constants]
         for k, node in enumerate(self.nodes):
             origin = self.origins.get(k, Origin())
             with locs.at(origin.locs[0] if origin.locs else None):
-                values.extend(apply(node.op, [values[i] for i in node.inputs]))
+                results = apply(node.op, [values[i] for i in node.inputs])
+                values.extend(map(self._promised, node.outputs, results))
         return tuple(values[k] for k in self.outputs)
+
+    def _promised(self, number: int, v: Variable) -> Variable:
+        """A value with what is assumed of it."""
+        names = self.assumed.get(number)
+        return v if names is None else NAMESPACE.assume_facts(v, names)
 
     def with_nodes(self, nodes: Sequence[Node]) -> FrozenGraph:
         """The same program with other ops in its nodes."""
         if all(a is b for a, b in zip(nodes, self.nodes, strict=True)):
             return self
-        parts = (self.outputs, self.checks, self.names, self.origins)
+        parts = (self.outputs, self.checks, self.names, self.origins, self.assumed)
         return FrozenGraph(self.arity, self.types, self.constants, nodes, *parts)
 
     def last_uses(self) -> tuple[tuple[int, ...], ...]:
@@ -217,8 +229,10 @@ def _rebuild(
     outputs: Sequence[int],
     checks: Sequence[FrozenCheck],
     names: Mapping[int, str],
+    assumed: Mapping[int, frozenset[str]],
 ) -> FrozenGraph:
-    return FrozenGraph(arity, types, [Constant(a) for a in arrays], nodes, outputs, checks, names)
+    constants = [Constant(a) for a in arrays]
+    return FrozenGraph(arity, types, constants, nodes, outputs, checks, names, assumed=assumed)
 
 
 def _symbolic_types(frozen: FrozenGraph) -> tuple[TensorType, ...]:

@@ -14,6 +14,7 @@ from tg.errors import RewriteError, message
 from tg.graph import loc as locs
 from tg.graph.checks import STATUS_VALUES, Check, Descriptor
 from tg.graph.collector import paused
+from tg.graph.facts import NONE, forget
 from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
 from tg.graph.op import Op
@@ -70,6 +71,8 @@ class FunctionGraph:
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
         self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
         self._equalities = 0  # how many were known when these two were filled
+        self.assumes = False  # whether facts were assumed of any value
+        self._view: View | None = None
         self.fired: dict[str, int] = {}
         self.recorder: Recorder | None = None  # told of replacements, where somebody wants to know
 
@@ -113,6 +116,8 @@ class FunctionGraph:
                 if node.outputs[0] in frozen.names:
                     graph.names[id(made)] = frozen.names[node.outputs[0]]
         graph.outputs = tuple(values[k] for k in frozen.outputs)
+        for k, facts in frozen.assumed.items():
+            graph.assume(values[k], facts)
         graph._handled = len(graph.needs.found)  # their checks are among the frozen ones
         for c in frozen.checks:
             graph._keep_check(Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor))
@@ -123,7 +128,8 @@ class FunctionGraph:
         identity = node.op.named_identity
         if identity is not None:
             outputs = operands
-            if operands[0].apply is not None:
+            self.assume(operands[0], node.op.assumed_facts)
+            if identity and operands[0].apply is not None:
                 self.names.setdefault(id(operands[0].apply), identity)
         else:
             outputs = self._specialized(node, operands)
@@ -159,10 +165,27 @@ class FunctionGraph:
             found = known[id(v)] = self.canonical_constant(v)
         return found
 
+    def assume(self, v: Variable, names: frozenset[str]) -> None:
+        """Keep facts that are promised of a value of this graph; what a constant is can be seen."""
+        if names and not isinstance(v, Constant):
+            v.assumed = names | getattr(v, "assumed", names)
+            forget(v)
+            self.assumes = True
+
+    def inherit(self, new: Variable, old: Variable) -> None:
+        """Let what takes the place of a value have what was assumed of it."""
+        if new is not old:
+            self.assume(new, getattr(old, "assumed", NONE))
+
     @property
     def ops(self) -> set[Op]:
         """The ops of all applies, and of those that were replaced."""
         return {op for op, _ in self._table}
+
+    @property
+    def roots(self) -> tuple[Variable, ...]:
+        """What the graph is for: what checks need, which comes before what they protect, then the outputs."""
+        return (*(v for c in self.checks for v in (c.condition, *c.values)), *self.outputs)
 
     def has(self, v: Variable) -> bool:
         """Whether a variable is a value of this graph already, and no new one made over its values."""
@@ -315,7 +338,7 @@ class FunctionGraph:
         """
         with self.needs:
             sweep = _Sweep(self, transform, len(self._made), given, given_by)
-            sweep.pass_through([*self.outputs, *(v for c in self.checks for v in (c.condition, *c.values))])
+            sweep.pass_through(self.roots)
             self.outputs = tuple(sweep.run(self.outputs))
             before, self.checks, self._conditions = self.checks, [], {}
             for check in before:
@@ -324,12 +347,16 @@ class FunctionGraph:
                 self._require_lengths(sweep)
                 if new_checks:
                     self._add_check(new_checks.pop(0), sweep)
+            if sweep.keep:
+                self._view = None
         if self.recorder is not None:
             self.recorder.swept(self, sweep.done, sweep.keep)
 
     def view(self) -> View:
-        """The graph as passes see it."""
-        return View(self)
+        """The graph as passes see it, until it changes."""
+        if self._view is None:
+            self._view = View(self)
+        return self._view
 
     def rebuild(self, roots: Sequence[Variable], transform: Transform | None) -> list[Variable]:
         """The roots with every node interned and, bottom up, replaced as `transform` says until nothing changes.
@@ -363,15 +390,13 @@ class View:
     __slots__ = ("_made", "_uses", "applies", "inputs", "outputs")
 
     def __init__(self, graph: FunctionGraph) -> None:
-        roots = [*graph.outputs, *(v for c in graph.checks for v in (c.condition, *c.values))]
+        roots = graph.roots
         self._made = graph._made
         self.inputs, self.outputs = tuple(graph.inputs), graph.outputs
-        self.applies = tuple(node for node, _ in sorted_applies(roots, known=graph.inputs))
+        applies: list[Apply] = [results[0].apply for results in graph._live(roots)]  # type: ignore[misc]
+        self.applies = tuple(applies)
         uses: dict[int, int] = {}
-        for node in self.applies:
-            for v in node.inputs:
-                uses[id(v)] = uses.get(id(v), 0) + 1
-        for v in roots:
+        for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), roots):
             uses[id(v)] = uses.get(id(v), 0) + 1
         self._uses = uses
 
@@ -434,6 +459,8 @@ class _Sweep:
                         self.keep.append(target)
                         for out, new in zip(outputs, target, strict=True):
                             done[id(out)] = done[id(new)]
+                            if graph.assumes:
+                                graph.inherit(done[id(new)], out)
                     elif len(outputs) == 1:
                         done[id(first)] = first
                     else:
@@ -450,6 +477,8 @@ class _Sweep:
             v = stack[-1]
             if id(v) in done:
                 stack.pop()
+                if self.graph.assumes:
+                    self.graph.inherit(done[id(v)], v)
                 continue
             node = v.apply
             if id(v) in self.given and node is not None:
@@ -618,12 +647,10 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
 
 
 def _freeze(graph: FunctionGraph) -> FrozenGraph:
-    roots = [v for c in graph.checks for v in (c.condition, *c.values)]  # checks come before what they protect
-    roots.extend(graph.outputs)
-    applies = [node for node, _ in sorted_applies(roots, known=graph.inputs)]
+    applies = [node for node, _ in sorted_applies(graph.roots, known=graph.inputs)]
     number: dict[int, int] = {id(v): k for k, v in enumerate(graph.inputs)}
     constants: list[Constant] = []
-    for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), roots):
+    for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), graph.roots):
         if type(v) is Constant and id(v) not in number:
             number[id(v)] = len(number)
             constants.append(v)
@@ -649,7 +676,9 @@ def _freeze(graph: FunctionGraph) -> FrozenGraph:
         for c in graph.checks
     ]
     outs = [number[id(v)] for v in graph.outputs]
-    return FrozenGraph(len(graph.inputs), types, constants, nodes, outs, checks, names, origins)
+    values = itertools.chain(graph.inputs, *(made[id(node)] for node in applies)) if graph.assumes else ()
+    assumed = {number[id(v)]: v.assumed for v in values if hasattr(v, "assumed")}
+    return FrozenGraph(len(graph.inputs), types, constants, nodes, outs, checks, names, origins, assumed)
 
 
 def _origin(node: Apply) -> Origin:

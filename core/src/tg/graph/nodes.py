@@ -17,7 +17,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.operators import NAMESPACE, Operators
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import LARGE, AxisLength, Derived, Length, ScalarValue, of_atom
+from tg.types.lengths import LARGE, AxisLength, Derived, Length, ScalarValue, of_atom, written
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def as_size_variable(length: int | Length | Variable) -> Variable:
     if type(length) is not Length:
         return Constant(np.array(operator.index(length), np.int64))
     total: Variable | None = None
-    for monomial, factor in length.terms.items():
+    for monomial, factor in written(length).items():
         term: Variable | None = None
         for atom in monomial:
             value = _atom_variable(atom)

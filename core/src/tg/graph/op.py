@@ -133,6 +133,11 @@ class Op(Frozen):
         return None
 
     @property
+    def assumed_facts(self) -> frozenset[str]:
+        """For an identity that importing removes: the names of `tg.graph.facts` that its operand has from then on."""
+        return frozenset()
+
+    @property
     def inner_descriptors(self) -> tuple[Descriptor, ...]:
         """The checks of an inner graph whose status is this op's last result."""
         return ()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import (
     arranging,
+    assumptions,
     calculus,
     contraction,
     control,
@@ -46,6 +47,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     trigonometric.FAMILY,
     calculus.FAMILY,
     arranging.FAMILY,
+    assumptions.FAMILY,
     contraction.FAMILY,
     control.FAMILY,
     creation.FAMILY,
@@ -74,6 +76,7 @@ NAMES: Final[dict[str, Any]] = {
 }
 
 INTERNAL: Final[dict[str, Any]] = {
+    "assume_facts": assumptions.assume_facts,
     "axis_length": shape.axis_length,
     "IndexedUpdates": index_updates.IndexedUpdates,
     "getitem": index_syntax.getitem,

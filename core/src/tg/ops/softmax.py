@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.graph.facts import facts_of
+from tg.graph.facts import NONE, facts_of
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
@@ -15,7 +15,7 @@ from tg.ops.elementwise.exponential import exp, log
 from tg.ops.family import Family
 from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at
-from tg.types.dtypes import is_inexact, numpy_dtype
+from tg.types.dtypes import is_float, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class LogSumExp(Op):
         return add(log(reduce_sum(exp(subtract(x, expand_dims_at(shift, self.axes))), self.axes)), shift)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Only NaN makes NaN; -inf comes of nothing."""
-        return (facts_of(inputs[0]) & {"not_nan"},)
+        """Of real numbers only NaN makes NaN; -inf comes of nothing."""
+        return (facts_of(inputs[0]) & {"not_nan"} if is_float(inputs[0].type.dtype) else NONE,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -91,8 +91,9 @@ class Softmax(Op):
         return divide(powers, expand_dims_at(reduce_sum(powers, (self.axis,)), (self.axis,)))
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """A share is not below 0; infinite operands may have none."""
-        return (("nonnegative", "no_negative_zero", *(facts_of(inputs[0]) & {"finite"})),)
+        """A share is not below 0; infinite operands may have none, and complex ones a sum of 0."""
+        x = inputs[0]
+        return (("nonnegative", "no_negative_zero", *(facts_of(x) & {"finite"})) if is_float(x.type.dtype) else NONE,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

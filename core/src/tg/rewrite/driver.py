@@ -167,7 +167,8 @@ class _Driver:
         """The passes of a phase over one graph, each followed by a sweep over what it replaced."""
         for one in self.passes:
             if one.phase == phase:
-                found = one.run(graph.view())
+                with graph.needs, locs.at(None):
+                    found = one.run(graph.view())
                 if found:
                     _Sweeper(self, graph, phase, tried, one.name, dict(found)).run()
 
@@ -234,6 +235,9 @@ class _Sweeper:
 
     def transform(self, node: Apply, outputs: Outputs) -> Replacement:
         """The replacement of a node by the first rule that applies."""
+        done = self.tried.get(id(node), 0)
+        if done & self.bits == self.bits:
+            return None
         inputs = node.inputs
         count = len(inputs)
         if count == 1:
@@ -252,9 +256,6 @@ class _Sweeper:
             if self.driver.folds and not (count and type(inputs[0]) is not Constant):
                 locs.fix(node.loc)
                 return self._folded(node, outputs)
-            return None
-        done = self.tried.get(id(node), 0)
-        if done & self.bits == self.bits:
             return None
         locs.fix(node.loc)
         found = self._engine(node, outputs) or self._by_rule(attempts, done, node, outputs)

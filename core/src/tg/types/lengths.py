@@ -22,6 +22,7 @@ RESOLVE_STEPS: Final = 8  # how deep equalities within equalities are followed
 KINDS: Final = ("//", "%", "min", "max", "broadcast")
 COMMUTATIVE: Final = ("min", "max", "broadcast")
 BROADCAST_HINT: Final = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
+BOUNDS: Final = 24  # how many bounds are tried to find a sign
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
 
 
@@ -135,6 +136,7 @@ def _operand(length: int | Length) -> str:
 
 Monomial = tuple[Atom, ...]
 Terms = dict[Monomial, int]
+Bound = tuple["int | Length", int]  # a value, and by how much it has been multiplied
 
 
 @final
@@ -145,12 +147,13 @@ class Length:
         SymbolicError: its value is asked for (`int(n)`, `if n == 3`, `range(n)`).
     """
 
-    __slots__ = ("_key", "terms")
+    __slots__ = ("_key", "_natural", "terms")
     terms: Terms
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._key: frozenset[tuple[Monomial, int]] | None = None
+        self._natural: bool | None = None
 
     @property
     def key(self) -> frozenset[tuple[Monomial, int]]:
@@ -259,7 +262,7 @@ class Length:
     __le__ = __gt__ = __ge__ = __lt__
 
     def __repr__(self) -> str:
-        return " + ".join(_term_text(m, c) for m, c in self.terms.items()).replace("+ -", "- ")
+        return " + ".join(_term_text(m, c) for m, c in written(self).items()).replace("+ -", "- ")
 
 
 def _term_text(monomial: Monomial, factor: int) -> str:
@@ -319,6 +322,22 @@ def _from_terms(terms: Terms) -> int | Length:
         return 0
     if len(terms) == 1 and () in terms:
         return terms[()]
+    if len(terms) > 1:
+        for monomial in terms:
+            if len(monomial) == 1 and type(monomial[0]) is Derived and monomial[0].kind == "%":
+                return _with_remainders(terms)
+    return Length(terms)
+
+
+def _with_remainders(terms: Terms) -> int | Length:
+    """A polynomial with b * (a // b) + a % b written as a, for known b."""
+    for monomial, c in terms.items():
+        atom = monomial[0] if len(monomial) == 1 else None
+        if type(atom) is Derived and atom.kind == "%" and type(atom.rhs) is int and atom.rhs > 0:
+            whole = floor_divide(atom.lhs, atom.rhs)
+            if type(whole) is Length and all(terms.get(m) == atom.rhs * c * k for m, k in whole.terms.items() if m):
+                rest = Length({m: k for m, k in terms.items() if m is not monomial})
+                return add(subtract(rest, multiply(c * atom.rhs, whole)), multiply(c, atom.lhs))
     return Length(terms)
 
 
@@ -350,40 +369,87 @@ def multiply(a: int | Length, b: int | Length) -> int | Length:
 
 
 def floor_divide(a: int | Length, b: int | Length) -> int | Length:
-    """`a // b`, exact where the divisor divides every coefficient or the quotient is a polynomial."""
+    """`a // b`: multiples of b are divided exactly, so that what is left has coefficients from 0 to b - 1."""
     if type(a) is int and type(b) is int:
         return a // b if b else 0
-    if type(b) is int and b > 0 and all(c % b == 0 for c in _terms(a).values()):
-        return _from_terms({m: c // b for m, c in _terms(a).items()})
+    if type(b) is int and b > 0:
+        terms = _terms(a)
+        whole = _from_terms({m: c // b for m, c in terms.items()})
+        return add(whole, _part_divided(_from_terms({m: c % b for m, c in terms.items()}), b))
     quotient = _exact_quotient(a, b)
     return quotient if quotient is not None else of_atom(Derived("//", a, b))
 
 
+def _part_divided(a: int | Length, b: int) -> int | Length:
+    """`a // b` for coefficients from 0 to b - 1: (a // c) // b is a // (c * b), (a % b) // b is 0."""
+    if type(a) is not Length:
+        return a // b
+    atom = a.atom
+    if type(atom) is Derived and type(atom.rhs) is int and atom.rhs > 0:
+        if atom.kind == "//":
+            return floor_divide(atom.lhs, atom.rhs * b)
+        if atom.kind == "%" and atom.rhs <= b:
+            return 0
+    return of_atom(Derived("//", a, b))
+
+
+def _leading(length: int | Length) -> Monomial:
+    """The monomial of the highest degree, of those the first in the order of their atoms."""
+    return min(_terms(length), key=lambda m: (-len(m), tuple(map(_order, m))))
+
+
 def _exact_quotient(a: int | Length, b: int | Length) -> int | Length | None:
-    """`a // b` where b is one monomial that divides all of a's; b is taken to be positive, as lengths are."""
-    if type(b) is not Length or len(b.terms) != 1:
+    """The polynomial q with q * b = a, if there is one; b is taken to be positive, as lengths are."""
+    if type(b) is not Length:
         return None
-    ((divisor, factor),) = b.terms.items()
-    total: Terms = {}
-    for monomial, c in _terms(a).items():
-        rest = list(monomial)
-        for atom in divisor:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
-        if c % factor:
+    divisor = _leading(b)
+    factor = b.terms[divisor]
+    quotient: int | Length = 0
+    for _ in range(LARGE):
+        if type(a) is int and a == 0:
+            return quotient
+        highest = _leading(a)
+        c = _terms(a)[highest]
+        rest = _without(highest, divisor)
+        if rest is None or c % factor:
             return None
-        total[tuple(rest)] = c // factor
-    return _from_terms(total)
+        part = _from_terms({rest: c // factor})
+        quotient, a = add(quotient, part), subtract(a, multiply(part, b))
+    return None
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    """The monomial that a divisor leaves of one, None where it does not divide it."""
+    rest = list(monomial)
+    for atom in divisor:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
 
 
 def remainder(a: int | Length, b: int | Length) -> int | Length:
-    """`a % b`."""
+    """`a % b`: multiples of b are left out."""
     if type(a) is int and type(b) is int:
         return a % b if b else 0
-    if type(b) is int and b > 0 and all(c % b == 0 for c in _terms(a).values()):
+    if type(b) is int and b > 0:
+        a = _from_terms({m: c % b for m, c in _unwrapped(a, b).items()})
+        atom = a.atom if type(a) is Length else None
+        if type(a) is int or (type(atom) is Derived and atom.kind == "%" and type(atom.rhs) is int and atom.rhs == b):
+            return a
+    elif _exact_quotient(a, b) is not None:
         return 0
     return of_atom(Derived("%", a, b))
+
+
+def _unwrapped(a: int | Length, b: int) -> Terms:
+    """The terms of a length with x % c written as x where b divides c: modulo b they are the same."""
+    for monomial, c in _terms(a).items():
+        atom = monomial[0] if len(monomial) == 1 else None
+        if type(atom) is Derived and atom.kind == "%" and type(atom.rhs) is int and atom.rhs > b and atom.rhs % b == 0:
+            rest = _from_terms({m: k for m, k in _terms(a).items() if m is not monomial})
+            return _unwrapped(add(rest, multiply(c, atom.lhs)), b)
+    return _terms(a)
 
 
 def minimum(a: int | Length, b: int | Length) -> int | Length:
@@ -394,7 +460,7 @@ def minimum(a: int | Length, b: int | Length) -> int | Length:
         return a
     if is_natural(subtract(a, b)):
         return b
-    return of_atom(Derived("min", a, b))
+    return _least(a, b)
 
 
 def maximum(a: int | Length, b: int | Length) -> int | Length:
@@ -405,14 +471,95 @@ def maximum(a: int | Length, b: int | Length) -> int | Length:
         return b
     if is_natural(subtract(a, b)):
         return a
-    return of_atom(Derived("max", a, b))
+    return subtract(add(a, b), _least(a, b))
+
+
+def _least(a: int | Length, b: int | Length) -> int | Length:
+    """The smaller of two lengths in canonical form: what both have stands outside, and no coefficient inside is below 0.
+
+    min(n + 1, m + 1) is min(n, m) + 1. The larger is the sum less the smaller, so max(n - 1, 0) is n - min(n, 1).
+    """
+    difference = _terms(subtract(b, a))
+    inside = _from_terms({m: -c for m, c in difference.items() if c < 0})
+    other = _from_terms({m: c for m, c in difference.items() if c > 0})
+    return add(subtract(a, inside), of_atom(Derived("min", inside, other)))
+
+
+def written(length: int | Length) -> Terms:
+    """The terms of a length as one writes them: n - min(n, 1) is max(n - 1, 0)."""
+    terms = _terms(length)
+    for monomial, c in terms.items():
+        atom = monomial[0] if len(monomial) == 1 else None
+        if type(atom) is not Derived or atom.kind != "min" or c >= 0:
+            continue
+        for whole, other in ((atom.lhs, atom.rhs), (atom.rhs, atom.lhs)):
+            taken = {m: -c * k for m, k in _terms(whole).items()}
+            if taken and all(terms.get(m, 0) >= k for m, k in taken.items()):
+                rest = {m: k - taken.get(m, 0) for m, k in terms.items() if m is not monomial}
+                largest = Derived("max", 0, subtract(whole, other))
+                return {**written(_from_terms(rest)), (largest,): -c}
+    return terms
 
 
 def is_natural(length: int | Length) -> bool:
     """Whether a length is known to be at least 0."""
     if type(length) is not Length:
         return length >= 0
-    return all(c >= 0 and all(atom.natural for atom in m) for m, c in length.terms.items())
+    if length._natural is None:
+        length._natural = _is_natural(length, [BOUNDS])
+    return length._natural
+
+
+def _is_natural(length: int | Length, budget: list[int]) -> bool:
+    """As `is_natural`, by putting bounds in place of derived atoms; a number of them is tried, not more."""
+    if type(length) is not Length:
+        return length >= 0
+    if all(c >= 0 and all(atom.natural for atom in m) for m, c in length.terms.items()):
+        return True
+    for atom in dict.fromkeys(atom for m in length.terms for atom in m if type(atom) is Derived):
+        where = {m: c for m, c in length.terms.items() if atom in m}
+        signs = {c > 0 for c in where.values()}
+        plain = all(m.count(atom) == 1 and all(other.natural for other in m if other != atom) for m in where)
+        if not plain:
+            continue
+        every, bounds = _bounds(atom, signs)
+        decide = all if every else any
+        if bounds and decide(_is_natural_with(length, atom, bound, budget) for bound in bounds):
+            return True
+    return False
+
+
+def _is_natural_with(length: Length, atom: Atom, bound: Bound, budget: list[int]) -> bool:
+    budget[0] -= 1
+    if budget[0] < 0:
+        return False
+    value, scale = bound
+    total: int | Length = 0
+    for monomial, c in length.terms.items():
+        rest = _without(monomial, (atom,))
+        if rest is None:
+            total = add(total, _from_terms({monomial: scale * c}))
+        else:
+            total = add(total, multiply(_from_terms({rest: c}), value))
+    return _is_natural(total, budget)
+
+
+def _bounds(atom: Derived, signs: set[bool]) -> tuple[bool, list[Bound]]:
+    """What bounds an atom where its coefficients have these signs (whether above 0), and whether all bounds are needed.
+
+    A positive coefficient takes a bound from below, a negative one from above. Both hold for the values of which a min
+    or max is one, if each of them is tried.
+    """
+    a, b = atom.lhs, atom.rhs
+    if atom.kind in ("min", "max"):
+        return signs != {atom.kind == "max"}, [(a, 1), (b, 1)]
+    if len(signs) > 1 or atom.kind == "broadcast" or not is_natural(a) or not is_natural(b):
+        return False, []
+    if signs == {True}:
+        return False, [(0, 1)]
+    if atom.kind == "//":
+        return False, [(a, b)] if type(b) is int and b > 0 else [(a, 1)]
+    return False, [(a, 1), (b - 1 if type(b) is int and b > 0 else b, 1)]
 
 
 def is_not_one(length: int | Length) -> bool:

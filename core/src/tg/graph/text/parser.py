@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg import errors
 from tg.graph.checks import Descriptor
+from tg.graph.facts import possible
 from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, ValueSlot
 from tg.graph.nodes import Constant
 from tg.graph.text.printer import VERSION
@@ -81,6 +82,7 @@ class _Body:
         self.nodes: list[Node] = []
         self.types: list[TensorType] = []  # of inputs and results
         self.checks: list[FrozenCheck] = []
+        self.assumed: dict[int, frozenset[str]] = {}
 
     def read(self) -> FrozenGraph:
         self._inputs()
@@ -110,15 +112,30 @@ class _Body:
         nodes = [Node(op, all_final(inputs), all_final(results)) for op, inputs, results in self.nodes]
         checks = [FrozenCheck(final(c), all_final(shown), descriptor) for c, shown, descriptor in self.checks]
         names = {final(number): name for number, name in self.names.items()}
-        return FrozenGraph(arity, types, self.constants, nodes, all_final(outputs), checks, names)
+        assumed = {final(number): facts for number, facts in self.assumed.items()}
+        parts = (self.constants, nodes, all_final(outputs), checks, names)
+        return FrozenGraph(arity, types, *parts, assumed=assumed)
 
     def _inputs(self) -> None:
         self.tokens.expect("(")
         while not self.tokens.accept(")"):
             at, label, name = self._label()
             self.tokens.expect(":")
-            self._define(at, label, name, len(self.types), self.values.type())
+            t = self.values.type()
+            self._assume(len(self.types), t)
+            self._define(at, label, name, len(self.types), t)
             self._separated(")")
+
+    def _assume(self, number: int, t: TensorType) -> None:
+        """The facts in braces after a type."""
+        at = self.tokens.at
+        if self.tokens.text != "{":
+            return
+        names = self.values.facts()
+        try:
+            self.assumed[number] = possible(names, t)
+        except errors.TgError as error:
+            raise self.tokens.refusal(at, str(error).partition("\n")[0]) from error
 
     def _separated(self, end: str) -> None:
         if self.tokens.text != end:
@@ -165,13 +182,15 @@ class _Body:
         self.tokens.expect("(")
         operands = self._operands(")")
         self.tokens.expect(":")
+        first = len(self.types)
         types = [self.values.type()]
+        self._assume(first, types[0])
         while self.tokens.accept(","):
             types.append(self.values.type())
+            self._assume(first + len(types) - 1, types[-1])
         self._compare(at, op, self._inferred(at, op, operands), types)
         if len(types) != len(labels):
             raise self.tokens.refusal(labels[0][0], f"{op.name}: found {len(labels)} values, needed {len(types)}")
-        first = len(self.types)
         for k, (label, t) in enumerate(zip(labels, types, strict=True)):
             self._define(*label, first + k, t)
         self.nodes.append(Node(op, tuple(v.number for v in operands), tuple(range(first, len(self.types)))))

@@ -64,7 +64,7 @@ class Printer:
 
     def graph_lines(self, graph: FrozenGraph, label: str, *, provenance: bool) -> Iterator[str]:
         """The lines of one graph."""
-        inputs = ", ".join(f"{value_text(graph, k)}: {graph.types[k]}" for k in range(graph.arity))
+        inputs = ", ".join(f"{value_text(graph, k)}: {type_text(graph, k)}" for k in range(graph.arity))
         yield f"graph{label and ' '}{label}({inputs}) {{"
         for k in range(len(graph.constants)):
             number = graph.arity + k
@@ -77,7 +77,7 @@ class Printer:
     def _node_lines(self, graph: FrozenGraph) -> Iterator[tuple[str, str]]:
         for k, node in enumerate(graph.nodes):
             results = ", ".join(value_text(graph, out) for out in node.outputs)
-            types = ", ".join(str(graph.types[out]) for out in node.outputs)
+            types = ", ".join(type_text(graph, out) for out in node.outputs)
             code = f"  {results} = {self.op_text(node.op)}({_numbers(node.inputs)}) : {types}"
             yield code, origin_text(graph.origins.get(k, Origin()))
 
@@ -194,6 +194,12 @@ def value_text(graph: FrozenGraph, number: int) -> str:
     """A value where it is defined: its number, and its name if it has one."""
     name = graph.names.get(number)
     return f"%{number}" if name is None else f"%{number} {literals.name_text(name)}"
+
+
+def type_text(graph: FrozenGraph, number: int) -> str:
+    """The type of a value, and in braces the facts that were assumed of it."""
+    facts = graph.assumed.get(number)
+    return f"{graph.types[number]}{' {' + ', '.join(sorted(facts)) + '}' if facts else ''}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

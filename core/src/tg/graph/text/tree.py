@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.graph.frozen import Origin
-from tg.graph.text.printer import Printer, origin_text, value_text
+from tg.graph.text.printer import Printer, origin_text, type_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ def to_tree(graph: FrozenGraph, *, depth: int | None = DEPTH, provenance: bool =
     printer = Printer(graph)
     lines: list[str] = []
     for each, label in printer.labels.items():
-        inputs = ", ".join(f"{value_text(each, k)}: {each.types[k]}" for k in range(each.arity))
+        inputs = ", ".join(f"{value_text(each, k)}: {type_text(each, k)}" for k in range(each.arity))
         lines += [f"{label}({inputs})"] if label else []
         lines += _Trees(each, printer, depth, provenance=provenance).lines()
     return "\n".join(lines) + "\n"
@@ -69,7 +69,7 @@ class _Trees:
                 what += f".{node.outputs.index(number)}"
         elif number >= self.graph.arity:
             what += f" = {self.printer.constant_text(self.graph, number)}"
-        return f"{what} : {self.graph.types[number]}"
+        return f"{what} : {type_text(self.graph, number)}"
 
     def _comment(self, k: int) -> str:
         comment = origin_text(self.graph.origins.get(k, Origin())) if self.provenance else ""

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import InputError
+from tg.graph.facts import FACTS
 from tg.graph.op import Op
 from tg.graph.text import literals
 from tg.graph.text.printer import is_elementwise
@@ -196,6 +197,21 @@ class Values:
             if tokens.text != "]":
                 tokens.expect(",")
         return TensorType(dtype, shape)
+
+    def facts(self) -> frozenset[str]:
+        """The names of facts in braces."""
+        tokens, found = self.tokens, set[str]()
+        tokens.expect("{")
+        while not tokens.accept("}"):
+            at, name = tokens.at, tokens.take("name", "a fact or '}'")
+            if name not in FACTS:
+                close = difflib.get_close_matches(name, FACTS, 1)
+                hint = f"{close[0]} is close" if close else None
+                raise tokens.refusal(at, f"found {name}, needed a fact that is known", hint)
+            found.add(name)
+            if tokens.text != "}":
+                tokens.expect(",")
+        return frozenset(found)
 
     def array(self, t: TensorType) -> np.ndarray[Any, Any]:
         """The value of a constant of a type: its elements, or the digest of an array that was given beside the text."""

@@ -114,7 +114,7 @@ def of_subtract(x: Variable, y: Variable) -> set[str]:
 def of_multiply(x: Variable, y: Variable) -> set[str]:
     """Of x * y: 0 where it underflows, NaN for 0 times infinity."""
     if x is y:
-        return of_square(x)
+        return set(of_square(x))
     a, b = facts_of(x), facts_of(y)
     found: set[str] = set()
     if aligned(x, y):
@@ -246,7 +246,7 @@ def of_clip(x: Variable, lower: Variable, upper: Variable) -> set[str]:
         found |= (a | low) & high & {name}
     for name in ("nonpositive", "negative"):
         found |= (a & low | high) & {name}
-    if "finite" in low & high and "not_nan" in a:
+    if "finite" in low & high and "not_nan" in a and not is_complex(x.type.dtype):
         found.add("finite")
     return found
 

@@ -116,7 +116,6 @@ tanh = unary(
 sinc = unary(
     "sinc", _sinc, real_floating, "sin(pi x) / (pi x), and 1 at 0.",
     d=(_sinc_slope,), domain=(-5, 5), accuracy=8,
-    facts=of_one(keeps=("finite",)),
 )  # fmt: skip
 
 arcsinh = unary(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules import contraction, creation, reduction, shape, softmax
+from tg.rewrite.rules import contraction, creation, indexing, joining, reduction, shape, softmax
 from tg.rewrite.rules.elementwise import arithmetic, cast, comparison, complex, exponential, rounding
 
 if TYPE_CHECKING:
@@ -19,9 +19,11 @@ RULES: Final[tuple[Rule, ...]] = (
     *rounding.RULES,
     *contraction.RULES,
     *creation.RULES,
+    *indexing.RULES,
+    *joining.RULES,
     *reduction.RULES,
     *shape.RULES,
     *softmax.RULES,
 )
 
-PASSES: Final[tuple[Pass, ...]] = (*shape.PASSES,)
+PASSES: Final[tuple[Pass, ...]] = (*indexing.PASSES, *arithmetic.PASSES, *joining.PASSES, *shape.PASSES, *reduction.PASSES,)

@@ -44,7 +44,7 @@ def _empty_pieces(node: Apply, outputs: Any) -> Variable | None:
     kept = [v for v in node.inputs if not equal_here(v.shape[op.axis], 0)]
     if len(kept) == len(node.inputs):
         return None
-    return op(*kept) if kept else node.inputs[0]  # type: ignore[no-any-return]
+    return op(*kept) if kept else node.inputs[0]
 
 
 def _nested(node: Apply, outputs: Any) -> Variable | None:
@@ -52,7 +52,7 @@ def _nested(node: Apply, outputs: Any) -> Variable | None:
     if not any(made_by(v, Concatenate) == op for v in node.inputs):
         return None
     pieces = [u for v in node.inputs for u in (v.inputs if made_by(v, Concatenate) == op else (v,))]
-    return op(*pieces) if len(pieces) <= MANY else None  # type: ignore[no-any-return]
+    return op(*pieces) if len(pieces) <= MANY else None
 
 
 def _merged(node: Apply, merge: Merge) -> Variable | None:
@@ -62,7 +62,7 @@ def _merged(node: Apply, merge: Merge) -> Variable | None:
     for v in node.inputs[1:]:
         both = merge(pieces[-1], v, op.axis)
         pieces[-1:] = [pieces[-1], v] if both is None else [both]
-    return op(*pieces) if len(pieces) < len(node.inputs) else None  # type: ignore[no-any-return]
+    return op(*pieces) if len(pieces) < len(node.inputs) else None
 
 
 def _constants(node: Apply, outputs: Any) -> Variable | None:

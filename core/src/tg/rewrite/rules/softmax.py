@@ -4,61 +4,92 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg.ops.elementwise.arithmetic import add, divide, subtract
-from tg.ops.elementwise.exponential import exp, log
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, subtract
+from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, expand_dims_at
+from tg.ops.shape_ops import BroadcastTo
 from tg.ops.softmax import LogSumExp, Softmax
-from tg.rewrite.phases import REASSOCIATES, STABILIZE
+from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.elementwise.exponential.terms import (
+    SumOfExp,
+    aligned_sum_of_exp,
+    inside,
+    is_made_by,
+    share_of_sum,
+    sum_of_exp,
+)
 from tg.rewrite.rules.shape import made_by
-from tg.types.dtypes import is_complex
+from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 
-def _is(v: Variable, fn: Any) -> bool:
-    return v.apply is not None and v.apply.op is fn.op
-
-
-def _inside(v: Variable) -> tuple[Variable, tuple[int, ...]]:
-    """A value below an expand_dims, and the axes that it adds."""
-    expand = made_by(v, ExpandDims)
-    return (v.inputs[0], expand.axes) if expand else (v, ())
-
-
-def _sum_of_exp(v: Variable) -> tuple[Variable, tuple[int, ...]] | None:
-    """An x and the axes, where a value is the sum of exp(x) over them."""
-    op = made_by(v, Reduce)
-    if not op or op.fn is not add or not op.axes or not _is(v.inputs[0], exp):
-        return None
-    x = v.inputs[0].inputs[0]
-    return None if is_complex(x.type.dtype) else (x, op.axes)
-
-
 def _logsumexp(node: Apply, outputs: Any) -> Variable | None:
-    y, added = _inside(node.inputs[0])
-    found = _sum_of_exp(y)
+    y, added = inside(node.inputs[0])
+    found = sum_of_exp(y)
     if found is None:
         return None
-    x, axes = found
-    made: Variable = LogSumExp(axes)(x)
-    return expand_dims_at(made, added) if added else made
+    return _expanded(LogSumExp(found.axes)(found.x), added)
 
 
-def _softmax(node: Apply, outputs: Any) -> Any:
+def _expanded(v: Variable, axes: tuple[int, ...]) -> Variable:
+    return expand_dims_at(v, axes) if axes else v  # type: ignore[no-any-return]
+
+
+def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
+    """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c."""
+    (y,) = node.inputs
+    if not (is_made_by(y, multiply) or is_made_by(y, divide)):
+        return None
+    v, c = y.inputs
+    total, added = inside(v)
+    found = sum_of_exp(total)
+    if found is None or not (c.type.ndim == 0 or (isinstance(c, Constant) and c.data.size == 1)):
+        return None
+    value = _expanded(LogSumExp(found.axes)(found.x), added)
+    return add(value, log(c)) if is_made_by(y, multiply) else subtract(value, log(c))
+
+
+def _softplus_of_logsumexp(node: Apply, outputs: Any) -> Variable | None:
+    """log1p(sum(exp(x)))."""
+    total, added = inside(node.inputs[0])
+    found = sum_of_exp(total)
+    return None if found is None else softplus(_expanded(LogSumExp(found.axes)(found.x), added))
+
+
+def _share(node: Apply) -> SumOfExp | None:
+    """The sum below a quotient whose numerator is one of its exponentials."""
     powers, below = node.inputs
-    total, added = _inside(below)
-    found = _sum_of_exp(total)
-    if found is None or not _is(powers, exp) or powers.inputs[0] is not found[0]:
+    found = aligned_sum_of_exp(below) if is_made_by(powers, exp) else None
+    return found if found is not None and powers.inputs[0] is found.x else None
+
+
+def _softmax(node: Apply, outputs: Any) -> Variable | None:
+    found = _share(node)
+    return None if found is None else share_of_sum(found)
+
+
+def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
+    """sum(w * exp(x)) / sum(exp(x)) as sum(w * softmax(x))."""
+    above, added = inside(node.inputs[0])
+    below, added_below = inside(node.inputs[1])
+    op, found = made_by(above, Reduce), sum_of_exp(below)
+    if not op or op.fn is not add or found is None or op.axes != found.axes or added != added_below:
         return None
-    x, axes = found
-    if added != axes and not (total.type.ndim == 0 and not added):
+    (product,) = above.inputs
+    if not is_made_by(product, multiply):
         return None
-    if len(axes) == 1:
-        return Softmax(axes[0])(x)
-    return exp(subtract(x, expand_dims_at(LogSumExp(axes)(x), axes)))
+    for powers, w in (product.inputs, product.inputs[::-1]):
+        if is_made_by(powers, exp) and powers.inputs[0] is found.x and powers.type.ndim == product.type.ndim:
+            value: Variable = Reduce(add, op.axes)(multiply(w, share_of_sum(found)))
+            return _expanded(value, added)
+    return None
 
 
 def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
@@ -72,12 +103,91 @@ def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
 def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
     """log(exp(z)) where z is x - logsumexp(x), as the softmax over several axes is written."""
     powers = node.inputs[0]
-    if not _is(powers, exp) or not _is(powers.inputs[0], subtract):
+    if not is_made_by(powers, exp) or not is_made_by(powers.inputs[0], subtract):
         return None
     x, below = powers.inputs[0].inputs
-    total, added = _inside(below)
+    total, added = inside(below)
     op = made_by(total, LogSumExp)
     return powers.inputs[0] if op and op.axes == added and total.inputs[0] is x else None
+
+
+def _extreme_of(m: Variable, x: Variable) -> tuple[int, ...] | None:
+    """The axes over which a value is the maximum of another, beside which it stands."""
+    if made_by(m, BroadcastTo):
+        m = m.inputs[0]
+    value, added = inside(m)
+    op = made_by(value, Reduce)
+    if not op or op.fn is not maximum or not op.axes or value.inputs[0] is not x:
+        return None
+    return op.axes if added == op.axes or value.type.ndim == 0 else None
+
+
+def _is_plain_number(c: Variable) -> bool:
+    return isinstance(c, Constant) and c.data.size == 1 and bool(np.isfinite(c.data).all())
+
+
+def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
+    """Softmax(x + c), and Softmax(x - m) where m is the maximum or the logsumexp of x."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype):
+        return None
+    if is_made_by(y, add) or is_made_by(y, subtract):
+        x, m = y.inputs
+        if x.type.ndim != y.type.ndim:
+            return None
+        if _is_plain_number(m):
+            return op(x)  # type: ignore[no-any-return]
+        if is_made_by(y, subtract) and (_extreme_of(m, x) == (op.axis,) or _is_logsumexp(m, x, (op.axis,))):
+            return op(x)  # type: ignore[no-any-return]
+    return None
+
+
+def _is_logsumexp(m: Variable, x: Variable, axes: tuple[int, ...]) -> bool:
+    total, added = inside(m)
+    op = made_by(total, LogSumExp)
+    return bool(op) and op.axes == axes and added == axes and total.inputs[0] is x
+
+
+def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
+    """LogSumExp(x + c) as LogSumExp(x) + c for a number c."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not is_float(y.type.dtype) or not (is_made_by(y, add) or is_made_by(y, subtract)):
+        return None
+    x, c = y.inputs
+    if not _is_plain_number(c) or x.type.ndim != y.type.ndim:
+        return None
+    assert y.apply is not None
+    return y.apply.op(op(x), Constant(c.data.reshape(())))  # type: ignore[attr-defined, no-any-return]
+
+
+def _shifted_back(node: Apply, outputs: Any) -> Variable | None:
+    """LogSumExp(x - m) + m where m is the maximum of x."""
+    for v, m in (node.inputs, node.inputs[::-1]):
+        total, added = inside(v)
+        op = made_by(total, LogSumExp)
+        if not op or not is_made_by(total.inputs[0], subtract):
+            continue
+        x, shift = total.inputs[0].inputs
+        if x.type.ndim == total.inputs[0].type.ndim and _extreme_of(shift, x) == op.axes and _same_extreme(m, shift, v):
+            return _expanded(op(x), added)
+    return None
+
+
+def _same_extreme(m: Variable, shift: Variable, beside: Variable) -> bool:
+    """Whether m is the maximum that was subtracted, with the rank of what it is added to."""
+    if made_by(shift, BroadcastTo):
+        shift = shift.inputs[0]
+    return m.type.ndim in (0, beside.type.ndim) and (m is shift or m is inside(shift)[0])
+
+
+def _sum(x: Variable, *axes: int) -> Variable:
+    return Reduce(add, axes or (-1,))(x)  # type: ignore[no-any-return]
+
+
+def _kept(x: Variable, *axes: int) -> Variable:
+    return ExpandDims(axes or (-1,))(x)  # type: ignore[no-any-return]
 
 
 RULES = (
@@ -88,7 +198,28 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="exp(x) overflows and vanishes where log(sum(exp(x))) does not.",
-        example=lambda x: log(Reduce(add, (-1,))(exp(x))),
+        example=lambda x: log(_sum(exp(x))),
+        below=(Reduce, ExpandDims),
+    ),
+    node_rule(
+        "logsumexp_from_log_of_multiple",
+        keys=(log,),
+        apply=_logsumexp_of_multiple,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows and vanishes where the logarithm of the mean of exponentials does not.",
+        example=lambda x: log(_sum(exp(x)) / 4),
+        below=(multiply, divide),
+    ),
+    node_rule(
+        "softplus_of_logsumexp",
+        keys=(log1p,),
+        apply=_softplus_of_logsumexp,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="exp(x) overflows where log(1 + sum(exp(x))) does not.",
+        example=lambda x: log1p(_sum(exp(x))),
+        below=(Reduce, ExpandDims),
     ),
     node_rule(
         "softmax_from_quotient",
@@ -97,7 +228,18 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="inf / inf is NaN once exp(x) overflows.",
-        example=lambda x: exp(x) / expand_dims_at(Reduce(add, (-1,))(exp(x)), (-1,)),
+        example=lambda x: exp(x) / _kept(_sum(exp(x))),
+        below=(exp,),
+    ),
+    node_rule(
+        "mean_weighted_by_softmax",
+        keys=(divide,),
+        apply=_weighted_mean,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="inf / inf is NaN once exp(x) overflows.",
+        example=lambda w, x: _sum(w * exp(x)) / _sum(exp(x)),
+        below=(Reduce, ExpandDims),
     ),
     node_rule(
         "log_of_softmax",
@@ -107,6 +249,7 @@ RULES = (
         kind=REASSOCIATES,
         why="A softmax vanishes where its logarithm does not.",
         example=lambda x: log(Softmax(-1)(x)),
+        below=(Softmax,),
     ),
     node_rule(
         "log_of_softmax_over_axes",
@@ -115,6 +258,41 @@ RULES = (
         phase=STABILIZE,
         kind=REASSOCIATES,
         why="A softmax vanishes where its logarithm does not.",
-        example=lambda x: log(exp(x - expand_dims_at(LogSumExp((-2, -1))(x), (-2, -1)))),
+        example=lambda x: log(exp(x - _kept(LogSumExp((-2, -1))(x), -2, -1))),
+        below=(exp,),
+    ),
+    node_rule(
+        "softmax_of_shifted",
+        keys=(Softmax,),
+        apply=_softmax_of_shifted,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="A softmax does not see what is added along its axis, and takes out the maximum itself.",
+        example=lambda x: Softmax(-1)(x - _kept(Reduce(maximum, (-1,), total=True)(x))),
+        below=(add, subtract),
+    ),
+    node_rule(
+        "logsumexp_of_shifted",
+        keys=(LogSumExp,),
+        apply=_logsumexp_of_shifted,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One sum in place of one for each element.",
+        example=lambda x: LogSumExp((-1,))(x + 3),
+        below=(add, subtract),
+    ),
+    node_rule(
+        "logsumexp_shifted_back",
+        keys=(add,),
+        apply=_shifted_back,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The maximum is taken out by the op itself.",
+        example=lambda x: LogSumExp((-1,))(x - _kept(_top(x))) + _top(x),
+        below=(LogSumExp, ExpandDims),
     ),
 )
+
+
+def _top(x: Variable) -> Variable:
+    return Reduce(maximum, (-1,), total=True)(x)  # type: ignore[no-any-return]

@@ -10,6 +10,7 @@ from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.creation import Arange
 from tg.ops.elementwise.arithmetic import (
     add,
+    clip,
     floor_divide,
     maximum,
     minimum,
@@ -199,6 +200,14 @@ def _joined(choose: Callable[[Any, Any], Number], a: Number | None, b: Number | 
     return choose(a, b)
 
 
+def _clip(op: Any, inputs: Any, depth: int) -> Interval:
+    """The lower limit gives way to the upper one."""
+    low, high = (interval(v, depth) for v in inputs[1:])
+    if low.low is None or high.low is None:
+        return UNKNOWN
+    return Interval(lengths.minimum(low.low, high.low), high.high)
+
+
 def _remainder(op: Any, inputs: Any, depth: int) -> Interval:
     low, high = interval(inputs[1], depth)
     if low is None or high is None or not at_most(1, low):
@@ -267,6 +276,7 @@ _BY_FUNCTION: Final[dict[object, Callable[[Any, Any, int], Interval]]] = {
     multiply: _both(_product),
     floor_divide: _both(_quotient),
     negative: _negative,
+    clip: _clip,
     minimum: _minimum,
     maximum: _maximum,
     remainder: _remainder,

@@ -1,20 +1,23 @@
-"""The passes that push slices towards the inputs, so that only what is read is computed.
+"""The passes that push slices and gathers towards the inputs, so that only what is read is computed.
 
-A value that is read by slices only, all of one window, or of few small ones, is computed there alone. One walk from the
+A value that is read by slices or a gather only, all of one window, or of few small ones, is computed there alone. One walk from the
 outputs finds what is read of each value, one from the inputs builds it: linear in the graph.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.indexing import Slice
+from tg.ops.indexing import Gather, Nonzero, Slice
 from tg.ops.reduction import reduce_sum
 from tg.ops.shape import Squeeze
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
 from tg.rewrite.rule import Pass
+from tg.rewrite.rules.indexing.bounds import steps_of
+from tg.rewrite.rules.indexing.gathers import gathered
 from tg.rewrite.rules.indexing.through import UNUSED, Through, needs_sums, through
 from tg.rewrite.rules.indexing.windows import Windows, all_keys, composed, read, windows_of
 from tg.types.lengths import equal_here
@@ -51,11 +54,32 @@ class Read(NamedTuple):
         return Squeeze(self.axes)(y) if self.axes else y
 
 
+class Chosen(NamedTuple):
+    """What a gather reads of a value: the axes and the indices."""
+
+    axes: tuple[int, ...]
+    indices: tuple[Variable, ...]
+
+    @property
+    def key(self) -> object:
+        """What equal reads share."""
+        return (self.axes, tuple(map(id, self.indices)))
+
+    @property
+    def is_all(self) -> bool:
+        """Never: a gather reads in an order of its own."""
+        return False
+
+    def of(self, v: Variable) -> Variable:
+        """What is read of a value; it broadcasts along axes of which the value has one element."""
+        return gathered(v, self.axes, self.indices)
+
+
 class Pushed(NamedTuple):
     """A read of a result and, of the operands, the reads that it is made of."""
 
-    read: Read
-    operands: tuple[Read | None, ...]  # None: as it is
+    read: Read | Chosen
+    operands: tuple[Read | Chosen | None, ...]  # None: as it is
     through: Through
     squeezed: tuple[int, ...]  # axes that are dropped of what is made
 
@@ -67,9 +91,9 @@ class _Reads:
     def __init__(self, view: View, *, sums: bool) -> None:
         self.view, self.sums = view, sums
         self.whole: dict[int, int] = {}  # how often a value is used otherwise than by a slice
-        self.reads: dict[int, dict[object, Read]] = {}
+        self.reads: dict[int, dict[object, Read | Chosen]] = {}
         self.pushed: dict[int, list[Pushed]] = {}
-        self.targets: list[tuple[Variable, Variable, Read]] = []  # a slice, of what, and what it reads
+        self.targets: list[tuple[Variable, Variable, Read | Chosen]] = []  # a slice or gather, of what, and what it reads
 
     def run(self) -> dict[int, Variable]:
         """The replacements of slices, by their ids."""
@@ -98,6 +122,8 @@ class _Reads:
             self.whole[id(node.inputs[0])] -= 1
             self.demand_of_slice(y, inner, Read(windows_of(inner), node.op.axes))  # type: ignore[attr-defined]
             self.add_use(inner.inputs[0], 1)  # taken back when the slice itself is found to be dead
+        elif uses and kind is Gather and is_selective(node):
+            self.demand_of_slice(y, node, Chosen(node.op.axes, node.inputs[1:]))  # type: ignore[attr-defined]
         elif not uses and not reads:
             for v in node.inputs:
                 self.add_use(v, -1)
@@ -110,13 +136,13 @@ class _Reads:
             return False
         return self.whole[id(v)] == 1 and not self.reads.get(id(v))
 
-    def demand_of_slice(self, target: Variable, node: Apply, found: Read) -> None:
+    def demand_of_slice(self, target: Variable, node: Apply, found: Read | Chosen) -> None:
         x = node.inputs[0]
         self.targets.append((target, x, found))
         self.add_use(x, -1)
         self.demand(x, found)
 
-    def demand(self, v: Variable, found: Read) -> None:
+    def demand(self, v: Variable, found: Read | Chosen) -> None:
         if found.is_all:
             self.add_use(v, 1)
         else:
@@ -126,7 +152,7 @@ class _Reads:
         if id(v) in self.whole:
             self.whole[id(v)] += count
 
-    def push(self, node: Apply, y: Variable, reads: Sequence[Read]) -> None:
+    def push(self, node: Apply, y: Variable, reads: Sequence[Read | Chosen]) -> None:
         """Compute a value only where it is read, if that is less and its op allows it."""
         if not pays(y, reads) or (not self.sums and needs_sums(node.op, y)):
             return
@@ -155,26 +181,60 @@ class _Reads:
         return built
 
 
-def _operand(v: Variable, r: Read | None, built: dict[tuple[int, object], Variable]) -> Variable:
+def _operand(v: Variable, r: Read | Chosen | None, built: dict[tuple[int, object], Variable]) -> Variable:
     if r is None:
         return v
     found = built.get((id(v), r.key))
     return r.of(v) if found is None else found
 
 
-def pushed_through(node: Apply, y: Variable, r: Read) -> Pushed | None:
+def pushed_through(node: Apply, y: Variable, r: Read | Chosen) -> Pushed | None:
     """A read of a result as reads of the operands; scalars that are read stay scalars below elementwise functions."""
+    is_pointwise = type(node.op) in (Elementwise, Cast)
+    if isinstance(r, Chosen):
+        return _chosen_through(node, r, is_pointwise=is_pointwise)
     found = _of_slice(node, r.windows) if type(node.op) is Slice else through(node, y, r.windows)
     if found is None:
         return None
-    is_pointwise = type(node.op) in (Elementwise, Cast)
     operands: list[Read | None] = []
     for v, windows in zip(node.inputs, found.reads, strict=True):
         if windows is None or windows is UNUSED:
             operands.append(None)
         else:
-            operands.append(Read(windows, r.axes if is_pointwise else ()))
+            operands.append(Read(windows, tuple([k for k in r.axes if -k <= v.type.ndim]) if is_pointwise else ()))
     return Pushed(r, tuple(operands), found, () if is_pointwise else r.axes)
+
+
+def _chosen_through(node: Apply, r: Chosen, *, is_pointwise: bool) -> Pushed | None:
+    """A gather of an elementwise function is one of each operand, of another gather one of its indices."""
+    same_op = Through((None,) * len(node.inputs), lambda operands: node.op(*operands))
+    if is_pointwise:
+        arrays = [v for v in node.inputs if v.type.ndim]
+        if len(arrays) > 1 and len(r.axes) == 1 and is_of_mask(r.indices):
+            return None
+        return Pushed(r, tuple([r if v.type.ndim else None for v in node.inputs]), same_op, ())
+    if type(node.op) is Gather and len(node.inputs) == 2:
+        x, i = node.inputs
+        if i.type.ndim == 1 and r.axes == (-x.type.ndim,):
+            return Pushed(r, (None, Chosen((-1,), r.indices)), same_op, ())
+    return None
+
+
+def is_selective(node: Apply) -> bool:
+    """Whether a gather is known to read fewer elements than there are: a diagonal, a mask, few of a known number."""
+    x, *indices = node.inputs
+    if len(indices) > 1 and indices[0].type.ndim == 1 and any(steps_of(i) is not None for i in indices):
+        return True
+    if is_of_mask(indices):
+        return True
+    (y,) = (math.prod(n for n in t.shape if n is not None) for t in node.types)
+    known = None not in x.type.shape and None not in node.types[0].shape
+    return known and 2 * y <= math.prod(x.type.shape)  # type: ignore[arg-type]
+
+
+def is_of_mask(indices: Sequence[Variable]) -> bool:
+    """Whether positions are those where a mask holds."""
+    return all(i.apply is not None and type(i.apply.op) is Nonzero for i in indices)
 
 
 def _of_slice(node: Apply, windows: Windows) -> Through | None:
@@ -187,8 +247,11 @@ def _of_slice(node: Apply, windows: Windows) -> Through | None:
     return Through((reads, *(UNUSED for _ in rest)), lambda operands: operands[0])
 
 
-def pays(y: Variable, reads: Sequence[Read]) -> bool:
+def pays(y: Variable, found: Sequence[Read | Chosen]) -> bool:
     """Whether computing a value only where it is read is less than computing it once."""
+    reads = [r for r in found if isinstance(r, Read)]
+    if len(reads) < len(found):
+        return len(found) == 1
     if len(reads) > FEW or not all(_is_smaller(y, r) for r in reads):
         return False
     if len(reads) == 1:
@@ -223,7 +286,7 @@ def _push_into_sums(view: View) -> dict[int, Variable]:
 
 
 def _pushed(view: View, *, sums: bool) -> dict[int, Variable]:
-    if not any(type(node.op) is Slice for node in view.applies):
+    if not any(type(node.op) in (Slice, Gather) for node in view.applies):
         return {}
     return _Reads(view, sums=sums).run()
 

@@ -101,16 +101,14 @@ def _of_reduction(node: Apply) -> Variable | None:
 
 def _of_expanded(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable | None:
     expand: Any = made_by(x, ExpandDims)
-    if not expand or any(k in expand.axes for k in axes):
+    if any(k in expand.axes for k in axes):
         return None
     inner = tuple(without(k, expand.axes) for k in axes)
     return ExpandDims(tuple(without(k, axes) for k in expand.axes))(of(inner, x.inputs[0]))  # type: ignore[no-any-return]
 
 
-def _of_squeezed(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable | None:
+def _of_squeezed(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable:
     squeeze: Any = made_by(x, Squeeze)
-    if not squeeze:
-        return None
     y = x.inputs[0]
     kept = [k for k in range(-y.type.ndim, 0) if k not in squeeze.axes]
     inner = tuple(kept[k] for k in axes)
@@ -144,9 +142,17 @@ def _movement_outwards(node: Apply, outputs: Any) -> Variable | None:
     def of(axes: Axes, y: Variable) -> Variable:
         return reduced(op, axes, y)
 
+    if not op.axes or (made_by(x, Transpose) and not _keeps_order(op.axes, x)):
+        return None
+    return _outwards(op.axes, x, of)
+
+
+def _outwards(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable]) -> Variable | None:
     if made_by(x, Transpose):
-        return _of_transposed(op.axes, x, of) if op.axes and _keeps_order(op.axes, x) else None
-    return (_of_expanded(op.axes, x, of) or _of_squeezed(op.axes, x, of)) if op.axes else None
+        return _of_transposed(axes, x, of)
+    if made_by(x, Squeeze):
+        return _of_squeezed(axes, x, of)
+    return _of_expanded(axes, x, of) if made_by(x, ExpandDims) else None
 
 
 def _position_outwards(node: Apply, outputs: Any) -> Variable | None:
@@ -156,9 +162,7 @@ def _position_outwards(node: Apply, outputs: Any) -> Variable | None:
     def of(axes: Axes, y: Variable) -> Variable:
         return ArgReduce(op.fn, axes[0])(y)  # type: ignore[no-any-return]
 
-    if made_by(x, Transpose):
-        return _of_transposed((op.axis,), x, of)
-    return _of_expanded((op.axis,), x, of) or _of_squeezed((op.axis,), x, of)
+    return _outwards((op.axis,), x, of)
 
 
 def _of_transpose(node: Apply) -> Variable | None:
@@ -182,7 +186,9 @@ def _of_reshape(node: Apply) -> Variable | None:
     below = _axes_below(op.axes, y.shape, new)
     if not below:
         return None
-    return reshape(reduced(op, below, y), [n for k, n in zip(range(-len(new), 0), new, strict=True) if k not in op.axes])
+    return reshape(
+        reduced(op, below, y), [n for k, n in zip(range(-len(new), 0), new, strict=True) if k not in op.axes]
+    )
 
 
 def _axes_below(axes: Axes, old: Lengths, new: Lengths) -> Axes | None:

@@ -6,6 +6,7 @@ transpose), squeeze, transpose, expand_dims, broadcast_to; each stands there onc
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to, expand_dims_at, reshape
@@ -110,7 +111,7 @@ def _reshape_of_broadcast(node: Apply, outputs: Any) -> Variable | None:
     missing = y.type.ndim - x.type.ndim
     inside: list[Any] = []
     spread = False
-    for (a, b), (c, d) in zip(cuts, cuts[1:], strict=False):
+    for (a, b), (c, d) in itertools.pairwise(cuts):
         repeated = [k < missing or is_one(x.shape[k - missing]) for k in range(a, c) if not is_one(y.shape[k])]
         if any(repeated) and not all(repeated):
             return None
@@ -123,9 +124,7 @@ def _cuts(old: Shape, new: Shape) -> list[tuple[int, int]] | None:
     """Where two shapes of one number of elements can be cut into parts of equal numbers; None if one has a 0."""
     if any(type(n) is int and n == 0 for n in (*old, *new)):
         return None
-    ends: dict[object, int] = {}
-    for i, n in enumerate(_products(old)):
-        ends[n] = i
+    ends = {n: i for i, n in enumerate(_products(old))}
     found: dict[int, int] = {}
     for j, n in enumerate(_products(new)):
         if n in ends:
@@ -201,7 +200,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="Axes of length 1 are added and dropped by ops that say so, which merge with movements and broadcasts.",
-        example=lambda x: Reshape((1, 16, 1))(x),
+        example=Reshape((1, 16, 1)),
     ),
     node_rule(
         "reshape_of_broadcast",

@@ -130,7 +130,7 @@ def _without(v: Variable, axes: frozenset[int]) -> Variable:
     kept = [k for k in range(-v.type.ndim, 0) if k not in axes]
     left = tuple(kept.index(k) - len(kept) for k in made_by(v, ExpandDims).axes if k not in axes)
     x = v.inputs[0]
-    return ExpandDims(left)(x) if left else x  # type: ignore[no-any-return]
+    return ExpandDims(left)(x) if left else x
 
 
 def is_elementwise(v: Variable) -> bool:

@@ -58,7 +58,7 @@ def _arithmetic(node: Apply, outputs: Any) -> Variable | None:
     if outputs[0].type.shape != () or outputs[0].type.dtype != "int64":
         return None
     operands = [size_value(v) for v in node.inputs]
-    if all(type(n) is int for n in operands) or not all(map(_is_plain, operands)):
+    if not all(map(_is_plain, operands)):
         return None
     found = size_value(outputs[0])
     if type(found) is int:

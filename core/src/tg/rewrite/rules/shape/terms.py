@@ -89,7 +89,7 @@ def steps(x: Variable, places: Places) -> list[Any]:
     return found
 
 
-def _reused(places: Places, shape: tuple[int | None, ...]) -> Places:
+def _reused(places: Places, shape: Sequence[int | Length | None]) -> Places:
     """The same with new axes taken from dropped ones of length 1 that stand at the same place."""
     kept = {p for p in places if p is not None}
     free = [k for k, n in enumerate(shape) if k not in kept and n == 1]

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules.elementwise.arithmetic import extremes, gates, integers, powers, products, signs, sums
+from tg.rewrite.rules.elementwise.arithmetic import (
+    extremes,
+    gates,
+    integers,
+    powers,
+    product_pass,
+    products,
+    signs,
+    sum_pass,
+    sums,
+)
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_not_negative, is_scalar_constant
 
 if TYPE_CHECKING:
@@ -22,4 +32,4 @@ RULES: Final[tuple[Rule, ...]] = (
     *gates.RULES,
 )
 
-PASSES: Final[tuple[Pass, ...]] = ()
+PASSES: Final[tuple[Pass, ...]] = (*product_pass.PASSES, *sum_pass.PASSES)

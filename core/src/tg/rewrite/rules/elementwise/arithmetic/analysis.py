@@ -83,3 +83,10 @@ def beside(c: Constant, x: Variable, result: Variable) -> Constant:
     """A 0-d constant as an operand beside x, with the axes that x lacks for the rank of the result."""
     rank = result.type.ndim
     return c if x.type.ndim == rank else Constant(c.data.reshape((1,) * rank))
+
+
+def nearest(value: int, dtype: str) -> int:
+    """An integer as near to 0 as can be, equal to a given one modulo the width of a dtype."""
+    span = 1 << (numpy_dtype(dtype).itemsize * 8)
+    rest = value % span
+    return rest - span if rest > span // 2 else rest

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square, subtract
 from tg.ops.elementwise.comparison import isnan, where
@@ -205,8 +207,30 @@ def _read_moved(v: Variable, node: Apply, p: int, level: int, found: Product, de
     return len(found.factors) <= MOST_FACTORS
 
 
+def _read_guarded(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool | None:
+    """A whole product with a guard: its factors, and what it is NaN with."""
+    guard = guarded(v)
+    if guard is None or depth < DEPTH - 1 or found.factors:
+        return None
+    u, y = guard
+    found.guards.append((u, 0 if node.inputs[1] is u else 1))
+    return _read(y, p, level, found, depth)
+
+
 def _moved(u: Variable, node: Apply) -> Variable:
     return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])  # type: ignore[no-any-return]
+
+
+def guarded(v: Variable) -> tuple[Variable, Variable] | None:
+    """u and y of where(isnan(u), u or gate(y, u), y)."""
+    if not is_made_by(v, where):
+        return None
+    c, x, y = v.inputs
+    if not is_made_by(c, isnan):
+        return None
+    (u,) = c.inputs
+    kept = x is u or (is_made_by(x, gate) and x.inputs[0] is y and x.inputs[1] is u)
+    return (u, y) if kept else None
 
 
 READERS: Final[dict[object, Reader]] = {
@@ -217,6 +241,7 @@ READERS: Final[dict[object, Reader]] = {
     power: _read_power,
     gate: _read_gate,
     add: _read_add,
+    where: _read_guarded,
     Softmax: _read_softmax,
     Reduce: _read_reduction,
     ExpandDims: _read_moved,
@@ -260,11 +285,21 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
         del found.factors[j]
     else:
         del found.factors[j], found.factors[i]
-        u = a.u
-        if not any(f.level <= low and f.kind != OTHER and relation(f.u, u) for f in found.factors):
-            found.guards.append((u, low))
+        _keep_nan(found, a.u, low)
     found.sign *= sign
     return True
+
+
+def _keep_nan(found: Product, u: Variable, level: int) -> None:
+    """Let the product be NaN where u is, though two functions of it behind so many gates have cancelled."""
+    related = [(k, f) for k, f in enumerate(found.factors) if f.kind != OTHER and relation(f.u, u)]
+    if any(f.level <= level for _, f in related):
+        return
+    for k, f in related:
+        if f.bounded and f.power > 0:
+            found.factors[k] = f._replace(level=level)
+            return
+    found.guards.append((u, level))
 
 
 def _meeting(a: Factor, b: Factor) -> tuple[Factor | None, int] | None:
@@ -310,7 +345,7 @@ def _expm1_and_sigmoid(a: Factor, b: Factor) -> tuple[Factor | None, int] | None
     """(exp(u) - 1) / (exp(u) + 1) is tanh(u / 2)."""
     if a.power < 0 or b.power < 0 or a.sign * relation(a.u, b.u) != -b.sign:
         return None
-    half = multiply(a.u, Constant(a.u.type.numpy_dtype.type(0.5).reshape(())))
+    half = multiply(a.u, 0.5)
     return Factor(OTHER, tanh(half), 1, 1, 0, bounded=True), a.sign
 
 
@@ -360,11 +395,10 @@ def rebuilt(found: Product) -> Variable | None:
         if behind:
             d = _quotient(behind)
             made = d if made is None else gate(made, d)
-    if made is None:
-        return None
     for u, level in found.guards:
-        made = where(isnan(u), gate(made, u) if level else u, made)
-    return made if found.sign > 0 else negative(made)
+        one = Constant(np.array(1, u.type.numpy_dtype))
+        made = where(isnan(u), u, one) if made is None else where(isnan(u), gate(made, u) if level else u, made)
+    return made if made is None or found.sign > 0 else negative(made)
 
 
 def _quotient(values: list[tuple[Variable, int]]) -> Variable:
@@ -385,4 +419,3 @@ def _multiplied(values: list[Variable]) -> Variable | None:
     return made
 
 
-__all__ = ["OTHER", "Factor", "Product", "add", "product_of", "rebuilt", "simplify"]

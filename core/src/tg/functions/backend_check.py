@@ -1,0 +1,164 @@
+"""Whether a backend gave what the reference gives, and if not, which of its rules is at fault.
+
+To find that, each node of the program is compiled alone, all in one program, with the reference's values as operands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.errors import DebugError, TgError, message
+from tg.functions import report
+from tg.functions.promises import close, difference
+from tg.functions.rounding import RUNS, is_inexact, limits, noisy, wide
+from tg.functions.values import gap
+from tg.graph.nodes import Constant, Variable, apply
+from tg.link.linker import node_lines
+from tg.types.dtypes import numpy_dtype
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tg.functions.compile import Setting
+    from tg.functions.promises import Difference
+    from tg.functions.values import Spread, Values
+    from tg.graph.frozen import FrozenGraph
+
+    Array = np.ndarray[Any, Any]
+
+
+def check(
+    frozen: FrozenGraph,
+    variables: Mapping[int, Variable],
+    values: Values,
+    wanted: Sequence[Array],
+    outputs: Sequence[Array],
+    owed: Callable[[], Spread],
+    setting: Setting,
+) -> None:
+    """Compare what a backend gave with what the reference gives for the rewritten program.
+
+    Args:
+        variables: the values of the program by number.
+        owed: what the outputs owe to rounding.
+    Raises:
+        DebugError: an output differs: the node whose rule differs alone, where there is one.
+    """
+    for k, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
+        found = _compared(k, np.asarray(want), np.asarray(got), lambda k=k: (owed().size[k], owed().left[k]))  # type: ignore[misc]
+        if found is not None:
+            _blame_a_node(frozen, variables, values, setting)
+            rows = [*report.output_rows(frozen, k), *report.difference_rows(found)]
+            hint = "each node alone gives what the reference gives: the fault is in what the backend makes of several"
+            raise DebugError(message(f"backend {setting.choice.name!r}: output {k}: {found.what}", *rows, hint=hint))
+
+
+def _compared(k: int, want: Array, got: Array, owed: Callable[[], tuple[Array, Any]]) -> Difference | None:
+    """The first element that is more different than rounding explains."""
+    if want.dtype != got.dtype or want.shape != got.shape:
+        return difference(k, np.asarray(str(want.dtype)), np.asarray(str(got.dtype)), np.asarray(True))
+    wrong = gap(want, got) != 0
+    if not wrong.any():
+        return None
+    size, left = owed()
+    if not is_inexact(want):
+        wrong &= size == 0
+    else:
+        tiny = limits(want.dtype).tiny
+        flushed = (np.abs(wide(want)) < tiny) & (np.abs(wide(got)) < tiny)
+        wrong &= ~(close(want, got, size) | flushed | left | ~np.isfinite(size))
+    return difference(k, want, got, wrong) if wrong.any() else None
+
+
+def _blame_a_node(frozen: FrozenGraph, variables: Mapping[int, Variable], values: Values, setting: Setting) -> None:
+    """Raise for the first node that the backend, given the reference's operands, computes otherwise."""
+    cut = _Cut(frozen, variables, values)
+    try:
+        results = cut.run(setting)
+    except TgError:
+        return
+    rng = np.random.default_rng(0)
+    for number, got in zip(cut.numbers, results, strict=True):
+        node = frozen.nodes[number]
+        operands = [cut.array(k) for k in node.inputs]
+        for place, k in enumerate(node.outputs):
+            if k not in variables:
+                continue
+            want = np.asarray(cut.array(k))
+            base = [cut.array(j) if j in variables else None for j in node.outputs]
+            runs = [
+                noisy(node.op, operands, [np.asarray(want if b is None else b) for b in base], rng) for _ in range(RUNS)
+            ]
+            size = np.maximum.reduce([gap(want, run[place]) for run in runs])
+            found = _compared(place, want, np.asarray(got[place]), lambda size=size: (size, False))  # type: ignore[misc]
+            if found is not None:
+                rows = [*node_lines(frozen, number), *report.difference_rows(found), *cut.operand_rows(node, found)]
+                text = f"backend {setting.choice.name!r}: its rule for {node.op.name}: {found.what}"
+                raise DebugError(message(text, *rows))
+
+
+class _Cut:
+    """A program taken apart: every node of its own, with the values of its operands as inputs.
+
+    Integer scalars, of which shapes are made, are computed in place: some backends must know shapes when compiling.
+    """
+
+    def __init__(self, frozen: FrozenGraph, variables: Mapping[int, Variable], values: Values) -> None:
+        self.frozen, self.variables, self.values = frozen, variables, values
+        self.inputs: dict[int, Variable] = {}
+        self.numbers = [n for n, node in enumerate(frozen.nodes) if any(k in variables for k in node.outputs)]
+        self._scalars: dict[int, Variable] = {}
+        self.results = [self._alone(n) for n in self.numbers]
+
+    def array(self, number: int) -> Array:
+        """The reference's value."""
+        constant = self.frozen.constant(number)
+        return constant.data if constant is not None else np.asarray(self.values.of(self.variables[number]))
+
+    def _alone(self, n: int) -> tuple[Variable, ...]:
+        node = self.frozen.nodes[n]
+        found = apply(node.op, [self._operand(k) for k in node.inputs])
+        for k, v in zip(node.outputs, found, strict=True):
+            if v.type == TensorType("int64"):
+                self._scalars[k] = v
+        return found
+
+    def _operand(self, number: int) -> Variable:
+        constant = self.frozen.constant(number)
+        if constant is not None:
+            return Constant(constant.data)
+        if number in self._scalars:
+            return self._scalars[number]
+        if number not in self.inputs:
+            array = self.array(number)
+            t = self.frozen.types[number]
+            self.inputs[number] = Variable(TensorType(t.dtype, array.shape), name=f"v{number}")
+        return self.inputs[number]
+
+    def run(self, setting: Setting) -> list[tuple[Array, ...]]:
+        """The results of each node on the backend."""
+        from tg.functions.make import function
+
+        f = function(
+            list(self.inputs.values()),
+            [v for found in self.results for v in found],
+            backend=setting.choice,
+            mode="off",
+            on_unused_input="ignore",
+            exclude=(),
+        )
+        arrays = [self.array(k).astype(numpy_dtype(v.type.dtype), copy=False) for k, v in self.inputs.items()]
+        flat = iter(f(*arrays))
+        return [tuple(next(flat) for _ in found) for found in self.results]
+
+    def operand_rows(self, node: Any, found: Difference) -> list[tuple[str, str]]:
+        """The operands of a node at the place of a difference."""
+        rows = []
+        for k, number in enumerate(node.inputs[: report.OPERANDS]):
+            array = self.array(number)
+            place = report.place_in(array, found.index) if node.op.pointwise else None
+            rows.append((f"operand {k}", f"%{number} = {report.element(array, place)}"))
+        return rows

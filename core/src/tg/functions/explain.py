@@ -1,0 +1,214 @@
+"""`tg.explain`: what rewriting made of a program, node by node, with the user's lines and the reasons.
+
+The program is rewritten once more, with a journal; nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import collections
+import html
+import itertools
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg import plugin
+from tg.configuration import current
+from tg.errors import InputError, OptionError, message
+from tg.functions.backends import choose
+from tg.functions.compile import Setting, rewritten
+from tg.functions.excluded import excluded
+from tg.functions.jit import Jitted
+from tg.functions.make import Function
+from tg.functions.stories import Step, Story, Teller
+from tg.functions.structure import flatten
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.nodes import Constant, Variable
+from tg.graph.text import to_text
+from tg.graph.traversal import inputs_of
+from tg.rewrite.journal import Journal
+from tg.rewrite.phases import PHASES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from tg.functions.backends import BackendChoice
+    from tg.graph.frozen import FrozenGraph
+
+LOWERING: Final = "lowering"
+
+
+@final
+class Explanation:
+    """How a program was rewritten; `print` it, or read its `nodes`, `counts`, `before` and `after()`."""
+
+    def __init__(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
+    ) -> None:
+        self.name, self.backend, self.mode, self.exclude = (
+            setting.name,
+            setting.choice.name,
+            setting.mode,
+            setting.exclude,
+        )
+        self._imported: dict[int, Variable] = {}
+        self._kept = (inputs, outputs)  # what `_imported` has by id must live
+        graph = FunctionGraph.of(inputs, outputs, ones, self._imported)
+        self._start = graph.freeze()
+        roots = [*(v for c in graph.checks for v in (c.condition, *c.values)), *graph.outputs]
+        self._journal = Journal(snapshots=True)
+        self._end = rewritten(graph, setting, self._journal)
+        lowered = self._journal.lowered
+        self._main = lowered[0].before if lowered else self._end
+        rewrites = plugin.registry().rewrites(self.backend)
+        about: dict[str, Any] = {one.name: one for one in (*rewrites.rules, *rewrites.passes)}  # type: ignore[attr-defined]
+        teller = Teller(self._journal, self._start, roots, self._main, about)
+        self.nodes: tuple[Story, ...] = tuple(teller.stories())
+        self.rest: tuple[Step, ...] = teller.rest()
+        self._teller = teller
+        self._lowerings = tuple((one, about[one.name]) for one in lowered)
+
+    @property
+    def before(self) -> str:
+        """The program as it was written, with its checks."""
+        return to_text(self._start, provenance=True)
+
+    def after(self, phase: str | None = None) -> str:
+        """The program after a phase; the one that is compiled, without a phase.
+
+        Raises:
+            OptionError: there is no such phase.
+        """
+        return to_text(self.graph_after(phase), provenance=True)
+
+    def graph_after(self, phase: str | None = None) -> FrozenGraph:
+        """The program after a phase, as a graph."""
+        if phase is None:
+            return self._end
+        if phase not in PHASES:
+            raise OptionError(message(f"explain: phase: found {phase!r}, needed one of {', '.join(PHASES)}"))
+        before, found = PHASES[: PHASES.index(phase) + 1], self._start
+        for one in before:
+            found = self._journal.after.get(one, found)
+        return found
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each rule and pass was applied, the most frequent first."""
+        steps = itertools.chain(self.rest, *(story.steps for story in self.nodes))
+        found = collections.Counter(step.name for step in _with_inner(steps))
+        found.update(one.name for one, _ in self._lowerings)
+        return dict(found.most_common())
+
+    def why(self, variable: Variable) -> str:
+        """What became of a variable of the program, from replacement to replacement.
+
+        Raises:
+            InputError: not a variable.
+        """
+        if not isinstance(variable, Variable):
+            raise InputError(message(f"why: found {variable!r}, needed a variable"))
+        if isinstance(variable, Constant):
+            return "a constant: it is part of the program wherever it is used"
+        value = self._imported.get(id(variable))
+        if value is None:
+            return "not needed: no output is computed from it"
+        number = self._teller.numbers.get(id(value))
+        if number is None:
+            return "not needed: no output depends on it"
+        if value.apply is None:
+            return f"an input: {self._teller.became(value)}"
+        (place,) = (k for k, node in enumerate(self._start.nodes) if number in node.outputs)
+        return str(self.nodes[place])
+
+    def __str__(self) -> str:
+        lines = [self._title()]
+        for loc, group in itertools.groupby(self.nodes, key=lambda s: str(s.loc) if s.loc else ""):
+            stories = list(group)
+            place = stories[0].loc
+            lines += ["", f"{loc}:  {place.source}".rstrip() if place is not None else "made by tg"]
+            for story in stories:
+                body = [line for line in str(story).splitlines() if not line.startswith("  at ")]
+                lines += [f"  {line}" for line in body]
+        if self.rest:
+            lines += ["", "in what rewriting added"]
+            lines += [f"  {line}" for step in self.rest for line in str(step).splitlines()]
+        for one, about in self._lowerings:
+            lines += ["", f"{LOWERING}: {one.name} ({about.kind}): {one.before!r} -> {one.after!r}", f"  {about.why}"]
+        if self.counts:
+            width = max(map(len, self.counts))
+            lines += ["", "how often", *(f"  {name:<{width}}  {count}" for name, count in self.counts.items())]
+        return "\n".join(lines)
+
+    def _title(self) -> str:
+        total = sum(self.counts.values())
+        options = f'mode "{self.mode}"' + (f" without {', '.join(sorted(self.exclude))}" if self.exclude else "")
+        sizes = f"{len(self._start.nodes)} nodes as written, {len(self._end.nodes)} as compiled"
+        return f"{self.name} on {self.backend}, {options}: {sizes}, {total} replacement{'s' * (total != 1)}"
+
+    def __repr__(self) -> str:
+        return f"<explanation of {self._title()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [f"<p><b>{html.escape(self._title())}</b></p>"]
+        for story in self.nodes:
+            place = f"{story.loc}:  {story.loc.source}" if story.loc is not None else ""
+            head = f"<code>{html.escape(story.was)}</code> <small>{html.escape(place)}</small>"
+            steps = "\n".join(map(str, story.steps))
+            body = f"<pre>{html.escape(steps)}</pre>" if steps else ""
+            rows.append(
+                f"<details{' open' * story.is_changed}><summary>{head}</summary>"
+                f"{body}<code>{html.escape(story.became)}</code></details>"
+            )
+        counts = "".join(f"<tr><td>{html.escape(k)}</td><td>{n}</td></tr>" for k, n in self.counts.items())
+        return "".join([*rows, f"<table>{counts}</table>"])
+
+
+def _with_inner(steps: Iterable[Step]) -> Iterable[Step]:
+    for step in steps:
+        yield step
+        yield from _with_inner(step.inner)
+
+
+def explain(
+    value: Any,
+    outputs: Any = None,
+    *,
+    backend: str | BackendChoice | None = None,
+    mode: str | None = None,
+    exclude: str | Collection[str] | None = None,
+) -> Explanation:
+    """How a compiled function, or an expression, is rewritten: node by node, with the user's lines and the reasons.
+
+    Args:
+        value: a function of `tg.function`; or the inputs, with `outputs` the expression; or the expression alone.
+        outputs: a variable, or a nesting of them.
+        backend, mode, exclude: as in `tg.function`; those of a function are its own.
+    Raises:
+        InputError: neither a function nor variables; options given with a function.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> print(tg.explain(tg.log(1 + x), backend="perform").nodes[1].steps[0].why)
+        log(1 + x) has lost every digit of x once |x| < eps.
+    """
+    if isinstance(value, Function):
+        if (outputs, backend, mode, exclude) != (None,) * 4:
+            raise InputError(message("explain: found options with a function, needed the function alone"))
+        return of_function(value)
+    if isinstance(value, Jitted):
+        raise InputError(
+            message(
+                f"explain: found {value!r}, needed one compiled function", hint="tg.explain(f.lower(…)) takes one call"
+            )
+        )
+    config = current()
+    choice = choose(backend, config.backend)
+    given = value if outputs is None else outputs
+    leaves, _ = flatten(given)
+    inputs = inputs_of(leaves) if outputs is None else [value] if isinstance(value, Variable) else list(value)
+    names = excluded(config.exclude if exclude is None else exclude, choice.name)
+    return Explanation(inputs, leaves, (), Setting(choice, mode or config.mode, names, "expression"))
+
+
+def of_function(f: Function) -> Explanation:
+    """How the main specialisation of a function was rewritten."""
+    return Explanation((*f._inputs, *f._sources), f._results, f._pattern, f._setting)

@@ -1,0 +1,148 @@
+"""What values owe to rounding: they are computed again with every rounding made anew, at random.
+
+Where the results stay near one another, so must those of any formula that is the same in exact arithmetic; no constant
+tolerance knows how a formula amplifies what it is given.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tg.types.dtypes import dtype_name, is_complex, is_float
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.op import Op
+
+    Array = np.ndarray[Any, Any]
+
+RUNS: Final = 4
+SAFETY: Final = 8.0  # how far beyond the spread of a few runs a true rounding may lie
+SLACK: Final = 4.0  # units in the last place of a result that are always allowed
+MOST: Final = 2.0**-6  # relative error of the longest sums, where systematic errors add up
+ACCURACY: Final = 4.0  # units in the last place of a function that states nothing else
+
+# Ops besides the elementwise functions that round nothing: a result is an element of an operand, or a whole number.
+EXACT: Final = frozenset({
+    "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "AxisLength", "Slice", "Gather",
+    "WrapIndex", "Nonzero", "Arange", "Sort", "ArgSort", "SearchSorted", "ArgReduce", "SpecifyShape",
+})  # fmt: skip
+BY_FUNCTION: Final = frozenset({"Reduce", "Accumulate", "SliceUpdate", "Scatter"})  # exact where their function is
+SUMS: Final = frozenset({"add", "subtract"})
+
+
+class Limits(NamedTuple):
+    """Of a floating dtype: the distance from 1 to the next number, the least normal number, the least one."""
+
+    eps: float
+    tiny: float
+    least: float
+
+
+@functools.cache
+def limits(dtype: np.dtype[Any]) -> Limits:
+    """The limits of a floating dtype, of the parts of a complex one."""
+    import ml_dtypes
+
+    real = {"complex64": np.dtype("float32"), "complex128": np.dtype("float64")}.get(dtype_name(dtype), dtype)
+    found = ml_dtypes.finfo(real)  # type: ignore[no-untyped-call]
+    return Limits(float(found.eps), float(found.tiny), float(found.smallest_subnormal))
+
+
+def is_inexact(x: Array) -> bool:
+    """Whether an array has floating or complex elements."""
+    name = dtype_name(x.dtype)
+    return is_float(name) or is_complex(name)
+
+
+def wide(x: Array) -> Array:
+    """The array in double precision, if it is floating."""
+    if not is_inexact(x):
+        return x
+    return x.astype(np.complex128 if is_complex(dtype_name(x.dtype)) else np.float64)
+
+
+def rounds(op: Op) -> bool:
+    """Whether an op gives rounded results."""
+    name = type(op).__name__
+    if name in EXACT:
+        return False
+    function = getattr(op, "fn", None) if name in BY_FUNCTION else op.rule_key
+    return function is not None and getattr(function, "accuracy", ACCURACY) != 0
+
+
+def noisy(op: Op, operands: Sequence[Array], results: Sequence[Array], rng: np.random.Generator) -> list[Array]:
+    """The results with their rounding made anew."""
+    if not rounds(op) or (type(op).__name__ == "Cast" and not is_inexact(operands[0])):
+        return list(results)
+    sizes = _terms(op, operands) if not op.pointwise else None
+    found = []
+    for k, y in enumerate(results):
+        if not is_inexact(y) or not y.size:
+            found.append(y)
+            continue
+        ulps = getattr(op.rule_key, "accuracy", ACCURACY)
+        size = np.abs(wide(y))
+        if sizes is not None:
+            ulps, size = ulps + _length(operands, y), np.maximum(size, sizes[k])
+        found.append(_moved(y, ulps, size, rng))
+    return found
+
+
+def _terms(op: Op, operands: Sequence[Array]) -> list[Array] | None:
+    """The sizes of the terms of a sum: what the op makes of the operands' sizes."""
+    try:
+        with np.errstate(all="ignore"):
+            found = op.perform(*(np.abs(x).astype(x.dtype) if is_inexact(x) else x for x in operands))
+    except Exception:  # noqa: BLE001 (an op that needs signs has no such sizes)
+        return None
+    return [np.nan_to_num(np.abs(wide(y)), nan=0.0, posinf=0.0) for y in found]
+
+
+def _length(operands: Sequence[Array], result: Array) -> float:
+    """How many terms each element of a result has, as far as their errors can add up."""
+    count = max(x.size for x in operands) / max(result.size, 1)
+    return min(count, MOST / limits(result.dtype).eps) / SAFETY
+
+
+def _moved(y: Array, ulps: float, size: Array, rng: np.random.Generator) -> Array:
+    """The array with every finite element moved by about so many units in the last place."""
+    info = limits(y.dtype)
+    step = np.where(size != 0, np.maximum(info.eps * size, info.least), 0) * ulps
+    signs = rng.choice((-1.0, 1.0), y.shape) * rng.uniform(0.75, 1.25, y.shape)
+    noise: Any = signs * step
+    if is_complex(dtype_name(y.dtype)):
+        noise = noise + 1j * rng.choice((-1.0, 1.0), y.shape) * step
+    with np.errstate(all="ignore"):
+        moved = (wide(y) + noise).astype(y.dtype)
+        return np.asarray(np.where(np.isfinite(wide(y)) & np.isfinite(wide(moved)), moved, y))
+
+
+def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> list[Array]:
+    """Where results of finite operands are infinite, or 0 or subnormal though no operand is."""
+    found = []
+    for y in results:
+        if not is_inexact(y) or not y.size:
+            found.append(np.zeros(y.shape, bool))
+            continue
+        floating = [x for x in operands if is_inexact(x)]
+        with np.errstate(all="ignore"):
+            large = np.isinf(wide(y))
+            small = (np.abs(wide(y)) < limits(y.dtype).tiny) if op.name not in SUMS else np.zeros(y.shape, bool)
+            if op.pointwise:
+                for x in floating:
+                    large = large & np.isfinite(wide(x))
+                    small = small & (np.abs(wide(x)) >= limits(x.dtype).tiny)
+            else:
+                large = large & all(np.isfinite(wide(x)).all() for x in floating)
+                small = small & (type(op).__name__ == "Softmax" or rounds(op) and _has_no_zero(floating))
+        found.append(large | small)
+    return found
+
+
+def _has_no_zero(operands: Sequence[Array]) -> bool:
+    return all(bool((np.abs(wide(x)) >= limits(x.dtype).tiny).all()) for x in operands)

@@ -1,0 +1,118 @@
+"""What is known beforehand: facts that are promised of values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.errors import InputError, message
+from tg.graph.facts import FACTS, fact_holds, facts_of, possible
+from tg.graph.nodes import Constant, Variable
+from tg.graph.op import Op
+from tg.ops.family import Family
+from tg.variables.conversion import as_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+
+    from tg.types.tensor_type import TensorType
+
+    Array = np.ndarray[Any, Any]
+
+HINT: Final = "a promise is True or left out: tg.assume(x, positive=True)"
+
+
+@final
+class Assume(Op):
+    """The operand, of which facts are promised; importing removes it and keeps them for the value.
+
+    Shapes:
+        x (...) -> y (...)
+    """
+
+    names: tuple[str, ...]  # of `tg.graph.facts`
+    has_expansion = True
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+    @property
+    def assumed_facts(self) -> frozenset[str]:
+        """The names."""
+        return frozenset(self.names)
+
+    def infer(self, x: TensorType) -> tuple[TensorType, ...]:
+        """The operand's type, of which the facts must be possible."""
+        possible(self.names, x.static)
+        return (x,)
+
+    def perform(self, x: Array) -> tuple[Array, ...]:
+        """The operand, copied."""
+        return (x.copy(),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The operand."""
+        return inputs[0]
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand, and the promised ones."""
+        return (facts_of(inputs[0]).union(self.names),)
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """The cotangent."""
+        return tuple(cotangents)
+
+    def pushforward(self, tools: Any, inputs: Any, outputs: Any, tangents: Any) -> Sequence[Variable | None]:
+        """The tangent."""
+        return tuple(tangents)
+
+
+def assume(x: Any, **facts: bool) -> Variable:
+    """x, of which facts are promised: rewriting may use them wherever the value of x is used.
+
+    A promise holds for the value, not for a place: what is promised of x in one branch of a choice is promised of it
+    everywhere. It is not checked: where it is broken, results that depend on it are undefined.
+
+    Args:
+        facts: `positive=True`, `finite=True` and so on, by the names in `tg.graph.facts.FACTS`. Facts that order are
+            silent about NaN, which `not_nan` and `finite` exclude.
+    Dtypes:
+        facts that order are not for complex numbers.
+    Raises:
+        InputError: there is no such fact, its value is not True, or two exclude one another.
+        ShapeError: a fact of square matrices is promised of another shape.
+        DtypeError: no value of the dtype has the fact.
+    Example:
+        >>> import tg
+        >>> x = tg.vector("x")
+        >>> f = tg.function([x], tg.absolute(tg.assume(x, nonnegative=True, no_negative_zero=True)))
+        >>> len(f.graph.nodes)
+        0
+    """
+    v = as_variable(x)
+    for name, value in facts.items():
+        if value is not True and name in FACTS:
+            raise InputError(message(f"assume: {name}: found {value!r}, needed True", hint=HINT))
+    return assume_facts(v, facts)
+
+
+def assume_facts(v: Variable, names: Iterable[str]) -> Variable:
+    """A variable of which facts are promised, by their names; itself where they are known.
+
+    Raises:
+        InputError, ShapeError, DtypeError: as `assume` says; a constant that does not have a fact.
+    """
+    wanted = possible(names, v.type)
+    if isinstance(v, Constant):
+        for name in sorted(wanted):
+            if not fact_holds(name, v.data):
+                raise InputError(message(f"assume: {name}: found a constant for which it does not hold"))
+    if wanted <= facts_of(v):
+        return v
+    return Assume(tuple(sorted(wanted)))(v)  # type: ignore[no-any-return]
+
+
+FAMILY = Family("assumptions", ops=(Assume,), functions=(assume,))

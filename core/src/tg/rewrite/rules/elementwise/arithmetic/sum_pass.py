@@ -1,0 +1,279 @@
+"""Canonical sums: over trees of +, - and constant multiples whose inner values are used once.
+
+Like terms are merged, constants are one and last, a factor that several terms share stands before their sum, and there
+are as few changes of sign as can be. A sum in which nothing of this happens is left as it was written, with the
+roundings of its author. Terms keep the order in which they first appear.
+
+x - x is not 0 where x is infinite. So terms of opposite sign are merged only where x is known to be finite; in a pass
+of class nan_unsafe everywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
+from tg.rewrite.rule import FLOATING, INTEGER, Pass
+from tg.rewrite.rules.elementwise.arithmetic.analysis import (
+    beside,
+    constant,
+    is_finite,
+    is_made_by,
+    is_scalar_constant,
+    nearest,
+    number_of,
+)
+from tg.rewrite.rules.elementwise.arithmetic.trees import replacements
+from tg.types.dtypes import is_integer, numpy_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Variable
+    from tg.rewrite.rules.elementwise.arithmetic.trees import Inside
+
+    Signed = tuple[Variable, bool]  # a value, and whether it is subtracted
+
+QUOTIENT: Final = 4  # what a quotient costs, counted in sums
+LARGEST_DISTRIBUTED: Final = 64  # terms of a sum into which factors are multiplied, to see whether it pays
+
+
+class Entry(NamedTuple):
+    """The term x * factor / divisor."""
+
+    x: Variable
+    factor: float
+    divisor: float
+
+
+class Term:
+    """A value with the factors of its occurrences by their divisors, those above and below 0 added up on their own."""
+
+    __slots__ = ("parts", "x")
+
+    def __init__(self, x: Variable) -> None:
+        self.x = x
+        self.parts: dict[float, list[float]] = {}
+
+    def take(self, factor: float, divisor: float) -> None:
+        """One more occurrence."""
+        if divisor < 0:
+            factor, divisor = -factor, -divisor
+        self.parts.setdefault(divisor, [0, 0])[factor < 0] += factor
+
+    def entries(self, *, merge: bool) -> list[Entry]:
+        """What is left of the occurrences; those of opposite signs only together if they may `merge`."""
+        if len(self.parts) == 1:
+            ((divisor, (above, below)),) = self.parts.items()
+        else:
+            divisor = 1
+            above, below = (sum(part[k] / d for d, part in self.parts.items()) for k in (0, 1))
+        factors = [above + below] if merge else [above, below]
+        return [Entry(self.x, factor, divisor) for factor in factors if factor]
+
+
+class Sum:
+    """A tree as terms and a constant, with what it costs as it stands."""
+
+    def __init__(self, root: Variable, inside: Inside, *, distribute: bool) -> None:
+        self.root, self.inside, self.distribute = root, inside, distribute
+        self.dtype = root.type.dtype
+        self.terms: dict[int, Term] = {}
+        self.constant: float = 0
+        self.constants = self.occurrences = self.cost = 0
+        self.given_up = self.distributed = False
+        self._walk()
+
+    def _walk(self) -> None:
+        stack: list[tuple[Variable, float]] = [(self.root, 1)]
+        while stack and not self.given_up:
+            v, factor = stack.pop()
+            if is_scalar_constant(v) and np.isfinite(float(number_of(v))):
+                self.constant += factor * number_of(v)
+                self.constants += 1
+            elif v is not self.root and v not in self.inside and not (self.distribute and self.inside.has_factored(v)):
+                self._take(v, factor, 1)
+            else:
+                self._open(v, factor, stack)
+
+    def _open(self, v: Variable, factor: float, stack: list[tuple[Variable, float]]) -> None:
+        x, c = v.inputs[0], v.inputs[-1]
+        self.cost += QUOTIENT if is_made_by(v, divide) else 1
+        if is_made_by(v, negative):
+            stack.append((x, -factor))
+        elif is_made_by(v, divide):
+            self._take(x, factor, number_of(c))
+        elif not is_made_by(v, multiply):
+            stack += [(c, factor if is_made_by(v, add) else -factor), (x, factor)]
+        elif self.distribute and self.inside.has_factored(x):
+            self.distributed = True
+            stack.append((x, factor * number_of(c)))
+        else:
+            self._take(x, factor * number_of(c), 1)
+
+    def _take(self, x: Variable, factor: float, divisor: float) -> None:
+        self.occurrences += 1
+        self.given_up = self.distribute and self.occurrences > LARGEST_DISTRIBUTED
+        self.terms.setdefault(id(x), Term(x)).take(factor, divisor)
+
+    def entries(self, *, unsafe: bool) -> list[Entry]:
+        """The terms in order; those that cancel are gone."""
+        if is_integer(self.dtype):
+            merged = (entry for term in self.terms.values() for entry in term.entries(merge=True))
+            wrapped = (entry._replace(factor=nearest(int(entry.factor), self.dtype)) for entry in merged)
+            return [entry for entry in wrapped if entry.factor]
+        return [entry for term in self.terms.values() for entry in term.entries(merge=unsafe or is_finite(term.x))]
+
+
+class Written:
+    """Terms and a constant as an expression, with its cost; `result` is None where a factor is no normal number."""
+
+    def __init__(self, found: Sum, entries: list[Entry]) -> None:
+        self.root, self.dtype = found.root, found.dtype
+        self.cost, self.failed = 0, False
+        pieces = [self._piece(*group) for group in _by_factor(entries)]
+        value = nearest(int(found.constant), self.dtype) if is_integer(self.dtype) else found.constant
+        result = self._summed(pieces, value)
+        self.result = None if self.failed else result
+
+    def _piece(self, factor: float, divisor: float, terms: list[Signed]) -> Signed:
+        """A value and whether it is subtracted: the sum of terms that share a factor, times that factor."""
+        x, turned = self._chained(terms)
+        if divisor != 1:
+            self.cost += QUOTIENT
+            return divide(x, self._constant(divisor)), turned
+        if factor != 1:
+            self.cost += 1
+            x = multiply(x, self._constant(factor))
+        return x, turned
+
+    def _constant(self, value: float) -> Constant:
+        c = constant(value, self.dtype)
+        if c is None or (value and not number_of(c)):
+            self.failed = True
+            return Constant(np.zeros((), numpy_dtype(self.dtype)))
+        return c
+
+    def _chained(self, pieces: list[Signed]) -> Signed:
+        """Values added and subtracted in order from the first that is added; whether all of it is to be subtracted."""
+        if all(turned for _, turned in pieces):
+            return self._chained([(x, False) for x, _ in pieces])[0], True
+        first = next(k for k, (_, turned) in enumerate(pieces) if not turned)
+        total = pieces[first][0]
+        for x, turned in (*pieces[:first], *pieces[first + 1 :]):
+            self.cost += 1
+            total = subtract(total, x) if turned else add(total, x)
+        return total, False
+
+    def _summed(self, pieces: list[Signed], value: float) -> Variable:
+        if not pieces:
+            return self._constant(value)
+        x, turned = self._chained(pieces)
+        self.cost += 1 if turned or value else 0
+        if not value:
+            return negative(x) if turned else x
+        if turned:
+            return subtract(beside(self._constant(value), x, self.root), x)
+        c = beside(self._constant(abs(value)), x, self.root)
+        return add(x, c) if value > 0 else subtract(x, c)
+
+
+def _by_factor(entries: list[Entry]) -> list[tuple[float, float, list[Signed]]]:
+    """Terms gathered by the size of their factor; those without one stay on their own."""
+    groups: dict[object, tuple[float, float, list[Signed]]] = {}
+    for x, factor, divisor in entries:
+        size = (abs(factor), 1) if divisor == 1 else (1, divisor / abs(factor))
+        key = (id(x), factor < 0) if size == (1, 1) else size
+        groups.setdefault(key, (*size, []))[2].append((x, factor < 0))
+    return list(groups.values())
+
+
+@final
+class Sums:
+    """The trees of sums, differences, negatives and constant multiples of some dtypes."""
+
+    def __init__(self, dtypes: frozenset[str]) -> None:
+        self.dtypes = dtypes
+
+    def is_member(self, v: Variable) -> bool:
+        """Whether a value is a sum, a difference, a negative or a multiple."""
+        if v.apply is None or v.type.dtype not in self.dtypes:
+            return False
+        return any(is_made_by(v, fn) for fn in (add, subtract, negative)) or _is_multiple(v)
+
+    def operands(self, v: Variable) -> tuple[Variable, ...]:
+        """The operands of all but multiples."""
+        return () if _is_multiple(v) else v.inputs
+
+    def factored(self, v: Variable) -> tuple[Variable, ...]:
+        """What a multiple is one of."""
+        return (v.inputs[0],) if _is_multiple(v) and is_made_by(v, multiply) else ()
+
+
+def _is_multiple(v: Variable) -> bool:
+    """Whether a value is x * c or x / c, for a finite number c other than 0."""
+    if not (is_made_by(v, multiply) or is_made_by(v, divide)):
+        return False
+    x, c = v.inputs
+    if not is_scalar_constant(c) or isinstance(x, Constant) or x.type.ndim != v.type.ndim:
+        return False
+    return bool(np.isfinite(float(number_of(c)))) and number_of(c) != 0
+
+
+def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
+    """The canonical sum of a tree; None where nothing is merged in it and nothing saved."""
+    best, gain = None, 0
+    for distribute in (False, True):
+        found = Sum(root, inside, distribute=distribute)
+        if found.given_up or (distribute and not found.distributed) or found.occurrences + found.constants < 2:
+            continue
+        entries = found.entries(unsafe=unsafe)
+        written = Written(found, entries)
+        merges = not distribute and (len(entries) < found.occurrences or found.constants > 1)
+        if written.result is not None and found.cost - written.cost > gain - merges:
+            best, gain = written.result, found.cost - written.cost
+    return best
+
+
+def _run(dtypes: frozenset[str], *, unsafe: bool) -> Callable[[View], Mapping[int, Variable]]:
+    kind = Sums(dtypes)
+
+    def run(view: View) -> Mapping[int, Variable]:
+        return replacements(view, kind, functools.partial(_rebuilt, unsafe=unsafe))
+
+    return run
+
+
+PASSES = (
+    Pass(
+        "canonical_sums",
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Like terms are one term, constants one constant, and a common factor is applied once.",
+        run=_run(FLOATING, unsafe=False),
+        example=lambda x, y: x * 2 + y + x,
+    ),
+    Pass(
+        "canonical_integer_sums",
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Like terms are one term, constants one constant, modulo the width as well.",
+        run=_run(INTEGER, unsafe=False),
+        example=lambda x, y: cast_variable(x, "int32") * 2 + cast_variable(y, "int32") + cast_variable(x, "int32"),
+    ),
+    Pass(
+        "cancelled_terms",
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
+        why="x - x is 0; NaN where x is NaN or infinite.",
+        run=_run(FLOATING, unsafe=True),
+        example=lambda x, y: x * 2 + y - x,
+    ),
+)

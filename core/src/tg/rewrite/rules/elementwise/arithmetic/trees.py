@@ -1,0 +1,89 @@
+"""Trees of one kind of arithmetic in a graph: what is used once below a root, which a pass may arrange anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tg.ops.shape import broadcast_to
+from tg.types.lengths import atoms, equal_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
+
+    Rebuild = Callable[[Variable, "Inside"], Variable | None]
+
+
+class Kind(Protocol):
+    """A kind of tree: which values belong to one, and what below them may."""
+
+    def is_member(self, v: Variable) -> bool:
+        """Whether a value is an inner node or the root of a tree."""
+
+    def operands(self, v: Variable) -> tuple[Variable, ...]:
+        """The operands of a member that belong to its tree if they are members used nowhere else."""
+
+    def factored(self, v: Variable) -> tuple[Variable, ...]:
+        """The operands of a member that may be taken into its tree, but are roots otherwise."""
+
+
+class Inside:
+    """The inner nodes of trees: members used once, by a member of the same shape and dtype."""
+
+    __slots__ = ("_factored", "_inner")
+
+    def __init__(self, view: View, kind: Kind, members: Sequence[Variable]) -> None:
+        self._inner: set[int] = set()
+        self._factored: set[int] = set()
+        for v in members:
+            for found, operands in ((self._inner, kind.operands(v)), (self._factored, kind.factored(v))):
+                found.update(
+                    id(u) for u in operands if view.uses(u) == 1 and kind.is_member(u) and is_shaped_like(u, v)
+                )
+
+    def __contains__(self, v: Variable) -> bool:
+        return id(v) in self._inner
+
+    def has_factored(self, v: Variable) -> bool:
+        """Whether a value may be taken into the tree of its only reader."""
+        return id(v) in self._factored
+
+
+def replacements(view: View, kind: Kind, rebuild: Rebuild) -> Mapping[int, Variable]:
+    """What `rebuild` makes of the roots of all trees, by the ids of the roots.
+
+    Args:
+        rebuild: from a root and what is inside of trees to a replacement, None where the root stays.
+    """
+    members = [v for node in view.applies if len(node.types) == 1 for v in view.results(node) if kind.is_member(v)]
+    inside = Inside(view, kind, members)
+    found: dict[int, Variable] = {}
+    for v in members:
+        if v not in inside:
+            new = rebuild(v, inside)
+            shaped = None if new is None else in_shape_of(new, v)
+            if shaped is not None:
+                found[id(v)] = shaped
+    return found
+
+
+def is_shaped_like(v: Variable, other: Variable) -> bool:
+    """Whether two values are known to have one shape and dtype."""
+    a, b = v.type, other.type
+    if a.dtype != b.dtype or len(a.shape) != len(b.shape):
+        return False
+    return (a.shape == b.shape and None not in a.shape) or all(map(equal_here, v.shape, other.shape))
+
+
+def in_shape_of(new: Variable, old: Variable) -> Variable | None:
+    """A replacement repeated to the shape of what it replaces; None where only that value knows its shape."""
+    if len(new.shape) == len(old.shape) and all(map(equal_here, new.shape, old.shape)):
+        return new
+    return None if any(_is_own(n, old) for n in old.shape) else broadcast_to(new, old.shape)
+
+
+def _is_own(length: int | Length, v: Variable) -> bool:
+    return any(getattr(a, "owner", None) is v for a in atoms(length))

@@ -1,0 +1,16 @@
+"""Rules of exponentials and logarithms, by what they are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.rewrite.rules.elementwise.exponential import products, stable
+
+if TYPE_CHECKING:
+    from tg.rewrite.rule import Pass, Rule
+
+__all__ = ["PASSES", "RULES"]
+
+RULES: Final[tuple[Rule, ...]] = (*stable.RULES, *products.RULES)
+
+PASSES: Final[tuple[Pass, ...]] = ()

@@ -1,0 +1,234 @@
+"""Rules of gathers: those that are slices, that read what is repeated, moved or was just written, and two in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.graph.nodes import Constant, Variable, size_value
+from tg.ops.creation import iota, zeros_like
+from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.comparison import where
+from tg.ops.indexing import Gather, Nonzero, Scatter, WrapIndex
+from tg.ops.shape import BroadcastTo, Squeeze, Transpose, broadcast_to, expand_dims_at, moveaxis, reshape, transpose
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.indexing.updates import is_unique, window_of_index
+from tg.rewrite.rules.indexing.windows import Window, canonical, read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.nodes import Apply
+
+
+def _lies_inside(i: Variable, n: Any) -> bool:
+    """Whether an index of one element is known to lie in an axis of length n, or a check makes sure that there is one."""
+    if type(n) is int:
+        return n > 0
+    return i.apply is not None and type(i.apply.op) is WrapIndex and i.apply.op.mode in ("raise", "clip")
+
+
+def _one_position(node: Apply, outputs: Any) -> Variable | None:
+    """A slice for each axis, which is then dropped."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    front = indices[0].type.shape
+    if any(n != 1 for n in front) or not all(_lies_inside(i, x.shape[k]) for i, k in zip(indices, op.axes, strict=True)):
+        return None
+    windows: list[Window | None] = [None] * x.type.ndim
+    for i, k in zip(indices, op.axes, strict=True):
+        start = size_value(reshape(i, ()) if front else i)
+        windows[k] = canonical(Window(start, 1, 1), x.shape[k])
+    y = Squeeze(op.axes)(read(x, tuple(windows)))
+    return expand_dims_at(y, tuple(range(-y.type.ndim - len(front), -y.type.ndim))) if front else y
+
+
+def _steps(node: Apply, outputs: Any) -> Variable | None:
+    """Evenly spaced positions along one axis are a slice, whose axis then goes to the front."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    if len(op.axes) != 1:
+        return None
+    (axis,) = op.axes
+    w = window_of_index(indices[0], x.shape[axis])
+    if w is None:
+        return None
+    windows: list[Window | None] = [None] * x.type.ndim
+    windows[axis] = canonical(w, x.shape[axis])
+    y = read(x, tuple(windows))
+    return moveaxis(y, axis, 0) if x.type.ndim > 1 else y
+
+
+def _repeated(node: Apply, outputs: Any) -> Variable | None:
+    """Axes along which there is one element, or one element repeated, need no index."""
+    (y,) = outputs
+    op: Any = node.op
+    x, *indices = node.inputs
+    source = x
+    if x.apply is not None and type(x.apply.op) is BroadcastTo:
+        source = x.apply.inputs[0]
+        if source.type.ndim < x.type.ndim:
+            missing = x.type.ndim - source.type.ndim
+            source = expand_dims_at(source, tuple(range(-x.type.ndim, -x.type.ndim + missing)))
+    if not any(source.type.shape[k] == 1 for k in op.axes):
+        return None
+    return broadcast_to(gathered(source, op.axes, indices), y.shape)
+
+
+def gathered(x: Variable, axes: Sequence[int], indices: Sequence[Variable]) -> Variable:
+    """A gather along the axes that have more than one element; what it gives broadcasts to the gather along all."""
+    single = tuple([k for k in axes if x.type.shape[k] == 1])
+    rank = indices[0].type.ndim
+    if not single:
+        return Gather(tuple(axes))(x, *indices)  # type: ignore[no-any-return]
+    y = Squeeze(single)(x)
+    kept = [k for k in range(-x.type.ndim, 0) if k not in single]
+    rest = [(kept.index(k) - len(kept), i) for k, i in zip(axes, indices, strict=True) if k not in single]
+    if rest:
+        return Gather(tuple(k for k, _ in rest))(y, *(i for _, i in rest))  # type: ignore[no-any-return]
+    return expand_dims_at(y, tuple(range(-y.type.ndim - rank, -y.type.ndim))) if rank else y
+
+
+def _transposed(node: Apply, outputs: Any) -> Variable | None:
+    """The same positions of what was transposed."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    below = x.apply
+    if below is None or type(below.op) is not Transpose:
+        return None
+    n = x.type.ndim
+    order = [k - n for k in below.op.order(n)]  # axis k of x is axis order[k] of the operand
+    pairs = sorted((order[k], i) for k, i in zip(op.axes, range(len(indices)), strict=True))
+    y = Gather(tuple(k for k, _ in pairs))(below.inputs[0], *(indices[i] for _, i in pairs))
+    rest = [order[k] for k in range(-n, 0) if k not in op.axes]  # as they are wanted
+    rank = indices[0].type.ndim
+    return transpose(y, (*range(rank), *(rank + sorted(rest).index(k) for k in rest)))
+
+
+def _written(node: Apply, outputs: Any) -> Variable | None:
+    """What was written at the same places, none of which repeats."""
+    op: Any = node.op
+    y, *indices = node.inputs
+    below = y.apply
+    if below is None or type(below.op) is not Scatter or below.op.axes != op.axes:
+        return None
+    x, v, *places = below.inputs
+    if len(places) != len(indices) or any(a is not b for a, b in zip(places, indices, strict=True)):
+        return None
+    if not is_unique(tuple(indices)):
+        return None
+    return v if below.op.fn is None else below.op.fn(op(x, *indices), v)  # type: ignore[no-any-return]
+
+
+def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
+    """The positions of the true elements of a mask that is known."""
+    (mask,) = node.inputs
+    if isinstance(mask, Constant):
+        return Constant(np.flatnonzero(mask.data).astype(np.int64))
+    below = mask.apply
+    if below is None or type(below.op) is not BroadcastTo or not isinstance(below.inputs[0], Constant):
+        return None
+    value = below.inputs[0].data
+    if value.size != 1:
+        return None
+    return iota(mask.shape[0]) if value.all() else Constant(np.zeros(0, np.int64))
+
+
+def _chosen(node: Apply, outputs: Any) -> Variable | None:
+    """Where a mask holds, a choice by the mask is its first value."""
+    op: Any = node.op
+    x, *indices = node.inputs
+    below = x.apply
+    if below is None or below.op is not where.op or len(indices) != 1 or x.type.ndim != 1:
+        return None
+    found = indices[0].apply
+    if found is None or type(found.op) is not Nonzero or found.inputs[0] is not below.inputs[0]:
+        return None
+    v = below.inputs[1]
+    return op(v, *indices) if v.type.ndim == 1 and v.type.shape != (1,) else broadcast_to(v, outputs[0].shape)
+
+
+RULES = (
+    node_rule(
+        "gather_of_one_position",
+        keys=(Gather,),
+        apply=_one_position,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One position is a slice, which is pushed further and copies nothing.",
+        example=lambda x: Gather((-2, -1))(x, Constant(np.array([2])), Constant(np.array([1]))),
+    ),
+    node_rule(
+        "gather_of_steps",
+        keys=(Gather,),
+        apply=_steps,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Evenly spaced positions are a slice, which is read without looking up places.",
+        example=lambda x: Gather((-1,))(x, iota(2) * 2),
+    ),
+    node_rule(
+        "gather_of_repeated",
+        keys=(Gather,),
+        apply=_repeated,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="All positions along an axis that repeats one element hold the same.",
+        example=lambda x: Gather((-2,))(broadcast_to(x[:1], (3, x.shape[1])), Constant(np.array([2, 0, 2, 1]))),
+    ),
+    node_rule(
+        "gather_of_transpose",
+        keys=(Gather,),
+        apply=_transposed,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Only what is read is moved.",
+        example=lambda x: Gather((-2,))(Transpose((-1, -2))(x), Constant(np.array([3, 0, 2]))),
+        below=(Transpose,),
+    ),
+    node_rule(
+        "gather_of_scatter",
+        keys=(Gather,),
+        apply=_written,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What was written is read: nothing is copied.",
+        example=lambda x: _read_again(x, Constant(np.array([2, 0, 3]))),
+        below=(Scatter,),
+    ),
+    node_rule(
+        "gather_of_chosen",
+        keys=(Gather,),
+        apply=_chosen,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Where the mask holds, nothing is left to choose.",
+        example=lambda x: _masked(x[0], x[1]),
+        below=(where,),
+    ),
+    node_rule(
+        "positions_of_known_mask",
+        keys=(Nonzero,),
+        apply=_all_in_order,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What is known is not computed.",
+        example=lambda x: add(x[0, :2], zeros_like(Nonzero()(Constant(np.array([True, False, True]))), dtype=x.dtype)),
+        below=(Constant, BroadcastTo),
+    ),
+)
+
+
+def _read_again(x: Variable, at: Variable) -> Variable:
+    """What was added at some places, read there: an example."""
+    return Gather((-2,))(Scatter((-2,), add)(x, x[1:], at), at)  # type: ignore[no-any-return]
+
+
+def _masked(x: Variable, y: Variable) -> Variable:
+    """A choice read where the mask holds: an example."""
+    mask = x > y
+    return Gather((-1,))(where(mask, x, y), Nonzero()(mask))  # type: ignore[no-any-return]
+
+

@@ -1,0 +1,97 @@
+"""The pass that joins what is written piece by piece: writes that cover an axis one after another are one joining."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tg.graph.nodes import Variable
+from tg.ops.creation import zeros_like
+from tg.ops.indexing import SliceUpdate
+from tg.ops.shape import Concatenate
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import Pass
+from tg.rewrite.rules.indexing.windows import Window, written_windows
+from tg.types.lengths import add, equal_here, key
+
+if TYPE_CHECKING:
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Apply
+
+
+class Piece(NamedTuple):
+    """What is written, and where along one axis."""
+
+    axis: int
+    window: Window
+    values: Variable
+
+
+def _piece(node: Apply) -> Piece | None:
+    """What a write replaces, if it is in order along one axis and all along the others."""
+    if node.op.fn is not None:  # type: ignore[attr-defined]
+        return None
+    found = [(k, w) for k, w in enumerate(written_windows(node)) if w is not None]
+    if len(found) != 1 or found[0][1].step != 1:
+        return None
+    return Piece(found[0][0], found[0][1], node.inputs[1])
+
+
+def _run(view: View) -> dict[int, Variable]:
+    updates = {id(node) for node in view.applies if type(node.op) is SliceUpdate}
+    if len(updates) < 2:
+        return {}
+    written_over: set[int] = set()  # applies whose result another write alone goes on with
+    for node in view.applies:
+        base = node.inputs[0].apply if id(node) in updates else None
+        if base is not None and id(base) in updates and view.uses(node.inputs[0]) == 1:
+            written_over.add(id(base))
+    replacements: dict[int, Variable] = {}
+    for node in view.applies:
+        if id(node) in updates and id(node) not in written_over:
+            joined = _joined(node, written_over)
+            if joined is not None:
+                replacements[id(view.results(node)[0])] = joined
+    return replacements
+
+
+def _joined(node: Apply, written_over: set[int]) -> Variable | None:
+    """The pieces of a chain of writes joined, if they follow one another from the start of the axis to its end."""
+    x = node.inputs[0]
+    pieces: dict[object, Piece] = {}
+    axis = -1
+    current: Apply | None = node
+    while current is not None:
+        found = _piece(current)
+        if found is None or (pieces and found.axis != axis) or key(found.window.start) in pieces:
+            break
+        axis = found.axis
+        pieces[key(found.window.start)] = found
+        below = current.inputs[0].apply
+        current = below if below is not None and id(below) in written_over else None
+    return _in_order(pieces, x, axis) if len(pieces) > 1 else None
+
+
+def _in_order(pieces: dict[object, Piece], x: Variable, axis: int) -> Variable | None:
+    place: object = 0
+    end: object = 0
+    ordered: list[Variable] = []
+    while place in pieces:
+        piece = pieces.pop(place)
+        ordered.append(piece.values)
+        end = add(piece.window.start, piece.window.size)
+        place = key(end)  # type: ignore[arg-type]
+    if len(ordered) < 2 or not equal_here(end, x.shape[axis]):  # type: ignore[arg-type]
+        return None
+    return Concatenate(axis - x.type.ndim)(*ordered)  # type: ignore[no-any-return]
+
+
+PASSES = (
+    Pass(
+        "join_pieces_written",
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What is written from the start of an axis to its end is joined once; what was there before is not needed.",
+        run=_run,
+        example=lambda x: SliceUpdate((0,), (1,))(SliceUpdate((3,), (1,))(zeros_like(x), x[:, :1]), x[:, 1:]),
+    ),
+)

@@ -1,0 +1,240 @@
+"""Signs, factors and logical complements that leave a reduction, and factors of outer products summed each alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tg.graph.nodes import Constant, as_size_variable
+from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, minimum, multiply, negative
+from tg.ops.elementwise.cast import Cast, cast_variable
+from tg.ops.elementwise.comparison import greater, logical_and, logical_not, logical_or, where
+from tg.ops.reduction import ArgReduce, Reduce
+from tg.ops.shape import expand_dims_at
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
+from tg.rewrite.rules.shape import made_by
+from tg.types.dtypes import is_complex, is_float, is_inexact, is_integer, is_unsigned, numpy_dtype
+from tg.types.lengths import product
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _is(v: Variable, fn: Any) -> bool:
+    return v.apply is not None and v.apply.op is fn.op
+
+
+def _of_negative(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    if op.fn is not add or not _is(x, negative):
+        return None
+    return negative(Reduce(op.fn, op.axes, op.total)(x.inputs[0]))
+
+
+def _opposite(fn: Any) -> Any:
+    return minimum if fn is maximum else maximum
+
+
+def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    if op.fn not in (maximum, minimum) or not _is(x, negative) or not is_inexact(x.type.dtype):
+        return None
+    return negative(Reduce(_opposite(op.fn), op.axes, op.total)(x.inputs[0]))
+
+
+def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
+    """The largest of -x stands where the least of x does; integers have one that is its own opposite."""
+    op: Any = node.op
+    (x,) = node.inputs
+    if not _is(x, negative) or not is_float(x.type.dtype):
+        return None
+    return ArgReduce(_opposite(op.fn), op.axis)(x.inputs[0])  # type: ignore[no-any-return]
+
+
+def _position_of_cast(node: Apply, outputs: Any) -> Variable | None:
+    """Positions among numbers that another dtype tells apart and orders alike."""
+    op: Any = node.op
+    (x,) = node.inputs
+    if not made_by(x, Cast) or not _is_embedded(x.inputs[0].type.dtype, x.type.dtype):
+        return None
+    return ArgReduce(op.fn, op.axis)(x.inputs[0])  # type: ignore[no-any-return]
+
+
+def _is_embedded(source: str, target: str) -> bool:
+    """Whether a dtype has all real numbers of another: none is rounded, wraps or saturates."""
+    if is_float(source):
+        return is_float(target) and _digits(source) < _digits(target) and target != "float16"
+    if not is_integer(source):
+        return False
+    bits = numpy_dtype(source).itemsize * 8 - (not is_unsigned(source))
+    if is_float(target):
+        return bits <= _digits(target)
+    return is_integer(target) and (
+        (is_unsigned(source) or not is_unsigned(target))
+        and bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target))
+    )
+
+
+def _digits(dtype: str) -> int:
+    return {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[dtype]
+
+
+def _of_complement(node: Apply, outputs: Any) -> Variable | None:
+    """Not all are where any is not, and the other way round."""
+    op: Any = node.op
+    (x,) = node.inputs
+    if op.fn not in (logical_and, logical_or) or not _is(x, logical_not) or x.inputs[0].type.dtype != x.type.dtype:
+        return None
+    other = logical_or if op.fn is logical_and else logical_and
+    return logical_not(Reduce(other, op.axes, op.total)(x.inputs[0]))
+
+
+def _of_multiple(node: Apply, outputs: Any) -> Any:
+    """sum(x * c) is sum(x) * c, and sum(x / c) is sum(x) / c, for a finite constant other than 0."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if op.fn is not add or is_complex(y.type.dtype) or y.apply is None:
+        return None
+    fn: Any = y.apply.op
+    pairs = (y.inputs,) if _is(y, divide) else (y.inputs, y.inputs[::-1]) if _is(y, multiply) else ()
+    for x, c in pairs:
+        if is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, fn):
+            scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
+            total: Variable = Reduce(add, op.axes)(x)
+            return fn(total, scale)
+    return None
+
+
+def _is_safe(c: Any, fn: Any) -> bool:
+    """Whether a sum without the factor overflows only where one with it does, or the dtype has room to spare."""
+    size = abs(float(c.data.reshape(()).astype(np.float64)))
+    return c.type.dtype != "float16" or (size <= 1 if fn is divide.op else size >= 1)
+
+
+def is_plain(c: Any) -> bool:
+    """Whether all elements of a constant are finite and none is 0."""
+    return bool(np.isfinite(c.data).all() and c.data.all())
+
+
+def _of_outer_product(node: Apply, outputs: Any) -> Variable | None:
+    """The sum of x * y over axes of which x or y has one is the product of both summed over their own.
+
+    Only where that makes a smaller table. What is summed over no elements is 0, whatever the other factor is.
+    """
+    op: Any = node.op
+    (z,) = node.inputs
+    if op.fn is not add or not (_is(z, multiply) or _is(z, gate)) or is_complex(z.type.dtype):
+        return None
+    x, y = z.inputs
+    if not x.type.ndim == y.type.ndim == z.type.ndim:
+        return None
+    only_x = tuple(k for k in op.axes if y.type.shape[k] == 1 and z.type.shape[k] not in (0, 1))
+    only_y = tuple(k for k in op.axes if x.type.shape[k] == 1 and z.type.shape[k] not in (0, 1))
+    if _is(z, gate):
+        if not only_y or not _is_smaller(y, z):
+            return None
+        return _summed(op.axes, gate(_unless_empty(x, z, only_y), _kept_sum(y, only_y)))
+    if not ((only_x and _is_smaller(x, z)) or (only_y and _is_smaller(y, z))):
+        return None
+    left, right = _kept_sum(x, only_x), _kept_sum(y, only_y)
+    return _summed(op.axes, multiply(_unless_empty(left, z, only_y), _unless_empty(right, z, only_x)))
+
+
+def _summed(axes: tuple[int, ...], z: Variable) -> Variable:
+    return Reduce(add, axes)(z)  # type: ignore[no-any-return]
+
+
+def _is_smaller(x: Variable, z: Variable) -> bool:
+    """Whether a factor has length 1 where the product has not."""
+    return any(n == 1 and m != 1 for n, m in zip(x.type.shape, z.type.shape, strict=True))
+
+
+def _kept_sum(x: Variable, axes: tuple[int, ...]) -> Variable:
+    return expand_dims_at(Reduce(add, axes)(x), axes) if axes else x
+
+
+def _unless_empty(x: Variable, z: Variable, axes: tuple[int, ...]) -> Variable:
+    """A factor, 0 where the other is summed over no elements, which only shows if it may not be finite."""
+    n = product(tuple(z.shape[k] for k in axes))
+    if (isinstance(n, int) and n > 0) or is_finite(x):
+        return x
+    return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(0))
+
+
+RULES = (
+    node_rule(
+        "sum_of_negative",
+        keys=(Reduce,),
+        apply=_of_negative,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="One change of sign in place of one for each element.",
+        below=(negative,),
+        example=lambda x: Reduce(add, (-1,))(-x),
+    ),
+    node_rule(
+        "extreme_of_negative",
+        keys=(Reduce,),
+        apply=_extreme_of_negative,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One change of sign in place of one for each element.",
+        below=(negative,),
+        example=lambda x: Reduce(maximum, (-1,), total=True)(-x),
+    ),
+    node_rule(
+        "position_of_negative",
+        keys=(ArgReduce,),
+        apply=_position_of_negative,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The order of the opposites is the opposite order.",
+        below=(negative,),
+        example=lambda x: ArgReduce(maximum, -1)(-x),
+    ),
+    node_rule(
+        "position_of_cast",
+        keys=(ArgReduce,),
+        apply=_position_of_cast,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Positions are the same in a dtype that keeps the numbers.",
+        below=(Cast,),
+        example=lambda x: ArgReduce(maximum, -1)(cast_variable(cast_variable(x, "int8"), x.type.dtype)),
+    ),
+    node_rule(
+        "reduce_of_complement",
+        keys=(Reduce,),
+        apply=_of_complement,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One complement in place of one for each element.",
+        below=(logical_not,),
+        example=lambda x: Reduce(logical_and, (-1,))(logical_not(cast_variable(x, "bool"))),
+    ),
+    node_rule(
+        "sum_of_multiple",
+        keys=(Reduce,),
+        apply=_of_multiple,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One product in place of one for each element.",
+        below=(multiply, divide),
+        example=lambda x: Reduce(add, (-1,))(x * 3),
+    ),
+    node_rule(
+        "sum_of_outer_product",
+        keys=(Reduce,),
+        apply=_of_outer_product,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Each factor is summed alone, and no table of products is made.",
+        below=(multiply, gate),
+        example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),
+    ),
+)

@@ -1,0 +1,212 @@
+"""Reductions of what is repeated, or is known without a loop: repeats, one-hot rows and ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.nodes import Constant, as_size_variable
+from tg.ops.creation import Arange, iota
+from tg.ops.elementwise.arithmetic import add, floor_divide, gate, maximum, minimum, multiply, power, subtract
+from tg.ops.elementwise.cast import Cast, cast_variable
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    logical_or,
+)
+from tg.ops.reduction import Reduce
+from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_dims_at
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
+from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.elementwise.arithmetic import is_finite
+from tg.rewrite.rules.reduction.axes import reduced, without
+from tg.rewrite.rules.reduction.order import EXTREMES
+from tg.rewrite.rules.shape import made_by, wanted_shape
+from tg.types.dtypes import is_complex, is_float, is_integer, limits, numpy_dtype
+from tg.types.lengths import Length, product
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+LARGEST_RANGE: Final = 1 << 14  # elements of a constant that is compared with a range
+
+
+def _unrepeated(node: Apply) -> tuple[Variable, int | Length, tuple[int | Length, ...]] | None:
+    """The reduction over the axes along which nothing repeats, how often it repeats, and the shape of the result."""
+    op: Any = node.op
+    (y,) = node.inputs
+    if not made_by(y, BroadcastTo):
+        return None
+    assert y.apply is not None
+    x, wanted = y.inputs[0], wanted_shape(y.op, y.apply)
+    own = {k: x.type.shape[k] for k in range(-x.type.ndim, 0)}
+    repeats = [k for k in op.axes if own.get(k, 1) == 1 and y.type.shape[k] != 1]
+    if not repeats:
+        return None
+    gone = tuple(k for k in repeats if k in own)
+    one: Variable = Squeeze(gone)(x) if gone else x
+    rest = reduced(op, tuple(without(k, gone) for k in op.axes if k not in repeats), one)
+    left = [n for k, n in zip(range(-len(wanted), 0), wanted, strict=True) if k not in op.axes]
+    return rest, product(tuple(wanted[k] for k in repeats)), tuple(left)
+
+
+def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """The sum of what is repeated is a multiple, and 0 of what is repeated no times."""
+    op: Any = node.op
+    dtype = node.inputs[0].type.dtype
+    if op.fn is not add or is_complex(dtype):
+        return None
+    found = _unrepeated(node)
+    if found is None:
+        return None
+    one, n, left = found
+    wide = "float32" if dtype == "float16" else dtype  # float16 has no number for a large count
+    count = cast_variable(as_size_variable(n), wide)
+    x = cast_variable(one, wide)
+    total = multiply(x, count) if (isinstance(n, int) and n > 0) or is_finite(x) else gate(count, x)
+    return broadcast_to(cast_variable(total, dtype), left)
+
+
+def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """What is repeated at least once has the extremes, and holds anywhere or everywhere where it holds once."""
+    op: Any = node.op
+    if op.fn in (add, multiply):
+        return None
+    found = _unrepeated(node)
+    if found is None:
+        return None
+    one, n, left = found
+    if not (isinstance(n, int) and n > 0) and (op.total or op.fn not in EXTREMES):
+        some = greater(as_size_variable(n), 0)
+        if op.fn is logical_or:
+            one = logical_and(one, some)
+        elif op.fn is logical_and:
+            one = logical_or(one, logical_not(some))
+        else:
+            return None
+    return broadcast_to(one, left)
+
+
+def _product_of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """The product of what is repeated is a power, where the number is known and the dtype holds it."""
+    op: Any = node.op
+    dtype = node.inputs[0].type.dtype
+    if op.fn is not multiply or not (is_float(dtype) or is_integer(dtype)):
+        return None
+    found = _unrepeated(node)
+    if found is None:
+        return None
+    one, n, left = found
+    if not isinstance(n, int) or not 0 < n <= _largest_count(dtype):
+        return None
+    return broadcast_to(power(one, Constant(np.asarray(n, numpy_dtype(dtype)))), left)
+
+
+def _largest_count(dtype: str) -> int:
+    """A number up to which a dtype holds all whole numbers."""
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+    return 1 << digits[dtype] if dtype in digits else int(limits(dtype)[1])
+
+
+def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
+    """Along the axis of a range, how often a number equals an element: once where it lies inside, else never."""
+    op: Any = node.op
+    (y,) = node.inputs
+    cast = made_by(y, Cast)
+    if not cast or op.fn is not add or y.inputs[0].op is not equal.op:
+        return None
+    for x, places in (y.inputs[0].inputs, y.inputs[0].inputs[::-1]):
+        if x.type.ndim != places.type.ndim:
+            continue
+        for k in op.axes:
+            if x.type.shape[k] == 1 and _counts_along(places, k):
+                x, n = Squeeze((k,))(x), cast_variable(as_size_variable(places.shape[k]), x.type.dtype)
+                once = cast_variable(logical_and(greater_equal(x, 0), less(x, n)), cast.dtype)
+                return reduced(op, tuple(without(a, (k,)) for a in op.axes if a != k), once)
+    return None
+
+
+def _counts_along(v: Variable, axis: int) -> bool:
+    """Whether a value holds 0, 1, 2, ... along an axis, and nothing else varies."""
+    if isinstance(v, Constant):
+        n = v.data.shape[axis]
+        return v.data.size == n <= LARGEST_RANGE and np.array_equal(v.data.ravel(), np.arange(n))
+    if made_by(v, ExpandDims):
+        assert v.apply is not None
+        if axis in v.apply.op.axes:  # type: ignore[attr-defined]
+            return False
+        v = v.inputs[0]
+    return v.type.ndim == 1 and made_by(v, Arange) is not None
+
+
+def _of_range(node: Apply, outputs: Any) -> Variable | None:
+    """The sum and the ends of 0, 1, ..., n - 1."""
+    op: Any = node.op
+    (x,) = node.inputs
+    n = as_size_variable(x.shape[-1])
+    if op.fn is add:
+        return floor_divide(multiply(n, subtract(n, 1)), 2)
+    if op.fn in (maximum, minimum) and not op.total:
+        return subtract(n, 1) if op.fn is maximum else Constant(np.asarray(0, np.int64))
+    return None
+
+
+RULES = (
+    node_rule(
+        "sum_of_repeated",
+        keys=(Reduce,),
+        apply=_sum_of_repeated,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One product in place of a loop.",
+        below=(BroadcastTo,),
+        example=lambda x: Reduce(add, (-3,))(broadcast_to(x, (3, *x.shape))),
+    ),
+    node_rule(
+        "extreme_of_repeated",
+        keys=(Reduce,),
+        apply=_extreme_of_repeated,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="More of the same changes no extreme.",
+        below=(BroadcastTo,),
+        example=lambda x: Reduce(maximum, (-3,))(broadcast_to(x, (3, *x.shape))),
+    ),
+    node_rule(
+        "product_of_repeated",
+        keys=(Reduce,),
+        apply=_product_of_repeated,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One power in place of a loop.",
+        below=(BroadcastTo,),
+        example=lambda x: Reduce(multiply, (-3,))(broadcast_to(x, (3, *x.shape))),
+    ),
+    node_rule(
+        "sum_of_one_hot",
+        keys=(Reduce,),
+        apply=_sum_of_one_hot,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A row of a one-hot table has at most a single one, so the table need not be made.",
+        below=(Cast,),
+        example=lambda x: Reduce(add, (-1,))(
+            cast_variable(equal(expand_dims_at(cast_variable(x, "int64"), (-1,)), iota(5)), x.type.dtype)
+        ),
+    ),
+    node_rule(
+        "reduce_range",
+        keys=(Reduce,),
+        apply=_of_range,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The sum and the ends of a range follow from its length.",
+        below=(Arange,),
+        example=lambda x: cast_variable(Reduce(add, (-1,))(Arange(None)(as_size_variable(7))), x.type.dtype) + x,
+    ),
+)
