@@ -83,7 +83,7 @@ def test_names_are_numpy_names_where_numpy_has_them() -> None:
         "softplus",
     }
     own |= {"bitwise_invert", "stop_gradient", "wrap_index"}
-    own |= {"grad_clip", "grad_scale"}
+    own |= {"assume", "grad_clip", "grad_scale"}
     own |= {"block_diag", "flatten", "join_dims", "pack", "specify_shape", "split_dims", "unpack"}
     own |= {"cummax", "cummin", "norm", "one_hot", "topk"}
     own |= {"complex", "expit", "fma", "log1mexp", "log_sigmoid", "logit", "relu", "switch", "xlog1py", "xlogy"}

@@ -13,6 +13,8 @@ INFRASTRUCTURE = {
     "__init__",
     "family",
     "catalog",
+    "dims",
+    "facts",
     "index_syntax",
     "index_updates",
     "numpy_protocol",

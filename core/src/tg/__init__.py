@@ -22,6 +22,7 @@ _HOMES = {
     "vector": "tg.variables.constructors",
     "matrix": "tg.variables.constructors",
     "tensor": "tg.variables.constructors",
+    "dim": "tg.variables.constructors",
     "Variable": "tg.graph.nodes",
     "Constant": "tg.graph.nodes",
     "FrozenGraph": "tg.graph.frozen",

@@ -79,6 +79,8 @@ class DebugError(TgError, AssertionError):
 class NonFiniteError(TgError, FloatingPointError):
     """A result has a NaN or an infinity: what a call with `nan_guard=True` raises, with the node that made it."""
 
+    found: object = None  # the node, as `find_nonfinite` of the function gives it
+
 
 class TextError(TgError, ValueError):
     """A text that is not a tg program."""

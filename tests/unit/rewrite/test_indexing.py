@@ -245,7 +245,7 @@ def test_a_long_chain_is_pushed_through_without_recursion(x):
         (lambda x: x.at[1:3].set(7.0)[3:], lambda x: x[3:]),
         (lambda x: x.at[::2].set(7.0)[1::2], lambda x: x[1::2]),
         (lambda x: x.at[1].add(7.0)[1], lambda x: x[1] + 7.0),
-        (lambda x: x.at[:, 1].set(7.0)[2], lambda x: x[2].at[1].set(7.0)),
+        (lambda x: x.at[:, 1].set(7.0)[2:4], lambda x: x[2:4].at[:, 1].set(7.0)),
         (lambda x: x.at[1:3].set(x[1:3]), lambda x: x),
         (lambda x: x.at[:].set(7.0), lambda x: tg.broadcast_to(7.0, (6, 4))),
         (lambda x: x.at[1:3].set(7.0).at[0:4].set(5.0), lambda x: x.at[0:4].set(5.0)),
@@ -315,7 +315,7 @@ def test_gradients_of_gathers_are_added_in_place(x):
         (lambda x: x.at[[3, 0, 1]].set(x[:3] * 2)[[3, 0, 1]], lambda x: x[:3] * 2),
         (lambda x: x.at[[3, 0, 1]].set(1.0).at[[3, 0, 1]].add(x[:3]), lambda x: x.at[[3, 0, 1]].set(1.0 + x[:3])),
         (lambda x: x.at[[3, 0, 3]].set(1.0).at[[3, 0, 3]].set(x[:3]), lambda x: x.at[[3, 0, 3]].set(x[:3])),
-        (lambda x: x[:, 0][tg.zeros((3,), dtype="int64")], lambda x: x[:, 0][np.array([0, 0, 0])]),
+        (lambda x: x[:, 0][tg.zeros((3,), dtype="int64")], lambda x: tg.broadcast_to(x[:1, 0], (3,))),
     ],
 )
 def test_gathers_become_slices_and_go_towards_the_inputs(table, before, after):
@@ -392,18 +392,19 @@ def test_rewriting_again_changes_nothing(table, x):
 @st.composite
 def programs(draw):
     """A chain of reads, writes and movements of integers (kept in floats, so that every order of sums is exact)."""
-    rank = draw(st.integers(1, 3))
-    shape = tuple(draw(st.lists(st.integers(0, 5), min_size=rank, max_size=rank)))
+    shape = tuple(draw(st.lists(st.sampled_from((4, 3, 5, 6, 2, 1, 0)), min_size=1, max_size=3)))
     known = [n if draw(st.booleans()) else None for n in shape]
     ones = [(0, k) for k, n in enumerate(shape) if n == 1 and known[k] is None]
     x = tg.tensor("x", shape=tuple(known))
     values, sizes = [x], [shape]
-    for _ in range(draw(st.integers(1, 7))):
-        k = draw(st.integers(0, len(values) - 1))
-        y = draw(steps(values[k], sizes[k], x, shape))
+    for _ in range(draw(st.integers(4, 10))):
+        k = draw(st.integers(max(0, len(values) - 2), len(values) - 1))
+        try:
+            y = draw(steps(values[k], sizes[k]))
+        except tg.errors.TgError:
+            continue
         if y is not None:
             try:
-                found = np.zeros(0)
                 frozen = FunctionGraph.of([x], [y], ones).freeze()
                 found = interpret(frozen, [np.zeros(shape)])[0]
             except tg.errors.TgError:
@@ -411,16 +412,16 @@ def programs(draw):
             if found.size <= 400:
                 values.append(y)
                 sizes.append(found.shape)
-    return x, shape, ones, values[-draw(st.integers(1, 2)) :]
+    return x, shape, ones, values[-1:]
 
 
 def some_slice(draw, n):
-    bound = st.one_of(st.none(), st.integers(-n - 1, n + 1))
+    bound = st.one_of(st.none(), st.integers(0, max(n - 1, 0)), st.integers(-n - 1, n + 1))
     return slice(draw(bound), draw(bound), draw(st.sampled_from([None, 1, 2, -1, -2])))
 
 
 @st.composite
-def steps(draw, v, shape, x, source):  # noqa: C901, PLR0911, PLR0912 (one branch for each kind of step)
+def steps(draw, v, shape):  # noqa: C901, PLR0911, PLR0912 (one branch for each kind of step)
     kind = draw(st.sampled_from(KINDS))
     rank = len(shape)
     axis = draw(st.integers(0, rank - 1)) if rank else None
@@ -456,7 +457,7 @@ def steps(draw, v, shape, x, source):  # noqa: C901, PLR0911, PLR0912 (one branc
     if kind == "arange":
         return tg.take(v, tg.arange(v.shape[axis])[:: draw(st.sampled_from([1, 2, -1]))], axis=axis)
     if kind == "concat":
-        return tg.concatenate([v, v * 2, v[:1]] if draw(st.booleans()) else [v, tg.zeros_like(v)], axis=axis)
+        return tg.concatenate([v, v * 2, -v] if draw(st.booleans()) else [v, tg.zeros_like(v)], axis=axis)
     if kind == "transpose":
         return tg.transpose(v)
     if kind == "ravel":
@@ -482,7 +483,7 @@ KINDS = [
 
 @pytest.mark.parametrize("plugin", [OWN, ALL], ids=["own", "all"])
 @given(programs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_random_programs_say_the_same(plugin, program):
     x, shape, ones, outputs = program
     outputs = [*outputs, tg.grad(tg.sum(outputs[-1] * 3), x, disconnected="zero")]

@@ -9,6 +9,7 @@ from tests.unit.rewrite.examine import Examination, Flaw, One, admitted, builder
 from tg import plugin
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
+from tg.graph.op import Op
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import KINDS, PHASES, STABILIZE
@@ -27,6 +28,10 @@ ORDER = "which of two equal zeros an extreme is depends on the order of the elem
 SAME_HERE = "NumPy computes both alike; other backends, and other lengths, may not"
 REVIEWED = {
     "log_of_exp": "exp overflows long before x does: what was infinite is finite, and users may count on it",
+    "log2_of_exp2": "exp2 overflows long before x does: what was infinite is finite, and users may count on it",
+    "log1p_of_expm1": "exp overflows long before x does: what was infinite is finite, and users may count on it",
+    "softplus_from_maximum": SAME_HERE,
+    "logsumexp_shifted_back": SAME_HERE,
 }
 
 
@@ -102,8 +107,11 @@ def test_the_gradient_of_a_formula_is_rewritten_as_stable_as_the_formula(one, dt
     expected = Expectation(better, arrays, runs=20)
     for k, (want, got) in enumerate(zip(expected.outputs, found, strict=True)):
         wrong = expected.wrong_numbers(want, got, [o[k] for o in expected.others]) & np.isfinite(want)
+        with np.errstate(all="ignore"):
+            wrong &= ~(np.abs(want - got) <= 16 * np.finfo(dtype).eps)
         places = [tuple(float(x[tuple(i)]) for x in arrays) for i in np.argwhere(wrong)]
-        assert not wrong.any(), f"operand {k}: found {got[wrong]}, needed {want[wrong]} at {places}"
+        seen = sorted(set(zip(got[wrong].tolist(), want[wrong].tolist(), places, strict=True)), key=str)
+        assert not seen, f"operand {k}: found, needed, at: {seen[:4]}"
 
 
 # --- the examination itself --------------------------------------------------------------------------------------------
@@ -119,8 +127,25 @@ def of_nodes(name, keys, apply, kind, example, phase="canonicalize"):
     return tg.rewrite.rule.node_rule(name, keys=keys, apply=apply, example=example, **about)
 
 
+class Picky(Op):
+    """An op that refuses what is below 0 by itself, without a check."""
+
+    def infer(self, x):
+        return (x,)
+
+    def perform(self, x):
+        if (x.astype(complex).real < 0).any():
+            raise tg.errors.DomainError("picky")
+        return (x.copy(),)
+
+
 def _largest_first(node, outputs):
     return tg.zeros_like(outputs[0]) if node.op.axes == (-1,) else None
+
+
+def _one_for_empty(node, outputs):
+    x = node.inputs[0]
+    return None if x.apply is None or x.apply.op is not tg.negative.op else -tg.sum(x.apply.inputs[0], -2) + (x.type.shape[0] == 0)
 
 
 def _add_is_maximum(view):
@@ -136,7 +161,7 @@ WRONG = [
     made("a_value", tg.sin, lambda x: tg.cos(x), "reassociates"),
     made("exact_that_changes_a_zero", lambda x: x + 0, lambda x: x, "exact"),
     made("exact_that_rounds", lambda x: x / 3, lambda x: x * (1 / 3), "exact"),
-    made("signed_zero_that_rounds", lambda x, y, z: (x + y) + z, lambda x, y, z: x + (y + z), "signed_zero"),
+    made("signed_zero_that_rounds", lambda x, y: x * 3 + y * 3, lambda x, y: (x + y) * 3, "signed_zero"),
     made("hides_the_nan_of_its_operand", lambda x: x - x, tg.zeros_like, "reassociates"),
     made("hides_the_nan_of_an_infinite_operand", lambda x, y: (x + y) - y, lambda x, y: x, "reassociates"),
     made("makes_a_nan", lambda x: x * 2, lambda x: tg.log(tg.exp(x)) + x + (x - x), "reassociates"),
@@ -147,12 +172,10 @@ WRONG = [
     made("wrong_for_nan", lambda x, y: tg.logical_not(x < y), lambda x, y: x >= y, "exact"),
     made("wrong_where_integers_overflow", lambda x: (x * 2) // 2, lambda x: x, "exact", ["int8", "int64"]),
     made("wrong_for_unsigned", lambda x: tg.absolute(-x), tg.absolute, "exact", ["int32", "uint32"]),
-    made("an_error_is_lost", lambda x, y: (x ** y) * 0, lambda x, y: tg.zeros_like(x * y), "exact", ["int64"]),
+    of_nodes("an_error_is_lost", (Picky,), lambda node, outputs: node.inputs[0], "exact", lambda x: Picky()(x * 2)),
     made("nan_unsafe_with_other_values", lambda x: tg.sqrt(x) ** 2, lambda x: x * 2, "nan_unsafe"),
     of_nodes("wrong_dtype_only", (tg.negative,), _quadruple, "exact", lambda x: -x),
-    of_nodes("wrong_for_empty", (tg.ops.reduction.Reduce,),
-             lambda node, outputs: tg.sum(node.inputs[0], -1) / 1 if node.op.fn is tg.multiply else None,
-             "reassociates", lambda x: tg.prod(x[:, :1], axis=-1)[:0] * 1),
+    of_nodes("wrong_for_empty", (tg.ops.reduction.Reduce,), _one_for_empty, "exact", lambda x: tg.sum(-x, -2)),
     of_nodes("zeros_for_a_sum", (tg.ops.reduction.Reduce,), _largest_first, "reassociates", lambda x: tg.sum(x, -1)),
     Pass("a_wrong_pass", phase="canonicalize", kind="reassociates", why="A test.", run=_add_is_maximum,
          example=lambda x, y: x + y),
@@ -181,9 +204,9 @@ def test_a_class_that_is_weaker_than_needed_is_found(one):
 RIGHT = [
     made("signed", lambda x: x + 0, lambda x: x, "signed_zero"),
     made("exact", lambda x: x * 1, lambda x: x, "exact"),
-    made("associative", lambda x, y, z: (x + y) + z, lambda x, y, z: x + (y + z), "reassociates"),
+    made("distributive", lambda x, y: x * 3 + y * 3, lambda x, y: (x + y) * 3, "reassociates"),
     made("unsafe", lambda x: x - x, tg.zeros_like, "nan_unsafe"),
-    made("error", lambda x, y: (x ** y) * 0, lambda x, y: tg.zeros_like(x * y), "drops_error", ["int64"]),
+    of_nodes("error", (Picky,), lambda node, outputs: node.inputs[0], "drops_error", lambda x: Picky()(x * 2)),
 ]
 
 

@@ -197,6 +197,7 @@ def jit(
     static_shapes: bool = False,
     mode: str | None = None,
     exclude: str | Collection[str] | None = None,
+    nan_guard: bool | None = None,
     output: str = "numpy",
 ) -> Any:
     """A NumPy-like function that traces and compiles itself at its first call; without `fn`, a decorator.
@@ -207,7 +208,7 @@ def jit(
     variable anywhere among its arguments it builds its graph there, so that it can be differentiated and nested.
 
     Args:
-        backend, mode, exclude, output: as in `tg.function`.
+        backend, mode, exclude, nan_guard, output: as in `tg.function`.
         static_argnums, static_argnames: arguments that are Python values, compiled in: hashable, one compilation each.
             Arguments that a call leaves to their defaults are Python values too.
         static_shapes: whether lengths are part of what is compiled, so that Python loops over them work.
@@ -237,12 +238,13 @@ def jit(
             static_shapes=static_shapes,
             mode=mode,
             exclude=exclude,
+            nan_guard=nan_guard,
             output=output,
         )
     if not callable(fn):
         raise InputError(message(f"jit: found {fn!r}, needed a function"))
     static = _static_names(fn, static_argnums, static_argnames)
-    options = {"backend": backend, "mode": mode, "exclude": exclude, "output": output}
+    options = {"backend": backend, "mode": mode, "exclude": exclude, "nan_guard": nan_guard, "output": output}
     return Jitted(fn, static, static_shapes=static_shapes, options=options)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import threading
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.configuration import MODES, current
-from tg.errors import DtypeError, InputError, OptionError, RewriteError, ShapeError, message
+from tg.errors import DebugError, DtypeError, InputError, NonFiniteError, OptionError, RewriteError, ShapeError, message
 from tg.functions.backends import BackendChoice, choose
 from tg.functions.caller import make_caller
 from tg.functions.compile import Program, Setting, compile_expression
@@ -18,6 +19,8 @@ from tg.functions.convert import to_array
 from tg.functions.excluded import excluded
 from tg.functions.shared import COMMIT, Shared, Value
 from tg.functions.structure import flatten
+from tg.graph.dims import check as check_dims
+from tg.graph.dims import tied
 from tg.graph.nodes import Constant, Variable
 from tg.graph.traversal import inputs_of, substitute
 from tg.ops.elementwise.cast import cast_variable
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg.functions.explain import Explanation
+    from tg.functions.nonfinite import NonFinite
+    from tg.functions.watch import Watch
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
     from tg.variables.structure import Structure
@@ -50,6 +55,7 @@ def function(
     defaults: Mapping[Variable, Any] | None = None,
     mode: str | None = None,
     exclude: str | Collection[str] | None = None,
+    nan_guard: bool | None = None,
     name: str | None = None,
     on_unused_input: str = "raise",
     output: str = "numpy",
@@ -63,8 +69,9 @@ def function(
         updates: new values of shared variables, computed from the old ones and stored together when a call succeeds.
         givens: variables replaced by expressions before compiling.
         defaults: values of inputs that a call may leave out.
-        mode: "default", "strict" (exact rewrites only) or "off" (none).
+        mode: "default", "strict" (exact rewrites only), "off" (none) or "debug" (each call checks what was rewritten).
         exclude: names of rules, passes and classes of rewriting that are not applied.
+        nan_guard: whether a call whose results have a NaN or an infinity raises, naming the node that made it.
         name: shown in texts, generated code and errors.
         on_unused_input: "raise", "warn" or "ignore".
         output: "numpy", or "native" for the backend's own arrays.
@@ -110,6 +117,7 @@ def function(
         defaults=_defaults({} if defaults is None else defaults, given_inputs),
         native=output == "native",
         limit=config.specializations,
+        nan_guard=config.nan_guard if nan_guard is None else nan_guard,
     )
 
 
@@ -227,10 +235,11 @@ class Function:
         native: bool,
         limit: int,
         exclude: frozenset[str] = frozenset(),
+        nan_guard: bool = False,
     ) -> None:
         self.name = name
         self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
-        self._exclude = exclude
+        self._exclude, self._nan_guard = exclude, nan_guard
         self._inputs, self._sources, self._results = tuple(inputs), tuple(sources), tuple(results)
         self._targets, self._build, self._defaults = tuple(targets), structure, dict(defaults)
         self._types = [v.type for v in inputs]
@@ -239,12 +248,14 @@ class Function:
         self._open = [
             (k, axis) for k, v in enumerate((*inputs, *sources)) for axis, n in enumerate(v.type.shape) if n is None
         ]
+        self._ties = tied((*inputs, *sources))
         self._locks = [t.lock for t in sorted(targets, key=lambda t: t.serial)]
         self._programs: dict[tuple[tuple[int, int], ...], Program] = {}
         self._compiling = threading.Lock()
         self._main, is_likely = self._first_program()
         self._short = None
-        if is_likely and not sources and not targets:
+        self._is_watched = nan_guard or mode == "debug"
+        if is_likely and not sources and not targets and not self._is_watched:
             shape = _shape_of(structure.key)
             self._short = make_caller(self._types, self._main.executable, self._general, shape, structure, native)
 
@@ -318,6 +329,7 @@ class Function:
             defaults=self._defaults,
             native=self._native,
             limit=self._limit,
+            nan_guard=self._nan_guard,
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -394,6 +406,22 @@ class Function:
     def _known(self) -> tuple[tuple[str, str], ...]:
         return (("inputs", ", ".join(f"{v.name or '_'}: {v.type}" for v in self._inputs) or "none"),)
 
+    def find_nonfinite(self, *args: Any, **kwargs: Any) -> NonFinite | None:
+        """For these arguments the node that first makes a NaN or an infinity which reaches a result; None if none does.
+
+        The program is run in parts on its own backend; nothing is updated.
+        """
+        values = self._arguments(args, kwargs)
+        with COMMIT:
+            held = [s.snapshot for s in self._sources]
+        return self._watch.find(self._ones(values, held), [*values, *(v.numpy for v in held)])
+
+    @functools.cached_property
+    def _watch(self) -> Watch:
+        from tg.functions.watch import Watch
+
+        return Watch((*self._inputs, *self._sources), self._results, self._setting, nan_guard=self._nan_guard)
+
     def _run(self, values: list[np.ndarray[Any, Any]], held: list[Value]) -> tuple[list[Any], list[Value]]:
         program = self._program(values, held)
         executable = program.executable
@@ -402,7 +430,12 @@ class Function:
             outputs, status = executable.run(arrays)
             if status:
                 raise program.descriptors[status[0] - 1].build(status[1:])
+            if self._is_watched:
+                given = [*values, *(v.numpy for v in held)]
+                self._watch.finished(self._ones(values, held), given, program, outputs)
         except Exception as error:
+            if self._mode == "debug" and not isinstance(error, DebugError | NonFiniteError):
+                self._watch.failed(self._ones(values, held), [*values, *(v.numpy for v in held)])
             error.add_note(f"  while running {self!r} with {self._given(values, held)}")
             raise
         count = len(self._results) - len(self._targets)
@@ -425,16 +458,24 @@ class Function:
     def _program(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> Program:
         if not self._open:
             return self._main
+        ones = self._ones(values, held)
+        found = self._programs.get(ones)
+        if found is None:
+            if self._ties:
+                check_dims((*self._inputs, *self._sources), [*(v.shape for v in values), *(v.shape for v in held)])
+            found = self._compiled(ones)
+        return found
+
+    def _ones(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> tuple[tuple[int, int], ...]:
+        """The unknown lengths that are 1 in a call."""
         count = len(values)
-        ones = tuple(
+        return tuple(
             [
                 (k, axis)
                 for k, axis in self._open
                 if (values[k].shape if k < count else held[k - count].shape)[axis] == 1
             ]
         )
-        found = self._programs.get(ones)
-        return found if found is not None else self._compiled(ones)
 
     def _first_program(self) -> tuple[Program, bool]:
         """The program of the likely pattern; where shapes fit only if lengths are 1, of a pattern in which they are."""
@@ -442,7 +483,7 @@ class Function:
         try:
             return self._compiled(likely), True
         except ShapeError:
-            for ones in (tuple(self._open), *((place,) for place in self._open)):
+            for ones in (tuple(self._open), *(self._ties.get(place, (place,)) for place in self._open)):
                 with contextlib.suppress(ShapeError):
                     return self._compiled(ones), False
             raise
@@ -450,9 +491,11 @@ class Function:
     def _likely_ones(self) -> tuple[tuple[int, int], ...]:
         """The pattern to compile at once: shared variables as they are now, no length of an input being 1."""
         count = len(self._inputs)
-        return tuple(
+        ones = [
             (k, axis) for k, axis in self._open if k >= count and self._sources[k - count].snapshot.shape[axis] == 1
-        )
+        ]
+        alike = {other for place in ones for other in self._ties.get(place, (place,))}
+        return tuple(place for place in self._open if place in alike)
 
     def _compiled(self, ones: tuple[tuple[int, int], ...]) -> Program:
         with self._compiling:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tg.errors import InputError, message
 from tg.functions.make import Function
 from tg.functions.show import parse
+from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph, Node
 from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text_with_constants
@@ -33,11 +34,12 @@ def reduced(f: Function) -> tuple[object, ...]:
     graph = table((*f._inputs, *f._sources), f._results)
     _need_text(graph, f.name)
     text, constants = to_text_with_constants(graph)
-    inputs = [(v.type, v.name) for v in f._inputs]
+    inputs = [(named_type(v), v.name) for v in f._inputs]
     options = {
         "choice": f._choice,
         "mode": f._mode,
         "exclude": f._exclude,
+        "nan_guard": f._nan_guard,
         "name": f.name,
         "defaults": f._defaults,
         "native": f._native,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import InputError, ShapeError, message
 from tg.functions.convert import to_array
+from tg.graph.dims import named_type
 from tg.graph.nodes import Variable
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import constant
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg.link.linker import Executable
+    from tg.types.lengths import Length
 
 COMMIT: Final = threading.Lock()  # held, briefly, while values are read together or replaced together
 
@@ -98,7 +100,7 @@ class Shared(Variable):
         self._value = value
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_restored, (self.type, self.get_value(), self.name))
+        return (_restored, (named_type(self), self.get_value(), self.name))
 
     def __repr__(self) -> str:
         return f"<shared{f' {self.name}' if self.name else ''} : {self.type}>"
@@ -110,12 +112,12 @@ def _restored(kind: TensorType, array: np.ndarray[Any, Any], name: str | None) -
 
 
 def shared(
-    value: Any, name: str | None = None, *, dtype: object = None, shape: Sequence[int | None] | None = None
+    value: Any, name: str | None = None, *, dtype: object = None, shape: Sequence[int | Length | None] | None = None
 ) -> Shared:
     """A variable with a value that functions read and update.
 
     Args:
-        shape: the lengths that stay fixed; all may change unless given.
+        shape: the lengths that stay fixed, or have names; all may change unless given.
     Dtypes:
         that of the value, or `dtype`.
     Raises:
@@ -132,6 +134,7 @@ def shared(
     array = constant(value, dtype).data
     lengths = (None,) * array.ndim if shape is None else tuple(shape)
     kind = TensorType(array.dtype, lengths)
-    if len(lengths) != array.ndim or any(n not in (None, m) for n, m in zip(lengths, array.shape, strict=False)):
+    fixed = [n if type(n) is int else m for n, m in zip(kind.shape, array.shape, strict=False)]
+    if len(lengths) != array.ndim or fixed != list(array.shape):
         raise ShapeError(message(f"shared: found a value of shape {array.shape}, needed {kind}"))
     return Shared(kind, Value(array), name)

@@ -14,6 +14,7 @@ from tg.errors import RewriteError, message
 from tg.graph import loc as locs
 from tg.graph.checks import STATUS_VALUES, Check, Descriptor
 from tg.graph.collector import paused
+from tg.graph.dims import Dims, bind
 from tg.graph.facts import NONE, forget
 from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
@@ -71,6 +72,7 @@ class FunctionGraph:
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
         self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
         self._equalities = 0  # how many were known when these two were filled
+        self.dims = Dims()  # the lengths of inputs that have names
         self.assumes = False  # whether facts were assumed of any value
         self._view: View | None = None
         self.fired: dict[str, int] = {}
@@ -92,6 +94,8 @@ class FunctionGraph:
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with paused(), graph.needs, locs.at(None):
+            if any(type(n) is Length for v in inputs for n in v.lengths):
+                graph.dims = bind(graph, inputs)
             for node, results in sorted_applies(outputs, known=inputs):
                 locs.fix(node.loc)
                 graph._import_apply(node, results, known)
@@ -131,6 +135,8 @@ class FunctionGraph:
             self.assume(operands[0], node.op.assumed_facts)
             if identity and operands[0].apply is not None:
                 self.names.setdefault(id(operands[0].apply), identity)
+        elif not operands and node.op.named_length is not None:
+            outputs = (self.absorb(as_size_variable(self.dims.length(node.op.named_length))),)
         else:
             outputs = self._specialized(node, operands)
         made = outputs[0].apply
@@ -214,6 +220,12 @@ class FunctionGraph:
                 hint = BROADCAST_HINT if self._is_given(a) and self._is_given(b) else COMPUTED_HINT
             descriptor = Descriptor("ShapeError", f"{what}: lengths differ: {{0}} and {{1}}", hint)
             self._add_check(Check(NAMESPACE.equal(first, other), (first, other), descriptor), sweep)
+
+    def require_equal(self, a: int | Length, b: int | Length, check: Check) -> None:
+        """Add the check that two lengths agree, which count as one from then on."""
+        self._add_check(check, None)
+        self.needs.require(a, b, None)
+        self._handled = len(self.needs.found)
 
     def _is_given(self, length: int | Length) -> bool:
         """Whether a length is known, or that of an input, for which there are specialisations where it is 1."""

@@ -17,7 +17,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.operators import NAMESPACE, Operators
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import LARGE, AxisLength, Derived, Length, ScalarValue, of_atom, written
+from tg.types.lengths import LARGE, AxisLength, Derived, Length, NamedLength, ScalarValue, of_atom, written
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -314,6 +314,8 @@ def as_size_variable(length: int | Length | Variable) -> Variable:
 def _atom_variable(atom: Any) -> Variable:
     if type(atom) is AxisLength:
         return NAMESPACE.axis_length(atom.owner, atom.axis)  # type: ignore[no-any-return]
+    if type(atom) is NamedLength:
+        return NAMESPACE.dim_length(atom.name)  # type: ignore[no-any-return]
     if type(atom) is ScalarValue:
         return NAMESPACE.cast(atom.owner, "int64")  # type: ignore[no-any-return]
     if type(atom) is Derived:

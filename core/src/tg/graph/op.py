@@ -133,6 +133,11 @@ class Op(Frozen):
         return None
 
     @property
+    def named_length(self) -> str | None:
+        """For an op without operands that stands for a named length: the name. None for other ops."""
+        return None
+
+    @property
     def assumed_facts(self) -> frozenset[str]:
         """For an identity that importing removes: the names of `tg.graph.facts` that its operand has from then on."""
         return frozenset()

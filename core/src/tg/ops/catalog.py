@@ -13,6 +13,7 @@ from tg.ops import (
     creation,
     cumulative,
     diagonal,
+    dims,
     einsum,
     histogram,
     index_syntax,
@@ -78,6 +79,7 @@ NAMES: Final[dict[str, Any]] = {
 INTERNAL: Final[dict[str, Any]] = {
     "assume_facts": assumptions.assume_facts,
     "axis_length": shape.axis_length,
+    "dim_length": dims.dim_length,
     "IndexedUpdates": index_updates.IndexedUpdates,
     "getitem": index_syntax.getitem,
     "numpy_ufunc": numpy_protocol.numpy_ufunc,

@@ -9,6 +9,7 @@ import numpy as np
 
 from tg.errors import DomainError, DtypeError, InputError, message
 from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES, Descriptor
+from tg.graph.dims import named_type
 from tg.graph.facts import facts_of
 from tg.graph.frozen import FrozenGraph, types_for
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -164,7 +165,7 @@ def call(fn: Callable[..., Any], *operands: Any) -> Any:
         6.0
     """
     given = [as_variable(v) for v in operands]
-    inner = [Variable(v.type, name=v.name) for v in given]
+    inner = [Variable(named_type(v), name=v.name) for v in given]
     result = fn(*inner)
     outputs = tuple(as_variable(v) for v in result) if isinstance(result, tuple | list) else (as_variable(result),)
     own = {id(v) for v in inner}

@@ -19,7 +19,7 @@ from tg.graph.op import Op
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal
 from tg.types.dtypes import is_float, is_integer, numpy_dtype
-from tg.types.lengths import Length, broadcast, is_natural, product, require_same, same
+from tg.types.lengths import Length, broadcast, equal_here, is_natural, product, require_same, same
 from tg.types.lengths import add as add_lengths
 from tg.types.tensor_type import TensorType
 
@@ -171,7 +171,7 @@ class Reshape(Sized):
         x, *sizes = inputs
         old = product(x.shape)
         new = product(merge_sizes(self.shape, [size_value(v) for v in sizes]))
-        if same(old, new) or (isinstance(old, int) and isinstance(new, int)):
+        if equal_here(old, new) or (isinstance(old, int) and isinstance(new, int)):
             return ()
         a, b = as_size_variable(old), as_size_variable(new)
         text = "reshape: numbers of elements differ: the array has {0}, the new shape has {1}"

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from tg.ops.assumptions import Assume
 from tg.ops.control import Call, GradClip, GradScale, StopGradient
+from tg.ops.dims import DimLength
 from tg.ops.shape import AxisLength, Named
 from tg.plugin.records import key_name
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 How = Literal["rule", "expansion", "core", "none"]
 
-WITHOUT_RULES: Final = frozenset({AxisLength, Call, GradClip, GradScale, Named, StopGradient})
+WITHOUT_RULES: Final = frozenset({Assume, AxisLength, Call, DimLength, GradClip, GradScale, Named, StopGradient})
 """Removed by core, or done by its linkers, on every backend."""
 
 LOWERED: Final = "loop"

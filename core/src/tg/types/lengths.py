@@ -75,6 +75,29 @@ class AxisLength(Atom):
 
 
 @final
+class NamedLength(Atom):
+    """A length that has a name: all inputs whose shapes have this name agree."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name, self.natural, self.not_one = name, True, False
+        self.order = (-1, int.from_bytes(name.encode()), 0)
+        self._hash = hash(self.order)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is NamedLength and self.name == other.name
+
+    __hash__ = Atom.__hash__
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (NamedLength, (self.name,))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@final
 class ScalarValue(Atom):
     """The value of an integer scalar used as a size; `owner` is compared by identity."""
 
@@ -475,7 +498,7 @@ def maximum(a: int | Length, b: int | Length) -> int | Length:
 
 
 def _least(a: int | Length, b: int | Length) -> int | Length:
-    """The smaller of two lengths in canonical form: what both have stands outside, and no coefficient inside is below 0.
+    """The smaller of two lengths, canonical: what both have stands outside, and no coefficient inside is below 0.
 
     min(n + 1, m + 1) is min(n, m) + 1. The larger is the sum less the smaller, so max(n - 1, 0) is n - min(n, 1).
     """
@@ -486,18 +509,18 @@ def _least(a: int | Length, b: int | Length) -> int | Length:
 
 
 def written(length: int | Length) -> Terms:
-    """The terms of a length as one writes them: n - min(n, 1) is max(n - 1, 0)."""
+    """The terms of a length as one writes them: n - min(n, 1) is max(0, n - 1), and n + m - min(n, m) is max(n, m)."""
     terms = _terms(length)
     for monomial, c in terms.items():
         atom = monomial[0] if len(monomial) == 1 else None
         if type(atom) is not Derived or atom.kind != "min" or c >= 0:
             continue
-        for whole, other in ((atom.lhs, atom.rhs), (atom.rhs, atom.lhs)):
+        a, b = (atom.rhs, atom.lhs) if type(atom.lhs) is int else (atom.lhs, atom.rhs)
+        for whole, largest in ((add(a, b), (a, b)), (a, (0, subtract(a, b))), (b, (0, subtract(b, a)))):
             taken = {m: -c * k for m, k in _terms(whole).items()}
             if taken and all(terms.get(m, 0) >= k for m, k in taken.items()):
                 rest = {m: k - taken.get(m, 0) for m, k in terms.items() if m is not monomial}
-                largest = Derived("max", 0, subtract(whole, other))
-                return {**written(_from_terms(rest)), (largest,): -c}
+                return {**written(_from_terms(rest)), (Derived("max", *largest),): -c}
     return terms
 
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tg.errors import InputError, ShapeError, message
+from tg.graph.dims import is_named
 from tg.graph.nodes import Variable
+from tg.types.lengths import Length, NamedLength, of_atom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    Shape = Sequence[int | Length | None]
 
-def tensor(name: str | None = None, dtype: object = "float64", shape: Sequence[int | None] = ()) -> Variable:
+
+def tensor(name: str | None = None, dtype: object = "float64", shape: Shape = ()) -> Variable:
     """An input of a dtype and a shape, in which None stands for a length known at run time only.
+
+    Lengths may have names (`tg.dim`), and be made of such: inputs that share a name have equal lengths.
 
     Raises:
         DtypeError: tg has no such dtype.
-        ShapeError: a length is negative or no integer.
+        ShapeError: a length is negative, no integer, or that of another variable.
     Example:
         >>> import tg
         >>> tg.tensor("t", dtype="float64", shape=(None, 3)).type
@@ -26,9 +34,32 @@ def tensor(name: str | None = None, dtype: object = "float64", shape: Sequence[i
     if name is not None and not isinstance(name, str):
         raise InputError(message(f"tensor: name: found {name!r}, needed a string"))
     for n in shape:
-        if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 0):
-            raise ShapeError(message(f"tensor: shape: found {n!r}, needed lengths >= 0 or None"))
+        if not (n is None or is_named(n) or (type(n) is int and n >= 0) or (isinstance(n, np.integer) and n >= 0)):
+            raise ShapeError(message(f"tensor: shape: found {n!r}, needed lengths >= 0, named lengths or None"))
     return Variable(TensorType(dtype, tuple(shape)), name=name)
+
+
+def dim(name: str) -> Length:
+    """A length that has a name: a length like any other, which inputs may share.
+
+    Two lengths of one name are the same. A function checks when it is called that all its inputs agree in them.
+
+    Raises:
+        InputError: the name is not a word.
+    Example:
+        >>> import tg
+        >>> n = tg.dim("n")
+        >>> x, y = tg.vector("x", shape=(n,)), tg.vector("y", shape=(n,))
+        >>> mean = tg.function([x, y], tg.sum(x * y) / n)
+        >>> float(mean([1.0, 2.0], [3.0, 4.0]))
+        5.5
+        >>> mean([1.0, 2.0], [3.0, 4.0, 5.0])
+        Traceback (most recent call last):
+        tg.errors.ShapeError: dim n: found 2 (x axis 0) and 3 (y axis 0)
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(message(f"dim: name: found {name!r}, needed a word"))
+    return of_atom(NamedLength(name))
 
 
 def scalar(name: str | None = None, dtype: object = "float64") -> Variable:
@@ -36,11 +67,11 @@ def scalar(name: str | None = None, dtype: object = "float64") -> Variable:
     return tensor(name, dtype, ())
 
 
-def vector(name: str | None = None, dtype: object = "float64", shape: Sequence[int | None] = (None,)) -> Variable:
+def vector(name: str | None = None, dtype: object = "float64", shape: Shape = (None,)) -> Variable:
     """An input with one axis."""
     return tensor(name, dtype, shape)
 
 
-def matrix(name: str | None = None, dtype: object = "float64", shape: Sequence[int | None] = (None, None)) -> Variable:
+def matrix(name: str | None = None, dtype: object = "float64", shape: Shape = (None, None)) -> Variable:
     """An input with two axes."""
     return tensor(name, dtype, shape)

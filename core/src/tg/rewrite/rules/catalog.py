@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules import contraction, creation, indexing, joining, reduction, shape, softmax
+from tg.rewrite.rules import contraction, creation, cumulative, indexing, joining, reduction, shape, softmax, sorting
 from tg.rewrite.rules.elementwise import arithmetic, cast, comparison, complex, exponential, rounding
 
 if TYPE_CHECKING:
@@ -19,11 +19,20 @@ RULES: Final[tuple[Rule, ...]] = (
     *rounding.RULES,
     *contraction.RULES,
     *creation.RULES,
+    *cumulative.RULES,
     *indexing.RULES,
     *joining.RULES,
     *reduction.RULES,
     *shape.RULES,
     *softmax.RULES,
+    *sorting.RULES,
 )
 
-PASSES: Final[tuple[Pass, ...]] = (*indexing.PASSES, *arithmetic.PASSES, *joining.PASSES, *shape.PASSES, *reduction.PASSES,)
+PASSES: Final[tuple[Pass, ...]] = (
+    *indexing.PASSES,
+    *arithmetic.PASSES,
+    *joining.PASSES,
+    *shape.PASSES,
+    *reduction.PASSES,
+    *contraction.PASSES,
+)

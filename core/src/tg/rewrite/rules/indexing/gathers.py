@@ -11,7 +11,7 @@ from tg.ops.creation import iota, zeros_like
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.elementwise.comparison import where
 from tg.ops.indexing import Gather, Nonzero, Scatter, WrapIndex
-from tg.ops.shape import BroadcastTo, Squeeze, Transpose, broadcast_to, expand_dims_at, moveaxis, reshape, transpose
+from tg.ops.shape import BroadcastTo, Reshape, Squeeze, Transpose, broadcast_to, expand_dims_at, moveaxis, reshape, transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.updates import is_unique, window_of_index
@@ -24,25 +24,44 @@ if TYPE_CHECKING:
 
 
 def _lies_inside(i: Variable, n: Any) -> bool:
-    """Whether an index of one element is known to lie in an axis of length n, or a check makes sure that there is one."""
+    """Whether a check makes sure that there is an element to take, or an axis of length n is known to have one."""
     if type(n) is int:
         return n > 0
+    while i.apply is not None and type(i.apply.op) is Reshape:
+        i = i.apply.inputs[0]
     return i.apply is not None and type(i.apply.op) is WrapIndex and i.apply.op.mode in ("raise", "clip")
 
 
 def _one_position(node: Apply, outputs: Any) -> Variable | None:
-    """A slice for each axis, which is then dropped."""
+    """A slice of each axis, which is dropped; repeated, if the position is."""
+    (y,) = outputs
     op: Any = node.op
     x, *indices = node.inputs
-    front = indices[0].type.shape
-    if any(n != 1 for n in front) or not all(_lies_inside(i, x.shape[k]) for i, k in zip(indices, op.axes, strict=True)):
+    places = [_single(i) for i in indices]
+    if any(p is None for p in places) or 0 in indices[0].type.shape:
         return None
     windows: list[Window | None] = [None] * x.type.ndim
-    for i, k in zip(indices, op.axes, strict=True):
-        start = size_value(reshape(i, ()) if front else i)
-        windows[k] = canonical(Window(start, 1, 1), x.shape[k])
-    y = Squeeze(op.axes)(read(x, tuple(windows)))
-    return expand_dims_at(y, tuple(range(-y.type.ndim - len(front), -y.type.ndim))) if front else y
+    for p, k in zip(places, op.axes, strict=True):
+        if p is None or not _lies_inside(p, x.shape[k]):
+            return None
+        windows[k] = canonical(Window(size_value(p), 1, 1), x.shape[k])
+    found = Squeeze(op.axes)(read(x, tuple(windows)))
+    rank, rest = indices[0].type.ndim, found.type.ndim
+    if not rank:
+        return found
+    found = expand_dims_at(found, tuple(range(-rest - rank, -rest)))
+    return broadcast_to(found, y.shape)
+
+
+def _single(i: Variable) -> Variable | None:
+    """The one position that an index consists of, as a scalar."""
+    if isinstance(i, Constant):
+        return Constant(i.data.reshape(-1)[0].copy()) if i.data.size == 1 else None
+    if i.apply is not None and type(i.apply.op) is BroadcastTo:
+        i = i.apply.inputs[0]
+    if any(n != 1 for n in i.type.shape):
+        return None
+    return reshape(i, ()) if i.type.ndim else i
 
 
 def _steps(node: Apply, outputs: Any) -> Variable | None:

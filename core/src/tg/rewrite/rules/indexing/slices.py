@@ -17,6 +17,7 @@ from tg.rewrite.rules.indexing.through import UNUSED, made_of, through, through_
 from tg.rewrite.rules.indexing.windows import (
     are_apart,
     is_inside,
+    made_by,
     read,
     sizes_of,
     trimmed,
@@ -58,11 +59,15 @@ def nothing(y: Variable) -> Variable:
 
 def _moved(node: Apply, outputs: Any) -> Variable | None:
     below = node.inputs[0].apply
-    return None if below is None else through_movement(below, node.inputs[0], windows_of(node))
+    if below is None or type(below.op) not in (Slice, Transpose, ExpandDims, Squeeze, BroadcastTo, Reshape):
+        return None
+    return through_movement(below, node.inputs[0], windows_of(node))
 
 
 def _of_integers(node: Apply, outputs: Any) -> Variable | None:
     x = node.inputs[0]
+    if made_by(x, Arange) is None:
+        return None
     (w,) = windows_of(node)
     if w is None or not is_inside(w, x.shape[0]):
         return None
@@ -75,8 +80,9 @@ def _of_integers(node: Apply, outputs: Any) -> Variable | None:
 def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
     """One piece, if all that is read lies in it."""
     joined = node.inputs[0]
-    below = joined.apply
-    assert below is not None
+    below = made_by(joined, Concatenate)
+    if below is None:
+        return None
     windows = windows_of(node)
     if windows[below.op.axis] is None:  # type: ignore[attr-defined]
         return None
@@ -88,8 +94,9 @@ def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
 
 def _of_update(node: Apply, outputs: Any) -> Variable | None:
     """The values where only they are read, the array where nothing was written."""
-    below = node.inputs[0].apply
-    assert below is not None
+    below = made_by(node.inputs[0], SliceUpdate)
+    if below is None:
+        return None
     x, v = below.inputs[:2]
     windows, written = windows_of(node), written_windows(below)
     if any(map(are_apart, windows, written, x.shape)):

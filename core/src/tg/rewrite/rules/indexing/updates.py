@@ -29,6 +29,7 @@ from tg.rewrite.rules.indexing.windows import (
     are_apart,
     canonical,
     is_inside,
+    made_by,
     placed,
     read,
     trimmed,
@@ -67,11 +68,6 @@ def updated(x: Variable, v: Variable, windows: Windows, fn: Any) -> Variable:
         return v if fn is None else fn(x, v)
     starts, steps, operands = placed(windows, x)
     return SliceUpdate(starts, steps, fn)(x, v, *operands)  # type: ignore[no-any-return]
-
-
-def made_by(v: Variable, kind: type) -> Apply | None:
-    """The node that makes a value, if its op is of a class."""
-    return v.apply if v.apply is not None and type(v.apply.op) is kind else None
 
 
 def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
@@ -235,10 +231,9 @@ def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
         return _written_again(s, op(s.values), y)
     if op.fn is gate:
         return _computed_there(node, y, 0)
-    if op.fn is where and is_zeros(node.inputs[2]):
-        return _computed_there(node, y, 1)
-    if op.fn is where and is_zeros(node.inputs[1]):
-        return _computed_there(node, y, 2)
+    if op.fn is where:
+        k = next((k for k in (1, 2) if is_zeros(node.inputs[3 - k])), None)
+        return None if k is None else _computed_there(node, y, k)
     return _multiple(node, y)
 
 

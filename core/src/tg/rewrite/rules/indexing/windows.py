@@ -13,7 +13,7 @@ from tg.types import lengths
 from tg.types.lengths import Derived, Length, equal_here, key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg.graph.nodes import Apply, Variable
 
@@ -44,16 +44,22 @@ class Window(NamedTuple):
 
 
 def _if_any(size: Number) -> Number:
-    """The size of a window that is not empty: what is `max(0, n)` is n then."""
-    atom = size.atom if type(size) is Length else None
-    if type(atom) is Derived and atom.kind == "max":
-        for zero, other in ((atom.lhs, atom.rhs), (atom.rhs, atom.lhs)):
-            if type(zero) is int and zero == 0:
-                return other
+    """The size of a window that is not empty: what is the greater of 0 and n is n then."""
+    for atom, factor, rest in _extremes(size):
+        if (atom.kind == "max") == (factor > 0):
+            a, b = (lengths.add(rest, lengths.multiply(factor, side)) for side in (atom.lhs, atom.rhs))
+            for zero, other in ((a, b), (b, a)):
+                if type(zero) is int and zero == 0:
+                    return other
     return size
 
 
 Windows = tuple["Window | None", ...]  # of every axis; None: all of it
+
+
+def made_by(v: Variable, kind: type) -> Apply | None:
+    """The node that makes a value, if its op is of a class."""
+    return v.apply if v.apply is not None and type(v.apply.op) is kind else None
 
 
 def windows_of(node: Apply) -> Windows:
@@ -92,7 +98,35 @@ def canonical(w: Window, n: Number) -> Window | None:
     if type(start) is int and type(size) is int and type(n) is int:
         span = (size - 1) * step
         start = max(0, -span, min(start, n - 1 - max(0, span)))
-    return Window(start, size, step)
+    found = Window(start, size, step)
+    if type(start) is Length:
+        plain = [found._replace(start=other) for other in sorted(_unclamped(start, n), key=_terms)]
+        if plain:
+            return next((w for w in plain if is_inside(w, n)), found if is_inside(found, n) else plain[0])
+    return found
+
+
+def _terms(length: Number) -> int:
+    return len(length.terms) if type(length) is Length else 0
+
+
+def _unclamped(start: Number, n: Number) -> Iterator[Number]:
+    """The start without a limit that the slice sets anyway: it is clamped to [0, n - 1] or closer."""
+    for atom, factor, rest in _extremes(start):
+        a, b = (lengths.add(rest, lengths.multiply(factor, side)) for side in (atom.lhs, atom.rhs))
+        is_least = (atom.kind == "min") == (factor > 0)
+        for limit, other in ((a, b), (b, a)):
+            if at_most(n, lengths.add(limit, 1)) if is_least else at_most(limit, 0):
+                yield other
+
+
+def _extremes(length: Number) -> Iterator[tuple[Derived, int, Number]]:
+    """The least or greatest of two lengths that a length has as a term, its sign, and the other terms."""
+    if type(length) is Length:
+        for monomial, factor in length.terms.items():
+            atom = monomial[0] if len(monomial) == 1 else None
+            if type(atom) is Derived and atom.kind in ("min", "max") and abs(factor) == 1:
+                yield atom, factor, lengths.subtract(length, lengths.multiply(factor, lengths.of_atom(atom)))
 
 
 def whole(n: Number) -> Window:

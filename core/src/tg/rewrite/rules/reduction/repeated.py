@@ -27,7 +27,7 @@ from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.reduction.axes import reduced, without
 from tg.rewrite.rules.reduction.order import EXTREMES
 from tg.rewrite.rules.shape import made_by, wanted_shape
-from tg.types.dtypes import is_complex, is_float, is_integer, limits, numpy_dtype
+from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import Length, product
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _product_of_repeated(node: Apply, outputs: Any) -> Variable | None:
 def _largest_count(dtype: str) -> int:
     """A number up to which a dtype holds all whole numbers."""
     digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-    return 1 << digits[dtype] if dtype in digits else int(limits(dtype)[1])
+    return 1 << digits[dtype] if dtype in digits else int(np.iinfo(dtype).max)
 
 
 def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
@@ -125,8 +125,8 @@ def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
             continue
         for k in op.axes:
             if x.type.shape[k] == 1 and _counts_along(places, k):
-                x, n = Squeeze((k,))(x), cast_variable(as_size_variable(places.shape[k]), x.type.dtype)
-                once = cast_variable(logical_and(greater_equal(x, 0), less(x, n)), cast.dtype)
+                number, n = Squeeze((k,))(x), cast_variable(as_size_variable(places.shape[k]), x.type.dtype)
+                once = cast_variable(logical_and(greater_equal(number, 0), less(number, n)), cast.dtype)
                 return reduced(op, tuple(without(a, (k,)) for a in op.axes if a != k), once)
     return None
 

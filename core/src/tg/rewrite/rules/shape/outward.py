@@ -143,7 +143,7 @@ def _pushed(root: Apply, view: View) -> Variable | None:
     top = root.inputs[0]
     op: Any = root.op
     done: dict[int, Variable] = {}
-    stack = [top]
+    stack = [top] if top.type.ndim else []
     while stack:
         v = stack[-1]
         if id(v) in done:
@@ -162,7 +162,7 @@ def _pushed(root: Apply, view: View) -> Variable | None:
             return None
         else:
             done[id(v)] = _moved(v, root)
-    return done[id(top)]
+    return done.get(id(top))
 
 
 def _goes_through(v: Variable, op: Any) -> bool:

@@ -11,6 +11,7 @@ of class nan_unsafe everywhere.
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
@@ -21,15 +22,13 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
 from tg.rewrite.rule import FLOATING, INTEGER, Pass
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
-    beside,
     constant,
     is_finite,
-    is_made_by,
     is_scalar_constant,
     nearest,
     number_of,
 )
-from tg.rewrite.rules.elementwise.arithmetic.trees import replacements
+from tg.rewrite.rules.elementwise.arithmetic.trees import function_of, replacements
 from tg.types.dtypes import is_integer, numpy_dtype
 
 if TYPE_CHECKING:
@@ -69,13 +68,13 @@ class Term:
         self.parts.setdefault(divisor, [0, 0])[factor < 0] += factor
 
     def entries(self, *, merge: bool) -> list[Entry]:
-        """What is left of the occurrences; those of opposite signs only together if they may `merge`."""
+        """What is left of the occurrences; those of opposite signs together if they may `merge`."""
         if len(self.parts) == 1:
             ((divisor, (above, below)),) = self.parts.items()
         else:
             divisor = 1
             above, below = (sum(part[k] / d for d, part in self.parts.items()) for k in (0, 1))
-        factors = [above + below] if merge else [above, below]
+        factors = [above + below] if merge or (above and below and is_finite(self.x)) else [above, below]
         return [Entry(self.x, factor, divisor) for factor in factors if factor]
 
 
@@ -87,7 +86,7 @@ class Sum:
         self.dtype = root.type.dtype
         self.terms: dict[int, Term] = {}
         self.constant: float = 0
-        self.constants = self.occurrences = self.cost = 0
+        self.constants = self.occurrences = self.multiples = self.negatives = self.cost = 0
         self.given_up = self.distributed = False
         self._walk()
 
@@ -95,7 +94,7 @@ class Sum:
         stack: list[tuple[Variable, float]] = [(self.root, 1)]
         while stack and not self.given_up:
             v, factor = stack.pop()
-            if is_scalar_constant(v) and np.isfinite(float(number_of(v))):
+            if is_scalar_constant(v) and math.isfinite(number_of(v)):
                 self.constant += factor * number_of(v)
                 self.constants += 1
             elif v is not self.root and v not in self.inside and not (self.distribute and self.inside.has_factored(v)):
@@ -104,19 +103,19 @@ class Sum:
                 self._open(v, factor, stack)
 
     def _open(self, v: Variable, factor: float, stack: list[tuple[Variable, float]]) -> None:
-        x, c = v.inputs[0], v.inputs[-1]
-        self.cost += QUOTIENT if is_made_by(v, divide) else 1
-        if is_made_by(v, negative):
+        fn, x, c = function_of(v), v.inputs[0], v.inputs[-1]
+        self.cost += QUOTIENT if fn is divide else 1
+        if fn is negative:
+            self.negatives += 1
             stack.append((x, -factor))
-        elif is_made_by(v, divide):
-            self._take(x, factor, number_of(c))
-        elif not is_made_by(v, multiply):
-            stack += [(c, factor if is_made_by(v, add) else -factor), (x, factor)]
+        elif fn is add or fn is subtract:
+            stack += [(c, factor if fn is add else -factor), (x, factor)]
         elif self.distribute and self.inside.has_factored(x):
             self.distributed = True
             stack.append((x, factor * number_of(c)))
         else:
-            self._take(x, factor * number_of(c), 1)
+            self.multiples += 1
+            self._take(x, *((factor, number_of(c)) if fn is divide else (factor * number_of(c), 1)))
 
     def _take(self, x: Variable, factor: float, divisor: float) -> None:
         self.occurrences += 1
@@ -129,30 +128,49 @@ class Sum:
             merged = (entry for term in self.terms.values() for entry in term.entries(merge=True))
             wrapped = (entry._replace(factor=nearest(int(entry.factor), self.dtype)) for entry in merged)
             return [entry for entry in wrapped if entry.factor]
-        return [entry for term in self.terms.values() for entry in term.entries(merge=unsafe or is_finite(term.x))]
+        return [entry for term in self.terms.values() for entry in term.entries(merge=unsafe)]
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether there is nothing to merge: no like terms, one constant, one multiple at most, and no sign."""
+        return (
+            self.occurrences == len(self.terms)
+            and self.constants < 2
+            and self.multiples < 2
+            and not (self.negatives or self.distributed)
+        )
 
 
-class Written:
-    """Terms and a constant as an expression, with its cost; `result` is None where a factor is no normal number."""
+class Plan:
+    """Terms by their common factors and a constant: what a sum would cost, and how to write it."""
 
     def __init__(self, found: Sum, entries: list[Entry]) -> None:
-        self.root, self.dtype = found.root, found.dtype
-        self.cost, self.failed = 0, False
-        pieces = [self._piece(*group) for group in _by_factor(entries)]
-        value = nearest(int(found.constant), self.dtype) if is_integer(self.dtype) else found.constant
-        result = self._summed(pieces, value)
-        self.result = None if self.failed else result
+        self.dtype = found.dtype
+        self.value = nearest(int(found.constant), self.dtype) if is_integer(self.dtype) else found.constant
+        self.groups = _by_factor(entries)
+        self.failed = False
+
+    @property
+    def cost(self) -> int:
+        """What the sum costs when it is written."""
+        cost = len(self.groups) - 1 if self.groups else 0
+        turned = bool(self.groups)
+        for factor, divisor, terms in self.groups:
+            cost += len(terms) - 1 + (QUOTIENT if divisor != 1 else factor != 1)
+            turned = turned and all(below for _, below in terms)
+        return cost + bool(self.groups and (turned or self.value))
+
+    def written(self) -> Variable | None:
+        """The expression; None where a factor is no normal number of the dtype."""
+        result = self._summed([self._piece(*group) for group in self.groups])
+        return None if self.failed else result
 
     def _piece(self, factor: float, divisor: float, terms: list[Signed]) -> Signed:
         """A value and whether it is subtracted: the sum of terms that share a factor, times that factor."""
-        x, turned = self._chained(terms)
+        x, turned = _chained(terms)
         if divisor != 1:
-            self.cost += QUOTIENT
             return divide(x, self._constant(divisor)), turned
-        if factor != 1:
-            self.cost += 1
-            x = multiply(x, self._constant(factor))
-        return x, turned
+        return (multiply(x, self._constant(factor)) if factor != 1 else x), turned
 
     def _constant(self, value: float) -> Constant:
         c = constant(value, self.dtype)
@@ -161,28 +179,27 @@ class Written:
             return Constant(np.zeros((), numpy_dtype(self.dtype)))
         return c
 
-    def _chained(self, pieces: list[Signed]) -> Signed:
-        """Values added and subtracted in order from the first that is added; whether all of it is to be subtracted."""
-        if all(turned for _, turned in pieces):
-            return self._chained([(x, False) for x, _ in pieces])[0], True
-        first = next(k for k, (_, turned) in enumerate(pieces) if not turned)
-        total = pieces[first][0]
-        for x, turned in (*pieces[:first], *pieces[first + 1 :]):
-            self.cost += 1
-            total = subtract(total, x) if turned else add(total, x)
-        return total, False
-
-    def _summed(self, pieces: list[Signed], value: float) -> Variable:
+    def _summed(self, pieces: list[Signed]) -> Variable:
         if not pieces:
-            return self._constant(value)
-        x, turned = self._chained(pieces)
-        self.cost += 1 if turned or value else 0
-        if not value:
+            return self._constant(self.value)
+        x, turned = _chained(pieces)
+        if not self.value:
             return negative(x) if turned else x
         if turned:
-            return subtract(beside(self._constant(value), x, self.root), x)
-        c = beside(self._constant(abs(value)), x, self.root)
-        return add(x, c) if value > 0 else subtract(x, c)
+            return subtract(self._constant(self.value), x)
+        c = self._constant(abs(self.value))
+        return add(x, c) if self.value > 0 else subtract(x, c)
+
+
+def _chained(pieces: list[Signed]) -> Signed:
+    """Values added and subtracted in order from the first that is added; whether all of it is to be subtracted."""
+    if all(turned for _, turned in pieces):
+        return _chained([(x, False) for x, _ in pieces])[0], True
+    first = next(k for k, (_, turned) in enumerate(pieces) if not turned)
+    total = pieces[first][0]
+    for x, turned in (*pieces[:first], *pieces[first + 1 :]):
+        total = subtract(total, x) if turned else add(total, x)
+    return total, False
 
 
 def _by_factor(entries: list[Entry]) -> list[tuple[float, float, list[Signed]]]:
@@ -199,32 +216,33 @@ def _by_factor(entries: list[Entry]) -> list[tuple[float, float, list[Signed]]]:
 class Sums:
     """The trees of sums, differences, negatives and constant multiples of some dtypes."""
 
+    functions: frozenset[object] = frozenset((add, subtract, negative, multiply, divide))
+
     def __init__(self, dtypes: frozenset[str]) -> None:
         self.dtypes = dtypes
 
     def is_member(self, v: Variable) -> bool:
         """Whether a value is a sum, a difference, a negative or a multiple."""
-        if v.apply is None or v.type.dtype not in self.dtypes:
-            return False
-        return any(is_made_by(v, fn) for fn in (add, subtract, negative)) or _is_multiple(v)
+        fn = function_of(v)
+        return (fn is not multiply and fn is not divide) or _is_multiple(v)
 
     def operands(self, v: Variable) -> tuple[Variable, ...]:
         """The operands of all but multiples."""
-        return () if _is_multiple(v) else v.inputs
+        fn = function_of(v)
+        return () if fn is multiply or fn is divide else v.inputs
 
     def factored(self, v: Variable) -> tuple[Variable, ...]:
         """What a multiple is one of."""
-        return (v.inputs[0],) if _is_multiple(v) and is_made_by(v, multiply) else ()
+        return v.inputs[:1] if function_of(v) is multiply else ()
 
 
 def _is_multiple(v: Variable) -> bool:
-    """Whether a value is x * c or x / c, for a finite number c other than 0."""
-    if not (is_made_by(v, multiply) or is_made_by(v, divide)):
-        return False
+    """Whether a product or quotient is x * c or x / c, for a finite number c other than 0."""
     x, c = v.inputs
     if not is_scalar_constant(c) or isinstance(x, Constant) or x.type.ndim != v.type.ndim:
         return False
-    return bool(np.isfinite(float(number_of(c)))) and number_of(c) != 0
+    value = number_of(c)
+    return value != 0 and math.isfinite(value)
 
 
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
@@ -232,13 +250,15 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
     best, gain = None, 0
     for distribute in (False, True):
         found = Sum(root, inside, distribute=distribute)
-        if found.given_up or (distribute and not found.distributed) or found.occurrences + found.constants < 2:
+        if found.given_up or found.is_simple or (distribute and not found.distributed):
             continue
         entries = found.entries(unsafe=unsafe)
-        written = Written(found, entries)
+        plan = Plan(found, entries)
         merges = not distribute and (len(entries) < found.occurrences or found.constants > 1)
-        if written.result is not None and found.cost - written.cost > gain - merges:
-            best, gain = written.result, found.cost - written.cost
+        if found.cost - plan.cost > gain - merges:
+            written = plan.written()
+            if written is not None:
+                best, gain = written, found.cost - plan.cost
     return best
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import broadcast_to
 from tg.types.lengths import atoms, equal_here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 class Kind(Protocol):
     """A kind of tree: which values belong to one, and what below them may."""
 
+    functions: frozenset[object]  # those that make its values
+    dtypes: frozenset[str]
+
     def is_member(self, v: Variable) -> bool:
-        """Whether a value is an inner node or the root of a tree."""
+        """Whether a value made by one of the functions is an inner node or the root of a tree."""
 
     def operands(self, v: Variable) -> tuple[Variable, ...]:
         """The operands of a member that belong to its tree if they are members used nowhere else."""
@@ -31,18 +35,26 @@ class Kind(Protocol):
 
 
 class Inside:
-    """The inner nodes of trees: members used once, by a member of the same shape and dtype."""
+    """The inner nodes of trees: members used once, by a member of the same shape and dtype.
 
-    __slots__ = ("_factored", "_inner")
+    Those that a factor can be taken out of, or multiplied into, may have another shape.
+    """
 
-    def __init__(self, view: View, kind: Kind, members: Sequence[Variable]) -> None:
+    __slots__ = ("_factored", "_inner", "roots")
+
+    def __init__(self, view: View, kind: Kind) -> None:
+        members = {id(v): v for v in _members(view, kind)}
         self._inner: set[int] = set()
         self._factored: set[int] = set()
-        for v in members:
-            for found, operands in ((self._inner, kind.operands(v)), (self._factored, kind.factored(v))):
-                found.update(
-                    id(u) for u in operands if view.uses(u) == 1 and kind.is_member(u) and is_shaped_like(u, v)
-                )
+        reading: list[Variable] = []
+        for v in members.values():
+            inner = [id(u) for u in kind.operands(v) if id(u) in members and view.uses(u) == 1 and is_shaped_like(u, v)]
+            factored = [id(u) for u in kind.factored(v) if id(u) in members and view.uses(u) == 1]
+            if inner or factored:
+                reading.append(v)
+                self._inner.update(inner)
+                self._factored.update(factored)
+        self.roots = [v for v in reading if id(v) not in self._inner]  # those of more than one node
 
     def __contains__(self, v: Variable) -> bool:
         return id(v) in self._inner
@@ -52,21 +64,34 @@ class Inside:
         return id(v) in self._factored
 
 
+def _members(view: View, kind: Kind) -> Iterator[Variable]:
+    for node in view.applies:
+        op = node.op
+        if type(op) is Elementwise and op.fn in kind.functions:
+            (v,) = view.results(node)
+            if v.type.dtype in kind.dtypes and kind.is_member(v):
+                yield v
+
+
+def function_of(v: Variable) -> object:
+    """The elementwise function that makes a value."""
+    op = v.op
+    return op.fn if type(op) is Elementwise else None
+
+
 def replacements(view: View, kind: Kind, rebuild: Rebuild) -> Mapping[int, Variable]:
     """What `rebuild` makes of the roots of all trees, by the ids of the roots.
 
     Args:
         rebuild: from a root and what is inside of trees to a replacement, None where the root stays.
     """
-    members = [v for node in view.applies if len(node.types) == 1 for v in view.results(node) if kind.is_member(v)]
-    inside = Inside(view, kind, members)
+    inside = Inside(view, kind)
     found: dict[int, Variable] = {}
-    for v in members:
-        if v not in inside:
-            new = rebuild(v, inside)
-            shaped = None if new is None else in_shape_of(new, v)
-            if shaped is not None:
-                found[id(v)] = shaped
+    for v in inside.roots:
+        new = rebuild(v, inside)
+        shaped = None if new is None else in_shape_of(new, v)
+        if shaped is not None:
+            found[id(v)] = shaped
     return found
 
 
@@ -75,7 +100,11 @@ def is_shaped_like(v: Variable, other: Variable) -> bool:
     a, b = v.type, other.type
     if a.dtype != b.dtype or len(a.shape) != len(b.shape):
         return False
-    return (a.shape == b.shape and None not in a.shape) or all(map(equal_here, v.shape, other.shape))
+    return (
+        v.lengths is other.lengths
+        or (a.shape == b.shape and None not in a.shape)
+        or all(map(equal_here, v.shape, other.shape))
+    )
 
 
 def in_shape_of(new: Variable, old: Variable) -> Variable | None:

@@ -23,6 +23,7 @@ from tg.ops.shape_ops import BroadcastTo
 from tg.ops.softmax import Softmax
 from tg.rewrite.rules.elementwise.exponential.terms import (
     aligned_sum_of_exp,
+    inside,
     is_made_by,
     is_number,
     log_of_sum,
@@ -187,7 +188,36 @@ def _read_softmax(v: Variable, node: Apply, p: int, level: int, found: Product, 
 
 
 def _read_reduction(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool | None:
-    return None if aligned_sum_of_exp(v) is None else found.put("sum", v, p, level, standing=v)
+    """A sum of exponentials; or the sum of what is divided by one that does not depend on the summed axes."""
+    if aligned_sum_of_exp(v) is not None:
+        return found.put("sum", v, p, level, standing=v)
+    op: Any = node.op
+    inner = product_of(node.inputs[0]) if op.fn is add and op.axes and p > 0 else None
+    if inner is None:
+        return None
+    for k, f in enumerate(inner.factors):
+        total = aligned_sum_of_exp(f.u) if f.kind == "sum" and f.power < 0 else None
+        below = _without_axes(f.u, op.axes) if total is not None and set(op.axes) <= set(total.axes) else None
+        if below is None:
+            continue
+        del inner.factors[k]
+        rest = rebuilt(inner)
+        if rest is None or rest.type.ndim != node.inputs[0].type.ndim:
+            return None
+        found.put(OTHER, op(rest), p, level)
+        kind = OTHER if aligned_sum_of_exp(below) is None else "sum"
+        return found.put(kind, below, -p, level + min(f.level, 1))
+    return None
+
+
+def _without_axes(v: Variable, axes: tuple[int, ...]) -> Variable | None:
+    """A value that stands beside others with length 1 along some axes, or is repeated along them, without the axes."""
+    if v.type.ndim == 0:
+        return v
+    if v.apply is not None and type(v.apply.op) is BroadcastTo:
+        v = v.inputs[0]
+    total, added = inside(v)
+    return total if v.type.ndim == 0 or added == axes else None
 
 
 def _read_moved(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool | None:
@@ -197,13 +227,13 @@ def _read_moved(v: Variable, node: Apply, p: int, level: int, found: Product, de
     inner = Product()
     if not _read(node.inputs[0], p, 0, inner, depth) or (inner.levels and level < found.levels):
         return None
-    values = [(_moved(u, node), power, f.level) for f in inner.factors for u, power in (f.value(),)]
+    values = [(_moved(u, node), exponent, f.level) for f in inner.factors for u, exponent in (f.value(),)]
     if not any(aligned_sum_of_exp(u) for u, _, _ in values):
         return None
     found.sign *= inner.sign
-    for u, power, inner_level in values:
+    for u, exponent, inner_level in values:
         kind = "sum" if aligned_sum_of_exp(u) else OTHER
-        found.put(kind, u, power, level + inner_level, standing=u)
+        found.put(kind, u, exponent, level + inner_level, standing=u)
     return len(found.factors) <= MOST_FACTORS
 
 
@@ -222,7 +252,7 @@ def _moved(u: Variable, node: Apply) -> Variable:
 
 
 def guarded(v: Variable) -> tuple[Variable, Variable] | None:
-    """u and y of where(isnan(u), u or gate(y, u), y)."""
+    """U and y of where(isnan(u), u or gate(y, u), y)."""
     if not is_made_by(v, where):
         return None
     c, x, y = v.inputs
@@ -317,7 +347,7 @@ def _alike(a: Factor, b: Factor) -> tuple[Factor | None, int] | None:
         return (None, 1) if a.sign * a.power == -b.sign * b.power * r else None
     if a.power == b.power:
         return None
-    if a.sign == b.sign * r:
+    if a.sign == b.sign * r or a.kind == "cosh":
         return None, 1
     if a.kind != "sigmoid":
         return None
@@ -383,6 +413,7 @@ MEETINGS: Final = {
     ("exp", "expm1"): _exp_and_expm1,
     ("expm1", "sigmoid"): _expm1_and_sigmoid,
     ("sinh", "cosh"): _sinh_and_cosh,
+    ("cosh", "cosh"): _alike,
     ("exp", "sum"): _exp_and_sum,
 }
 
@@ -417,5 +448,3 @@ def _multiplied(values: list[Variable]) -> Variable | None:
     for v in values[1:]:
         made = square(made) if made is v else multiply(made, v)
     return made
-
-

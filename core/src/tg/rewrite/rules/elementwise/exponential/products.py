@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square, subtract
 from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
-from tg.ops.elementwise.trigonometric import cosh, sinh
+from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims
 from tg.ops.shape_ops import BroadcastTo
@@ -15,14 +15,23 @@ from tg.ops.softmax import Softmax
 from tg.rewrite.phases import EXACT, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite
-from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Product, guarded, product_of, rebuilt, simplify
-from tg.rewrite.rules.elementwise.exponential.terms import aligned_sum_of_exp, inside, is_made_by
+from tg.rewrite.rules.elementwise.exponential.factors import (
+    OTHER,
+    Factor,
+    Product,
+    guarded,
+    product_of,
+    rebuilt,
+    simplify,
+)
+from tg.rewrite.rules.elementwise.exponential.terms import inside, is_made_by
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 MOST_TERMS: Final = 6
+NAN_THROUGH: Final = frozenset(fn.op for fn in (exp, expm1, sigmoid, sinh, cosh, tanh))
 PRODUCTS: Final = (multiply, divide, gate)
 BELOW: Final = (
     exp, expm1, sigmoid, sinh, cosh, Softmax, multiply, divide, gate, negative, square, power, add, subtract,
@@ -108,43 +117,15 @@ def _with_factors(term: Variable, outer: list[Factor]) -> Product | None:
     return found
 
 
-def _sum_over_total(node: Apply, outputs: Any) -> Variable | None:
-    """sum(w / s) over axes along which s = sum(exp(x)) is one value: sum(w) / s."""
-    op: Any = node.op
-    (y,) = node.inputs
-    if op.fn is not add or not op.axes or not is_float(y.type.dtype):
-        return None
-    found = product_of(y)
-    if found is None:
-        return None
-    for k, f in enumerate(found.factors):
-        total = aligned_sum_of_exp(f.u) if f.kind == "sum" and f.power < 0 else None
-        if total is None or not set(op.axes) <= set(total.axes):
-            continue
-        below = _reduced(f.u, op.axes)
-        del found.factors[k]
-        rest = rebuilt(found)
-        if below is None or rest is None or rest.type.ndim != y.type.ndim:
-            return None
-        w: Variable = Reduce(add, op.axes)(rest)
-        return gate(w, 1 / below) if f.level else divide(w, below)
-    return None
-
-
-def _reduced(v: Variable, axes: tuple[int, ...]) -> Variable | None:
-    """A value that stands beside others with length 1 along some axes, or is repeated along them, without the axes."""
-    if v.type.ndim == 0:
-        return v
-    if v.apply is not None and type(v.apply.op) is BroadcastTo:
-        v = v.inputs[0]
-    total, added = inside(v)
-    return total if v.type.ndim == 0 or added == axes else None
-
-
 def _is_nan_with(v: Variable, u: Variable) -> bool:
     """Whether a product has u as a factor that no gate hides."""
     found = product_of(v)
-    return found is not None and any(f.u is u and f.level == 0 for f in found.factors)
+    return found is not None and any(f.level == 0 and _depends_on(f.u, u) for f in found.factors)
+
+
+def _depends_on(v: Variable, u: Variable) -> bool:
+    node = v.apply
+    return v is u or (node is not None and node.op in NAN_THROUGH and node.inputs[0] is u)
 
 
 def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
@@ -158,7 +139,7 @@ def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _superfluous_guard_in_sum(node: Apply, outputs: Any) -> Variable | None:
-    """p * sum(y, guarded by p) where p is a softmax along the summed axis, and so NaN along all of it."""
+    """P * sum(y, guarded by p) where p is a softmax along the summed axis, and so NaN along all of it."""
     for p, other in (node.inputs, node.inputs[::-1]):
         if p.apply is None or type(p.apply.op) is not Softmax:
             continue
@@ -184,19 +165,9 @@ RULES = (
         apply=_meeting_factors,
         phase=STABILIZE,
         kind=REASSOCIATES,
-        why="One exponential overflows where the other vanishes; a 0 would close a gate that their product leaves open.",
+        why="One exponential overflows where the other vanishes; a 0 closes a gate that their product leaves open.",
         example=lambda g, x: gate(g * sigmoid(-x), exp(x)),
         below=BELOW,
-    ),
-    node_rule(
-        "sum_over_sum_of_exponentials",
-        keys=(Reduce,),
-        apply=_sum_over_total,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="The divisor, which overflows, meets its exponentials outside; and there is one quotient in place of many.",
-        example=lambda x, y: Reduce(add, (-1,))(y / ExpandDims((-1,))(Reduce(add, (-1,))(exp(x)))),
-        below=(*PRODUCTS, negative, where),
     ),
     node_rule(
         "superfluous_guard",
@@ -213,7 +184,7 @@ RULES = (
         keys=(multiply,),
         apply=_superfluous_guard_in_sum,
         phase=STABILIZE,
-        kind=REASSOCIATES,
+        kind=EXACT,
         why="A softmax is NaN along its whole axis, so that the product is.",
         example=lambda x, y: _guarded_sum(Softmax(-1)(x), y),
         below=(Softmax,),

@@ -1,4 +1,4 @@
-"""What rules of exponentials look for in a value: arguments up to their sign, sums of exponentials and their logarithms."""
+"""What rules of exponentials look for: arguments up to their sign, sums of exponentials and their logarithms."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from tg.functions.formula import formula
 from tg.graph.nodes import Constant
 
 if TYPE_CHECKING:
-    from tg.functions.promises import Difference
-    from tg.functions.values import Values
+    from tg.functions.debug.promises import Difference
+    from tg.functions.debug.values import Values
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
     from tg.rewrite.journal import Entry
@@ -24,12 +24,12 @@ OPERANDS: Final = 6  # how many a message shows
 
 def difference_rows(found: Difference) -> Rows:
     """Where two values differ first, and both."""
-    where = f"{list(found.index)}, " if found.index else ""
-    count = f"{found.count} of {found.size} element{'s' * (found.size != 1)}"
+    where = f"{list(found.place)}, " if found.place else ""
+    count = f"{found.many} of {found.size} element{'s' * (found.size != 1)}"
     return [
-        ("at", f"{where}{count} differ{'s' * (found.count == 1)}"),
-        ("before", repr(found.before)),
-        ("after", repr(found.after)),
+        ("at", f"{where}{count} differ{'s' * (found.many == 1)}"),
+        ("before", str(found.before)),
+        ("after", str(found.after)),
     ]
 
 
@@ -51,7 +51,7 @@ def element(array: Array, index: tuple[int, ...] | None) -> str:
     """One element and where it is; without an index the array."""
     if index is None:
         return shown(array)
-    return f"{array[index]!r}" + (f" at {list(index)}" if index else "")
+    return f"{array[index]}" + (f" at {list(index)}" if index else "")
 
 
 def place_in(array: Array, index: tuple[int, ...]) -> tuple[int, ...] | None:

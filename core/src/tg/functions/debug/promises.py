@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.functions.rounding import RUNS, SAFETY, SLACK, is_inexact, limits, wide
-from tg.functions.values import Region, Values, regions, spread
+from tg.functions.debug.rounding import RUNS, SAFETY, SLACK, is_inexact, limits, wide
+from tg.functions.debug.values import Region, Values, regions, spread
 from tg.graph.text.printer import is_elementwise
 from tg.rewrite.phases import DROPS_ERROR, EXACT, NAN_UNSAFE, SIGNED_ZERO
 
@@ -27,10 +27,10 @@ class Difference(NamedTuple):
     """The first element at which a promise is broken: which result, where, both values, and how many there are."""
 
     result: int
-    index: tuple[int, ...]
+    place: tuple[int, ...]
     before: Any
     after: Any
-    count: int
+    many: int
     size: int
     what: str  # "the value", "NaN", "the sign of zero", …
 
@@ -43,9 +43,9 @@ def broken(kind: str, old: Sequence[Variable], new: Sequence[Variable], values: 
             text = f"the type: {before.dtype}{list(before.shape)} became {after.dtype}{list(after.shape)}"
             return Difference(k, (), before.shape, after.shape, 1, 1, text)
         wrong = bits(before, after)
-        if wrong is not None and wrong.any():
+        if wrong.any():
             wrong = _excused(kind, v, w, values, before, after, wrong)
-        if wrong is not None and wrong.any():
+        if wrong.any():
             return difference(k, before, after, wrong)
     return None
 
@@ -81,9 +81,7 @@ def same(before: Array, after: Array) -> Array:
     return np.asarray((x == y) | (np.isnan(x) & np.isnan(y)))
 
 
-def _excused(
-    kind: str, v: Variable, w: Variable, values: Values, before: Array, after: Array, wrong: Array
-) -> Array | None:
+def _excused(kind: str, v: Variable, w: Variable, values: Values, before: Array, after: Array, wrong: Array) -> Array:
     """Of the elements that are not the same, those that the class does not promise to be."""
     if not is_inexact(before):
         return wrong

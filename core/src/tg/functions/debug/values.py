@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from tg.functions.rounding import is_inexact, left_range, noisy, wide
+from tg.functions.debug.rounding import is_inexact, left_range, noisy, wide
 from tg.graph.nodes import Constant, Variable
 from tg.graph.traversal import sorted_applies
 

@@ -139,7 +139,7 @@ def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> l
                     small = small & (np.abs(wide(x)) >= limits(x.dtype).tiny)
             else:
                 large = large & all(np.isfinite(wide(x)).all() for x in floating)
-                small = small & (type(op).__name__ == "Softmax" or rounds(op) and _has_no_zero(floating))
+                small = small & (type(op).__name__ == "Softmax" or (rounds(op) and _has_no_zero(floating)))
         found.append(large | small)
     return found
 

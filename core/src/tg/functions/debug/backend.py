@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.errors import DebugError, TgError, message
-from tg.functions import report
-from tg.functions.promises import close, difference
-from tg.functions.rounding import RUNS, is_inexact, limits, noisy, wide
-from tg.functions.values import gap
+from tg.functions.debug import report
+from tg.functions.debug.promises import close, difference
+from tg.functions.debug.rounding import RUNS, is_inexact, limits, noisy, wide
+from tg.functions.debug.values import gap
 from tg.graph.nodes import Constant, Variable, apply
 from tg.link.linker import node_lines
 from tg.types.dtypes import numpy_dtype
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.functions.compile import Setting
-    from tg.functions.promises import Difference
-    from tg.functions.values import Spread, Values
+    from tg.functions.debug.promises import Difference
+    from tg.functions.debug.values import Spread, Values
     from tg.graph.frozen import FrozenGraph
 
     Array = np.ndarray[Any, Any]
@@ -159,6 +159,6 @@ class _Cut:
         rows = []
         for k, number in enumerate(node.inputs[: report.OPERANDS]):
             array = self.array(number)
-            place = report.place_in(array, found.index) if node.op.pointwise else None
+            place = report.place_in(array, found.place) if node.op.pointwise else None
             rows.append((f"operand {k}", f"%{number} = {report.element(array, place)}"))
         return rows

@@ -1,8 +1,8 @@
 """`mode="debug"`: what rewriting and the backend did is checked on the inputs of every call, against the reference.
 
-Both sides of every replacement are evaluated by the reference over the inputs of the call, each value once, and compared
-as the class of the rule promises; then what was promised with `tg.assume`; then the outputs of the backend. The first
-disagreement is a `DebugError`.
+What was promised with `tg.assume` is looked at; both sides of every replacement are evaluated by the reference over the
+inputs of the call, each value once, and compared as the class of the rule promises; then the outputs of the backend are
+compared with the reference's. The first disagreement is a `DebugError`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from tg import plugin
 from tg.errors import DebugError, message
-from tg.functions import backend_check, report
 from tg.functions.compile import Setting, rewritten
+from tg.functions.debug import backend, report
+from tg.functions.debug.promises import Difference, bits, broken, close, difference
+from tg.functions.debug.rounding import RUNS
+from tg.functions.debug.values import Region, Spread, Values, spread
 from tg.functions.formula import formulas
-from tg.functions.promises import Difference, bits, broken, close, difference
-from tg.functions.rounding import RUNS
 from tg.functions.stories import numbered
-from tg.functions.values import Region, Spread, Values, spread
 from tg.graph.facts import fact_holds
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
@@ -91,7 +91,7 @@ class Debugger:
             self._check_lowered(one, arrays, owed)
         if outputs is not None:
             wanted = values.of_all(self._journal.outputs)
-            backend_check.check(self._final, self._values_of, values, wanted, outputs, owed, self._setting)
+            backend.check(self._final, self._values_of, values, wanted, outputs, owed, self._setting)
 
     @property
     def _backend(self) -> str:
@@ -135,7 +135,7 @@ class Debugger:
         kind = self._kind(entry)
         try:
             found = broken(kind, entry.old, entry.new, values)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever an op raises)
             self._raises(entry, kind, values, error)
         if found is not None:
             self._differs(entry, kind, values, found)
@@ -159,7 +159,7 @@ class Debugger:
         return max(kinds - {DROPS_ERROR} or {EXACT}, key=KINDS.index)
 
     def _differs(self, entry: Entry, kind: str, values: Values, found: Difference) -> NoReturn:
-        rows = [*self._rows(entry), *report.difference_rows(found), *report.operand_rows(entry, values, found.index)]
+        rows = [*self._rows(entry), *report.difference_rows(found), *report.operand_rows(entry, values, found.place)]
         text = f"{self._title(entry, kind)}: {found.what}"
         raise DebugError(message(text, *rows, hint=self._hint(entry)))
 
@@ -188,8 +188,8 @@ class Debugger:
             for k, (v, w) in enumerate(zip(self._outputs, self._journal.outputs, strict=True)):
                 found = broken(EXACT, (v,), (w,), values)
                 if found is not None:
-                    rows = [("before", repr(found.before)), ("after", repr(found.after))]
-                    text = f"rewriting: output {k} differs at {list(found.index)} though no rewrite changed a value"
+                    rows = [("before", str(found.before)), ("after", str(found.after))]
+                    text = f"rewriting: output {k} differs at {list(found.place)} though no rewrite changed a value"
                     raise DebugError(message(text, *rows))
 
     def _check_lowered(self, one: Lowered, arrays: Sequence[Array], owed: Callable[[], Spread]) -> None:
@@ -224,7 +224,7 @@ def _assumed(
     """The values of a graph of which facts were promised, with the names and the user's lines."""
     found = []
     for node, _ in sorted_applies(results):
-        names = getattr(node.op, "assumed_facts", frozenset())
+        names: frozenset[str] = getattr(node.op, "assumed_facts", frozenset())
         value = imported.get(id(node.inputs[0])) if names else None
         if value is not None:
             found.append((value, names, node.loc))

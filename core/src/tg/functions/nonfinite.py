@@ -1,0 +1,281 @@
+"""Which node of a program first makes a NaN or an infinity: the NaN guard.
+
+The program is compiled once more on its own backend, before what the backend itself rewrites, with one flag for each
+value: whether it has a NaN, whether it has an infinity. One run tells how they spread; the values of the node found are
+computed by a run of the program up to it. So the number of runs does not grow with the program, and where nodes are
+nested it is a few for each level.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg import plugin
+from tg.errors import NonFiniteError, message
+from tg.functions.compile import Setting, link, rewritten, supported_by
+from tg.functions.debug.report import element, place, place_in
+from tg.functions.debug.rounding import is_inexact, wide
+from tg.functions.formula import node_text, operand_text
+from tg.graph.frozen import FrozenGraph
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.operators import NAMESPACE
+from tg.ops.control import Call
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import FOLD, rewrite
+from tg.rewrite.phases import BACKEND
+from tg.types.dtypes import is_complex, is_float
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.graph.loc import Loc
+    from tg.graph.nodes import Variable
+
+    Array = np.ndarray[Any, Any]
+
+OPERANDS: Final = 6  # how many a message shows
+
+
+@dataclasses.dataclass(frozen=True)
+class NonFinite:
+    """The node of a program that first made a NaN or an infinity which reached a result."""
+
+    title: str
+    node: str  # as it is in the rewritten program; "" where an input or a constant has it
+    loc: Loc | None
+    place: tuple[int, ...]  # the index of the first such element
+    value: Any
+    operands: tuple[str, ...]
+    rules: tuple[str, ...]  # that made the node
+    spread: tuple[str, ...]  # where an infinity became a NaN
+    runs: int  # how many partial programs were run to find it
+
+    def __str__(self) -> str:
+        rows = [("node", self.node)] if self.node else []
+        rows += place(self.loc)
+        rows += [("made by", ", ".join(self.rules))] if self.rules else []
+        rows.append(("value", element_text(self.value, self.place)))
+        rows += [(f"operand {k}", text) for k, text in enumerate(self.operands)]
+        rows += [("then", text) for text in self.spread]
+        return message(self.title, *rows)
+
+    def error(self) -> NonFiniteError:
+        """The exception that tells it."""
+        error = NonFiniteError(str(self))
+        error.found = self
+        return error
+
+
+def element_text(value: Any, index: tuple[int, ...]) -> str:
+    """An element and its index."""
+    return f"{value}" + (f" at {list(index)}" if index else "")
+
+
+class Flags(NamedTuple):
+    """For each value, by number, whether it has NaNs, and whether it has infinities."""
+
+    nan: frozenset[int]
+    inf: frozenset[int]
+
+
+@final
+class Guard:
+    """Looks for what made results of one specialisation not finite."""
+
+    def __init__(
+        self, inputs: Sequence[Variable], results: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
+    ) -> None:
+        self._setting, self._labels = setting, [v.name or f"input {k}" for k, v in enumerate(inputs)]
+        rewrites = plugin.registry().rewrites(setting.choice.name)
+        own = [one for one in (*rewrites.rules, *rewrites.passes) if one.phase == BACKEND]  # type: ignore[attr-defined]
+        hidden = setting._replace(exclude=setting.exclude.union(one.name for one in own))  # type: ignore[attr-defined]
+        self._frozen = rewritten(FunctionGraph.of(inputs, results, ones), hidden)
+        self._lowering = Rewrites(
+            tuple(one for one in rewrites.rules if one in own), tuple(one for one in rewrites.passes if one in own)
+        )
+
+    def find(self, arrays: Sequence[Array]) -> NonFinite | None:
+        """What made the first result that is not finite; None where all are finite."""
+        return _Search(self, self._frozen, self._labels).find(list(arrays))
+
+    def run(self, graph: FunctionGraph, arrays: Sequence[Array]) -> list[Array]:
+        """Compile a part of the program and run it."""
+        setting = self._setting
+        names = setting.exclude | {FOLD}
+        supported = supported_by(setting.choice.name)
+        frozen = rewrite(graph, [self._lowering], supported=supported, mode=setting.rewrite_mode, exclude=names)
+        executable = link(frozen, setting).executable
+        outputs, _ = executable.run(list(arrays))
+        return [executable.to_numpy(v) for v in outputs]
+
+
+class _Search:
+    """The search through one program, or through a graph inside it."""
+
+    def __init__(self, guard: Guard, frozen: FrozenGraph, labels: Sequence[str], runs: int = 0) -> None:
+        self.guard, self.frozen, self.labels, self.runs = guard, frozen, labels, runs
+        self.makers = {k: n for n, node in enumerate(frozen.nodes) for k in node.outputs}
+
+    def find(self, arrays: list[Array]) -> NonFinite | None:
+        flags = self.flags(arrays)
+        bad = [k for k, number in enumerate(self.frozen.outputs) if number in flags.nan or number in flags.inf]
+        if not bad:
+            return None
+        output = next((k for k in bad if self.frozen.outputs[k] in flags.nan), bad[0])
+        number = self.frozen.outputs[output]
+        if number not in flags.nan:
+            return self.report(output, "an infinity", self.source(number, flags.inf), arrays, ())
+        first = self.source(number, flags.nan)
+        node = self.makers.get(first)
+        if node is None:
+            return self.report(output, "NaN", first, arrays, ())
+        infinite = [k for k in self.frozen.nodes[node].inputs if k in flags.inf]
+        if infinite and not self.is_maker(node, arrays):
+            source = min(self.source(k, flags.inf) for k in infinite)
+            if source in self.makers:
+                return self.report(output, "NaN", source, arrays, (node,))
+        return self.report(output, "NaN", first, arrays, ())
+
+    def source(self, number: int, marked: frozenset[int]) -> int:
+        """The first marked value in program order, of those that a marked value comes from, that none came from."""
+        stack, seen, found = [number], {number}, list[int]()
+        while stack:
+            k = stack.pop()
+            node = self.makers.get(k)
+            below = [j for j in (self.frozen.nodes[node].inputs if node is not None else ()) if j in marked]
+            if not below:
+                found.append(k)
+            stack.extend(j for j in below if j not in seen)
+            seen.update(below)
+        made = [k for k in found if k in self.makers]
+        return min(made or found)
+
+    def flags(self, arrays: Sequence[Array]) -> Flags:
+        """Which values have NaNs and infinities: one run of the program with two flags for each."""
+        frozen = self.frozen
+        numbers = [k for k in sorted(self.makers) if _is_floating(frozen, k)]
+        graph = _thawed(frozen, numbers)
+        marks = [NAMESPACE.any(test(v)) for v in graph.outputs for test in (NAMESPACE.isnan, NAMESPACE.isinf)]
+        found = np.zeros(0, bool)
+        if marks:
+            with graph.needs:
+                graph.outputs = (graph.absorb(NAMESPACE.stack(marks)),)
+            self.runs += 1
+            (found,) = self.guard.run(graph, arrays)
+        nan = {k for k, mark in zip(numbers, found[0::2], strict=True) if mark}
+        inf = {k for k, mark in zip(numbers, found[1::2], strict=True) if mark}
+        leaves = [*enumerate(arrays), *((frozen.arity + k, c.data) for k, c in enumerate(frozen.constants))]
+        for k, array in leaves:
+            if is_inexact(array):
+                nan.update({k} if np.isnan(wide(array)).any() else ())
+                inf.update({k} if np.isinf(wide(array)).any() else ())
+        return Flags(frozenset(nan), frozenset(inf))
+
+    def values(self, numbers: Sequence[int], arrays: Sequence[Array]) -> dict[int, Array]:
+        """Some values, by a run of the program up to them."""
+        frozen = self.frozen
+        known = {k: arrays[k] for k in numbers if k < frozen.arity}
+        for k in numbers:
+            constant = frozen.constant(k)
+            if constant is not None:
+                known[k] = constant.data
+        wanted = [k for k in dict.fromkeys(numbers) if k not in known]
+        if wanted:
+            self.runs += 1
+            known.update(zip(wanted, self.guard.run(_thawed(frozen, wanted), arrays), strict=True))
+        return known
+
+    def is_maker(self, n: int, arrays: Sequence[Array]) -> bool:
+        """Whether a node makes a NaN of operands that are finite at that element."""
+        node = self.frozen.nodes[n]
+        if not node.op.pointwise:
+            return False
+        found = self.values((*node.inputs, *node.outputs), arrays)
+        bad = np.isnan(wide(found[node.outputs[0]]))
+        with np.errstate(all="ignore"):
+            for k in node.inputs:
+                if is_inexact(found[k]):
+                    bad = bad & np.isfinite(wide(found[k]))
+        return bool(bad.any())
+
+    def report(self, output: int, what: str, number: int, arrays: list[Array], then: Sequence[int]) -> NonFinite:
+        """What is to be told of the value in which a NaN or an infinity first stands."""
+        frozen, n = self.frozen, self.makers.get(number)
+        title = f"{self.guard._setting.name}: result {output} has {what}"
+        if n is None:
+            array = self.values([number], arrays)[number]
+            index = _first(array, finite=())
+            source = f"input {self.labels[number]!r}" if number < frozen.arity else "a constant"
+            return NonFinite(f"{title}, which {source} has", "", None, index, array[index], (), (), (), self.runs)
+        node, origin = frozen.nodes[n], frozen.origins.get(n)
+        found = self.values((*node.inputs, number), arrays)
+        if isinstance(node.op, Call):
+            inner = self.inside(output, node.op, [found[k] for k in node.inputs])
+            if inner is not None:
+                return inner
+        array = found[number]
+        index = _first(array, [found[k] for k in node.inputs] if node.op.pointwise else ())
+        operands = tuple(
+            f"{operand_text(frozen, k)}: {_summary(found[k], place_in(found[k], index) if node.op.pointwise else None)}"
+            for k in node.inputs[:OPERANDS]
+        )
+        return NonFinite(
+            f"{title}: {node.op.name} makes {_kind(array[index])} of finite operands",
+            node_text(frozen, n),
+            origin.locs[0] if origin is not None and origin.locs else None,
+            index,
+            array[index],
+            operands,
+            origin.rules if origin is not None else (),
+            tuple(_then(frozen, k) for k in then),
+            self.runs,
+        )
+
+    def inside(self, output: int, op: Call, arrays: list[Array]) -> NonFinite | None:
+        """The node inside a called graph."""
+        search = _Search(self.guard, op.graph, [f"operand {k}" for k in range(op.graph.arity)], self.runs)
+        found = search.find(arrays)
+        return None if found is None else dataclasses.replace(found, runs=search.runs)
+
+
+def _thawed(frozen: FrozenGraph, numbers: Sequence[int]) -> FunctionGraph:
+    """A graph of some of the values of a program, without its checks, which have held."""
+    parts = (frozen.arity, frozen.types, frozen.constants, frozen.nodes, numbers, (), frozen.names, frozen.origins)
+    return FunctionGraph.thaw(FrozenGraph(*parts))
+
+
+def _is_floating(frozen: FrozenGraph, number: int) -> bool:
+    dtype = frozen.types[number].dtype
+    return is_float(dtype) or is_complex(dtype)
+
+
+def _first(array: Array, finite: Sequence[Array]) -> tuple[int, ...]:
+    """The first element that is not finite, of those whose operands are, where there are such."""
+    bad = ~np.isfinite(wide(array))
+    own = bad
+    for x in finite:
+        if is_inexact(x):
+            own = own & np.isfinite(wide(x))
+    return tuple(int(k) for k in np.argwhere(own if own.any() else bad)[0])
+
+
+def _kind(value: Any) -> str:
+    return "NaN" if np.isnan(wide(np.asarray(value))) else "an infinity"
+
+
+def _summary(array: Array, index: tuple[int, ...] | None) -> str:
+    """The range of an operand, and its element at an index."""
+    if not array.size:
+        return "empty"
+    real = array if array.dtype.kind in "biu" else np.abs(array) if array.dtype.kind == "c" else wide(array)
+    text = f"from {real.min()} to {real.max()}" + (" in size" if array.dtype.kind == "c" else "")
+    return text if index is None or (array.size == 1 and not index) else f"{text}; {element(array, index)}"
+
+
+def _then(frozen: FrozenGraph, n: int) -> str:
+    origin = frozen.origins.get(n)
+    where = f"   at {origin.locs[0]}" if origin is not None and origin.locs else ""
+    return f"{node_text(frozen, n)} makes NaN of it{where}"

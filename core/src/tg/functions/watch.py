@@ -1,0 +1,76 @@
+"""What watches the calls of a function that asked for it: debug mode, and the NaN guard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tg.functions.debug.debugger import Debugger
+from tg.functions.debug.rounding import is_inexact, wide
+from tg.functions.nonfinite import Guard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.functions.compile import Program, Setting
+    from tg.functions.nonfinite import NonFinite
+    from tg.graph.nodes import Variable
+
+    Array = np.ndarray[Any, Any]
+    Ones = tuple[tuple[int, int], ...]
+
+
+@final
+class Watch:
+    """What is known for the watched calls of one function, made for each specialisation when it is first needed."""
+
+    def __init__(
+        self, inputs: Sequence[Variable], results: Sequence[Variable], setting: Setting, *, nan_guard: bool
+    ) -> None:
+        self._inputs, self._results, self._setting = tuple(inputs), tuple(results), setting
+        self._debugs, self._guards = setting.mode == "debug", nan_guard
+        self._debuggers: dict[Ones, Debugger] = {}
+        self._guard: dict[Ones, Guard] = {}
+
+    def failed(self, ones: Ones, arrays: Sequence[Array]) -> None:
+        """A call has raised: in debug mode a rewrite that is the cause is named.
+
+        Raises:
+            DebugError: a rewrite broke its promise.
+        """
+        if self._debugs:
+            self._debugger(ones).check(arrays, None)
+
+    def finished(self, ones: Ones, arrays: Sequence[Array], program: Program, outputs: Sequence[Any]) -> None:
+        """A call has given these outputs, in the form of the backend.
+
+        Raises:
+            DebugError: a rewrite broke its promise, or the backend gave other values than the reference.
+            NonFiniteError: an output has a NaN or an infinity, and that is guarded against.
+        """
+        found = [np.asarray(program.executable.to_numpy(v)) for v in outputs]
+        if self._debugs:
+            self._debugger(ones).check(arrays, found)
+        if self._guards and not all(is_finite(a) for a in found):
+            cause = self.find(ones, arrays)
+            if cause is not None:
+                raise cause.error()
+
+    def find(self, ones: Ones, arrays: Sequence[Array]) -> NonFinite | None:
+        """What made the first output that is not finite; None where all are finite."""
+        guard = self._guard.get(ones)
+        if guard is None:
+            guard = self._guard[ones] = Guard(self._inputs, self._results, ones, self._setting)
+        return guard.find(arrays)
+
+    def _debugger(self, ones: Ones) -> Debugger:
+        found = self._debuggers.get(ones)
+        if found is None:
+            found = self._debuggers[ones] = Debugger(self._inputs, self._results, ones, self._setting)
+        return found
+
+
+def is_finite(array: Array) -> bool:
+    """Whether an array has neither NaN nor infinity."""
+    return not is_inexact(array) or bool(np.isfinite(wide(array)).all())

@@ -1,0 +1,147 @@
+"""Rules of running results: of one element, of what repeats, of opposites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg.graph.nodes import Constant
+from tg.ops.creation import iota
+from tg.ops.cumulative import Accumulate
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, negative
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.shape import BroadcastTo, broadcast_to, expand_dims_at
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.shape import made_by, wanted_shape
+from tg.types.dtypes import BOOL, is_complex, is_inexact
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _of_one(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    return x if x.type.shape[op.axis] in (0, 1) else None
+
+
+def _repeated(x: Variable, axis: int) -> Variable | None:
+    """What a value repeats along an axis, if it does."""
+    if not made_by(x, BroadcastTo):
+        return None
+    y = x.inputs[0]
+    return y if axis < -y.type.ndim or (y.type.shape[axis] == 1 and x.type.shape[axis] != 1) else None
+
+
+def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """The running extreme of what repeats is itself, and so are sums of zeros and products of ones."""
+    op: Any = node.op
+    (x,) = node.inputs
+    y = _repeated(x, op.axis)
+    if y is None:
+        return None
+    if op.fn in (maximum, minimum) or x.type.dtype == BOOL:
+        return x
+    neutral = 0 if op.fn is add else 1
+    return x if isinstance(y, Constant) and bool((y.data == neutral).all()) else None
+
+
+def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
+    """The running sum of what repeats is its multiples."""
+    op: Any = node.op
+    (x,) = node.inputs
+    y, dtype = _repeated(x, op.axis), x.type.dtype
+    if y is None or op.fn is not add or dtype in (BOOL, "float16") or is_complex(dtype):
+        return None
+    assert x.apply is not None
+    wanted = wanted_shape(x.op, x.apply)
+    n = cast_variable(iota(wanted[op.axis]) + 1, dtype)
+    behind = tuple(range(op.axis + 1, 0))
+    return broadcast_to(multiply(y, expand_dims_at(n, behind) if behind else n), wanted)
+
+
+def _of_negative(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    if op.fn is not add:
+        return None
+    return negative(Accumulate(add, op.axis)(x.inputs[0]))
+
+
+def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    (x,) = node.inputs
+    if op.fn not in (maximum, minimum) or not is_inexact(x.type.dtype):
+        return None
+    other = minimum if op.fn is maximum else maximum
+    return negative(Accumulate(other, op.axis)(x.inputs[0]))
+
+
+def _of_running(node: Apply, outputs: Any) -> Variable | None:
+    """The running extreme of a running extreme, which never turns back."""
+    op: Any = node.op
+    (x,) = node.inputs
+    return x if op.fn in (maximum, minimum) and made_by(x, Accumulate) == op else None
+
+
+RULES = (
+    node_rule(
+        "running_of_one",
+        keys=(Accumulate,),
+        apply=_of_one,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The first result is the first element.",
+        example=lambda x: Accumulate(add, -1)(expand_dims_at(x, (-1,))),
+    ),
+    node_rule(
+        "running_of_repeated",
+        keys=(Accumulate,),
+        apply=_of_repeated,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="More of the same changes nothing.",
+        below=(BroadcastTo,),
+        example=lambda x: Accumulate(maximum, -3)(broadcast_to(x, (3, *x.shape))),
+    ),
+    node_rule(
+        "running_sum_of_repeated",
+        keys=(Accumulate,),
+        apply=_sum_of_repeated,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Multiples are computed side by side, sums one after another.",
+        below=(BroadcastTo,),
+        example=lambda x: Accumulate(add, -3)(broadcast_to(cast_variable(x, "float32"), (3, *x.shape))),
+    ),
+    node_rule(
+        "running_sum_of_negative",
+        keys=(Accumulate,),
+        apply=_of_negative,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="Signs go outwards, where they meet others.",
+        below=(negative,),
+        example=lambda x: Accumulate(add, -1)(-x),
+    ),
+    node_rule(
+        "running_extreme_of_negative",
+        keys=(Accumulate,),
+        apply=_extreme_of_negative,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Signs go outwards, where they meet others.",
+        below=(negative,),
+        example=lambda x: Accumulate(maximum, -1)(-x),
+    ),
+    node_rule(
+        "running_of_running",
+        keys=(Accumulate,),
+        apply=_of_running,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The running extreme does not change any more.",
+        below=(Accumulate,),
+        example=lambda x: Accumulate(maximum, -1)(Accumulate(maximum, -1)(x)),
+    ),
+)
