@@ -6,6 +6,11 @@ JOBS ?= auto
 # of make conformance: names of backends, all by default
 BACKENDS ?=
 
+# of make fuzz
+BACKEND ?= perform
+GRAPHS ?= 20000
+SEED ?= 0
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
@@ -17,7 +22,7 @@ TOOLS := build editables furo hatchling hypothesis import-linter mypy myst-parse
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test lint format conformance docs wheels bench clean
+.PHONY: help install demo test lint format replay fuzz conformance conformance-rules docs wheels bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,7 +30,10 @@ help:
 	@echo 'make test         lint, type check, tests and the quick tier of conformance'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
+	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
+	@echo 'make fuzz         random programs, rewritten against unrewritten: BACKEND=c GRAPHS=5000 SEED=0'
 	@echo 'make conformance  every case, every backend that is installed'
+	@echo 'make conformance-rules  the reference and C without rewriting, exact only, and without each class of rules'
 	@echo 'make docs         the documentation, into docs/_build/html; a warning is an error'
 	@echo 'make wheels       the wheel of every distribution, into dist/'
 	@echo 'make bench        the benchmarks'
@@ -59,6 +67,21 @@ format: $(STAMP)
 conformance: $(STAMP)
 	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full $(BACKENDS:%=--backend %) \
 		--conformance-report reports/conformance.json --conformance-html reports/conformance.html
+
+# The classes of rewrites (tg.rewrite.phases) and how they are left out: the suite means the same without any of them.
+CLASSES := exact signed_zero reassociates drops_error
+conformance-rules: $(STAMP)
+	for options in '--mode off' '--mode strict' $(CLASSES:%='--exclude %'); do \
+		echo "$$options"; \
+		$(PYTEST) -q -p tg_conformance conformance/src/tg_conformance/suite --tier sparse \
+			--backend perform --backend c $$options || exit 1; \
+	done
+
+replay: $(STAMP)
+	$(BIN)/python -m tests.replay
+
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --backend $(BACKEND) --graphs $(GRAPHS) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html

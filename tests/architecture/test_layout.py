@@ -18,6 +18,7 @@ INFRASTRUCTURE = {
     "index_syntax",
     "index_updates",
     "numpy_protocol",
+    "positions",
     "record",
     "scatter_pullback",
     "shape_ops",

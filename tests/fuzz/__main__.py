@@ -19,7 +19,9 @@ def main() -> int:
     parser.add_argument("--backend", default="perform")
     parser.add_argument("--graphs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="of the first block of programs")
-    parser.add_argument("--check", choices=sorted(ALL), action="append", help="what to compare; by default all that fits")
+    parser.add_argument(
+        "--check", choices=sorted(ALL), action="append", help="what to compare; all that fits, if left out"
+    )
     parser.add_argument("--quick", action="store_true", help="do not look for the least program")
     given = parser.parse_args()
     started, count, differences = time.perf_counter(), 0, 0

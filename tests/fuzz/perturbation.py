@@ -25,6 +25,7 @@ EXACT = frozenset({
     "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "SpecifyShape", "Named", "Assume",
     "AxisLength", "Slice", "Gather", "WrapIndex", "Nonzero", "Arange", "Sort", "ArgSort", "SearchSorted", "ArgReduce",
 })  # fmt: skip
+ALIKE = frozenset({"MatMul", "power"})
 ELEMENTS = frozenset({"Reduce", "Accumulate", "SliceUpdate", "Scatter"})  # as exact as the function in their field
 
 
@@ -94,15 +95,24 @@ def run(frozen, arrays, rng=None) -> Run:
         for node in frozen.nodes:
             operands = [values[k] for k in node.inputs]
             moves = rng is not None and rounds(node.op)
+            if node.op.name in ALIKE:
+                operands = alike(node.op, operands)
             if moves:
                 operands = moved_operands(node.op, operands, rng)
-            for number, value in zip(node.outputs, node.op.perform(*operands), strict=True):
-                overflowed = overflowed or overflows(operands, value)
-                value = with_noise(operands, value, rng) if moves else value
+            for number, made in zip(node.outputs, node.op.perform(*operands), strict=True):
+                overflowed = overflowed or overflows(operands, made)
+                value = with_noise(operands, made, rng) if moves else made
                 values[number] = np.ascontiguousarray(value).reshape(value.shape)  # NumPy's sums depend on strides
                 if number in checks and not value:
                     raise checks[number].descriptor.build(failure(frozen, values)[1:])
     return Run(tuple(np.asarray(values[k]) for k in frozen.outputs), overflowed, values)
+
+
+def alike(op, operands):
+    """Operands for which NumPy takes the same way whatever they were made of."""
+    if op.name == "MatMul":  # a matrix and its own transpose are multiplied otherwise
+        return [x.copy() for x in operands]
+    return [x.copy() for x in np.broadcast_arrays(*operands)]  # an exponent of one element has a way of its own
 
 
 def moved_operands(op, operands, rng):
@@ -143,7 +153,8 @@ def overflows(operands, value) -> bool:
     for x in operands:
         if is_inexact(x.dtype):
             finite = np.isfinite(wide(x))
-            fits = x.ndim <= value.ndim and all(m in (1, n) for m, n in zip(x.shape[::-1], value.shape[::-1], strict=False))
+            lengths = zip(x.shape[::-1], value.shape[::-1], strict=False)
+            fits = x.ndim <= value.ndim and all(m in (1, n) for m, n in lengths)
             beyond = beyond & (finite if fits else finite.all())
     return bool(beyond.any())
 
@@ -160,7 +171,8 @@ class Expectation:
         self.frozen, self.arrays, self.multiple = frozen, arrays, multiple
         self.outputs, self.overflowed, _ = run(frozen, arrays)
         # Overflow may be removed by rewriting, and a limit be taken at infinity: what then is NaN or not decides the rest.
-        self.lenient = self.overflowed or any(is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, arrays))
+        infinite = (is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, arrays))
+        self.lenient = self.overflowed or any(infinite)
         self.others: list[tuple] = []
         self.rng = np.random.default_rng(seed)
         self.unstable = False  # whether an error comes or goes with rounding
@@ -176,8 +188,7 @@ class Expectation:
 
     def difference(self, found, *, strict: bool = False) -> str | None:
         """How outputs differ from what may come; None where they do not. With `strict` every bit counts."""
-        for k, (plain, other) in enumerate(zip(self.outputs, found, strict=True)):
-            other = np.asarray(other)
+        for k, (plain, other) in enumerate(zip(self.outputs, map(np.asarray, found), strict=True)):
             if plain.dtype != other.dtype:
                 return f"output {k}: dtype {other.dtype}, needed {plain.dtype}"
             if strict:

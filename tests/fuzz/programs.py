@@ -14,6 +14,7 @@ from tests.fuzz.perturbation import Expectation, frozen_of, run
 from tests.fuzz.steps import MAKERS, Step, is_inexact
 from tg import plugin
 from tg.errors import ShapeError, TgError
+from tg.graph.facts import ELEMENT, FACTS, fact_holds
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.rewrite.driver import rewrite
@@ -34,10 +35,10 @@ class Program:
 
     def __init__(self, pick):
         self.pick = pick
-        self.inputs, self.steps, self.values = [], [], []
+        self.inputs, self.promises, self.steps, self.values = [], [], [], []
         for _ in range(1 + pick(3)):
             self._add_input()
-        for _ in range(3 + pick(14)):
+        for _ in range(4 + pick(20)):
             self._add_step()
         count = len(self.values)
         self.chosen = sorted({count - 1, *(pick(count) for _ in range(pick(3)))})
@@ -64,6 +65,9 @@ class Program:
         kind, seed = self.choose(KINDS), self.pick(1000)
         value = drawn(dtype, shape, kind, np.random.default_rng(seed))
         self.inputs.append(tg.tensor(f"x{len(self.inputs)}", dtype, [n if self.pick(2) else None for n in shape]))
+        promised = self.pick(5) == 4 and dtype != "bool" and value.size
+        known = (name for name in sorted(ELEMENT) if possible(name, dtype) and fact_holds(name, value))
+        self.promises.append(tuple(known) if promised else ())
         self.values.append(value)
 
     def _add_step(self):
@@ -97,7 +101,8 @@ class Program:
 
     def symbols(self):
         """All values as variables."""
-        return self.run(TG, self.inputs)
+        pairs = zip(self.inputs, self.promises, strict=True)
+        return self.run(TG, [tg.assume(x, **dict.fromkeys(names, True)) if names else x for x, names in pairs])
 
     def outputs(self, symbols):
         """The chosen values, then the gradients of the cost."""
@@ -130,11 +135,21 @@ class Program:
 
     def __repr__(self):
         count = len(self.inputs)
-        lines = [f"{k}: {v.type} = {self.values[k].tolist()}" for k, v in enumerate(self.inputs)]
+        lines = [
+            f"{k}: {v.type} = {self.values[k].tolist()}{' promised' * bool(self.promises[k])} {', '.join(self.promises[k])}"
+            for k, v in enumerate(self.inputs)
+        ]
         lines += [f"{count + k}: {s.name} {s.text} of {s.operands}" for k, s in enumerate(self.steps)]
         cost = ("sum", "sum of tanh", "sum of squares", "sum of sines")[self.shape_of_cost]
         end = [] if self.cost is None else [f"gradients of the {cost} of {self.cost}{', twice' * self.twice}"]
         return "\n".join(["program", *lines, f"outputs {self.chosen}", *end])
+
+
+def possible(name, dtype):
+    """Whether a fact can be promised of a dtype."""
+    if FACTS[name].ordered and dtype.startswith("complex"):
+        return False
+    return not (dtype.startswith("uint") and name in ("negative", "nonpositive"))
 
 
 KEPT = frozenset({*DTYPES, "uint64"})
@@ -174,7 +189,7 @@ def drawn(dtype, shape, kind, rng):
         return values.astype(dtype).reshape(shape)
 
 
-class Difference(AssertionError):
+class Difference(AssertionError):  # noqa: N818 (reads as the fact it states)
     """A compiled program gives something else than the program as it is written."""
 
 
@@ -198,7 +213,8 @@ class Checked:
     def _follows_numpy_types(self):
         for symbol, value in zip(self.symbols, self.program.values, strict=True):
             known = zip(symbol.type.shape, value.shape, strict=False)
-            if (symbol.dtype, symbol.ndim) != (value.dtype.name, value.ndim) or any(n not in (None, m) for n, m in known):
+            alike = (symbol.dtype, symbol.ndim) == (value.dtype.name, value.ndim)
+            if not alike or any(n not in (None, m) for n, m in known):
                 self.fail(f"{symbol.type} where NumPy has {value.dtype}{list(value.shape)}")
 
     def fail(self, what):
@@ -256,7 +272,7 @@ class Checked:
             try:
                 if self._wrong_interpreted(mode, (name,)) is None:
                     found.append(name)
-            except Exception:  # noqa: BLE001, S112 (whatever it is, it is not what is looked for)
+            except Exception:  # noqa: BLE001 (whatever it is, it is not what is looked for)
                 continue
         return f"; not without {', '.join(found)}" if found else ""
 

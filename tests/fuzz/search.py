@@ -1,6 +1,4 @@
-"""The search for a program that is compiled wrongly: hypothesis draws programs, and shrinks one that shows a difference.
-
-"""
+"""The search for a program that is compiled wrongly: hypothesis draws programs, and shrinks one that shows a difference."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ ANYWHERE = (
     "sinc", "cbrt",
 )  # fmt: skip
 SOMEWHERE = (
-    "log", "log1p", "log2", "log10", "sqrt", "reciprocal", "arcsin", "arccos", "arccosh", "arctanh", "tan", "log_sigmoid",
+    "log", "log1p", "log2", "log10", "sqrt", "reciprocal", "arcsin", "arccos", "arccosh", "arctanh", "tan",
+    "log_sigmoid",
 )  # fmt: skip
 OF_FLOATS = ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit")
 OF_NUMBERS = ("negative", "absolute", "sign", "square")
@@ -271,9 +272,8 @@ def along_an_axis(d):
         return None
     value = d.values[k]
     axis = d.pick(value.ndim) - value.ndim * d.pick(2)
-    if "soft" in name or name == "logsumexp":
-        if not is_float(value) or not value.shape[axis]:
-            return None
+    if ("soft" in name or name == "logsumexp") and not (is_float(value) and value.shape[axis]):
+        return None
     if name in ("sort", "argsort", "argmax", "argmin") and value.dtype.kind == "c":
         return None
     options = {"stable": True} if name == "argsort" else {}
@@ -317,13 +317,15 @@ def arrangement(d):
     if k is None:
         return None
     axis, n = d.pick(d.values[k].ndim), d.pick(4)
-    found = d.choose((
-        ("roll", lambda m, x: m.roll(x, n - 1, axis), f"{n - 1} {axis}"),
-        ("tile", lambda m, x: m.tile(x, (n,)), str(n)),
-        ("repeat", lambda m, x: m.repeat(x, n, axis), f"{n} {axis}"),
-        ("pad", lambda m, x: m.pad(x, 1), ""),
-        ("diff", lambda m, x: m.diff(x, axis=axis), str(axis)),
-    ))
+    found = d.choose(
+        (
+            ("roll", lambda m, x: m.roll(x, n - 1, axis), f"{n - 1} {axis}"),
+            ("tile", lambda m, x: m.tile(x, (n,)), str(n)),
+            ("repeat", lambda m, x: m.repeat(x, n, axis), f"{n} {axis}"),
+            ("pad", lambda m, x: m.pad(x, 1), ""),
+            ("diff", lambda m, x: m.diff(x, axis=axis), str(axis)),
+        )
+    )
     return Step(found[0], found[1], (k,), found[2])
 
 
@@ -347,13 +349,15 @@ def created(d):
     if k is None:
         return None
     dtype = d.choose(("float64", "int64", "float32"))
-    return d.choose((
-        Step("arange", lambda m, x: m.call(lambda v: _tg().cast(_tg().arange(v.shape[-1]), dtype), x), (k,), dtype),
-        Step("eye", lambda m, x: m.call(lambda v: _tg().eye(v.shape[-1], dtype=dtype), x), (k,), dtype),
-        Step("zeros", lambda m, x: m.call(lambda v: _tg().zeros(v.shape, dtype=dtype), x), (k,), dtype),
-        Step("full", lambda m, x: m.call(lambda v: _tg().full(v.shape, 2, dtype=dtype), x), (k,), dtype),
-        Step("length", lambda m, x: m.call(lambda v: _tg().constant(0) + v.shape[-1], x), (k,), "x.shape[-1]"),
-    ))
+    return d.choose(
+        (
+            Step("arange", lambda m, x: m.call(lambda v: _tg().cast(_tg().arange(v.shape[-1]), dtype), x), (k,), dtype),
+            Step("eye", lambda m, x: m.call(lambda v: _tg().eye(v.shape[-1], dtype=dtype), x), (k,), dtype),
+            Step("zeros", lambda m, x: m.call(lambda v: _tg().zeros(v.shape, dtype=dtype), x), (k,), dtype),
+            Step("full", lambda m, x: m.call(lambda v: _tg().full(v.shape, 2, dtype=dtype), x), (k,), dtype),
+            Step("length", lambda m, x: m.call(lambda v: _tg().constant(0) + v.shape[-1], x), (k,), "x.shape[-1]"),
+        )
+    )
 
 
 def basic_index(d, value):

@@ -3,10 +3,15 @@
 `make fuzz BACKEND=c GRAPHS=5000 SEED=0` compares as many as one likes.
 """
 
+import dataclasses
+
 import pytest
 
+import tg
 from tests.fuzz.search import search
 from tg import plugin
+from tg.plugin.registry import Registry
+from tg.rewrite.rule import Pass, rule
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -22,3 +27,41 @@ def available():
 def test_a_backend_gives_what_the_program_says(backend):
     graphs = {"c": 20}.get(backend, 4)
     assert search(backend, graphs, 1000).error is None
+
+
+# --- the search itself -------------------------------------------------------------------------------------------------
+
+
+def wrong(name, match, replace, kind, dtypes=("float64",)):
+    about = {"phase": "canonicalize", "kind": kind, "why": "A test."}
+    return rule(name, match=match, replace=replace, dtypes=frozenset(dtypes), **about)
+
+
+def _maximum_forgets_ties(view):
+    found = [a for a in view.applies if a.op is tg.multiply.op and len({id(v) for v in a.inputs}) == 1]
+    return {id(view.results(a)[0]): tg.absolute(a.inputs[0]) * a.inputs[0] for a in found}
+
+
+WRONG = [
+    wrong("a_value", tg.tanh, lambda x: x / (1 + tg.absolute(x)), "reassociates"),
+    wrong("a_tie", lambda x, y: x >= y, lambda x, y: x > y, "exact"),
+    wrong("a_zero", lambda x: x + 0, lambda x: x, "exact"),
+    wrong("digits", lambda x: tg.exp(x) - 1, lambda x: (tg.exp(x / 2) - 1) * (tg.exp(x / 2) + 1) + x * 1e-12, "reassociates"),
+    wrong("integers", lambda x: x // 2, lambda x: -(-x // 2), "exact", ["int64", "int32"]),
+    Pass("a_pass", phase="canonicalize", kind="reassociates", why="A test.", run=_maximum_forgets_ties),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", WRONG, ids=lambda one: one.name)
+def test_a_wrong_rewrite_is_found_and_named(one, monkeypatch):
+    given = Registry.rewrites
+
+    def with_another(registry, name):
+        known = given(registry, name)
+        added = {"passes": (*known.passes, one)} if isinstance(one, Pass) else {"rules": (*known.rules, one)}
+        return dataclasses.replace(known, **added)
+
+    monkeypatch.setattr(Registry, "rewrites", with_another)
+    found = next(f.error for f in (search("perform", 100, seed) for seed in range(20)) if f.error is not None)
+    assert "program" in found
+    assert one.name in found

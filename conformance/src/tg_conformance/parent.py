@@ -28,8 +28,17 @@ class _Died(Exception):  # noqa: N818 (reads as the fact it states)
 class Worker:
     """The one worker process of a backend, started when it is first needed and again after it has died."""
 
-    def __init__(self, backend: str, tier: str, limit: float) -> None:
+    def __init__(
+        self, backend: str, tier: str, limit: float, *, mode: str | None = None, exclude: Sequence[str] = ()
+    ) -> None:
+        """A worker that is yet to be started.
+
+        Args:
+            mode: of the functions that it compiles; None for the configured one.
+            exclude: rules, passes and classes of rewriting that they go without.
+        """
         self.backend, self.tier, self.limit = backend, tier, limit
+        self.mode, self.exclude = mode, tuple(exclude)
         self.restarts = 0
         self._folder = tempfile.TemporaryDirectory(prefix="tg-conformance-")
         self._process: subprocess.Popen[str] | None = None
@@ -102,11 +111,20 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            env=_environment(),
+            env=self._environment(),
         )
         errors.close()
         self._read(self._process, START)  # it says when it is ready
         return self._process
+
+    def _environment(self) -> dict[str, str]:
+        """The parent's environment and import path, so that a worker sees what the parent sees, and its options."""
+        found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        if self.mode is not None:
+            found["TG_MODE"] = self.mode
+        if self.exclude:
+            found["TG_EXCLUDE"] = ",".join(self.exclude)
+        return found
 
     def _file(self, name: str) -> Path:
         return Path(self._folder.name) / name
@@ -119,8 +137,3 @@ class Worker:
                 if stream is not None:
                     stream.close()
             self._process = None
-
-
-def _environment() -> dict[str, str]:
-    """The parent's environment, with its import path: a worker sees what the parent sees."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

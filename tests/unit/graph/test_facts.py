@@ -9,7 +9,7 @@ import pytest
 
 import tg
 from tg.graph.facts import ELEMENT, FACTS, closure, fact_holds, facts_of, holds
-from tg.graph.traversal import sorted_applies
+from tg.graph.traversal import inputs_of, sorted_applies
 from tg.ops.catalog import FAMILIES
 from tg.types.dtypes import COMPLEX, INTEGERS, limits, numpy_dtype
 
@@ -260,6 +260,40 @@ def test_facts_of_matrix_products_are_true(dtype):
             assert not wrong([v], {id(source(x)): a, id(source(y)): b})
         z = tg.matmul(x, tg.matrix_transpose(tg.conjugate(x))) if dtype in COMPLEX else x
         assert not wrong([z], {id(source(x)): a})
+
+
+BUILT = {
+    "eye": (lambda n: tg.eye(n), {"diagonal", "unit_diagonal", "nonnegative"}),
+    "eye of ints": (lambda n: tg.eye(n, dtype="int8"), {"diagonal", "unit_diagonal"}),
+    "eye above": (lambda n: tg.eye(n, k=1), {"upper_triangular"}),
+    "eye below": (lambda n: tg.eye(n, k=-2), {"lower_triangular"}),
+    "tri": (lambda n: tg.tri(n), {"lower_triangular", "unit_diagonal"}),
+    "tri below": (lambda n: tg.tri(n, k=-1), {"lower_triangular"}),
+    "tri above": (lambda n: tg.tri(n, k=1), {"unit_diagonal"}),
+    "tril": (lambda n: tg.tril(tg.broadcast_to(tg.vector("v"), (n, n))), {"lower_triangular"}),
+    "tril above": (lambda n: tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)), 1), set()),
+    "triu": (lambda n: tg.triu(tg.broadcast_to(tg.vector("v"), (n, n))), {"upper_triangular"}),
+    "triu of tril": (lambda n: tg.triu(tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)))), {"diagonal"}),
+    "diag": (lambda n: tg.diag(tg.broadcast_to(tg.scalar("v"), (n,))), {"diagonal"}),
+    "zeros": (lambda n: tg.zeros((n, n)), {"diagonal", "finite"}),
+    "columns": (lambda n: tg.cast(tg.arange(n)[None, :] < tg.arange(n)[:, None], "float64"), {"lower_triangular"}),
+    "rows": (lambda n: tg.cast(tg.arange(n)[:, None] - 2 >= tg.arange(n)[None, :] - 1, "int8"), {"lower_triangular"}),
+    "other rows": (lambda n: tg.cast(1 + tg.arange(n)[:, None] <= tg.arange(n)[None, :], "int8"), {"upper_triangular"}),
+    "mask turned": (lambda n: tg.where(tg.tri(n, k=-1, dtype="bool"), 0.0, tg.eye(n)), {"diagonal"}),
+    "square one": (lambda n: tg.where(tg.less(tg.arange(n)[:, None], 3), tg.tril(tg.ones((1, 1))), 1.0), set()),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_the_structure_of_matrices_that_are_built(name):
+    build, expected = BUILT[name]
+    n = tg.scalar("n", "int64")
+    y = build(n)
+    assert expected <= facts_of(y)
+    for size in (1, 4):
+        made = [v for v in inputs_of([y]) if v is not n]
+        given = {id(v): np.full((size,) if v.type.ndim else (), np.nan) for v in made}
+        assert not wrong([y], {id(n): np.asarray(size), **given})
 
 
 @pytest.mark.parametrize("seed", range(40))

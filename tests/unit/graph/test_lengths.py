@@ -442,6 +442,14 @@ def test_a_largest_is_a_sum_less_the_smallest_and_is_written_as_one():
     assert repr(maximum(K, N)) == "max(m.shape[-1], n.shape[-1])"
 
 
+def test_the_least_of_several_leaves_out_what_is_never_less():
+    first, last = minimum(1, N), maximum(0, N - 1)
+    assert same(maximum(0, last - first), maximum(0, N - 2))
+    assert same(minimum(N, 3 * minimum(2, N)), minimum(N, 6))
+    assert same(minimum(minimum(N, M), minimum(M, N)), minimum(N, M))
+    assert same(minimum(minimum(N, 3), 5), minimum(N, 3))
+
+
 def test_parts_of_a_division_are_natural():
     assert is_natural(N - N // 2)
     assert is_natural(N - 2 * (N // 2))

@@ -10,7 +10,6 @@ is weaker than anything that was seen is reported too.
 from __future__ import annotations
 
 import copy
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ class One:
         self.passes = (one,) if isinstance(one, Pass) else ()
 
 
-class Flaw(AssertionError):
+class Flaw(AssertionError):  # noqa: N818 (reads as the fact it states)
     """A rewrite that does not keep its promise."""
 
 
@@ -155,8 +154,7 @@ def hostile(dtype):
     edges = (info.tiny, -info.tiny, info.least, -3 * info.least, info.largest, -info.largest, info.largest / 3)
     edges += (info.largest**0.5 * 2, info.tiny**0.5 / 2, 90.0, -90.0, 800.0, -800.0, 1 - info.eps / 2, 1 + info.eps)
     with np.errstate(all="ignore"):
-        found = np.array([*moderate(dtype).astype(np.float64), *edges, np.inf, -np.inf, np.nan]).astype(kind)
-    return found
+        return np.array([*moderate(dtype).astype(np.float64), *edges, np.inf, -np.inf, np.nan]).astype(kind)
 
 
 def moderate(dtype):
@@ -278,7 +276,7 @@ class Examination:
             return
         try:
             new = run(case.after, data.arrays).outputs
-        except Exception as error:  # noqa: BLE001 (of whatever kind, it is new)
+        except Exception as error:  # of whatever kind, it is new
             raise Flaw(f"{case}, {data.name}: raises {error!r}") from error
         expected = None
         for k, (a, b) in enumerate(zip(old.outputs, new, strict=True)):

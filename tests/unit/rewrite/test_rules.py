@@ -27,11 +27,24 @@ CORE = Rewrites(RULES, PASSES)
 ORDER = "which of two equal zeros an extreme is depends on the order of the elements, which NumPy's loops may change"
 SAME_HERE = "NumPy computes both alike; other backends, and other lengths, may not"
 REVIEWED = {
+    "extreme_of_reduction": ORDER,
+    "extreme_of_transpose": ORDER,
+    "extreme_of_reshape": ORDER,
+    "extreme_of_pieces": ORDER,
+    "sum_of_reshape": SAME_HERE,
+    "extreme_of_increasing": SAME_HERE,
+    "matmul_of_one_matrix": SAME_HERE,
     "log_of_exp": "exp overflows long before x does: what was infinite is finite, and users may count on it",
     "log2_of_exp2": "exp2 overflows long before x does: what was infinite is finite, and users may count on it",
     "log1p_of_expm1": "exp overflows long before x does: what was infinite is finite, and users may count on it",
+    "slice_before_summing": SAME_HERE,
     "softplus_from_maximum": SAME_HERE,
     "logsumexp_shifted_back": SAME_HERE,
+    "power_two": SAME_HERE,
+    "power_minus_one": SAME_HERE,
+    "power_of_two": SAME_HERE,
+    "power_half": SAME_HERE,
+    "power_half_of_positive": SAME_HERE,
 }
 
 
@@ -139,13 +152,21 @@ class Picky(Op):
         return (x.copy(),)
 
 
+def _operand(node, outputs):
+    return node.inputs[0]
+
+
 def _largest_first(node, outputs):
     return tg.zeros_like(outputs[0]) if node.op.axes == (-1,) else None
 
 
 def _one_for_empty(node, outputs):
     x = node.inputs[0]
-    return None if x.apply is None or x.apply.op is not tg.negative.op else -tg.sum(x.apply.inputs[0], -2) + (x.type.shape[0] == 0)
+    return (
+        None
+        if x.apply is None or x.apply.op is not tg.negative.op
+        else -tg.sum(x.apply.inputs[0], -2) + (x.type.shape[0] == 0)
+    )
 
 
 def _add_is_maximum(view):
@@ -172,7 +193,7 @@ WRONG = [
     made("wrong_for_nan", lambda x, y: tg.logical_not(x < y), lambda x, y: x >= y, "exact"),
     made("wrong_where_integers_overflow", lambda x: (x * 2) // 2, lambda x: x, "exact", ["int8", "int64"]),
     made("wrong_for_unsigned", lambda x: tg.absolute(-x), tg.absolute, "exact", ["int32", "uint32"]),
-    of_nodes("an_error_is_lost", (Picky,), lambda node, outputs: node.inputs[0], "exact", lambda x: Picky()(x * 2)),
+    of_nodes("an_error_is_lost", (Picky,), _operand, "exact", lambda x: Picky()(x * 2)),
     made("nan_unsafe_with_other_values", lambda x: tg.sqrt(x) ** 2, lambda x: x * 2, "nan_unsafe"),
     of_nodes("wrong_dtype_only", (tg.negative,), _quadruple, "exact", lambda x: -x),
     of_nodes("wrong_for_empty", (tg.ops.reduction.Reduce,), _one_for_empty, "exact", lambda x: tg.sum(-x, -2)),
@@ -206,7 +227,7 @@ RIGHT = [
     made("exact", lambda x: x * 1, lambda x: x, "exact"),
     made("distributive", lambda x, y: x * 3 + y * 3, lambda x, y: (x + y) * 3, "reassociates"),
     made("unsafe", lambda x: x - x, tg.zeros_like, "nan_unsafe"),
-    of_nodes("error", (Picky,), lambda node, outputs: node.inputs[0], "drops_error", lambda x: Picky()(x * 2)),
+    of_nodes("error", (Picky,), _operand, "drops_error", lambda x: Picky()(x * 2)),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tg_conformance import functions
 from tg_conformance.cases import (
     arranging,
+    assumptions,
     calculus,
     contraction,
     control,
@@ -51,6 +52,7 @@ CASES: Final[tuple[Case, ...]] = (
     *exponential.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
+    *assumptions.CASES,
     *calculus.CASES,
     *contraction.CASES,
     *control.CASES,

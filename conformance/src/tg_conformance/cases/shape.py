@@ -403,4 +403,40 @@ WRITTEN: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, permutations(), joined(), of_length_one(), WRITTEN)
+
+def named_lengths(compile: Any, x: Any, y: Any) -> Any:
+    """Inputs that share the names of lengths, in calls of several lengths, and what they say where they differ."""
+    n, m = tg.dim("n"), tg.dim("m")
+    a, b, c = tg.matrix("a", shape=(n, m)), tg.vector("b", shape=(m,)), tg.vector("c", shape=(n + m,))
+    f = compile([a, b, c], (a @ b / n, tg.concatenate([tg.zeros(n), b]) + c, tg.grad(tg.sum(a * b), b)))
+    found = []
+    for k in (len(x), 1, 0):
+        found += f(x[:k], y, np.ones(k + len(y)))
+    for lengths in ((len(y) - 1, len(x) + len(y)), (len(y), len(x))):
+        try:
+            f(x, y[: lengths[0]], np.ones(lengths[1]))
+        except ShapeError as error:
+            found.append(np.array("dim" in str(error)))
+    return tuple(found)
+
+
+def named_lengths_oracle(x: Any, y: Any) -> Any:
+    """The same with NumPy."""
+    found: list[Any] = []
+    for k in (len(x), 1, 0):
+        found += [x[:k] @ y / np.int64(k), np.concatenate([np.zeros(k), y]) + 1, x[:k].sum(0)]
+    return (*found, np.True_, np.True_)
+
+
+NAMED: Final = (
+    Case(
+        named_lengths,
+        [f64("n", "m"), f64("m")],
+        name="named lengths",
+        script=True,
+        accuracy=64,
+        oracle=named_lengths_oracle,
+    ),
+)
+
+CASES: Final = of_family(FAMILY.path, permutations(), joined(), of_length_one(), WRITTEN, NAMED)

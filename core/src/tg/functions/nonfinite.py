@@ -1,9 +1,9 @@
 """Which node of a program first makes a NaN or an infinity: the NaN guard.
 
-The program is compiled once more on its own backend, before what the backend itself rewrites, with one flag for each
-value: whether it has a NaN, whether it has an infinity. One run tells how they spread; the values of the node found are
-computed by a run of the program up to it. So the number of runs does not grow with the program, and where nodes are
-nested it is a few for each level.
+The program is compiled in parts on its own backend, as it is before what the backend itself rewrites. A first part has
+one flag for each value: whether it is finite. A second one tells NaN from infinity for the values through which a
+result came to be what it is; a third gives the values of the node found. So the number of runs does not grow with the
+program: it is at most four, for each level of graphs inside nodes.
 """
 
 from __future__ import annotations
@@ -154,25 +154,44 @@ class _Search:
         return min(made or found)
 
     def flags(self, arrays: Sequence[Array]) -> Flags:
-        """Which values have NaNs and infinities: one run of the program with two flags for each."""
+        """Which values have NaNs and infinities: one run says which are not finite, one more what these have."""
         frozen = self.frozen
+        leaves = {**dict(enumerate(arrays)), **{frozen.arity + k: c.data for k, c in enumerate(frozen.constants)}}
         numbers = [k for k in sorted(self.makers) if _is_floating(frozen, k)]
-        graph = _thawed(frozen, numbers)
-        marks = [NAMESPACE.any(test(v)) for v in graph.outputs for test in (NAMESPACE.isnan, NAMESPACE.isinf)]
-        found = np.zeros(0, bool)
-        if marks:
-            with graph.needs:
-                graph.outputs = (graph.absorb(NAMESPACE.stack(marks)),)
-            self.runs += 1
-            (found,) = self.guard.run(graph, arrays)
-        nan = {k for k, mark in zip(numbers, found[0::2], strict=True) if mark}
-        inf = {k for k, mark in zip(numbers, found[1::2], strict=True) if mark}
-        leaves = [*enumerate(arrays), *((frozen.arity + k, c.data) for k, c in enumerate(frozen.constants))]
-        for k, array in leaves:
-            if is_inexact(array):
-                nan.update({k} if np.isnan(wide(array)).any() else ())
-                inf.update({k} if np.isinf(wide(array)).any() else ())
-        return Flags(frozenset(nan), frozenset(inf))
+        bad = {k for k, marks in self.marks(numbers, arrays, (_not_finite,)).items() if marks[0]}
+        bad.update(k for k, array in leaves.items() if is_inexact(array) and not np.isfinite(wide(array)).all())
+        reached = self.reached(bad)
+        kinds = self.marks([k for k in reached if k in self.makers], arrays, (NAMESPACE.isnan, NAMESPACE.isinf))
+        for k in reached:
+            if k in leaves:
+                kinds[k] = (bool(np.isnan(wide(leaves[k])).any()), bool(np.isinf(wide(leaves[k])).any()))
+        return Flags(*(frozenset(k for k, marks in kinds.items() if marks[place]) for place in (0, 1)))
+
+    def marks(
+        self, numbers: Sequence[int], arrays: Sequence[Array], tests: Sequence[Any]
+    ) -> dict[int, tuple[bool, ...]]:
+        """For some values whether tests are true anywhere: one run of the program with so many flags."""
+        if not numbers:
+            return {}
+        graph = _thawed(self.frozen, numbers)
+        flags = [NAMESPACE.any(test(v)) for test in tests for v in graph.outputs]
+        with graph.needs:
+            graph.outputs = (graph.absorb(NAMESPACE.stack(flags)),)
+        self.runs += 1
+        found = self.guard.run(graph, arrays)[0].reshape(len(tests), len(numbers))
+        return {k: tuple(map(bool, row)) for k, row in zip(numbers, found.T, strict=True)}
+
+    def reached(self, marked: Iterable[int]) -> list[int]:
+        """The marked values from which an output is made through nothing but marked values."""
+        wanted, found = set(marked), dict[int, None]()
+        stack = [k for k in self.frozen.outputs if k in wanted]
+        while stack:
+            k = stack.pop()
+            if k not in found:
+                found[k] = None
+                node = self.makers.get(k)
+                stack.extend(j for j in (self.frozen.nodes[node].inputs if node is not None else ()) if j in wanted)
+        return sorted(found)
 
     def values(self, numbers: Sequence[int], arrays: Sequence[Array]) -> dict[int, Array]:
         """Some values, by a run of the program up to them."""
@@ -245,6 +264,10 @@ def _thawed(frozen: FrozenGraph, numbers: Sequence[int]) -> FunctionGraph:
     """A graph of some of the values of a program, without its checks, which have held."""
     parts = (frozen.arity, frozen.types, frozen.constants, frozen.nodes, numbers, (), frozen.names, frozen.origins)
     return FunctionGraph.thaw(FrozenGraph(*parts))
+
+
+def _not_finite(v: Variable) -> Any:
+    return NAMESPACE.logical_not(NAMESPACE.isfinite(v))
 
 
 def _is_floating(frozen: FrozenGraph, number: int) -> bool:

@@ -399,7 +399,7 @@ class FunctionGraph:
 class View:
     """What a pass sees of a graph: what is computed, in order, and who uses it."""
 
-    __slots__ = ("_made", "_uses", "applies", "inputs", "outputs")
+    __slots__ = ("_made", "_uses", "applies", "inputs", "kinds", "outputs")
 
     def __init__(self, graph: FunctionGraph) -> None:
         roots = graph.roots
@@ -407,6 +407,8 @@ class View:
         self.inputs, self.outputs = tuple(graph.inputs), graph.outputs
         applies: list[Apply] = [results[0].apply for results in graph._live(roots)]  # type: ignore[misc]
         self.applies = tuple(applies)
+        self.kinds = {node.key for node in applies}
+        self.kinds.update([type(op) for op in {node.op for node in applies}])
         uses: dict[int, int] = {}
         for v in itertools.chain(itertools.chain.from_iterable([node.inputs for node in applies]), roots):
             uses[id(v)] = uses.get(id(v), 0) + 1
@@ -453,34 +455,44 @@ class _Sweep:
         assert transform is not None
         for c in graph._constants.values():
             done[id(c)] = c
-        for outputs in graph._live(roots):
-            first = outputs[0]
+        for old in graph._live(roots):
+            first = old[0]
             if id(first) in done:
+                continue
+            if given and any(id(v) in given for v in old):
+                for v in old:
+                    self.result(v)
                 continue
             node = first.apply
             assert node is not None
-            for u in node.inputs:
+            inputs = node.inputs
+            for u in inputs:
                 if done[id(u)] is not u:
+                    outputs = self._interned(node, tuple([done[id(v)] for v in inputs]))
                     break
             else:
-                if not given or all(id(v) not in given for v in outputs):
-                    target = self._target(outputs)
-                    if target is not outputs:
-                        for new in target:
-                            self.result(new)
-                        self.keep.append(target)
-                        for out, new in zip(outputs, target, strict=True):
-                            done[id(out)] = done[id(new)]
-                            if graph.assumes:
-                                graph.inherit(done[id(new)], out)
-                    elif len(outputs) == 1:
-                        done[id(first)] = first
-                    else:
-                        for out in outputs:
-                            done[id(out)] = out
-                    continue
-            for out in outputs:
-                self.result(out)
+                outputs = old
+            if id(outputs[0]) not in done:
+                target = self._target(outputs)
+                if target is not outputs:
+                    self._settle(outputs, target)
+                else:
+                    for v in outputs:
+                        done[id(v)] = v
+            if outputs is not old:
+                for v, new in zip(old, outputs, strict=True):
+                    done[id(v)] = done[id(new)]
+
+    def _settle(self, outputs: tuple[Variable, ...], target: tuple[Variable, ...]) -> None:
+        """Visit the replacements of a node's results, and give these what became of them."""
+        done, graph = self.done, self.graph
+        for new in target:
+            self.result(new)
+        self.keep.append(target)
+        for out, new in zip(outputs, target, strict=True):
+            done[id(out)] = done[id(new)]
+            if graph.assumes:
+                graph.inherit(done[id(new)], out)
 
     def result(self, root: Variable) -> Variable:
         """What a value becomes, with everything below it visited. Without a transform, values of the graph stay."""

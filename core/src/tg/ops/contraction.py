@@ -29,7 +29,7 @@ from tg.ops.shape import (
     with_lengths,
 )
 from tg.types.dtypes import is_complex, is_float
-from tg.types.lengths import broadcast, product, require_same
+from tg.types.lengths import broadcast, product, require_same, same
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axis_from_end, promoted
@@ -64,7 +64,7 @@ class MatMul(Op):
             raise DtypeError(message(f"matmul: dtypes differ: lhs has {x.dtype}, rhs has {y.dtype}"))
         inner, other = x.shape[-1], y.shape[-2]
         if isinstance(inner, int) and isinstance(other, int) and inner != other:
-            hint = "matmul(x, w.T) has matching lengths" if y.shape[-1] == inner else None
+            hint = "matmul(x, w.T) has matching lengths" if same(y.shape[-1], inner) else None
             text = f"matmul: inner lengths differ: lhs has {inner}, rhs has {other}"
             raise ShapeError(message(text, hint=hint))
         require_same(inner, other, lambda: "matmul: inner axis")

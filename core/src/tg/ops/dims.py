@@ -69,4 +69,3 @@ class DimLength(Op):
 def dim_length(name: str) -> Variable:
     """The value of a named length."""
     return DimLength(name)()  # type: ignore[no-any-return]
-

@@ -12,7 +12,7 @@ import numpy as np
 
 from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
-from tg.graph.facts import NONE, elements_of
+from tg.graph.facts import NONE, TRIANGULAR, elements_of, facts_of
 from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, remainder
@@ -400,7 +400,10 @@ class Scatter(Op):
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """What both share, if elements are replaced or compared; of sums and products what rounding leaves."""
-        return (update_facts(self.fn, *inputs[:2]),)
+        x, v, *indices = inputs
+        found = update_facts(self.fn, x, v)
+        on_diagonal = self.axes == (-2, -1) and indices[0] is indices[1]
+        return (found | (facts_of(x) & TRIANGULAR) if on_diagonal else found,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]

@@ -10,6 +10,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph.facts import facts_of
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.op import Op
+from tg.ops.dims import DimLength
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.family import Family
 from tg.ops.shape_ops import (
@@ -375,7 +376,10 @@ __all__ = [
 
 FAMILY = Family(
     "shape",
-    ops=(AxisLength, Reshape, BroadcastTo, SumTo, Transpose, ExpandDims, Squeeze, Concatenate, SpecifyShape, Named),
+    ops=(
+        AxisLength, Reshape, BroadcastTo, SumTo, Transpose, ExpandDims, Squeeze, Concatenate, SpecifyShape, Named,
+        DimLength,
+    ),
     functions=(
         reshape,
         ravel,

@@ -18,6 +18,7 @@ from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal
+from tg.ops.elementwise.facts import is_zero
 from tg.types.dtypes import is_float, is_integer, numpy_dtype
 from tg.types.lengths import Length, broadcast, equal_here, is_natural, product, require_same, same
 from tg.types.lengths import add as add_lengths
@@ -230,8 +231,10 @@ class BroadcastTo(Sized):
         """The elements stay; a matrix does where it is repeated whole."""
         x, *sizes = inputs
         shape = merge_sizes(self.shape, [size_value(v) for v in sizes])
-        whole = x.type.ndim >= 2 and all(map(same, x.shape[-2:], shape[-2:]))
-        return (facts_of(x) if whole else elements_of(x),)
+        if x.type.ndim >= 2 and all(map(same, x.shape[-2:], shape[-2:])):
+            return (facts_of(x),)
+        square = len(shape) >= 2 and same(shape[-1], shape[-2])
+        return (elements_of(x) | TRIANGULAR if square and is_zero(x) else elements_of(x),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]

@@ -167,8 +167,11 @@ class _Driver:
         """The passes of a phase over one graph, each followed by a sweep over what it replaced."""
         for one in self.passes:
             if one.phase == phase:
+                view = graph.view()
+                if one.keys and view.kinds.isdisjoint(one.keys):
+                    continue
                 with graph.needs, locs.at(None):
-                    found = one.run(graph.view())
+                    found = one.run(view)
                 if found:
                     _Sweeper(self, graph, phase, tried, one.name, dict(found)).run()
 

@@ -169,7 +169,7 @@ class NodeRule(Rule):
 class Pass:
     """A rewrite of a whole graph, linear in its size, run once after the sweep of its phase."""
 
-    __slots__ = ("example", "kind", "name", "phase", "run", "why")
+    __slots__ = ("example", "keys", "kind", "name", "phase", "run", "why")
 
     def __init__(
         self,
@@ -180,16 +180,19 @@ class Pass:
         why: str,
         run: Callable[[View], Mapping[int, Variable]],
         example: Callable[..., Variable] | None = None,
+        keys: tuple[object, ...] = (),
     ) -> None:
         """A pass.
 
         Args:
+            keys: if given, the elementwise functions and op classes without any of which the pass has nothing to do.
             run: gives replacements by the `id` of the variables to replace: expressions over variables of the graph.
                 The rules of the phase visit what is new.
             example: an expression of floating matrices of one shape in which the pass applies: what tests run it on.
         """
         _need(name, phase, kind, why)
         self.name, self.phase, self.kind, self.why, self.run, self.example = name, phase, kind, why, run, example
+        self.keys = keys
 
     def __repr__(self) -> str:
         return f"<pass {self.name}: {self.phase}, {self.kind}>"

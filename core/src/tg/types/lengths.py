@@ -23,6 +23,7 @@ KINDS: Final = ("//", "%", "min", "max", "broadcast")
 COMMUTATIVE: Final = ("min", "max", "broadcast")
 BROADCAST_HINT: Final = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
 BOUNDS: Final = 24  # how many bounds are tried to find a sign
+CHOICES: Final = 4  # of how many lengths one is written as the least
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
 
 
@@ -479,33 +480,62 @@ def minimum(a: int | Length, b: int | Length) -> int | Length:
     """The smaller of two lengths; decided where the sign of their difference is known."""
     if type(a) is int and type(b) is int:
         return min(a, b)
-    if is_natural(subtract(b, a)):
+    difference = subtract(b, a)
+    if is_natural(difference):
         return a
-    if is_natural(subtract(a, b)):
+    if is_natural(multiply(-1, difference)):
         return b
-    return _least(a, b)
+    return _least(a, difference)
 
 
 def maximum(a: int | Length, b: int | Length) -> int | Length:
     """The larger of two lengths; decided where the sign of their difference is known."""
     if type(a) is int and type(b) is int:
         return max(a, b)
-    if is_natural(subtract(b, a)):
+    difference = subtract(b, a)
+    if is_natural(difference):
         return b
-    if is_natural(subtract(a, b)):
+    if is_natural(multiply(-1, difference)):
         return a
-    return subtract(add(a, b), _least(a, b))
+    return subtract(add(a, b), _least(a, difference))
 
 
-def _least(a: int | Length, b: int | Length) -> int | Length:
-    """The smaller of two lengths, canonical: what both have stands outside, and no coefficient inside is below 0.
+def _least(a: int | Length, difference: int | Length) -> int | Length:
+    """The smaller of a and a + difference: what both have stands outside, and inside no coefficient is below 0.
 
     min(n + 1, m + 1) is min(n, m) + 1. The larger is the sum less the smaller, so max(n - 1, 0) is n - min(n, 1).
     """
-    difference = _terms(subtract(b, a))
-    inside = _from_terms({m: -c for m, c in difference.items() if c < 0})
-    other = _from_terms({m: c for m, c in difference.items() if c > 0})
-    return add(subtract(a, inside), of_atom(Derived("min", inside, other)))
+    terms = _terms(difference)
+    inside = _from_terms({m: -c for m, c in terms.items() if c < 0})
+    other = _from_terms({m: c for m, c in terms.items() if c > 0})
+    rest = subtract(a, inside)
+    found = [*_choices(inside), *_choices(other)]
+    if len(found) > 2:
+        least = _undominated(found)
+        if len(least) <= 2:
+            return add(rest, minimum(least[0], least[-1]))
+    return add(rest, of_atom(Derived("min", inside, other)))
+
+
+def _undominated(lengths: list[int | Length]) -> list[int | Length]:
+    """Those of several lengths that may be the least."""
+    kept: list[int | Length] = []
+    for x in lengths:
+        if not any(is_natural(subtract(x, y)) for y in kept):
+            kept = [y for y in kept if not is_natural(subtract(y, x))]
+            kept.append(x)
+    return kept
+
+
+def _choices(length: int | Length) -> list[int | Length]:
+    """Lengths of which a length without negative coefficients is the least: 2 * min(1, n) is that of 2 and 2 * n."""
+    found = [length]
+    for monomial, c in _terms(length).items():
+        atom = monomial[0] if len(monomial) == 1 else None
+        if type(atom) is Derived and atom.kind == "min" and len(found) < CHOICES:
+            rest = [subtract(x, _from_terms({monomial: c})) for x in found]
+            found = [add(x, multiply(c, side)) for x in rest for side in (atom.lhs, atom.rhs)]
+    return found
 
 
 def written(length: int | Length) -> Terms:
@@ -537,9 +567,17 @@ def _is_natural(length: int | Length, budget: list[int]) -> bool:
     """As `is_natural`, by putting bounds in place of derived atoms; a number of them is tried, not more."""
     if type(length) is not Length:
         return length >= 0
-    if all(c >= 0 and all(atom.natural for atom in m) for m, c in length.terms.items()):
+    fine = True
+    derived: dict[Derived, None] = {}
+    for monomial, c in length.terms.items():
+        fine = fine and c >= 0
+        for atom in monomial:
+            fine = fine and atom.natural
+            if type(atom) is Derived:
+                derived[atom] = None
+    if fine:
         return True
-    for atom in dict.fromkeys(atom for m in length.terms for atom in m if type(atom) is Derived):
+    for atom in derived:
         where = {m: c for m, c in length.terms.items() if atom in m}
         signs = {c > 0 for c in where.values()}
         plain = all(m.count(atom) == 1 and all(other.natural for other in m if other != atom) for m in where)

@@ -56,6 +56,7 @@ def dim(name: str) -> Length:
         >>> mean([1.0, 2.0], [3.0, 4.0, 5.0])
         Traceback (most recent call last):
         tg.errors.ShapeError: dim n: found 2 (x axis 0) and 3 (y axis 0)
+        ...
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(message(f"dim: name: found {name!r}, needed a word"))

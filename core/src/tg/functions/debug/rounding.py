@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 RUNS: Final = 4
 SAFETY: Final = 8.0  # how far beyond the spread of a few runs a true rounding may lie
 SLACK: Final = 4.0  # units in the last place of a result that are always allowed
-MOST: Final = 2.0**-6  # relative error of the longest sums, where systematic errors add up
+CHANCE: Final = 64.0  # times the root of the length: how the errors of a long sum add up
+MOST: Final = 2.0**-6  # relative error of the longest sums
 ACCURACY: Final = 4.0  # units in the last place of a function that states nothing else
 
 # Ops besides the elementwise functions that round nothing: a result is an element of an operand, or a whole number.
@@ -33,6 +34,8 @@ EXACT: Final = frozenset({
 })  # fmt: skip
 BY_FUNCTION: Final = frozenset({"Reduce", "Accumulate", "SliceUpdate", "Scatter"})  # exact where their function is
 SUMS: Final = frozenset({"add", "subtract"})
+POLES: Final = {"divide": 1, "reciprocal": 0, "power": 0}  # infinite where this operand is 0, and where they overflow
+LOGARITHMS: Final = frozenset({"log", "log2", "log10", "log1p", "arctanh"})  # infinite at a pole alone
 
 
 class Limits(NamedTuple):
@@ -106,7 +109,7 @@ def _terms(op: Op, operands: Sequence[Array]) -> list[Array] | None:
 def _length(operands: Sequence[Array], result: Array) -> float:
     """How many terms each element of a result has, as far as their errors can add up."""
     count = max(x.size for x in operands) / max(result.size, 1)
-    return min(count, MOST / limits(result.dtype).eps) / SAFETY
+    return float(min(count, CHANCE * np.sqrt(count), MOST / limits(result.dtype).eps)) / SAFETY
 
 
 def _moved(y: Array, ulps: float, size: Array, rng: np.random.Generator) -> Array:
@@ -131,7 +134,9 @@ def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> l
             continue
         floating = [x for x in operands if is_inexact(x)]
         with np.errstate(all="ignore"):
-            large = np.isinf(wide(y))
+            large = np.isinf(wide(y)) & (op.name not in LOGARITHMS)
+            if op.name in POLES:
+                large = large & (operands[POLES[op.name]] != 0)
             small = (np.abs(wide(y)) < limits(y.dtype).tiny) if op.name not in SUMS else np.zeros(y.shape, bool)
             if op.pointwise:
                 for x in floating:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.facts import of_where
+from tg.ops.elementwise.positions import of_positions
 from tg.ops.elementwise.record import binary, from_ufunc, ternary, unary
 from tg.ops.family import Family
 from tg.types.dtypes import is_complex, is_inexact, limits
@@ -28,14 +29,21 @@ def _bool_loops(kinds: Any) -> Any:
     return ("bool",) * len(kinds), "bool"
 
 
-equal = binary("equal", np.equal, np.equal, "Whether x == y.", d=(None, None), accuracy=0)
+equal = binary("equal", np.equal, np.equal, "Whether x == y.", d=(None, None), accuracy=0, facts=of_positions("equal"))
 not_equal = binary("not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), accuracy=0)
-less = binary("less", np.less, np.less, "Whether x < y.", d=(None, None), accuracy=0)
-less_equal = binary("less_equal", np.less_equal, np.less_equal, "Whether x <= y.", d=(None, None), accuracy=0)
-greater = binary("greater", np.greater, np.greater, "Whether x > y.", d=(None, None), accuracy=0)
+less = binary("less", np.less, np.less, "Whether x < y.", d=(None, None), accuracy=0, facts=of_positions("less"))
+less_equal = binary(
+    "less_equal", np.less_equal, np.less_equal, "Whether x <= y.", d=(None, None), accuracy=0,
+    facts=of_positions("less_equal"),
+)  # fmt: skip
+greater = binary(
+    "greater", np.greater, np.greater, "Whether x > y.", d=(None, None), accuracy=0,
+    facts=of_positions("greater"),
+)  # fmt: skip
 greater_equal = binary(
-    "greater_equal", np.greater_equal, np.greater_equal, "Whether x >= y.", d=(None, None), accuracy=0
-)
+    "greater_equal", np.greater_equal, np.greater_equal, "Whether x >= y.", d=(None, None), accuracy=0,
+    facts=of_positions("greater_equal"),
+)  # fmt: skip
 logical_and = binary(
     "logical_and", np.logical_and, _bool_loops, "Whether x and y differ from 0.", d=(None, None), accuracy=0
 )

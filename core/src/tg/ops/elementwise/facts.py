@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.graph.facts import TRIANGULAR, elements_of, facts_of
+from tg.ops.elementwise.positions import complement
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import same
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Rule = tuple[tuple[str, ...], tuple[str, ...]]  # what an operand must be, and what the result is then
 
 SIGNS: Final = ("nonnegative", "nonpositive")
+ZERO: Final = frozenset(("nonnegative", "nonpositive", "not_nan"))
 STRICT_SIGNS: Final = (*SIGNS, "positive", "negative", "nonzero")
 NO_SIGNED_ZERO: Final = frozenset(("nonnegative", "no_negative_zero"))  # +0 at the least
 BELOW_ZERO: Final = frozenset(("nonpositive", "nonzero"))
@@ -81,7 +83,7 @@ def _of_sum(x: Variable, y: Variable, *, second: tuple[str, str] = SIGNS) -> set
     a, b = facts_of(x), facts_of(y)
     found: set[str] = set()
     signs = [s for s, t in zip(SIGNS, second, strict=True) if s in a and t in b]
-    if aligned(x, y):
+    if a & b & TRIANGULAR and aligned(x, y):
         found |= a & b & TRIANGULAR
     if is_integer(x.type.dtype):
         return found
@@ -100,8 +102,8 @@ def of_add(x: Variable, y: Variable) -> set[str]:
     found = _of_sum(x, y)
     a, b = facts_of(x), facts_of(y)
     found |= (a | b) & {"no_negative_zero"}
-    if aligned(x, y):
-        found |= a & b & {"positive_definite"}
+    if "positive_definite" in a & b and aligned(x, y):
+        found.add("positive_definite")
     return found
 
 
@@ -117,7 +119,7 @@ def of_multiply(x: Variable, y: Variable) -> set[str]:
         return set(of_square(x))
     a, b = facts_of(x), facts_of(y)
     found: set[str] = set()
-    if aligned(x, y):
+    if (a | b) & TRIANGULAR and aligned(x, y):
         found |= (a & TRIANGULAR if "finite" in b else set()) | (b & TRIANGULAR if "finite" in a else set())
         found |= a & b & TRIANGULAR
     for matrix, v in ((a, y), (b, x)):
@@ -147,7 +149,7 @@ def _of_product(a: Facts, b: Facts) -> set[str]:
 def of_gate(dy: Variable, d: Variable) -> set[str]:
     """Of `gate`: as the product, but 0 where dy is 0."""
     a, b = facts_of(dy), facts_of(d)
-    found = set(a & TRIANGULAR) if aligned(dy, d) else set()
+    found = set(a & TRIANGULAR) if a & TRIANGULAR and aligned(dy, d) else set()
     if not is_float(dy.type.dtype):
         return found
     found |= _of_product(a, b) | (a & b & {"whole"})
@@ -171,7 +173,7 @@ def of_divide(x: Variable, y: Variable) -> set[str]:
             found.add(other)
     if a >= NO_SIGNED_ZERO and is_sign(y):
         found.add("no_negative_zero")
-    if aligned(x, y) and b >= {"nonzero", "not_nan"}:
+    if a & TRIANGULAR and b >= {"nonzero", "not_nan"} and aligned(x, y):
         found |= a & TRIANGULAR
     return found
 
@@ -228,14 +230,14 @@ def of_maximum(x: Variable, y: Variable) -> set[str]:
     """Of the larger of x and y, which is one of them, or NaN."""
     a, b = facts_of(x), facts_of(y)
     found = set(elements_of(x, y) | ((a | b) & {"nonnegative", "positive"}))
-    return found | (a & b & TRIANGULAR) if aligned(x, y) else found
+    return found | (a & b & TRIANGULAR) if a & b & TRIANGULAR and aligned(x, y) else found
 
 
 def of_minimum(x: Variable, y: Variable) -> set[str]:
     """Of the smaller of x and y, which is one of them, or NaN."""
     a, b = facts_of(x), facts_of(y)
     found = set(elements_of(x, y) | ((a | b) & {"nonpositive", "negative"}))
-    return found | (a & b & TRIANGULAR) if aligned(x, y) else found
+    return found | (a & b & TRIANGULAR) if a & b & TRIANGULAR and aligned(x, y) else found
 
 
 def of_clip(x: Variable, lower: Variable, upper: Variable) -> set[str]:
@@ -252,9 +254,24 @@ def of_clip(x: Variable, lower: Variable, upper: Variable) -> set[str]:
 
 
 def of_where(condition: Variable, x: Variable, y: Variable) -> set[str]:
-    """Of x where a condition holds, else y: what both are."""
-    found = set(elements_of(x, y))
-    return found | (facts_of(x) & facts_of(y) & TRIANGULAR) if aligned(x, y) else found
+    """Of x where a condition holds, else y: what both are; zeros where a mask takes them, or leaves them."""
+    found, a, b = set(elements_of(x, y)), facts_of(x), facts_of(y)
+    if condition.type.ndim == 0:
+        return found | (a & b & TRIANGULAR) if a & b & TRIANGULAR and aligned(x, y) else found
+    fails, holds = facts_of(condition), complement(condition)
+    shaped = TRIANGULAR & (fails | holds | a | b)
+    if not shaped or not all(aligned(condition, v) or (v.type.ndim == 0 and is_zero(v)) for v in (x, y)):
+        return found
+    return found | (shaped & (_zeros(x) | fails) & (_zeros(y) | holds))
+
+
+def is_zero(v: Variable) -> bool:
+    """Whether all elements of a value are known to be 0."""
+    return facts_of(v).issuperset(ZERO)
+
+
+def _zeros(v: Variable) -> frozenset[str]:
+    return TRIANGULAR if is_zero(v) else facts_of(v) & TRIANGULAR
 
 
 def of_copysign(x: Variable, y: Variable) -> set[str]:

@@ -4,22 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules import contraction, creation, cumulative, indexing, joining, reduction, shape, softmax, sorting
-from tg.rewrite.rules.elementwise import arithmetic, cast, comparison, complex, exponential, rounding
+from tg.rewrite.rules import (
+    contraction,
+    creation,
+    cumulative,
+    diagonal,
+    indexing,
+    joining,
+    reduction,
+    shape,
+    softmax,
+    sorting,
+)
+from tg.rewrite.rules.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
 
 if TYPE_CHECKING:
     from tg.rewrite.rule import Pass, Rule
 
 RULES: Final[tuple[Rule, ...]] = (
     *arithmetic.RULES,
+    *bitwise.RULES,
     *cast.RULES,
     *comparison.RULES,
     *complex.RULES,
     *exponential.RULES,
     *rounding.RULES,
+    *trigonometric.RULES,
     *contraction.RULES,
     *creation.RULES,
     *cumulative.RULES,
+    *diagonal.RULES,
     *indexing.RULES,
     *joining.RULES,
     *reduction.RULES,

@@ -112,7 +112,7 @@ RULES = (
         kind=REASSOCIATES,
         why="Multiples are computed side by side, sums one after another.",
         below=(BroadcastTo,),
-        example=lambda x: Accumulate(add, -3)(broadcast_to(cast_variable(x, "float32"), (3, *x.shape))),
+        example=lambda x: Accumulate(add, -3)(broadcast_to(cast_variable(x, "float32"), (7, *x.shape))),
     ),
     node_rule(
         "running_sum_of_negative",

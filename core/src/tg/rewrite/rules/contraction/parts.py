@@ -112,7 +112,7 @@ def _diagonal_of_product(node: Apply, view: View) -> Variable | None:
     if type(op) is not Gather or op.axes != (-2, -1) or not _is_read_once(node.inputs[0], view):
         return None
     z, i, j = node.inputs
-    if not (_is_range(i) or _is_range(j)):
+    if not (_is_range(i) or _is_range(j) or _are_few(i, z)):
         return None
     x, y = z.inputs
     return Reduce(add, (-1,))(multiply(_at(x, i, -2), _at(y, j, -1)))  # type: ignore[no-any-return]
@@ -121,6 +121,12 @@ def _diagonal_of_product(node: Apply, view: View) -> Variable | None:
 def _is_range(i: Variable) -> bool:
     """Whether positions are 0, 1, ... or these moved on: no more than the axis has."""
     return made_by(i, Arange) is not None or (i.op is add.op and any(made_by(u, Arange) for u in i.inputs))
+
+
+def _are_few(i: Variable, z: Variable) -> bool:
+    """Whether fewer elements are read than there are."""
+    n, all_of_them = i.type.shape[0] if i.type.ndim == 1 else None, product(z.shape[-2:])
+    return isinstance(n, int) and isinstance(all_of_them, int) and n < all_of_them
 
 
 def _at(x: Variable, i: Variable, axis: int) -> Variable:

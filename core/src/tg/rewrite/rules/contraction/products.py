@@ -18,12 +18,12 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, Transpose, broadcast_to, expand_dims_at, reshape
-from tg.rewrite.phases import CANONICALIZE, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
+from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rewrite.rules.reduction.factors import is_plain
 from tg.rewrite.rules.shape import made_by, wanted_shape
-from tg.types.dtypes import BOOL, numpy_dtype
+from tg.types.dtypes import BOOL, is_complex, numpy_dtype
 from tg.types.lengths import broadcast, equal_here, product
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def unless_empty(x: Variable, n: int | Length, other: Variable) -> Variable:
 
 def _over_one(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
-    if x.type.dtype == BOOL or 1 not in (x.type.shape[-1], y.type.shape[-2]):
+    dtype = x.type.dtype  # complex products round differently when they are summed
+    if dtype == BOOL or is_complex(dtype) or 1 not in (x.type.shape[-1], y.type.shape[-2]):
         return None
     return multiply(x, y)
 
@@ -243,23 +244,45 @@ def _both(name: str, found: Any, why: str, example: Callable[[Variable], Variabl
     """The rule for finite operands, and the one that hides what zeros times NaN and infinities would show."""
 
     def finite(x: Variable) -> Variable:
-        return where(x > 0, numpy_dtype(x.type.dtype).type(2), numpy_dtype(x.type.dtype).type(-3))
+        kind = numpy_dtype(x.type.dtype).type
+        return matmul(example(x), where(x > 0, kind(2), kind(-0.0)))
+
+    def of_any(x: Variable) -> Variable:
+        return matmul(example(x), x)
 
     return tuple(
         node_rule(
-            name + ("" if safe else "_of_any"),
+            name + suffix,
             keys=(MatMul,),
-            apply=_beside(found, safe=safe),
+            apply=_beside(found, safe=kind is SIGNED_ZERO),
             phase=CANONICALIZE,
-            kind=SIGNED_ZERO if safe else NAN_UNSAFE,
+            kind=kind,
             why=why,
-            example=(lambda x, s=safe: matmul(example(x), finite(x) if s else x)),
+            example=made,
         )
-        for safe in (True, False)
+        for suffix, kind, made in (("", SIGNED_ZERO, finite), ("_of_any", NAN_UNSAFE, of_any))
     )
 
 
 RULES = (
+    *_both(
+        "matmul_of_zeros",
+        _of_zeros,
+        "The product of zeros and finite numbers is zeros.",
+        lambda x: zeros(x.shape, dtype=x.type.dtype),
+    ),
+    *_both(
+        "matmul_of_identity",
+        _of_identity,
+        "The identity changes nothing that is finite.",
+        lambda x: eye(x.shape[0], dtype=x.type.dtype),
+    ),
+    *_both(
+        "matmul_of_diagonal",
+        _of_diagonal,
+        "A diagonal scales rows or columns.",
+        lambda x: diag(x[0] * 2),
+    ),
     node_rule(
         "matmul_over_one",
         keys=(MatMul,),
@@ -289,21 +312,11 @@ RULES = (
         example=lambda x, y: MatMul()(broadcast_to(x, (3, *x.shape)) + 0 * y, expand_dims_at(y, (-3,))),
     ),
     node_rule(
-        "matmul_of_repeated",
-        keys=(MatMul,),
-        apply=_of_repeated,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="Equal rows have equal products, and a row of one number sums what it multiplies.",
-        below=(BroadcastTo,),
-        example=lambda x, y: MatMul()(broadcast_to(x[:1, :1], x.shape), y),
-    ),
-    node_rule(
         "matmul_of_negatives",
         keys=(MatMul,),
         apply=_of_negatives,
         phase=CANONICALIZE,
-        kind=SIGNED_ZERO,
+        kind=EXACT,
         why="The signs cancel.",
         below=(negative,),
         example=lambda x, y: MatMul()(-x, -y),
@@ -318,22 +331,14 @@ RULES = (
         below=(multiply,),
         example=lambda x, y: MatMul()(x * 2, y * 3),
     ),
-    *_both(
-        "matmul_of_zeros",
-        _of_zeros,
-        "The product of zeros and finite numbers is zeros.",
-        lambda x: zeros(x.shape, dtype=x.type.dtype),
-    ),
-    *_both(
-        "matmul_of_identity",
-        _of_identity,
-        "The identity changes nothing that is finite.",
-        lambda x: eye(x.shape[0], dtype=x.type.dtype),
-    ),
-    *_both(
-        "matmul_of_diagonal",
-        _of_diagonal,
-        "A diagonal scales rows or columns.",
-        lambda x: diag(x[0] * 2),
+    node_rule(
+        "matmul_of_repeated",
+        keys=(MatMul,),
+        apply=_of_repeated,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Equal rows have equal products, and a row of one number sums what it multiplies.",
+        below=(BroadcastTo,),
+        example=lambda x, y: MatMul()(broadcast_to(x[:1, :1], x.shape), y),
     ),
 )

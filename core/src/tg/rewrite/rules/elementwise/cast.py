@@ -34,6 +34,10 @@ def _through_wider(node: Apply, outputs: Any) -> Variable | None:
 
 def is_superfluous(source: str, middle: str, target: str) -> bool:
     """Whether casting `source` to `middle` to `target` gives for every value what casting to `target` at once does."""
+    if is_integer(source) and is_integer(middle) and is_integer(target):  # both wrap, modulo powers of two
+        return _width(target) <= _width(middle) or holds(middle, source)
+    if target == "bool" and is_integer(source) and is_inexact(middle):  # what is not 0 does not round to 0
+        return True
     if not holds(middle, source):
         return False
     saturates = is_integer(source) and is_inexact(middle) and is_integer(target)  # where one cast would wrap
@@ -52,6 +56,10 @@ def holds(wide: str, narrow: str) -> bool:
             return bits <= _bits(wide) and (is_unsigned(narrow) or not is_unsigned(wide))
         return bits <= DIGITS[wide]
     return DIGITS[narrow] <= DIGITS[wide] and LARGEST_EXPONENT[narrow] <= LARGEST_EXPONENT[wide]
+
+
+def _width(dtype: str) -> int:
+    return numpy_dtype(dtype).itemsize
 
 
 def _bits(dtype: str) -> int:
@@ -78,5 +86,6 @@ RULES = (
         kind=EXACT,
         why="A dtype that holds every value of the first adds nothing on the way to the second.",
         example=lambda x: Cast("float16")(Cast("float64")(x)),
+        below=(Cast,),
     ),
 )

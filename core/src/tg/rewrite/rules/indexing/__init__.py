@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules.indexing import bounded, gathers, pieces, reads, slices, updates
+from tg.rewrite.rules.indexing import bounded, gathers, pieces, reads, scatters, slices, sparse, updates
 
 if TYPE_CHECKING:
     from tg.rewrite.rule import Pass, Rule
 
-RULES: Final[tuple[Rule, ...]] = (*slices.RULES, *updates.RULES, *gathers.RULES, *bounded.RULES)
+RULES: Final[tuple[Rule, ...]] = (
+    *slices.RULES,
+    *updates.RULES,
+    *sparse.RULES,
+    *scatters.RULES,
+    *gathers.RULES,
+    *bounded.RULES,
+)
 
 PASSES: Final[tuple[Pass, ...]] = (*reads.PASSES, *pieces.PASSES)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 BOUNDED = (
-    AxisLength, Arange, WrapIndex, Nonzero, ArgReduce, ArgSort, SearchSorted, Reduce, Cast, Constant, BroadcastTo, Slice,
-    Reshape, ExpandDims, Squeeze, Transpose, Concatenate, add, subtract, multiply, negative, remainder, floor_divide,
-    minimum, maximum, where, clip,
+    AxisLength, Arange, WrapIndex, Nonzero, ArgReduce, ArgSort, SearchSorted, Reduce, Cast, Constant, BroadcastTo,
+    Slice, Reshape, ExpandDims, Squeeze, Transpose, Concatenate, add, subtract, multiply, negative, remainder,
+    floor_divide, minimum, maximum, where, clip,
 )  # fmt: skip
 
 
@@ -136,7 +136,9 @@ RULES = (
         phase=SPECIALIZE,
         kind=EXACT,
         why="A slice clamps its start itself.",
-        example=lambda x: Slice((None, 0), (1, 4), (1, 1))(x, WrapIndex("raise")(Constant(np.array(-1)), _first_length(x))),
+        example=lambda x: Slice((None, 0), (1, 4), (1, 1))(
+            x, WrapIndex("raise")(Constant(np.array(-1)), _first_length(x))
+        ),
         below=(WrapIndex,),
     ),
 )
@@ -145,5 +147,3 @@ RULES = (
 def _first_length(x: Variable) -> Variable:
     """The first length of an array: an example."""
     return AxisLength(-x.type.ndim)(x)  # type: ignore[no-any-return]
-
-

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 Number = int | Length
 
-DEPTH: Final = 8  # how far below a value its bounds are looked for
+DEPTH: Final = 6  # how far below a value its bounds are looked for
 TRIALS: Final = 40  # how many bounds of atoms one proof may try
+VERY_MANY: Final = 1 << 14  # constant indices that are not looked through
 LARGE: Final = 1 << 53  # constants beyond might overflow where they are added
 
 
@@ -142,7 +143,7 @@ def _of_constant(v: Constant) -> Interval:
     if not v.data.size:
         return Interval(0, -1)
     low, high = int(v.data.min()), int(v.data.max())
-    return Interval(low, high) if -LARGE < low and high < LARGE else UNKNOWN
+    return Interval(low, high) if low > -LARGE and high < LARGE else UNKNOWN
 
 
 def _both(find: Callable[[Any, Any, Any, Any], Interval]) -> Callable[[Any, Any, int], Interval]:
@@ -356,3 +357,15 @@ def _moved(fn: Any, found: Steps | None, by: Variable) -> Steps | None:
     if fn is multiply:
         return _scaled(found, amount) if type(amount) is int else None
     return found._replace(start=(lengths.add if fn is add else lengths.subtract)(found.start, amount))
+
+
+def is_unique(indices: tuple[Variable, ...]) -> bool:
+    """Whether no position repeats among indices of one shape: known of evenly spaced ones and of constants."""
+    if all(v.type.shape and all(n == 1 for n in v.type.shape) for v in indices) or not indices[0].type.ndim:
+        return True
+    if any(steps_of(v) is not None for v in indices):
+        return True
+    known = [v.data.reshape(-1) for v in indices if isinstance(v, Constant)]
+    if len(known) != len(indices) or known[0].size > VERY_MANY:
+        return False
+    return len(set(zip(*(k.tolist() for k in known), strict=True))) == known[0].size

@@ -11,11 +11,21 @@ from tg.ops.creation import iota, zeros_like
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.elementwise.comparison import where
 from tg.ops.indexing import Gather, Nonzero, Scatter, WrapIndex
-from tg.ops.shape import BroadcastTo, Reshape, Squeeze, Transpose, broadcast_to, expand_dims_at, moveaxis, reshape, transpose
+from tg.ops.shape import (
+    BroadcastTo,
+    Reshape,
+    Squeeze,
+    Transpose,
+    broadcast_to,
+    expand_dims_at,
+    moveaxis,
+    reshape,
+    transpose,
+)
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.indexing.updates import is_unique, window_of_index
-from tg.rewrite.rules.indexing.windows import Window, canonical, read
+from tg.rewrite.rules.indexing.bounds import VERY_MANY, is_unique
+from tg.rewrite.rules.indexing.windows import Window, canonical, read, window_of_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +58,7 @@ def _one_position(node: Apply, outputs: Any) -> Variable | None:
     found = Squeeze(op.axes)(read(x, tuple(windows)))
     rank, rest = indices[0].type.ndim, found.type.ndim
     if not rank:
-        return found
+        return found  # type: ignore[no-any-return]
     found = expand_dims_at(found, tuple(range(-rest - rank, -rest)))
     return broadcast_to(found, y.shape)
 
@@ -127,18 +137,40 @@ def _transposed(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _written(node: Apply, outputs: Any) -> Variable | None:
-    """What was written at the same places, none of which repeats."""
+    """What was written at the same places, none of which repeats; or what was there, if none of them was written."""
     op: Any = node.op
     y, *indices = node.inputs
     below = y.apply
     if below is None or type(below.op) is not Scatter or below.op.axes != op.axes:
         return None
     x, v, *places = below.inputs
-    if len(places) != len(indices) or any(a is not b for a, b in zip(places, indices, strict=True)):
+    fn = below.op.fn
+    if not all(a is b for a, b in zip(places, indices, strict=True)):
+        found = _found_among(indices, places)
+        if found is None or (fn is not None and not is_unique(tuple(places))):
+            return None
+        if not found:
+            return op(x, *indices)  # type: ignore[no-any-return]
+        v = Gather((-v.type.ndim,))(v, Constant(np.array(found, np.int64)))
+    elif not is_unique(tuple(indices)):
         return None
-    if not is_unique(tuple(indices)):
+    return v if fn is None else fn(op(x, *indices), v)  # type: ignore[no-any-return]
+
+
+def _found_among(indices: Sequence[Variable], places: Sequence[Variable]) -> list[int] | None:
+    """Where each of some known positions stands last among others; [] if none does, None if only some do."""
+    wanted, given = (_positions(v) for v in (indices, places))
+    if wanted is None or given is None:
         return None
-    return v if below.op.fn is None else below.op.fn(op(x, *indices), v)  # type: ignore[no-any-return]
+    last = {position: k for k, position in enumerate(given)}
+    found = [last[p] for p in wanted if p in last]
+    return found if not found or len(found) == len(wanted) else None
+
+
+def _positions(indices: Sequence[Variable]) -> list[tuple[int, ...]] | None:
+    """Known positions given by vectors, one for each axis."""
+    known = [i.data for i in indices if isinstance(i, Constant) and i.type.ndim == 1 and 0 < i.data.size <= VERY_MANY]
+    return list(zip(*(k.tolist() for k in known), strict=True)) if len(known) == len(indices) else None
 
 
 def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
@@ -249,5 +281,3 @@ def _masked(x: Variable, y: Variable) -> Variable:
     """A choice read where the mask holds: an example."""
     mask = x > y
     return Gather((-1,))(where(mask, x, y), Nonzero()(mask))  # type: ignore[no-any-return]
-
-

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tg.graph.nodes import Variable
 from tg.ops.creation import zeros_like
 from tg.ops.indexing import SliceUpdate
 from tg.ops.shape import Concatenate
@@ -15,7 +14,7 @@ from tg.types.lengths import add, equal_here, key
 
 if TYPE_CHECKING:
     from tg.graph.function_graph import View
-    from tg.graph.nodes import Apply
+    from tg.graph.nodes import Apply, Variable
 
 
 class Piece(NamedTuple):
@@ -79,7 +78,7 @@ def _in_order(pieces: dict[object, Piece], x: Variable, axis: int) -> Variable |
         piece = pieces.pop(place)
         ordered.append(piece.values)
         end = add(piece.window.start, piece.window.size)
-        place = key(end)  # type: ignore[arg-type]
+        place = key(end)
     if len(ordered) < 2 or not equal_here(end, x.shape[axis]):  # type: ignore[arg-type]
         return None
     return Concatenate(axis - x.type.ndim)(*ordered)  # type: ignore[no-any-return]

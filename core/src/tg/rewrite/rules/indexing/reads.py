@@ -1,7 +1,7 @@
 """The passes that push slices and gathers towards the inputs, so that only what is read is computed.
 
-A value that is read by slices or a gather only, all of one window, or of few small ones, is computed there alone. One walk from the
-outputs finds what is read of each value, one from the inputs builds it: linear in the graph.
+A value that is read by slices of one window, or of few small ones, or by one gather, is computed there
+alone. One walk from the outputs finds what is read of each value, one from the inputs builds it: linear in the graph.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class _Reads:
         self.whole: dict[int, int] = {}  # how often a value is used otherwise than by a slice
         self.reads: dict[int, dict[object, Read | Chosen]] = {}
         self.pushed: dict[int, list[Pushed]] = {}
-        self.targets: list[tuple[Variable, Variable, Read | Chosen]] = []  # a slice or gather, of what, and what it reads
+        self.targets: list[
+            tuple[Variable, Variable, Read | Chosen]
+        ] = []  # a slice or gather, of what, and what it reads
 
     def run(self) -> dict[int, Variable]:
         """The replacements of slices, by their ids."""

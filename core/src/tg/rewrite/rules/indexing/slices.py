@@ -9,8 +9,8 @@ import numpy as np
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.creation import Arange, iota
 from tg.ops.elementwise.arithmetic import add, multiply
-from tg.ops.indexing import Slice, SliceUpdate, flip
-from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to, expand_dims_at
+from tg.ops.indexing import Slice, SliceUpdate
+from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.through import UNUSED, made_of, through, through_movement
@@ -19,13 +19,11 @@ from tg.rewrite.rules.indexing.windows import (
     is_inside,
     made_by,
     read,
-    sizes_of,
     trimmed,
     windows_of,
     within,
     written_windows,
 )
-from tg.types import lengths
 from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 def _canonical(node: Apply, outputs: Any) -> Variable | None:
     """The slice without axes in front that are whole, with all that is known in the op."""
-    x, *rest = node.inputs
+    x = node.inputs[0]
     windows = windows_of(node)
     named = trimmed(windows, x)
     if not named:
@@ -117,7 +115,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="Nothing is read.",
-        example=lambda x: Slice((0,), (0,), (1,))(x),
+        example=Slice((0,), (0,), (1,)),
     ),
     node_rule(
         "slice_in_one_form",
@@ -126,7 +124,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="Equal reads are one, what is known belongs into the op, and a slice of everything is its operand.",
-        example=lambda x: Slice((0, 0), (4, 2), (1, 1))(x),
+        example=Slice((0, 0), (4, 2), (1, 1)),
     ),
     node_rule(
         "slice_of_slice",
@@ -179,4 +177,3 @@ RULES = (
         below=(SliceUpdate,),
     ),
 )
-

@@ -156,7 +156,7 @@ def _concatenate(node: Apply, y: Variable, windows: Windows) -> Through | None:
 
     def make(operands: Sequence[Variable]) -> Variable:
         pieces = [operands[k] for k in chosen]
-        return pieces[0] if len(pieces) == 1 else node.op(*pieces)  # type: ignore[no-any-return]
+        return pieces[0] if len(pieces) == 1 else node.op(*pieces)
 
     return Through(reads, make) if chosen else None
 
@@ -182,7 +182,7 @@ def _cuts(pieces: Sequence[Variable], axis: int, w: Window, n: Any) -> list[Wind
             part = _part(w, begin, end)
             if part is None:
                 return None
-            found.append(canonical(part, size) if part.size else _NOTHING)
+            found.append(_NOTHING if same(part.size, 0) else canonical(part, size))
         begin = end
     return found
 
@@ -262,7 +262,7 @@ def _scatter(node: Apply, y: Variable, windows: Windows) -> Through | None:
 def _update(node: Apply, y: Variable, windows: Windows) -> Through | None:
     """The window of the array, updated where it was written."""
     op: Any = node.op
-    x, v, *starts = node.inputs
+    x, _, *starts = node.inputs
     written = written_windows(node)
     if any(map(are_apart, windows, written, x.shape)):
         return Through((windows, UNUSED, *(UNUSED for _ in starts)), lambda operands: operands[0])
@@ -278,7 +278,7 @@ def _update(node: Apply, y: Variable, windows: Windows) -> Through | None:
     def make(operands: Sequence[Variable]) -> Variable:
         base, value, *_ = operands
         if all(p is None for p in places):
-            return value if op.fn is None else op.fn(base, value)  # type: ignore[no-any-return]
+            return value if op.fn is None else op.fn(base, value)
         first, steps, moving = placed(tuple(places), base)
         return SliceUpdate(first, steps, op.fn)(base, value, *moving)  # type: ignore[no-any-return]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.graph.nodes import size_value
 from tg.ops.indexing import read_slices, split_starts
 from tg.ops.shape import merge_sizes
-from tg.rewrite.rules.indexing.bounds import at_most
+from tg.rewrite.rules.indexing.bounds import at_most, steps_of
 from tg.types import lengths
 from tg.types.lengths import Derived, Length, equal_here, key
 
@@ -82,7 +82,7 @@ def written_windows(node: Apply) -> Windows:
 
 def _per_axis(x: Variable, starts: Sequence[Number], sizes: Sequence[Number], steps: Sequence[int]) -> Windows:
     last = x.shape[x.type.ndim - len(sizes) :]
-    found = [canonical(Window(*w), n) for *w, n in zip(starts, sizes, steps, last, strict=True)]
+    found = [canonical(Window(a, m, step), n) for a, m, step, n in zip(starts, sizes, steps, last, strict=True)]
     return (*(None for _ in range(x.type.ndim - len(sizes))), *found)
 
 
@@ -98,12 +98,22 @@ def canonical(w: Window, n: Number) -> Window | None:
     if type(start) is int and type(size) is int and type(n) is int:
         span = (size - 1) * step
         start = max(0, -span, min(start, n - 1 - max(0, span)))
+    start = _of_some(start, n)
     found = Window(start, size, step)
     if type(start) is Length:
         plain = [found._replace(start=other) for other in sorted(_unclamped(start, n), key=_terms)]
         if plain:
             return next((w for w in plain if is_inside(w, n)), found if is_inside(found, n) else plain[0])
     return found
+
+
+def _of_some(start: Number, n: Number) -> Number:
+    """A start into an axis that has elements: where it has none, nothing is read anyway."""
+    for atom, factor, rest in _extremes(start):
+        for limit, other in ((atom.lhs, atom.rhs), (atom.rhs, atom.lhs)):
+            if atom.kind == "min" and type(limit) is int and limit <= 1 and lengths.same(other, n):
+                return _of_some(lengths.add(rest, factor * limit), n)
+    return start
 
 
 def _terms(length: Number) -> int:
@@ -223,3 +233,12 @@ def within(r: Window | None, w: Window | None, n: Number) -> Window | None:
     if not is_inside(found, w.size):
         raise LookupError
     return canonical(found, w.size)
+
+
+def window_of_index(i: Variable, n: Any) -> Window | None:
+    """The window that a vector of indices into an axis of length n reads, if it is evenly spaced and lies inside."""
+    found = steps_of(i)
+    if found is None:
+        return None
+    w = Window(*found)
+    return w if is_inside(w, n) else None

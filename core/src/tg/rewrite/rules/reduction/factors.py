@@ -12,11 +12,11 @@ from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import greater, logical_and, logical_not, logical_or, where
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import expand_dims_at
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rewrite.rules.shape import made_by
-from tg.types.dtypes import is_complex, is_float, is_inexact, is_integer, is_unsigned, numpy_dtype
+from tg.types.dtypes import is_complex, is_float, is_integer, is_unsigned, numpy_dtype
 from tg.types.lengths import product
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _opposite(fn: Any) -> Any:
 def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (maximum, minimum) or not _is(x, negative) or not is_inexact(x.type.dtype):
+    if op.fn not in (maximum, minimum) or not _is(x, negative) or not is_float(x.type.dtype):
         return None
     return negative(Reduce(_opposite(op.fn), op.axes, op.total)(x.inputs[0]))
 
@@ -121,10 +121,13 @@ def is_plain(c: Any) -> bool:
     return bool(np.isfinite(c.data).all() and c.data.all())
 
 
-def _of_outer_product(node: Apply, outputs: Any) -> Variable | None:
+def _of_outer_product(node: Apply, *, safe: bool) -> Variable | None:
     """The sum of x * y over axes of which x or y has one is the product of both summed over their own.
 
     Only where that makes a smaller table. What is summed over no elements is 0, whatever the other factor is.
+
+    Args:
+        safe: whether the factors that leave a sum are known to be finite: infinite ones make NaN of signs that differ.
     """
     op: Any = node.op
     (z,) = node.inputs
@@ -133,16 +136,25 @@ def _of_outer_product(node: Apply, outputs: Any) -> Variable | None:
     x, y = z.inputs
     if not x.type.ndim == y.type.ndim == z.type.ndim:
         return None
-    only_x = tuple(k for k in op.axes if y.type.shape[k] == 1 and z.type.shape[k] not in (0, 1))
-    only_y = tuple(k for k in op.axes if x.type.shape[k] == 1 and z.type.shape[k] not in (0, 1))
+    of_x, of_y = (
+        tuple(k for k in op.axes if other.type.shape[k] == 1 and z.type.shape[k] not in (0, 1)) for other in (y, x)
+    )
     if _is(z, gate):
-        if not only_y or not _is_smaller(y, z):
-            return None
-        return _summed(op.axes, gate(_unless_empty(x, z, only_y), _kept_sum(y, only_y)))
-    if not ((only_x and _is_smaller(x, z)) or (only_y and _is_smaller(y, z))):
+        of_x = ()  # a gate is shut by each of its first operands
+    if not ((of_x and _is_smaller(x, z)) or (of_y and _is_smaller(y, z))):
         return None
-    left, right = _kept_sum(x, only_x), _kept_sum(y, only_y)
-    return _summed(op.axes, multiply(_unless_empty(left, z, only_y), _unless_empty(right, z, only_x)))
+    if all(is_finite(v) for v, axes in ((x, of_y), (y, of_x)) if axes) is not safe:
+        return None
+    left, right = _unless_empty(_kept_sum(x, of_x), z, of_y), _unless_empty(_kept_sum(y, of_y), z, of_x)
+    return _summed(op.axes, gate(left, right) if _is(z, gate) else multiply(left, right))
+
+
+def _of_finite_product(node: Apply, outputs: Any) -> Variable | None:
+    return _of_outer_product(node, safe=True)
+
+
+def _of_any_product(node: Apply, outputs: Any) -> Variable | None:
+    return _of_outer_product(node, safe=False)
 
 
 def _summed(axes: tuple[int, ...], z: Variable) -> Variable:
@@ -164,6 +176,12 @@ def _unless_empty(x: Variable, z: Variable, axes: tuple[int, ...]) -> Variable:
     if (isinstance(n, int) and n > 0) or is_finite(x):
         return x
     return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(0))
+
+
+def _finite(x: Variable) -> Variable:
+    """Finite numbers made of any."""
+    kind = numpy_dtype(x.type.dtype).type
+    return where(x > 0, kind(2), kind(3))
 
 
 RULES = (
@@ -230,9 +248,19 @@ RULES = (
     node_rule(
         "sum_of_outer_product",
         keys=(Reduce,),
-        apply=_of_outer_product,
+        apply=_of_finite_product,
         phase=CANONICALIZE,
         kind=REASSOCIATES,
+        why="Each factor is summed alone, and no table of products is made.",
+        below=(multiply, gate),
+        example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(_finite(x), (-1,)) * expand_dims_at(y, (-3,))),
+    ),
+    node_rule(
+        "sum_of_outer_product_of_any",
+        keys=(Reduce,),
+        apply=_of_any_product,
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
         why="Each factor is summed alone, and no table of products is made.",
         below=(multiply, gate),
         example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),

@@ -165,7 +165,7 @@ RULES = (
         kind=REASSOCIATES,
         why="One product in place of a loop.",
         below=(BroadcastTo,),
-        example=lambda x: Reduce(add, (-3,))(broadcast_to(x, (3, *x.shape))),
+        example=lambda x: Reduce(add, (-3,))(broadcast_to(x, (7, *x.shape))),
     ),
     node_rule(
         "extreme_of_repeated",

@@ -6,11 +6,11 @@ into one order (`movements`); repetition goes outermost (`repeating`).
 
 from __future__ import annotations
 
-from tg.rewrite.rules.shape import movements, outward, repeating, sizes
+from tg.rewrite.rules.shape import movements, outward, repeating, sizes, specified
 from tg.rewrite.rules.shape.terms import is_shape_of, made_by, wanted_shape
 
 __all__ = ["PASSES", "RULES", "is_shape_of", "made_by", "wanted_shape"]
 
-RULES = (*sizes.RULES, *movements.RULES, *repeating.RULES, *outward.RULES)
+RULES = (*sizes.RULES, *specified.RULES, *movements.RULES, *repeating.RULES, *outward.RULES)
 
 PASSES = outward.PASSES

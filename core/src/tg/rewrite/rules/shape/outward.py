@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.nodes import Constant
+from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import ExpandDims, Reshape, Squeeze, Transpose, expand_dims_at, inverse_permutation
 from tg.rewrite.phases import BACKEND, CANONICALIZE, EXACT
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 KINDS = (ExpandDims, Squeeze, Transpose, Reshape)
+POINTWISE = (Elementwise, Cast)
+
+
+def applied(op: Any, operands: list[Variable]) -> Variable:
+    """An elementwise function or a cast of operands, whose ranks are aligned."""
+    return op.fn(*operands) if type(op) is Elementwise else op(*operands)
 
 
 def is_scalar(v: Variable) -> bool:
@@ -55,8 +62,7 @@ def _through(node: Apply, outputs: Any) -> Variable | None:
         if u is None:
             return None
         operands.append(u)
-    op: Any = node.op
-    return first.op(op.fn(*operands), *first.inputs[1:])  # type: ignore[no-any-return]
+    return first.op(applied(node.op, operands), *first.inputs[1:])  # type: ignore[no-any-return]
 
 
 def _before_transpose(v: Variable, movement: Apply) -> Variable | None:
@@ -118,8 +124,7 @@ def _through_expand(node: Apply) -> Variable | None:
             return None
     if not axes:
         return None
-    op: Any = node.op
-    kept = op.fn(*(_as_scalar(v) if is_scalar(v) else _without(v, axes) for v in node.inputs))
+    kept = applied(node.op, [_as_scalar(v) if is_scalar(v) else _without(v, axes) for v in node.inputs])
     return ExpandDims(tuple(sorted(axes)))(kept)  # type: ignore[no-any-return]
 
 
@@ -134,8 +139,8 @@ def _without(v: Variable, axes: frozenset[int]) -> Variable:
 
 
 def is_elementwise(v: Variable) -> bool:
-    """Whether an elementwise function makes a value."""
-    return v.apply is not None and type(v.apply.op) is Elementwise
+    """Whether an elementwise function or a cast makes a value."""
+    return v.apply is not None and type(v.apply.op) in POINTWISE
 
 
 def _pushed(root: Apply, view: View) -> Variable | None:
@@ -156,8 +161,7 @@ def _pushed(root: Apply, view: View) -> Variable | None:
             if missing:
                 stack.extend(missing)
             else:
-                own: Any = v.apply.op
-                done[id(v)] = own.fn(*(done[id(u)] for u in v.apply.inputs))
+                done[id(v)] = applied(v.apply.op, [done[id(u)] for u in v.apply.inputs])
         elif v is top:
             return None
         else:
@@ -192,7 +196,7 @@ def _scalars(view: View) -> dict[int, Variable]:
 def _between(view: View) -> dict[int, Variable]:
     """Movements between elementwise functions, of values that nothing else reads."""
     found: dict[int, Variable] = {}
-    read = {id(v) for node in view.applies if type(node.op) is Elementwise for v in node.inputs}
+    read = {id(v) for node in view.applies if type(node.op) in POINTWISE for v in node.inputs}
     for node in view.applies:
         if type(node.op) in KINDS and id(view.results(node)[0]) in read:
             _push(node, view, found)
@@ -208,7 +212,7 @@ def _push(node: Apply, view: View, found: dict[int, Variable]) -> None:
 RULES = (
     node_rule(
         "elementwise_of_movement",
-        keys=(Elementwise,),
+        keys=POINTWISE,
         below=KINDS,
         apply=_through,
         phase=CANONICALIZE,

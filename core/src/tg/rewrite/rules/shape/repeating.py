@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.nodes import Constant
+from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import BroadcastTo, ExpandDims, SumTo, broadcast_to, sum_to
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
@@ -44,7 +45,8 @@ def _elementwise(node: Apply, outputs: Any) -> Any:
     if not any(made_by(v, BroadcastTo) for v in node.inputs):
         return None
     op: Any = node.op
-    return op.fn(*(v.inputs[0] if made_by(v, BroadcastTo) else v for v in node.inputs))
+    operands = [v.inputs[0] if made_by(v, BroadcastTo) else v for v in node.inputs]
+    return op.fn(*operands) if type(op) is Elementwise else op(*operands)
 
 
 def one_value(v: Variable) -> Constant | None:
@@ -98,7 +100,7 @@ RULES = (
     ),
     node_rule(
         "elementwise_of_broadcast",
-        keys=(Elementwise,),
+        keys=(Elementwise, Cast),
         below=(BroadcastTo,),
         apply=_elementwise,
         phase=CANONICALIZE,

@@ -34,6 +34,8 @@ LARGEST_INTEGER_BY_PRODUCTS: Final = 64
 
 def exponent_of(v: Variable) -> tuple[Variable, float] | None:
     """The base and the exponent of a power with a known exponent; squares and square roots are powers."""
+    if v.type.dtype not in REAL:
+        return None
     if is_made_by(v, square):
         return v.inputs[0], 2
     if is_made_by(v, power) and is_scalar_constant(v.inputs[1]):

@@ -1,8 +1,9 @@
 """Canonical products: over trees of products, quotients, signs and whole powers whose inner values are used once.
 
-The constants and signs of a tree are one constant, outermost; equal factors are one power; what divides is divided by
-once. A tree in which nothing of this happens is left as it was written. Factors keep the order in which they first
-appear. Constants and signs leave gates (0 where the first operand is 0, else the product) as well.
+The constants and signs of a tree become one constant, outermost or where it is repeated afterwards; what is multiplied
+by a reciprocal is divided. Constants and signs leave gates (0 where the first operand is 0, else the product) as well.
+Otherwise a tree keeps its structure, for x * y * x and x / y / z have no other form that neither overflows nor vanishes
+where they do not. Powers of one value alone are one power.
 
 x / x is not 1 where x is 0 or infinite. So factors above and below the line meet only where x is known to be finite and
 not 0; in a pass of class nan_unsafe everywhere. float16 is left alone: a product of two ordinary numbers leaves its
@@ -13,8 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from operator import is_
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
     from tg.rewrite.rules.elementwise.arithmetic.trees import Inside
-
-    Powered = tuple[Variable, int]
 
 QUOTIENT: Final = 4  # what a quotient costs, counted in products
 POWER: Final = 20
@@ -129,6 +127,8 @@ class Product:
         self.whole = is_integer(root.type.dtype)
         self.minus_one = -1 if self.whole else -1.0
         self.factors: dict[int, Factor] = {}
+        self.opened: list[tuple[Variable, int]] = []  # with their exponents, operands after what reads them
+        self.peeled: dict[int, Variable] = {}  # operands without the constants that were taken out of them
         self.constants: list[float] = [1, 1]
         self.cost = self.occurrences = 0
         self.scales = self.small_scales = 0  # constants and signs, those of operands that are repeated counted apart
@@ -144,6 +144,7 @@ class Product:
 
     def _open(self, v: Variable, n: int, stack: list[tuple[Variable, int]]) -> None:
         fn = function_of(v)
+        self.opened.append((v, n))
         if fn is multiply or fn is divide:
             x, y = v.inputs
             self.cost += 1 if fn is multiply else QUOTIENT
@@ -153,8 +154,10 @@ class Product:
             self._scale(self.minus_one, n)
             stack.append((v.inputs[0], n))
         elif fn is gate:
-            operands = [self._peeled(u, n) for u in v.inputs]
-            self._take(v if all(map(is_, operands, v.inputs)) else gate(*operands), n)
+            for u in v.inputs:
+                if is_shaped_like(u, v):
+                    self._peeled(u, n)
+            self._take(v, n)
         else:
             found = _whole_power(v)
             assert found is not None
@@ -175,7 +178,7 @@ class Product:
             self._scale(self.minus_one, n)
         else:
             self._scale(number_of(x.inputs[1]), -n if function_of(x) is divide else n)
-        return x.inputs[0]
+        return self.peeled.setdefault(id(x), x.inputs[0])
 
     def _scale(self, value: float, n: int) -> None:
         self.scales += 1
@@ -197,77 +200,29 @@ def _power(value: float, n: int) -> float:
     return value**n if n <= LARGEST_POWER_OF_SCALE else np.inf
 
 
-class Plan:
-    """Powers above and below the line and a constant: what a product would cost, and how to write it."""
+class Scale:
+    """The constant of a tree, and how a value is multiplied by it."""
 
-    def __init__(self, found: Product, *, unsafe: bool) -> None:
-        self.root, self.dtype = found.root, found.root.type.dtype
-        self.whole, self.failed = found.whole, False
-        self.lines: tuple[list[Powered], list[Powered]] = ([], [])
-        for factor in found.factors.values():
-            cancel = all(factor.counts) and (unsafe or is_finite_and_nonzero(factor.x))
-            for line, n in zip(self.lines, factor.net(cancel=cancel), strict=True):
-                if n:
-                    line.append((factor.x, n))
+    def __init__(self, found: Product) -> None:
+        self.dtype, self.whole = found.root.type.dtype, found.whole
         self.n, self.d = found.constants
         self.value: float = nearest(int(self.n), self.dtype) if self.whole else math.nan
         if not self.whole and self.d:
             self.value = self.n / self.d
-        self.divides = abs(self.n) == 1 and not self.whole
-        above = self.lines[0]
-        small = (k for k, (x, _) in enumerate(above) if not is_shaped_like(x, self.root))
-        self.small = next(small, None)  # the first factor that is repeated: where a constant costs less
+        self.failed = not math.isfinite(self.value)
 
-    @property
-    def cost(self) -> int:
-        """What the product costs when it is written."""
-        above, below = self.lines
-        cost = sum(_cost_of_power(n) for line in self.lines for _, n in line if n > 1)
-        cost += sum(len(line) - 1 for line in self.lines if line) + (QUOTIENT if below else 0)
-        if not above or self.value == 1:
-            return cost
+    def times(self, x: Variable) -> Variable:
+        """The value times the constant, by a quotient if it came of divisors only."""
+        if self.value == 1:
+            return x
         if self.value == -1:
-            return cost + 1
-        return cost if self.small is not None else cost + (QUOTIENT if self.divides else 1)
+            return negative(x)
+        if abs(self.n) == 1 and not self.whole:
+            return divide(x, self.constant(self.d / self.n))
+        return multiply(x, self.constant(self.value))
 
-    def written(self) -> Variable | None:
-        """The expression; None where its constant is no normal number."""
-        above, below = ([self._raised(x, n) for x, n in line] for line in self.lines)
-        result = self._quotient(above, below)
-        return None if self.failed else result
-
-    def _raised(self, x: Variable, n: int) -> Variable:
-        found = raised(x, n, x) if n > 1 else x
-        self.failed |= found is None
-        return x if found is None else found
-
-    def _quotient(self, above: list[Variable], below: list[Variable]) -> Variable:
-        if not above:
-            c = self._constant(self.value)
-            return divide(c, _multiplied(below)) if below else c
-        placed = self.value in (1, -1)
-        if not placed and self.small is not None:
-            above, placed = self._scaled_where_small(above, above[self.small]), True
-        found = _multiplied(above)
-        if below:
-            found = divide(found, _multiplied(below))
-        if placed:
-            return negative(found) if self.value == -1 else found
-        return self._scaled(found)
-
-    def _scaled_where_small(self, factors: list[Variable], small: Variable) -> list[Variable]:
-        """The factors, those of the shape of the small one multiplied by one another and the constant."""
-        some = [x for x in factors if is_shaped_like(x, small)]
-        ids = set(map(id, some))
-        scaled = self._scaled(_multiplied(some))
-        return [scaled if x is small else x for x in factors if x is small or id(x) not in ids]
-
-    def _scaled(self, x: Variable) -> Variable:
-        if self.divides:
-            return divide(x, self._constant(self.d / self.n))
-        return multiply(x, self._constant(self.value))
-
-    def _constant(self, value: float) -> Constant:
+    def constant(self, value: float) -> Constant:
+        """A constant; the attempt has `failed` if it is no normal number."""
         c = constant(value, self.dtype)
         if c is None:
             self.failed = True
@@ -275,28 +230,133 @@ class Plan:
         return c
 
 
-def _multiplied(factors: list[Variable]) -> Variable:
-    return functools.reduce(multiply, factors)
+class Inverse(NamedTuple):
+    """1 / x, not yet written: what is multiplied by it will be divided by x."""
+
+    x: Variable
+
+
+class Stripped:
+    """A tree without its constants and signs, in the structure that it has; `small` is scaled by the constant."""
+
+    def __init__(self, found: Product, scale: Scale, small: Variable | None) -> None:
+        self.found, self.scale, self.small = found, scale, small
+        self.built: dict[int, Variable | Inverse | None] = {}
+        for v, _ in reversed(found.opened):
+            self.built[id(v)] = self._built(v)
+
+    @property
+    def result(self) -> Variable:
+        """The tree with its constant."""
+        scale, x = self.scale, self.built[id(self.found.root)]
+        if x is None:
+            return scale.constant(scale.value)
+        if isinstance(x, Inverse):
+            return divide(scale.constant(scale.value), x.x)
+        return x if self.small is not None else scale.times(x)
+
+    def _built(self, v: Variable) -> Variable | Inverse | None:
+        fn, operands = function_of(v), [self._value(u) for u in v.inputs]
+        if fn is negative:
+            return operands[0]
+        if fn is multiply:
+            return _product(operands[0], operands[1])
+        if fn is divide:
+            return _product(operands[0], _inverted(operands[1]))
+        if fn is gate:
+            x, y = (self.found.peeled.get(id(u), u) for u in v.inputs)
+            return gate(x, y)
+        found = _whole_power(v)
+        assert found is not None
+        base = self.found.peeled.get(id(found[0]), found[0])
+        return raised(base, found[1], v)
+
+    def _value(self, u: Variable) -> Variable | Inverse | None:
+        """What stands for an operand; nothing for a constant, which is in the scale."""
+        if id(u) in self.built:
+            return self.built[id(u)]
+        if _is_moderate(u):
+            return None
+        x = self.found.peeled.get(id(u), u)
+        return self.scale.times(x) if u is self.small else x
+
+
+def _inverted(x: Variable | Inverse | None) -> Variable | Inverse | None:
+    return None if x is None else x.x if isinstance(x, Inverse) else Inverse(x)
+
+
+def _product(x: Variable | Inverse | None, y: Variable | Inverse | None) -> Variable | Inverse | None:
+    if x is None or y is None:
+        return x if y is None else y
+    if isinstance(y, Inverse):
+        return divide(divide(1, x.x) if isinstance(x, Inverse) else x, y.x)
+    return divide(y, x.x) if isinstance(x, Inverse) else multiply(x, y)
+
+
+def _flat(found: Product, scale: Scale, *, unsafe: bool) -> Variable | None:
+    """The product of powers, divided by one after the other, where equal factors above and below the line cancel."""
+    above: list[Variable] = []
+    below: list[Variable] = []
+    for factor in found.factors.values():
+        cancel = all(factor.counts) and (unsafe or is_finite_and_nonzero(factor.x))
+        for line, n in zip((above, below), factor.net(cancel=cancel), strict=True):
+            power = raised(factor.x, n, factor.x) if n > 1 else factor.x
+            if power is None:
+                return None
+            if n:
+                line.append(power)
+    if not above:
+        total: Variable = scale.constant(scale.value)
+        return functools.reduce(divide, below, total)
+    return scale.times(functools.reduce(divide, below, functools.reduce(multiply, above)))
 
 
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
-    """The canonical product of a tree; None where it is not cheaper and no constant or sign has to move."""
+    """The canonical product of a tree; None where no constant or sign has to move and nothing meets."""
     if function_of(root) is square or function_of(root) is power:
         return None
     found = Product(root, inside)
-    plan = Plan(found, unsafe=unsafe)
-    gain = found.cost - plan.cost
-    merges = found.occurrences > 1 == len(found.factors)
-    return plan.written() if gain > 0 or (gain == 0 and (merges or _is_misplaced(found, plan))) else None
+    scale = Scale(found)
+    if scale.failed:
+        return None
+    if _is_power(found) or _cancels(found, unsafe=unsafe):
+        result = _flat(found, scale, unsafe=unsafe)
+    else:
+        small = _smaller(found) if scale.value not in (1, -1) else None
+        if not _is_misplaced(found, small):
+            return None
+        result = Stripped(found, scale, small).result
+    return None if scale.failed else result
 
 
-def _is_misplaced(found: Product, plan: Plan) -> bool:
+def _is_power(found: Product) -> bool:
+    """Whether a tree is a power of one value, and cheaper as one."""
+    if not found.occurrences > 1 == len(found.factors):
+        return False
+    ((above, below),) = (factor.counts for factor in found.factors.values())
+    return not below and _cost_of_power(above) <= found.cost
+
+
+def _cancels(found: Product, *, unsafe: bool) -> bool:
+    """Whether a value is above and below the line, and may meet itself."""
+    return any(all(f.counts) and (unsafe or is_finite_and_nonzero(f.x)) for f in found.factors.values())
+
+
+def _smaller(found: Product) -> Variable | None:
+    """An operand of a product that is repeated in it, so that the constant costs less there."""
+    for v, n in found.opened:
+        fn = function_of(v)
+        for u in () if n != 1 else v.inputs if fn is multiply else v.inputs[:1] if fn is divide else ():
+            if not (is_scalar_constant(u) or is_shaped_like(u, found.root)):
+                return u
+    return None
+
+
+def _is_misplaced(found: Product, small: Variable | None) -> bool:
     """Whether a tree has several constants and signs, or one that is not where it belongs."""
     if found.scales + found.small_scales > 1:
         return True
-    if plan.small is not None:
-        return found.scales == 1 and function_of(found.root) is not negative
-    return found.scales == 1 and not _is_outermost(found.root)
+    return found.scales == 1 and (small is not None or not _is_outermost(found.root))
 
 
 def _is_outermost(root: Variable) -> bool:
@@ -320,9 +380,9 @@ PASSES = (
         "canonical_products",
         phase=CANONICALIZE,
         kind=REASSOCIATES,
-        why="Constants and signs are one constant, outermost; a chain of quotients is one quotient.",
+        why="Constants and signs are one constant, outermost; what is multiplied by a reciprocal is divided.",
         run=_run(WIDE, unsafe=False),
-        example=lambda x, y: x * 2 * y / x / y,
+        example=lambda x, y: -x * 2 * (3 / y),
     ),
     Pass(
         "canonical_integer_products",

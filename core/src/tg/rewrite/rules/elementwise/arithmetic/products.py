@@ -56,7 +56,7 @@ def _negative_scaled(node: Apply, outputs: Any) -> Variable | None:
 def _negative_quotient(node: Apply, outputs: Any) -> Variable | None:
     """-(x / c) as x / -c, and -(c / x) as -c / x."""
     (y,) = node.inputs
-    if not is_made_by(y, divide):
+    if not is_made_by(y, divide) or y.type.dtype not in FLOATING:
         return None
     x, c = y.inputs
     return divide(x, _negated(c)) if is_scalar_constant(c) else _over(x, c)
@@ -69,6 +69,8 @@ def _over(c: Variable, x: Variable) -> Variable | None:
 def _quotient_of_negative(node: Apply, outputs: Any) -> Variable | None:
     """-x / c as x / -c, and c / -x as -c / x."""
     x, c = node.inputs
+    if x.type.dtype not in FLOATING:
+        return None
     if is_made_by(x, negative) and is_scalar_constant(c):
         return divide(x.inputs[0], _negated(c))
     return _over(x, c.inputs[0]) if is_made_by(c, negative) else None
@@ -373,6 +375,14 @@ RULES = (
         phase=CANONICALIZE,
         kind=REASSOCIATES,
         why="A product is faster than a quotient.",
+    ),
+    rule(
+        "inverse_of_quotient",
+        match=lambda x, y: 1 / (x / y),
+        replace=lambda x, y: y / x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One quotient.",
     ),
     rule(
         "product_with_itself",

@@ -32,6 +32,7 @@ from tg.rewrite.rules.elementwise.exponential.terms import (
     share_of_sum,
     signed,
     stripped,
+    sum_of_exp,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 MOST_FACTORS: Final = 12
 DEPTH: Final = 6
 OTHER: Final = "other"
+UNPLACED: Final = "unplaced"  # a sum of exponentials that does not stand beside them yet
 FUNCTIONS: Final = {"sigmoid": sigmoid, "exp": exp, "expm1": expm1, "sinh": sinh, "cosh": cosh, "tanh": tanh}
 KIND_OF: Final = {fn: kind for kind, fn in FUNCTIONS.items() if kind != "tanh"}
 
@@ -180,6 +182,8 @@ def _read_add(v: Variable, node: Apply, p: int, level: int, found: Product, dept
             return found.put("sigmoid", u, -p, level, sign=-sign, standing=v, inverse=True, bounded=True)
     if aligned_sum_of_exp(v) is not None or logs_of_sum(v):
         return found.put("sum", v, p, level, standing=v)
+    if sum_of_exp(v, plus_one=True) is not None:
+        return found.put(UNPLACED, v, p, level, standing=v)
     return None
 
 
@@ -191,6 +195,8 @@ def _read_reduction(v: Variable, node: Apply, p: int, level: int, found: Product
     """A sum of exponentials; or the sum of what is divided by one that does not depend on the summed axes."""
     if aligned_sum_of_exp(v) is not None:
         return found.put("sum", v, p, level, standing=v)
+    if sum_of_exp(v) is not None:
+        return found.put(UNPLACED, v, p, level, standing=v)
     op: Any = node.op
     inner = product_of(node.inputs[0]) if op.fn is add and op.axes and p > 0 else None
     if inner is None:
@@ -205,7 +211,7 @@ def _read_reduction(v: Variable, node: Apply, p: int, level: int, found: Product
         if rest is None or rest.type.ndim != node.inputs[0].type.ndim:
             return None
         found.put(OTHER, op(rest), p, level)
-        kind = OTHER if aligned_sum_of_exp(below) is None else "sum"
+        kind = UNPLACED if aligned_sum_of_exp(below) is None else "sum"
         return found.put(kind, below, -p, level + min(f.level, 1))
     return None
 

@@ -1,0 +1,88 @@
+"""Masks made by comparing the numbers of rows with those of columns: which triangle of a matrix they leave out."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.graph.nodes import Constant
+from tg.types.lengths import same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
+
+    Numbers = tuple[int, int, int | Length]  # the axis along which they count, where they start, how many there are
+
+STEPS: Final = 4  # how much may stand between a comparison and the numbers themselves
+LARGE: Final = 1 << 62
+NEGATED: Final = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
+MIRROR: Final = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
+def of_positions(name: str) -> Callable[[Variable, Variable], set[str]]:
+    """The facts of a comparison, which are those of a triangle or a diagonal where it compares rows with columns."""
+
+    def facts(x: Variable, y: Variable) -> set[str]:
+        if x.type.dtype != "int64" or x.type.ndim != 2:
+            return set()
+        a, b = _numbers(x), _numbers(y)
+        if a is None or b is None or {a[0], b[0]} != {-1, -2} or not same(a[2], b[2]):
+            return set()
+        return _of_diagonals(name, a[1] - b[1]) if a[0] == -2 else _of_diagonals(MIRROR.get(name, name), b[1] - a[1])
+
+    return facts
+
+
+def complement(mask: Variable) -> set[str]:
+    """The facts of the mask that is true where one is false."""
+    name = NEGATED.get(mask.op.name) if mask.op is not None else None
+    return of_positions(name)(*mask.inputs) if name is not None else set()
+
+
+def _of_diagonals(name: str, d: int) -> set[str]:
+    """Of where row + d compares with column: the diagonals that a mask has, numbered from the main one to the right."""
+    high = {"equal": d, "greater_equal": d, "greater": d - 1}.get(name)
+    low = {"equal": d, "less_equal": d, "less": d + 1}.get(name)
+    found = set()
+    if high is not None and high <= 0:
+        found.add("lower_triangular")
+    if low is not None and low >= 0:
+        found.add("upper_triangular")
+    if (high is None or high >= 0) and (low is None or low <= 0):
+        found.add("unit_diagonal")
+    return found
+
+
+def _numbers(v: Variable) -> Numbers | None:
+    """What a matrix counts, one row or one column of it being the numbers from some start on."""
+    expand, arange, shifts = _ops()
+    axis = start = 0
+    for _ in range(STEPS):
+        op: Any = v.op
+        if isinstance(op, arange):
+            return (axis, start, v.shape[0]) if axis else None
+        if isinstance(op, expand) and v.type.ndim == 2 and op.axes in ((-1,), (-2,)):
+            axis = -3 - op.axes[0]
+            v = v.inputs[0]
+            continue
+        shift = shifts.get(op)
+        if shift is None:
+            return None
+        base, c = v.inputs if isinstance(v.inputs[1], Constant) or shift < 0 else v.inputs[::-1]
+        if not isinstance(c, Constant) or c.data.size != 1 or abs(int(c.data.reshape(()))) > LARGE:
+            return None
+        start += shift * int(c.data.reshape(()))
+        v = base
+    return None
+
+
+@functools.cache
+def _ops() -> tuple[Any, Any, dict[Any, int]]:
+    from tg.ops.creation import Arange
+    from tg.ops.elementwise.arithmetic import add, subtract
+    from tg.ops.shape import ExpandDims
+
+    return ExpandDims, Arange, {add.op: 1, subtract.op: -1}

@@ -1,0 +1,14 @@
+"""Rules of comparison, logic and choice, by what they are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.rewrite.rules.elementwise.comparison import choice, logic, order, special
+
+if TYPE_CHECKING:
+    from tg.rewrite.rule import Rule
+
+__all__ = ["RULES"]
+
+RULES: Final[tuple[Rule, ...]] = (*choice.RULES, *logic.RULES, *order.RULES, *special.RULES)

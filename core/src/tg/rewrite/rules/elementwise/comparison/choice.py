@@ -1,0 +1,314 @@
+"""Rules of where: conditions that are known, choices that are one, and choices that are a simpler function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.facts import holds
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.arithmetic import absolute, maximum, minimum
+from tg.ops.elementwise.cast import Cast, cast_variable
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    where,
+)
+from tg.ops.elementwise.record import Elementwise
+from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
+from tg.rewrite.rule import FLOATING, node_rule, rule
+from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+    from tg.rewrite.rule import Rule
+
+BOOL: Final = frozenset({"bool"})
+SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
+INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
+
+
+def _is(v: Variable, fn: Any) -> bool:
+    return v.apply is not None and v.apply.op is fn.op
+
+
+def _known_condition(node: Apply, outputs: Any) -> Variable | None:
+    c, x, y = node.inputs
+    if not isinstance(c, Constant) or not c.data.size:
+        return None
+    return x if c.data.all() else y if not c.data.any() else None
+
+
+def _same_choices(node: Apply, outputs: Any) -> Variable | None:
+    _, x, y = node.inputs
+    return x if x is y else None
+
+
+def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
+    c, x, y = node.inputs
+    return where(c.inputs[0], y, x) if _is(c, logical_not) else None
+
+
+def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, where(c, x, y), z) as where(c, x, z), and where(c, x, where(c, y, z)) likewise."""
+    c, x, y = node.inputs
+    if _is(x, where) and x.inputs[0] is c:
+        return where(c, x.inputs[1], y)
+    if _is(y, where) and y.inputs[0] is c:
+        return where(c, x, y.inputs[2])
+    return None
+
+
+def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, where(d, x, y), y) as where(c and d, x, y), and where(c, x, where(d, x, y)) as where(c or d, x, y)."""
+    c, x, y = node.inputs
+    if _is(x, where) and x.inputs[2] is y:
+        return where(logical_and(c, x.inputs[0]), x.inputs[1], y)
+    if _is(y, where) and y.inputs[1] is x:
+        return where(logical_or(c, y.inputs[0]), x, y.inputs[2])
+    return None
+
+
+def _logic(node: Apply, outputs: Any) -> Variable | None:
+    """A choice with True or False as what it says."""
+    c, x, y = node.inputs
+    if x.type.dtype != "bool":
+        return None
+    first, second = (_truth(v) for v in (x, y))
+    if first is not None and second is not None:
+        return c if first and not second else logical_not(c) if second and not first else None
+    if first is not None:
+        return logical_or(c, y) if first else logical_and(logical_not(c), y)
+    if second is not None:
+        return logical_or(logical_not(c), x) if second else logical_and(c, x)
+    return None
+
+
+def _truth(v: Variable) -> bool | None:
+    if not isinstance(v, Constant) or not v.data.size or (v.data.any() and not v.data.all()):
+        return None
+    return bool(v.data.all())
+
+
+def _indicator(node: Apply, outputs: Any) -> Variable | None:
+    """where(c, 1, 0) as a cast."""
+    c, x, y = node.inputs
+    if not is_scalar_constant(x) or not is_scalar_constant(y) or x.type.dtype == "bool":
+        return None
+    a, b = x.data.reshape(()), y.data.reshape(())  # type: ignore[attr-defined]
+    if any(
+        np.signbit(v.real) or np.signbit(v.imag) for v in (a, b) if v.dtype.kind in "fc" or v.dtype.name == "bfloat16"
+    ):
+        return None
+    if a == 1 and b == 0:
+        return cast_variable(c, x.type.dtype)
+    return cast_variable(logical_not(c), x.type.dtype) if a == 0 and b == 1 else None
+
+
+def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
+    """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4))."""
+    op: Any = node.op
+    if (isinstance(op, Elementwise) and op.fn.checks is not None) or not all(map(_is_few, node.inputs)):
+        return None
+    chosen = [v for v in node.inputs if _is(v, where)]
+    if not chosen or any(v is not chosen[0] for v in chosen):
+        return None
+    values = [_applied(op, node.inputs, k) for k in (1, 2)]
+    return where(chosen[0].inputs[0], *values)
+
+
+def _is_few(v: Variable) -> bool:
+    return is_scalar_constant(v) or (_is(v, where) and all(map(is_scalar_constant, v.inputs[1:])))
+
+
+def _applied(op: Any, operands: Any, k: int) -> Constant:
+    """What an op gives for constants, of a choice for the one."""
+    data = [(v if isinstance(v, Constant) else v.inputs[k]).data.reshape(()) for v in operands]
+    with np.errstate(all="ignore"):
+        (value,) = op.perform(*data)
+    return Constant(np.asarray(value))
+
+
+def _has_no_nan(*operands: Variable) -> bool:
+    return all(holds(v, "not_nan") for v in operands)
+
+
+def _alike(name: str, match: Any, replace: Any, why: str, *, when: Any = None) -> tuple[Rule, Rule]:
+    """A rule that is exact for integers, and for floats up to the signs of zeros."""
+    about = {"match": match, "replace": replace, "phase": CANONICALIZE, "why": why}
+    return (
+        rule(f"integer_{name}", kind=EXACT, dtypes=INTEGER, **about),
+        rule(name, kind=SIGNED_ZERO, dtypes=FLOATING, when=when, **about),
+    )
+
+
+def _chosen_by(fn: Any, *, exchanged: bool) -> Any:
+    return (lambda x, y: where(fn(x, y), y, x)) if exchanged else (lambda x, y: where(fn(x, y), x, y))
+
+
+def _absolute_by(fn: Any, *, below: bool) -> Any:
+    return (lambda x: where(fn(x, 0), -x, x)) if below else (lambda x: where(fn(x, 0), x, -x))
+
+
+RULES = (
+    node_rule(
+        "where_known",
+        keys=(where,),
+        apply=_known_condition,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The condition is known when the function is compiled.",
+        example=lambda x, y: where(True, x, y),
+        below=(Constant,),
+    ),
+    node_rule(
+        "where_same",
+        keys=(where,),
+        apply=_same_choices,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Both choices are one value.",
+        example=lambda x: where(less(x, 1), x, x),
+    ),
+    node_rule(
+        "where_not",
+        keys=(where,),
+        apply=_negated_condition,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Exchanging the choices costs nothing.",
+        example=lambda x, y: where(logical_not(less(x, y)), x, y),
+        below=(logical_not,),
+    ),
+    node_rule(
+        "where_decided_inside",
+        keys=(where,),
+        apply=_decided_inside,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="The condition has been decided outside.",
+        example=lambda x, y, z: where(less(x, y), where(less(x, y), x, y), z),
+        below=(where,),
+    ),
+    node_rule(
+        "where_of_joined_conditions",
+        keys=(where,),
+        apply=_joined_conditions,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Conditions are joined more cheaply than choices.",
+        example=lambda x, y, z: where(less(x, y), where(less(y, z), x, z), z),
+        below=(where,),
+    ),
+    node_rule(
+        "where_of_truth",
+        keys=(where,),
+        apply=_logic,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A choice of True or False is logic.",
+        example=lambda x, y: where(less(x, y), equal(x, 1), False),
+        below=(Constant,),
+    ),
+    node_rule(
+        "where_one_or_zero",
+        keys=(where,),
+        apply=_indicator,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A cast is one op without operands to repeat.",
+        example=lambda x, y: where(less(x, y), np.ones((), x.type.numpy_dtype), np.zeros((), x.type.numpy_dtype)),
+        below=(Constant,),
+    ),
+    node_rule(
+        "constant_choices",
+        keys=(Elementwise, Cast),
+        apply=_constant_choices,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Two numbers are computed when the function is compiled.",
+        example=lambda x, y: absolute(
+            where(less(x, y), np.array(2, x.type.numpy_dtype), np.array(3, x.type.numpy_dtype))
+        ),
+        below=(where,),
+    ),
+    *_alike(
+        "where_equal",
+        lambda x, y: where(equal(x, y), x, y),
+        lambda x, y: y,
+        "Where they are equal either will do.",
+    ),
+    *_alike(
+        "where_equal_exchanged",
+        lambda x, y: where(equal(x, y), y, x),
+        lambda x, y: x,
+        "Where they are equal either will do.",
+    ),
+    *_alike(
+        "where_not_equal",
+        lambda x, y: where(not_equal(x, y), x, y),
+        lambda x, y: x,
+        "Where they are equal either will do.",
+    ),
+    *(
+        one
+        for fn in (less, less_equal)
+        for one in (
+            *_alike(
+                f"minimum_from_{fn.name}",
+                _chosen_by(fn, exchanged=False),
+                minimum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+            *_alike(
+                f"maximum_from_{fn.name}",
+                _chosen_by(fn, exchanged=True),
+                maximum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+        )
+    ),
+    *(
+        rule(
+            f"{kind}absolute_from_{fn.name}",
+            match=_absolute_by(fn, below=fn in (less, less_equal)),
+            replace=absolute,
+            phase=CANONICALIZE,
+            kind=EXACT if kind else SIGNED_ZERO,
+            dtypes=SIGNED_INTEGER if kind else FLOATING,
+            why="One op in place of three.",
+        )
+        for fn in (less, less_equal, greater, greater_equal)
+        for kind in ("integer_", "")
+    ),
+    *(
+        one
+        for fn in (greater, greater_equal)
+        for one in (
+            *_alike(
+                f"maximum_from_{fn.name}",
+                _chosen_by(fn, exchanged=False),
+                maximum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+            *_alike(
+                f"minimum_from_{fn.name}",
+                _chosen_by(fn, exchanged=True),
+                minimum,
+                "One op in place of two; among NaN it would be another choice.",
+                when=_has_no_nan,
+            ),
+        )
+    ),
+)

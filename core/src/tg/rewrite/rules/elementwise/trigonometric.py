@@ -1,0 +1,119 @@
+"""Rules of trigonometric and hyperbolic functions: odd and even ones, and those that undo one another."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tg.ops.elementwise.arithmetic import absolute, square
+from tg.ops.elementwise.trigonometric import (
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctanh,
+    cos,
+    cosh,
+    sin,
+    sinc,
+    sinh,
+    tan,
+    tanh,
+)
+from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
+from tg.rewrite.rule import rule
+
+ODD: Final = (sin, tan, arcsin, arctan, sinh, tanh, arcsinh, arctanh)
+EVEN: Final = (cos, cosh, sinc)
+UNDONE: Final = (  # f(g(x)) is x; which g has a domain, or overflows
+    (sin, arcsin, "NaN where |x| is above 1."),
+    (cos, arccos, "NaN where |x| is above 1."),
+    (tanh, arctanh, "NaN where |x| is above 1."),
+    (cosh, arccosh, "NaN where x is below 1."),
+)
+
+
+def _of_negative(fn: Any) -> Any:
+    return lambda x: fn(-x)
+
+
+def _negated(fn: Any) -> Any:
+    return lambda x: -fn(x)
+
+
+def _of_absolute(fn: Any) -> Any:
+    return lambda x: fn(absolute(x))
+
+
+def _of_other(fn: Any, other: Any) -> Any:
+    return lambda x: fn(other(x))
+
+
+RULES = (
+    *(
+        rule(
+            f"{fn.name}_of_negative",
+            match=_of_negative(fn),
+            replace=_negated(fn),
+            phase=CANONICALIZE,
+            kind=EXACT,
+            why="Signs move outwards, where they meet sums and other signs.",
+        )
+        for fn in ODD
+    ),
+    *(
+        rule(
+            f"{fn.name}_of_{name}",
+            match=match,
+            replace=fn,
+            phase=CANONICALIZE,
+            kind=EXACT,
+            why="The function has one value for x and -x.",
+        )
+        for fn in EVEN
+        for name, match in (("negative", _of_negative(fn)), ("absolute", _of_absolute(fn)))
+    ),
+    rule(
+        "tan_from_quotient",
+        match=lambda x: sin(x) / cos(x),
+        replace=tan,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One function in place of two and a quotient.",
+    ),
+    rule(
+        "sine_and_cosine_squared",
+        match=lambda x: square(sin(x)) + square(cos(x)),
+        replace=lambda x: 1,
+        phase=CANONICALIZE,
+        kind=NAN_UNSAFE,
+        why="1, unless x is NaN or infinite.",
+    ),
+    rule(
+        "tan_of_arctan",
+        match=lambda x: tan(arctan(x)),
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One undoes the other, which loses the digits of a large x.",
+    ),
+    rule(
+        "sinh_of_arcsinh",
+        match=lambda x: sinh(arcsinh(x)),
+        replace=lambda x: x,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="One undoes the other, which loses the digits of a large x.",
+    ),
+    *(
+        rule(
+            f"{fn.name}_of_{other.name}",
+            match=_of_other(fn, other),
+            replace=lambda x: x,
+            phase=CANONICALIZE,
+            kind=NAN_UNSAFE,
+            why=why,
+        )
+        for fn, other, why in UNDONE
+    ),
+)

@@ -1,0 +1,252 @@
+"""Rules of values that are zeros but for a part that was written: as gradients of slices and gathers are.
+
+Such a value is written as late as possible: functions that keep zeros are computed of what was written alone, and a sum
+writes into its other operand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tg.graph.nodes import Constant, Variable
+from tg.ops.creation import zeros_like
+from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, subtract
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.comparison import where
+from tg.ops.indexing import Scatter, SliceUpdate
+from tg.ops.reduction import Reduce
+from tg.ops.shape import BroadcastTo, Concatenate, broadcast_to
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
+from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.indexing.bounds import is_unique
+from tg.rewrite.rules.indexing.through import repeated
+from tg.rewrite.rules.indexing.windows import Windows, made_by, placed, read, written_windows
+from tg.types.dtypes import is_inexact, numpy_dtype
+from tg.types.lengths import equal_here
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply
+
+LOOKED_AT: Final = 1 << 14  # elements of a constant that are looked at to see whether it is zeros
+
+
+def is_zeros(v: Variable, *, plain: bool = False) -> bool:
+    """Whether a value is known to be zeros; plain ones if none may be -0.0."""
+    if v.apply is not None and type(v.apply.op) is BroadcastTo:
+        v = v.apply.inputs[0]
+    if not isinstance(v, Constant) or v.data.size > LOOKED_AT or v.data.any():
+        return False
+    return not plain or not is_inexact(v.type.dtype) or not np.ascontiguousarray(v.data).view(np.uint8).any()
+
+
+def has_shape_of(v: Variable, y: Variable) -> bool:
+    """Whether a value is known to have the shape of another."""
+    return v.type.ndim == y.type.ndim and all(map(equal_here, v.shape, y.shape))
+
+
+def updated(x: Variable, v: Variable, windows: Windows, fn: Any) -> Variable:
+    """X with v written at the windows."""
+    if all(w is None for w in windows):
+        return v if fn is None else fn(x, v)
+    starts, steps, operands = placed(windows, x)
+    return SliceUpdate(starts, steps, fn)(x, v, *operands)  # type: ignore[no-any-return]
+
+
+class Sparse(NamedTuple):
+    """A value that is zeros but for what was written into them."""
+
+    node: Apply
+    values: Variable
+
+    @property
+    def starts(self) -> tuple[Variable, ...]:
+        """The operands that say where."""
+        return self.node.inputs[2:]
+
+
+def sparse(v: Variable, *kinds: type, plain: bool = False) -> Sparse | None:
+    """The write into zeros (plain ones, if asked for) that makes a value, if it is one by an op of these classes."""
+    if v.apply is None or type(v.apply.op) not in kinds or v.apply.op.fn not in (None, add):  # type: ignore[attr-defined]
+        return None
+    return Sparse(v.apply, v.apply.inputs[1]) if is_zeros(v.apply.inputs[0], plain=plain) else None
+
+
+def _written_again(s: Sparse, values: Variable, like: Variable) -> Variable:
+    """Other values at the same place of zeros of the shape and dtype of a value."""
+    base = s.node.inputs[0]
+    if like.type.dtype != base.type.dtype:
+        base = zeros_like(base, dtype=like.type.dtype)
+    return s.node.op(base, values, *s.starts)  # type: ignore[no-any-return]
+
+
+def _sum_with_sparse(node: Apply, outputs: Any) -> Variable | None:
+    """A slice written into zeros and added to something is added there."""
+    (y,) = outputs
+    a, b = node.inputs
+    for x, other in ((a, b), (b, a)):
+        s = sparse(other, SliceUpdate)
+        if s is not None and has_shape_of(x, y):
+            op: Any = s.node.op
+            return SliceUpdate(op.starts, op.steps, add)(x, s.values, *s.starts)  # type: ignore[no-any-return]
+    return None
+
+
+def _sum_with_sparse_elements(node: Apply, outputs: Any) -> Variable | None:
+    """Elements scattered into zeros and added to something are scattered there, and so are chains of such."""
+    (y,) = outputs
+    a, b = node.inputs
+    for x, other in ((a, b), (b, a)):
+        s = sparse(other, Scatter)
+        if s is not None and has_shape_of(x, y) and (s.node.op.fn is add or is_unique(s.starts)):  # type: ignore[attr-defined]
+            return Scatter(s.node.op.axes, add)(x, s.values, *s.starts)  # type: ignore[attr-defined, no-any-return]
+    for x, other in ((a, b), (b, a)):
+        below = made_by(other, SliceUpdate) or made_by(other, Scatter)
+        if below is None or below.op.fn is not add or not has_shape_of(x, y):  # type: ignore[attr-defined]
+            continue
+        if made_by(below.inputs[0], SliceUpdate) or made_by(below.inputs[0], Scatter):
+            return below.op(add(x, below.inputs[0]), *below.inputs[1:])  # type: ignore[no-any-return]
+    return None
+
+
+def _difference_with_sparse(node: Apply, outputs: Any) -> Variable | None:
+    (y,) = outputs
+    x, other = node.inputs
+    s = sparse(other, SliceUpdate, plain=True)
+    if s is None or not has_shape_of(x, y) or y.type.dtype == "bool":
+        return None
+    op: Any = s.node.op
+    return SliceUpdate(op.starts, op.steps, add)(x, negative(s.values), *s.starts)  # type: ignore[no-any-return]
+
+
+def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
+    """F(zeros with values) is zeros with f(values), for functions that keep zeros as they are."""
+    (y,) = outputs
+    op: Any = node.op
+    if type(op) is Cast:
+        s = sparse(node.inputs[0], SliceUpdate, Scatter, plain=True)
+        return None if s is None or s.node.op.fn is add else _written_again(s, op(s.values), y)  # type: ignore[attr-defined]
+    if op.fn is gate:
+        return _computed_there(node, y, 0)
+    k = next((k for k in (1, 2) if is_zeros(node.inputs[3 - k], plain=True)), None)
+    return None if k is None else _computed_there(node, y, k)
+
+
+def _multiple(node: Apply, outputs: Any) -> Variable | None:
+    """The negative, a product with a finite number, or a quotient by one that is not 0."""
+    (y,) = outputs
+    op: Any = node.op
+    if op.fn is negative:
+        s = sparse(node.inputs[0], SliceUpdate, Scatter)
+        return None if s is None else _written_again(s, op(s.values), y)
+    pairs = (node.inputs, node.inputs[::-1]) if op.fn is multiply else (node.inputs,)
+    for v, c in pairs:
+        s = sparse(v, SliceUpdate, Scatter)
+        if s is None or not isinstance(c, Constant) or c.data.size != 1 or not has_shape_of(v, y):
+            continue
+        if not np.isfinite(c.data.astype(np.complex128)).all() or (op.fn is divide and not c.data.all()):
+            continue
+        if s.node.op.fn is add and is_inexact(y.type.dtype) and not is_unique(s.starts):  # type: ignore[attr-defined]
+            continue
+        factor = Constant(c.data.reshape(()))
+        return _written_again(s, op(s.values, factor) if v is node.inputs[0] else op(factor, s.values), y)
+    return None
+
+
+def _computed_there(node: Apply, y: Variable, k: int) -> Variable | None:
+    """A function of a sparse operand k, and of what the others have where that was written."""
+    v = node.inputs[k]
+    s = sparse(v, SliceUpdate, plain=True)
+    if s is None or not has_shape_of(v, y):
+        return None
+    windows = written_windows(s.node)
+    operands = [s.values if u is v else read(u, repeated(u, y, windows)) if u.type.ndim else u for u in node.inputs]
+    return _written_again(s, node.op(*operands), y)
+
+
+def _sum_of_sparse(node: Apply, outputs: Any) -> Variable | None:
+    """The sum over axes of zeros with values: of the values alone, written along the axes that are left."""
+    op: Any = node.op
+    (x,) = node.inputs
+    s = sparse(x, SliceUpdate)
+    if op.fn is not add or s is None:
+        return None
+    (y,) = outputs
+    values = op(s.values)
+    left = tuple([w for k, w in zip(range(-x.type.ndim, 0), written_windows(s.node), strict=True) if k not in op.axes])
+    if all(w is None for w in left):
+        return values  # type: ignore[no-any-return]
+    zero = Constant(np.zeros((), numpy_dtype(y.type.dtype)))
+    return updated(broadcast_to(zero, y.shape), values, left, None)
+
+
+RULES = (
+    node_rule(
+        "sum_with_slice_in_zeros",
+        keys=(add,),
+        apply=_sum_with_sparse,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="Gradients of slices are added where they belong: no zeros are made and added.",
+        example=lambda x: x + SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
+        below=(SliceUpdate,),
+    ),
+    node_rule(
+        "sum_with_elements_in_zeros",
+        keys=(add,),
+        apply=_sum_with_sparse_elements,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Gradients of gathers are added where they belong: no zeros are made and added.",
+        example=lambda x: x + Scatter((-2,), add)(zeros_like(x), x[:2], Constant(np.array([2, 2]))),
+        below=(Scatter, SliceUpdate),
+    ),
+    node_rule(
+        "difference_with_slice_in_zeros",
+        keys=(subtract,),
+        apply=_difference_with_sparse,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Gradients of slices are added where they belong: no zeros are made and subtracted.",
+        example=lambda x: x - SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
+        below=(SliceUpdate,),
+    ),
+    node_rule(
+        "function_that_keeps_zeros",
+        keys=(gate, where, Cast),
+        apply=_keeps_zeros,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Around what was written there are zeros before and after: nothing is computed of them.",
+        example=lambda x: gate(SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]), x),
+        below=(SliceUpdate, Scatter),
+    ),
+    node_rule(
+        "multiple_of_slice_in_zeros",
+        keys=(negative, multiply, divide),
+        apply=_multiple,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="Around what was written there are zeros before and after: nothing is computed of them.",
+        example=lambda x: -SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]),
+        below=(SliceUpdate, Scatter),
+    ),
+    node_rule(
+        "sum_of_slice_in_zeros",
+        keys=(Reduce,),
+        apply=_sum_of_sparse,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Zeros need not be added up.",
+        example=lambda x: Reduce(add, (-1,))(_in_long_zeros(x)),
+        below=(SliceUpdate,),
+    ),
+)
+
+
+def _in_long_zeros(x: Variable) -> Variable:
+    """Rows written into longer rows of zeros: an example."""
+    values = Concatenate(-1)(*(x for _ in range(8)))
+    base = broadcast_to(Constant(np.zeros((), numpy_dtype(x.type.dtype))), (*x.shape[:-1], values.shape[-1] + 7))
+    return SliceUpdate((5,), (1,))(base, values)  # type: ignore[no-any-return]

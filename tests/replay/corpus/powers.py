@@ -1,0 +1,40 @@
+"""Powers, roots, logarithms and exponentials of one another."""
+
+import tg
+from tests.replay.program import program
+
+PROGRAMS = (
+    program("squares", lambda x: x**2 + tg.square(x) + x * x),
+    program("small powers", lambda x: (x**3, x**4, x**8)),
+    program("a large power", lambda x: x**13),
+    program("negative powers", lambda x: (x**-1, x**-2)),
+    program("halves", lambda x: (x**0.5, x**-0.5, x**1.5)),
+    program("halves of what is not negative", lambda x: tg.square(x) ** 0.5),
+    program("power zero and one", lambda x: x**0 + x**1),
+    program("powers of powers", lambda x: (x**2) ** 3),
+    program("powers multiplied", lambda x: x**2 * x**3 * x),
+    program("powers divided", lambda x: x**5 / x**2),
+    program("the root of a square", lambda x: tg.sqrt(x**2)),
+    program("the square of a root", lambda x: tg.sqrt(x) ** 2),
+    program("the square of a root of what is positive", lambda x: tg.sqrt(tg.assume(x, positive=True)) ** 2),
+    program("integer powers", lambda i: i**2 + i**3, i="int64[?]"),
+    program("two to a power", lambda x: 2**x),
+    program("ten to a power", lambda x: 10.0**x),
+    program("the power of an absolute value", lambda x: tg.absolute(x) ** 2 + (-x) ** 2 + (-x) ** 3),
+    program("exponentials multiplied", lambda x, y: tg.exp(x) * tg.exp(y)),
+    program("exponentials divided", lambda x, y: tg.exp(x) / tg.exp(y)),
+    program("the power of an exponential", lambda x: tg.exp(x) ** 2),
+    program("the logarithm of an exponential", lambda x: tg.log(tg.exp(x))),
+    program("the exponential of a logarithm", lambda x: tg.exp(tg.log(x))),
+    program("the logarithm of a product", lambda x: tg.log(2 * x)),
+    program("the logarithm of a power", lambda x: tg.log(x**2) + tg.log(x**3)),
+    program("the logarithm of a root", lambda x: tg.log(tg.sqrt(x))),
+    program("the logarithm of a quotient", lambda x, y: tg.log(x / y)),
+    program("gradient of a power", lambda x, y: x**y, grad=True),
+    program("gradient of a cube", lambda x: x**3, grad=True),
+    program("gradient of a root", lambda x: tg.sqrt(x), grad=True),
+    program("gradient of a quotient", lambda x, y: x / y, grad=True),
+    program("gradient of a norm", lambda x: tg.norm(x), grad=True),
+    program("trigonometric squares", lambda x: tg.sin(x) ** 2 + tg.cos(x) ** 2),
+    program("odd and even functions", lambda x: tg.sin(-x) + tg.cos(-x) + tg.tanh(-x)),
+)

@@ -1,0 +1,256 @@
+"""What becomes of matrix products."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rewrite.rules.contraction import chains
+
+CORE = Rewrites(RULES, PASSES)
+
+
+def rewritten(inputs, *outputs, mode="default", exclude=()):
+    graph = FunctionGraph.of(inputs, list(outputs))
+    return rewrite(graph, [CORE], supported=lambda op, types: True, mode=mode, exclude=frozenset(exclude))
+
+
+def agree(inputs, outputs, arrays, **options):
+    """The rewritten program, which gives what the program gives."""
+    frozen = rewritten(inputs, *outputs, **options)
+    before = FunctionGraph.of(inputs, list(outputs)).freeze()
+    for old, new in zip(interpret(before, arrays), interpret(frozen, arrays), strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-9, atol=1e-9)
+    return frozen
+
+
+def normal(*shape):
+    return np.random.default_rng(math.prod(shape)).normal(size=shape)
+
+
+def products(frozen):
+    """The types of the operands of all matrix products."""
+    return [tuple(frozen.types[i].shape for i in n.inputs) for n in frozen.nodes if n.op.name == "MatMul"]
+
+
+def largest_rank(frozen):
+    return max(len(t.shape) for t in frozen.types)
+
+
+A, B, C = (tg.matrix(name) for name in "ABC")
+U, V = tg.vector("u"), tg.vector("v")
+T = tg.tensor("t", shape=(None, None, None))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((A @ B) @ V, A @ (B @ V)),
+        (U @ (A @ (B @ C)), ((U @ A) @ B) @ C),
+        ((A.T @ B.T).T, B @ A),
+        ((A.T @ B).T, B.T @ A),
+        ((-A) @ (-B), A @ B),
+        ((A * 2) @ (B * 3), (A @ B) * 6),
+        (tg.sum(A[:, :, None] * B[None], axis=1), A @ B),
+        (tg.sum(A[:, None, :] * B[None], axis=2), A @ B.T),
+        (tg.trace(A @ B), tg.sum(tg.diagonal(A @ B))),
+    ],
+)
+def test_a_product_becomes_its_better_form(before, after):
+    inputs = [A, B, C, U, V]
+    found, wanted = rewritten(inputs, before), rewritten(inputs, after)
+    assert term(found, found.outputs[0]) == term(wanted, wanted.outputs[0])
+
+
+def term(frozen, k):
+    """How a value is computed, whatever else is checked."""
+    made = {node.outputs[0]: node for node in frozen.nodes}
+    return (str(made[k].op), *(term(frozen, i) for i in made[k].inputs)) if k in made else f"{k} {frozen.types[k]}"
+
+
+def test_the_gradient_of_a_product_with_a_transpose_has_no_transposed_result():
+    frozen = rewritten([A, B], *tg.grad(tg.sum(tg.square(A @ B.T)), [A, B]))
+    results = {n.outputs[0] for n in frozen.nodes if n.op.name == "MatMul"}
+    assert len(results) == 3
+    assert not [n for n in frozen.nodes if n.op.name == "Transpose" and n.inputs[0] in results]
+
+
+def test_a_chain_with_known_lengths_is_multiplied_in_the_cheapest_order():
+    sizes = (40, 2, 30, 3, 50, 7, 20)
+    inputs = [tg.tensor(f"x{k}", shape=pair) for k, pair in enumerate(itertools.pairwise(sizes))]
+    left = right = None
+    for x in inputs:
+        left = x if left is None else left @ x
+    for x in reversed(inputs):
+        right = x if right is None else x @ right
+    arrays = [normal(*x.type.shape) for x in inputs]
+    found = [agree(inputs, [y], arrays) for y in (left, right)]
+    assert found[0] == found[1]
+    cost = sum(a[0] * a[1] * b[1] for a, b in products(found[0]))
+    assert cost == best_cost(sizes)
+
+
+def best_cost(sizes):
+    if len(sizes) <= 2:
+        return 0
+    return min(
+        best_cost(sizes[: k + 1]) + best_cost(sizes[k:]) + sizes[0] * sizes[k] * sizes[-1]
+        for k in range(1, len(sizes) - 1)
+    )
+
+
+def test_a_product_that_something_else_reads_is_not_computed_twice():
+    y = A @ B
+    assert len(products(rewritten([A, B, V], y @ V, y))) == 2
+    assert len(products(rewritten([A, B], tg.sum(y), y))) == 1
+    assert len(products(rewritten([A, B], tg.diagonal(y), y))) == 1
+    assert len(products(rewritten([A, B], (A.T @ B).T, A.T @ B))) == 1
+
+
+def test_a_chain_of_unknown_lengths_without_vectors_stays():
+    frozen = rewritten([A, B, C], (A @ B) @ C)
+    assert frozen == FunctionGraph.of([A, B, C], [(A @ B) @ C]).freeze()
+
+
+def test_a_long_chain_with_a_vector_is_ordered_in_linear_time():
+    y = A
+    for _ in range(2000):
+        y = y @ A
+    frozen = rewritten([A, V], y @ V)
+    assert all(b[1] == 1 for _, b in products(frozen))
+
+
+@pytest.mark.parametrize("lengths", [(5, 4, 3, 1), (1, 4, 3, 5), (5, 4, 1, 3, 6), (2, 1, 3, 1, 4)])
+def test_vectors_decide_the_order_that_costs_least(lengths):
+    steps = chains._by_vectors(lengths)
+    assert chains._cost(lengths, steps) == chains._cost(lengths, chains._best(lengths))
+
+
+@pytest.mark.parametrize("axes", [0, 1, None])
+def test_the_sum_of_a_product_makes_no_matrix(axes):
+    frozen = agree([A, B], [tg.sum(A @ B, axis=axes)], [normal(4, 5), normal(5, 3)])
+    assert all(1 in (a[0], b[1]) for a, b in products(frozen))
+
+
+def test_the_sum_of_a_product_of_three_makes_no_matrix():
+    frozen = agree([A, B, C], [tg.sum(A @ B @ C, axis=0)], [normal(4, 5), normal(5, 3), normal(3, 6)])
+    assert all(a[0] == 1 for a, _ in products(frozen))
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_the_sum_over_no_rows_is_zero_whatever_the_other_factor_is(rows):
+    frozen = rewritten([A, B], tg.sum(A @ B, axis=0))
+    (total,) = interpret(frozen, [np.ones((rows, 2)), np.array([[np.nan, 1.0], [1.0, np.inf]])])
+    np.testing.assert_array_equal(total, [np.nan, np.inf] if rows else [0, 0])
+
+
+def test_the_diagonal_of_a_product_makes_no_matrix():
+    x, y = tg.tensor("x", shape=(4, 5)), tg.tensor("y", shape=(5, 4))
+    for formula in (tg.diagonal(x @ y), tg.trace(x @ y), tg.diagonal(x @ y, 1), tg.diagonal(x @ y, -2)):
+        assert not products(agree([x, y], [formula], [normal(4, 5), normal(5, 4)]))
+    for shapes in (((4, 5), (5, 3)), ((2, 5), (5, 3))):
+        assert not products(agree([A, B], [tg.diagonal(A @ B)], [normal(*s) for s in shapes]))
+
+
+def test_the_diagonals_of_many_products():
+    y = tg.tensor("y", shape=(None, None, None))
+    frozen = agree([T, y], [tg.diagonal(T @ y, 0, 1, 2)], [normal(2, 4, 5), normal(2, 5, 4)])
+    assert not products(frozen)
+
+
+def test_the_gradient_of_a_sum_of_a_product_has_no_product():
+    assert not products(agree([A, B], tg.grad(tg.sum(A @ B), [A, B]), [normal(4, 5), normal(5, 3)]))
+
+
+def test_many_matrices_times_one_are_one_product():
+    frozen = agree([T, B], [T @ B], [normal(2, 3, 4), normal(4, 5)])
+    assert [len(a) for a, _ in products(frozen)] == [2]
+
+
+def test_a_matrix_times_many_vectors_is_one_product():
+    x = tg.tensor("x", shape=(None, None, None, 1))
+    frozen = agree([A, x], [A @ x], [normal(3, 4), normal(2, 5, 4, 1)])
+    assert [len(a) for a, _ in products(frozen)] == [2]
+
+
+def test_the_gradient_of_a_batched_layer_sums_within_the_product():
+    frozen = agree([T, B], tg.grad(tg.sum(tg.square(T @ B)), [T, B]), [normal(2, 3, 4), normal(4, 5)])
+    assert [len(a) for a, _ in products(frozen)] == [2, 2, 2]
+
+
+def test_the_sum_of_many_products_is_one():
+    y = tg.tensor("y", shape=(None, None, None))
+    frozen = agree([T, y], [tg.sum(T @ y, axis=0)], [normal(2, 3, 4), normal(2, 4, 5)])
+    assert [len(a) for a, _ in products(frozen)] == [2]
+    frozen = agree([T, y], [tg.sum(T @ y, axis=(0, 2))], [normal(2, 3, 4), normal(2, 4, 5)])
+    assert [len(a) for a, _ in products(frozen)] == [2]
+
+
+def test_rows_times_columns_are_a_sum_of_products():
+    frozen = agree([A, B], [tg.einsum("ij,ij->i", A, B)], [normal(3, 4), normal(3, 4)])
+    assert not products(frozen)
+
+
+@pytest.mark.parametrize("text", ["ij,jk->ik", "ij,kj->ik", "ji,jk->ik", "ji,kj->ik"])
+def test_an_einsum_of_two_matrices_is_a_product_without_movements(text):
+    frozen = agree([A, B], [tg.einsum(text, A, B)], [normal(4, 4), normal(4, 4)])
+    assert not {n.op.name for n in frozen.nodes} & {"Reshape", "Squeeze", "ExpandDims"}
+
+
+def test_tables_of_products_with_batch_axes_are_products_of_matrices():
+    y = tg.tensor("y", shape=(None, None, None))
+    table = T[:, :, :, None] * y[:, None]
+    frozen = agree([T, y], [tg.sum(table, axis=2)], [normal(2, 3, 4), normal(2, 4, 5)])
+    assert [len(a) for a, _ in products(frozen)] == [3]
+    assert largest_rank(frozen) == 3
+
+
+def test_a_diagonal_scales_what_is_known_to_be_finite():
+    known = tg.assume(A, finite=True)
+    frozen = rewritten([U, A], tg.diag(U) @ known)
+    assert not products(frozen)
+    assert products(rewritten([U, A], tg.diag(U) @ A))
+    assert products(rewritten([A], tg.eye(A.shape[0]) @ A))
+    assert not products(rewritten([A], tg.eye(A.shape[0]) @ known))
+
+
+def test_the_product_with_zeros_is_kept_where_it_may_show_a_nan():
+    zeros = tg.zeros((3, A.shape[0]))
+    (found,) = interpret(rewritten([A], zeros @ A), [np.array([[np.nan, 1.0]])])
+    np.testing.assert_array_equal(found, [[np.nan, 0]] * 3)
+    frozen = rewritten([A], zeros @ tg.assume(A, finite=True))
+    assert not {n.op.name for n in frozen.nodes} & {"MatMul", "Reduce"}
+
+
+def test_repeated_rows_are_multiplied_once():
+    x = tg.broadcast_to(U, (5, U.shape[0]))
+    frozen = agree([U, A], [x @ A], [normal(4), normal(4, 3)])
+    assert [a[0] for a, _ in products(frozen)] == [1]
+
+
+def test_a_strict_rewrite_leaves_products():
+    for formula in ((A @ B) @ V, tg.sum(A @ B), tg.diagonal(A @ B), (A * 2) @ (B * 3)):
+        frozen = rewritten([A, B, V], formula, mode="strict")
+        assert products(frozen) == products(FunctionGraph.of([A, B, V], [formula]).freeze())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "complex64"])
+def test_products_of_other_dtypes_agree(dtype):
+    rng = np.random.default_rng(0)
+    x, y, v = (tg.tensor(n, dtype=dtype, shape=s) for n, s in (("x", (3, 3)), ("y", (3, 3)), ("v", (3,))))
+    arrays = [rng.integers(0, 3, size=u.type.shape).astype(dtype) for u in (x, y, v)]
+    outputs = [(x @ y) @ v, tg.diagonal(x @ y), (x.T @ y.T).T]
+    if dtype != "bool":
+        outputs += [tg.sum(x @ y, axis=0, dtype=dtype), (x * 2) @ (y * 3)]
+    frozen = rewritten([x, y, v], *outputs)
+    for old, new in zip(
+        interpret(FunctionGraph.of([x, y, v], outputs).freeze(), arrays), interpret(frozen, arrays), strict=True
+    ):
+        np.testing.assert_array_equal(old, new)

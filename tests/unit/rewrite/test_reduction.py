@@ -1,0 +1,222 @@
+"""What becomes of reductions, running results and sorts."""
+
+import numpy as np
+import pytest
+from tests.unit.rewrite.examine import One
+
+import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.ops.elementwise.arithmetic import gate, maximum
+from tg.ops.reduction import Reduce
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.catalog import PASSES, RULES
+
+CORE = Rewrites(RULES, PASSES)
+UNSAFE = [one for one in RULES if one.name == "sum_of_outer_product_of_any"]
+
+
+def rewritten(inputs, output, rules=CORE, mode="default"):
+    return rewrite(FunctionGraph.of(inputs, [output]), [rules], supported=lambda op, types: True, mode=mode)
+
+
+def count(frozen, name):
+    return sum(node.op.name == name for node in frozen.nodes)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 3)])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda x: tg.sum(x.T, axis=0), lambda x: tg.sum(x, axis=1)),
+        (lambda x: tg.max(x.T, axis=0), lambda x: tg.max(x, axis=1)),
+        (lambda x: tg.sum(x.T), tg.sum),
+        (lambda x: tg.sum(tg.expand_dims(x, 0), axis=2), lambda x: tg.expand_dims(tg.sum(x, axis=1), 0)),
+        (lambda x: tg.sum(tg.squeeze(tg.expand_dims(x, 0), 0), axis=0), lambda x: tg.sum(x, axis=0)),
+        (lambda x: tg.sum(tg.ravel(x)), tg.sum),
+        (lambda x: tg.max(tg.ravel(x)), tg.max),
+        (lambda x: tg.sum(x, axis=0, keepdims=True).sum(axis=1), lambda x: tg.expand_dims(tg.sum(x), 0)),
+        (lambda x: tg.any(tg.any(x > 0, axis=1)), lambda x: tg.any(x > 0)),
+        (lambda x: tg.prod(tg.prod(x, axis=1)), tg.prod),
+        (lambda x: tg.all(tg.logical_not(x > 0), axis=0), lambda x: tg.logical_not(tg.any(x > 0, axis=0))),
+        (lambda x: tg.max(-x, axis=0), lambda x: -tg.min(x, axis=0)),
+        (lambda x: tg.argmax(-x, axis=0), lambda x: tg.argmin(x, axis=0)),
+        (lambda x: tg.argmax(x.T, axis=0), lambda x: tg.argmax(x, axis=1)),
+        (lambda x: tg.max(tg.exp(x), axis=1), lambda x: tg.exp(tg.max(x, axis=1))),
+        (lambda x: tg.min(tg.log(x), axis=1), lambda x: tg.log(tg.min(x, axis=1))),
+        (lambda x: tg.max(tg.exp(x * 2 + 1), axis=1), lambda x: tg.exp(tg.max(x, axis=1) * 2 + 1)),
+        (lambda x: tg.max(3 - x, axis=1), lambda x: 3 - tg.min(x, axis=1)),
+        (lambda x: tg.max(x * -2, axis=1), lambda x: tg.min(x, axis=1) * -2),
+        (lambda x: tg.max(tg.maximum(x, 0), axis=1), lambda x: tg.maximum(tg.max(x, axis=1), 0)),
+        (lambda x: tg.max(tg.sort(x, axis=1), axis=1), lambda x: tg.max(x, axis=1)),
+        (lambda x: tg.sum(tg.sort(x, axis=1)), tg.sum),
+        (lambda x: tg.sum(tg.concatenate([x, -x], axis=0)), lambda x: tg.sum(x) - tg.sum(x)),
+        (lambda x: tg.sum(tg.stack([x, x * x, x]), axis=0), lambda x: x + x * x + x),
+        (lambda x: tg.sort(tg.sort(x, axis=0), axis=0), lambda x: tg.sort(x, axis=0)),
+        (lambda x: tg.cummax(tg.cummax(x, axis=0), axis=0), lambda x: tg.cummax(x, axis=0)),
+        (lambda x: tg.cumsum(-x, axis=0), lambda x: -tg.cumsum(x, axis=0)),
+        (lambda x: tg.cumsum(tg.zeros_like(x), axis=0), tg.zeros_like),
+        (lambda x: tg.max(tg.broadcast_to(x, (5, *x.shape)), axis=0), lambda x: x),
+        (lambda x: tg.sum(tg.broadcast_to(x, (5, *x.shape)), axis=0), lambda x: x * 5),
+    ],
+)
+def test_a_reduction_becomes_its_better_form(before, after, shape):
+    x = tg.tensor("x", shape=shape)
+    assert rewritten([x], before(x)) == rewritten([x], after(x))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: tg.max(tg.log(x), axis=1),  # of a negative and a larger number the maximum would hide a NaN
+        lambda x: tg.max(tg.sin(x), axis=1),
+        lambda x: tg.max(x * tg.expand_dims(x[:, 0], 1), axis=1),
+        lambda x: tg.argmax(tg.exp(x), axis=1),  # what overflows or rounds to a tie has another first place
+        lambda x: tg.sum(tg.sort(x, axis=0), axis=1),
+        lambda x: tg.max(tg.sum(x, axis=0)),
+        lambda x: tg.sum(tg.max(x, axis=0)),
+    ],
+)
+def test_a_reduction_that_has_no_better_form_stays(formula):
+    x = tg.tensor("x", shape=(3, 4))
+    before = FunctionGraph.of([x], [formula(x)]).freeze()
+    after = rewritten([x], formula(x))
+    assert [n.op.name for n in after.nodes if n.op.name in SEEN] == [
+        n.op.name for n in before.nodes if n.op.name in SEEN
+    ]
+
+
+SEEN = {"Reduce", "ArgReduce", "log", "sin", "exp", "Sort"}
+
+
+def test_integers_have_no_increasing_sums():
+    x = tg.tensor("x", dtype="int8", shape=(3, 4))
+    frozen = rewritten([x], tg.max(x + 100, axis=1))
+    assert [n.op.name for n in frozen.nodes] == ["add", "Reduce"]
+
+
+def test_the_extreme_of_a_function_that_something_else_reads_stays():
+    x = tg.matrix("x")
+    y = tg.exp(x)
+    frozen = rewritten([x], y - tg.max(y, axis=1, keepdims=True))
+    assert count(frozen, "exp") == 1
+
+
+def test_what_no_row_is_repeated_for_sums_to_zero():
+    x, y = tg.vector("x"), tg.vector("y")
+    frozen = rewritten([x, y], tg.sum(tg.broadcast_to(x, (y.shape[0], x.shape[0])), axis=0))
+    assert count(frozen, "Reduce") == 0
+    (total,) = interpret(frozen, [np.array([np.nan, np.inf, 2.0]), np.empty(0)])
+    np.testing.assert_array_equal(total, [0, 0, 0])
+
+
+def test_whether_any_of_no_repeats_holds():
+    x, y = tg.vector("x", dtype="bool"), tg.vector("y")
+    table = tg.broadcast_to(x, (y.shape[0], x.shape[0]))
+    for reduction, of_none in ((tg.any, False), (tg.all, True)):
+        frozen = rewritten([x, y], reduction(table, axis=0))
+        assert count(frozen, "Reduce") == 0
+        for n in (0, 3):
+            (found,) = interpret(frozen, [np.array([True, False]), np.ones(n)])
+            np.testing.assert_array_equal(found, [True, False] if n else [of_none] * 2)
+
+
+def test_a_half_sum_of_many_repeats_does_not_overflow_before_it_must():
+    x = tg.tensor("x", dtype="float16", shape=(2,))
+    frozen = rewritten([x], tg.sum(tg.broadcast_to(x, (100_000, 2)), axis=0))
+    (total,) = interpret(frozen, [np.array([0.0, 0.25], np.float16)])
+    np.testing.assert_array_equal(total, np.array([0, 25_000], np.float16))
+
+
+def test_a_factor_that_keeps_a_half_sum_small_stays_in_it():
+    x = tg.tensor("x", dtype="float16", shape=(1000,))
+    frozen = rewritten([x], tg.sum(x * 0.001))
+    (total,) = interpret(frozen, [np.full(1000, 600, np.float16)])
+    assert np.isfinite(total)
+
+
+def test_the_sum_of_an_outer_product_is_a_product_of_sums_where_that_hides_nothing():
+    x, y = tg.vector("x"), tg.vector("y")
+    kept = rewritten([x, y], tg.sum(x[:, None] * y[None], axis=0))
+    assert [len(t.shape) for t in kept.types].count(2) >= 1
+    known = tg.assume(y, finite=True)
+    for table in (x[:, None] * known[None], gate(known[None], x[:, None])):
+        frozen = rewritten([x, y], tg.sum(table, axis=0))
+        assert (None, None) not in [t.shape for t in frozen.types]
+    forced = rewrite(
+        FunctionGraph.of([x, y], [tg.sum(x[:, None] * y[None], axis=0)]), [One(UNSAFE[0])],
+        supported=lambda op, types: True,
+    )  # fmt: skip
+    assert forced == FunctionGraph.of([x, y], [tg.sum(x[:, None] * y[None], axis=0)]).freeze()
+
+
+def test_the_rows_of_a_one_hot_table_are_not_made():
+    i = tg.vector("i", dtype="int64")
+    for n in (7, i.shape[0]):
+        frozen = rewritten([i], tg.sum(tg.one_hot(i, n), axis=-1))
+        assert count(frozen, "Reduce") == 0
+        (rows,) = interpret(frozen, [np.array([0, 6, 3, -1, 7, 2, 1])])
+        np.testing.assert_array_equal(rows, [1, 1, 1, 0, 0, 1, 1])
+
+
+def test_the_sum_of_the_identity_is_its_length():
+    x = tg.vector("x")
+    frozen = rewritten([x], tg.sum(tg.eye(x.shape[0])))
+    assert max(len(t.shape) for t in frozen.types) == 1
+    assert interpret(frozen, [np.ones(5)])[0] == 5
+
+
+def test_the_sum_of_a_range_follows_from_its_length():
+    x = tg.vector("x")
+    frozen = rewritten([x], tg.sum(tg.arange(x.shape[0])))
+    assert count(frozen, "Reduce") == 0
+    assert [int(interpret(frozen, [np.ones(n)])[0]) for n in (0, 1, 2, 7)] == [0, 0, 1, 21]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "axes"),
+    [
+        ((2, 3, 4), (6, 4), (0,)), ((2, 3, 4), (6, 4), (1,)), ((2, 3, 4), (24,), (0,)), ((2, 3, 4), (2, 12), (1,)),
+        ((2, 3, 4), (2, 3, 2, 2), (2, 3)), ((2, 3, 4), (2, 3, 2, 2), (2,)), ((6, 4), (2, 3, 4), (0,)),
+        ((6, 4), (2, 3, 4), (0, 1)), ((3, 1), (3,), (0,)), ((1, 3), (3, 1), (0,)), ((0, 3), (3, 0), (0,)),
+        ((0, 3), (0, 3, 1), (1,)), ((2, 3, 4), (4, 3, 2), (1,)),
+    ],
+)  # fmt: skip
+def test_a_sum_below_a_reshape_is_the_sum_above_it(old, new, axes):
+    x = tg.tensor("x", dtype="int64", shape=old)
+    value = np.arange(int(np.prod(old))).reshape(old)
+    (found,) = interpret(rewritten([x], tg.sum(tg.reshape(x, new), axis=axes)), [value])
+    np.testing.assert_array_equal(found, value.reshape(new).sum(axis=axes))
+
+
+@pytest.mark.parametrize("dtype", tg.types.dtypes.DTYPES)
+def test_a_reduction_of_nothing_is_what_it_starts_from(dtype):
+    x = tg.tensor("x", dtype=dtype, shape=(3, 0))
+    for name in ("add", "multiply", "maximum", "minimum"):
+        y = Reduce(getattr(tg.ops.elementwise.arithmetic, name), (-1,), total=True)(x)
+        frozen = rewritten([x], y)
+        assert count(frozen, "Reduce") == 0
+        value = np.empty((3, 0), tg.types.dtypes.numpy_dtype(dtype))
+        np.testing.assert_array_equal(interpret(frozen, [value])[0], y.apply.op.perform(value)[0])
+
+
+def test_a_maximum_over_no_elements_stays_an_error():
+    x = tg.tensor("x", shape=(3, None))
+    frozen = rewritten([x], tg.max(tg.max(x, axis=1), axis=0))
+    assert frozen.checks
+    with pytest.raises(tg.errors.DomainError):
+        interpret(frozen, [np.empty((3, 0))])
+
+
+def test_a_strict_rewrite_leaves_the_order_of_sums():
+    x = tg.tensor("x", shape=(2, 3, 4))
+    for formula in (tg.sum(tg.sum(x, axis=2), axis=0), tg.sum(tg.concatenate([x, x])), tg.sum(x.reshape(6, 4))):
+        before = FunctionGraph.of([x], [formula]).freeze()
+        assert rewritten([x], formula, mode="strict") == before
+
+
+def test_a_join_of_many_pieces_is_reduced_as_one():
+    x = tg.vector("x")
+    frozen = rewritten([x], tg.max(tg.concatenate([x * k for k in range(2, 40)])))
+    assert sum(getattr(node.op, "fn", None) is maximum for node in frozen.nodes if node.op.name == "Reduce") == 1

@@ -1,0 +1,247 @@
+"""Movements, repetition and lengths: what is merged, what goes outwards, what is known, and what has to stay."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.graph.nodes import Constant, as_size_variable
+from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.catalog import PASSES, RULES
+
+CORE = Rewrites(RULES, PASSES)
+X, Y, V, W = tg.matrix("x"), tg.matrix("y"), tg.vector("v"), tg.vector("w")
+S, T, U = tg.tensor("s", shape=(3, 4)), tg.tensor("t", shape=(3, 4)), tg.tensor("u", shape=(4,))
+ONE = tg.tensor("one", shape=(1, None))
+CUBE = tg.tensor("cube", shape=(None, None, None))
+
+
+def rewritten(inputs, *outputs):
+    return rewrite(FunctionGraph.of(inputs, outputs), [CORE], supported=lambda op, types: True)
+
+
+def repeated(field, x, *lengths):
+    return BroadcastTo(field)(x, *map(as_size_variable, lengths))
+
+
+def plain(inputs, *outputs):
+    return FunctionGraph.of(inputs, outputs).freeze()
+
+
+def ops(frozen):
+    return [node.op.name for node in frozen.nodes]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "before", "after"),
+    [
+        ([X], X.T.T, X),
+        ([X], tg.exp(X.T).T, tg.exp(X)),
+        ([X], tg.squeeze(tg.expand_dims(X.T, 1), 1), X.T),
+        ([CUBE], tg.transpose(CUBE, (1, 2, 0)).transpose((1, 2, 0)).transpose((1, 2, 0)), CUBE),
+        ([X], tg.expand_dims(X.T, 0), ExpandDims((-3,))(Transpose((-1, -2))(X))),
+        ([X], tg.transpose(tg.expand_dims(X, 0), (2, 0, 1)), ExpandDims((-2,))(Transpose((-1, -2))(X))),
+        ([ONE], ONE.T, ExpandDims((-1,))(Squeeze((-2,))(ONE))),
+        ([ONE], ONE.T.T, ONE),
+        ([ONE], tg.expand_dims(tg.squeeze(ONE), 0), ONE),
+        ([ONE], tg.reshape(ONE, (-1,)), Squeeze((-2,))(ONE)),
+        ([V], tg.reshape(V, (1, -1, 1)), ExpandDims((-3, -1))(V)),
+        ([V], tg.reshape(tg.reshape(V, (1, -1)), (-1, 1))[:, 0], V),
+        ([X], tg.reshape(tg.reshape(X, (-1,)), X.shape), X),
+        ([X], tg.reshape(X, (X.shape[0], -1)), X),
+        ([X], tg.reshape(tg.exp(tg.reshape(X, (-1,))), X.shape), tg.exp(X)),
+    ],
+)
+def test_movements_are_merged_in_one_order(inputs, before, after):
+    assert rewritten(inputs, before) == plain(inputs, after)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_chain_of_movements_is_at_most_one_of_each(seed):
+    rng = np.random.default_rng(seed)
+    x = tg.tensor("x", shape=(None, 1, None, 3))
+    y = x
+    for _ in range(8):
+        n = y.type.ndim
+        ones = [k for k in range(n) if y.type.shape[k] == 1]
+        kind = rng.integers(3)
+        if kind == 0 and n < 6:
+            y = tg.expand_dims(y, int(rng.integers(n + 1)))
+        elif kind == 1 and ones:
+            y = tg.squeeze(y, ones[rng.integers(len(ones))])
+        else:
+            y = tg.transpose(y, [int(k) for k in rng.permutation(n)])
+    found = rewritten([x], y)
+    order = ["Squeeze", "Transpose", "ExpandDims"]
+    places = [order.index(name) for name in ops(found)]
+    assert places == sorted(set(places))
+    value = rng.normal(size=(2, 1, 4, 3))
+    np.testing.assert_array_equal(interpret(found, [value])[0], interpret(plain([x], y), [value])[0])
+    again = rewrite(FunctionGraph.thaw(found), [CORE], supported=lambda op, types: True)
+    assert again == found
+
+
+@pytest.mark.parametrize(
+    ("inputs", "before", "after"),
+    [
+        ([X], -X.T, Transpose((-1, -2))(-X)),
+        ([S, T], S.T * T.T, Transpose((-1, -2))(S * T)),
+        ([S, U], S.T + U[:, None], Transpose((-1, -2))(S + ExpandDims((-2,))(U))),
+        ([S], S.T * np.arange(12.0).reshape(4, 3), Transpose((-1, -2))(S * np.arange(12.0).reshape(4, 3).T)),
+        ([V, W], V[None, :] * W[None, :], ExpandDims((-2,))(V * W)),
+        ([V, W], V[None, :, None] + W[None, None, :], ExpandDims((-3,))(V[:, None] + W[None, :])),
+        ([ONE], tg.exp(tg.squeeze(ONE, 0)), Squeeze((-2,))(tg.exp(ONE))),
+        ([X], tg.cast(X.T, "float32"), Transpose((-1, -2))(tg.cast(X, "float32"))),
+    ],
+)
+def test_movements_go_outwards_through_elementwise_functions(inputs, before, after):
+    assert rewritten(inputs, before) == plain(inputs, after)
+
+
+def test_a_movement_of_one_of_several_operands_stays():
+    before = plain([X, Y], X.T * Y)
+    assert rewritten([X, Y], X.T * Y) == before
+
+
+def test_a_movement_between_elementwise_functions_is_inside_in_the_end():
+    found = rewritten([X, Y], tg.tanh(X.T) * Y)
+    assert ops(found).index("Transpose") < ops(found).index("tanh")
+
+
+def test_what_is_read_elsewhere_too_is_not_computed_again():
+    y = tg.tanh(X)
+    assert ops(rewritten([X, Y], y.T * Y, y)).count("tanh") == 1
+
+
+def test_one_element_of_an_array_is_computed_as_a_scalar():
+    x = tg.tensor("x", shape=(1, 1))
+    found = rewritten([x], tg.squeeze(tg.sin(x) * 2 + tg.cos(x)))
+    assert ops(found)[0] == "Squeeze"
+    assert all(found.types[k].shape == () for node in found.nodes for k in node.outputs)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "before", "after"),
+    [
+        (
+            [V],
+            tg.transpose(tg.broadcast_to(V, (3, *V.shape))),
+            repeated((None, 3), ExpandDims((-1,))(V), V.shape[0]),
+        ),
+        ([V], tg.broadcast_to(V[None], (2, *V.shape)), repeated((2, None), V, V.shape[0])),
+        ([V], tg.exp(tg.broadcast_to(V, (3, *V.shape))), repeated((3, None), tg.exp(V), V.shape[0])),
+        ([U], tg.cast(tg.broadcast_to(U, (3, 4)), "int8"), repeated((3, 4), tg.cast(U, "int8"))),
+        ([], tg.reshape(tg.zeros((3, 4)), (2, 6)), repeated((2, 6), Constant(np.array(0.0)))),
+        ([], tg.zeros((3, 4)).T[None], repeated((1, 4, 3), Constant(np.array(0.0)))),
+        ([X], X * np.full((1, 1), 2.0), X * 2.0),
+        ([ONE], ONE * np.full((3, 1), 2.0), repeated((3, None), ONE * 2.0, ONE.shape[-1])),
+    ],
+)
+def test_repetition_goes_outermost(inputs, before, after):
+    assert rewritten(inputs, before) == plain(inputs, after)
+
+
+def test_a_reshape_that_keeps_repeated_axes_apart_is_made_before_repeating():
+    found = rewritten([X], tg.reshape(tg.broadcast_to(X, (5, *X.shape)), (5, -1)))
+    assert ops(found)[-2:] == ["Reshape", "BroadcastTo"]
+    mixed = rewritten([V], tg.repeat(V, 3))
+    assert [name for name in ops(mixed) if name in ("Reshape", "BroadcastTo")] == ["BroadcastTo", "Reshape"]
+
+
+@pytest.mark.parametrize("bits", [np.nan, -0.0, np.inf])
+def test_a_constant_of_one_value_is_a_scalar_with_the_same_bits(bits):
+    found = rewritten([V], V * np.full(3, bits))
+    (c,) = (c for c in found.constants if c.data.dtype == np.float64)
+    assert c.data.shape == ()
+    assert c.data.tobytes() == np.float64(bits).tobytes()
+
+
+def test_zeros_of_both_signs_are_not_one_value():
+    found = rewritten([V], tg.arctan2(np.array([0.0, -0.0]), V))
+    assert any(c.data.shape == (2,) for c in found.constants)
+
+
+# --- lengths ----------------------------------------------------------------------------------------------------------
+
+
+N = tg.scalar("n", dtype="int64")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output"),
+    [
+        ([V], V[1:] - V[:-1]),
+        ([V], V[2:] + V[1:-1] + V[:-2]),
+        ([V, W], tg.concatenate([V, W])[: V.shape[0]] + V),
+        ([X], tg.reshape(tg.reshape(X, (-1,)), (X.shape[0], -1)) + X),
+        ([V, N], tg.concatenate([V[:N], V[N:]]) * V),
+        ([V, W], tg.meshgrid(V, W)[0] * tg.meshgrid(V, W)[1]),
+        ([V], tg.repeat(V, 2) + tg.tile(V, 2)),
+        ([V], tg.pad(V, (1, 1))[1:-1] + V),
+        ([X], tg.flip(X, 0) + X),
+        ([X], tg.reshape(X, (-1, X.shape[-1])) - X),
+        ([V], tg.grad(tg.sum(tg.square(V[1:] - V[:-1])), V)),
+        ([V, W], tg.grad(tg.sum(tg.concatenate([V, W]) ** 2), V)),
+        ([X], tg.grad(tg.sum(tg.exp(tg.reshape(X, (-1,)))), X)),
+    ],
+)
+def test_lengths_that_are_provably_equal_need_no_check(inputs, output):
+    assert not rewritten(inputs, output).checks
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output"),
+    [
+        ([V, W], V + W),
+        ([V], V + np.arange(3.0)),
+        ([V], V[1:] + V[:2]),
+        ([V], tg.reshape(V, (3, 4))),
+        ([X], X @ X),
+        ([V, N], tg.reshape(V, (N, 2))),
+    ],
+)
+def test_lengths_that_may_differ_keep_their_check(inputs, output):
+    assert rewritten(inputs, output).checks
+
+
+def test_a_length_is_known_without_the_value():
+    y = tg.exp(X @ Y).T
+    found = rewritten([X, Y], *map(as_size_variable, y.shape))
+    assert not {"exp", "MatMul"} & set(ops(found))
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product((0, 1, 2, 5), repeat=2)))
+def test_parts_cut_anywhere_are_what_numpy_says(a, b):
+    value = np.arange(float(a))
+    output = [tg.concatenate([V[:b], V[b:]]), V[b:] - V[: V.shape[0] - tg.minimum(b, V.shape[0])]]
+    found = interpret(rewritten([V], *output), [value])
+    np.testing.assert_array_equal(found[0], value)
+    np.testing.assert_array_equal(found[1], value[b:] - value[: len(value[b:])])
+
+
+# --- shapes that users state ------------------------------------------------------------------------------------------
+
+
+def test_functions_meet_across_a_stated_shape():
+    found = rewritten([X], tg.log(1 + tg.specify_shape(X, (3, None))))
+    assert ops(found)[-1] == "log1p"
+    assert found.output_types[0].shape == (3, None)
+    assert len(found.checks) == 1
+
+
+def test_a_stated_length_of_1_repeats():
+    found = rewritten([X, Y], tg.specify_shape(X, (1, None)) + Y)
+    x, y = np.ones((1, 4)), np.ones((3, 4))
+    np.testing.assert_array_equal(interpret(found, [x, y])[0], x + y)
+
+
+def test_reshape_has_no_lengths_of_1_and_stands_on_no_other_movement():
+    x = tg.tensor("x", shape=(None, 1, None))
+    found = rewritten([x], tg.reshape(x, (1, -1, 1)))
+    assert ops(found)[-2:] == ["Reshape", "ExpandDims"]
+    assert found.nodes[-2].op == Reshape((None,))
