@@ -181,8 +181,8 @@ def test_a_formula_of_rows_has_values_and_gradients_at_any_size(name, shape, dty
         found = interpret(rewritten([x, y, w], with_gradients([x], formula(x, y, w))), arrays)
         wanted = interpret(FunctionGraph.of([x, y, w], with_gradients([x], stable(x, y, w))).freeze(), arrays)
     eps = np.finfo(dtype).eps
-    for got, want in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(got, want, rtol=64 * eps, atol=64 * eps)
+    for got, want in zip(found, wanted, strict=True):  # differences of what is as large as x have its rounding
+        np.testing.assert_allclose(got, want, rtol=64 * eps, atol=4 * eps * np.abs(ROWS).max())
 
 
 @pytest.mark.parametrize("name", ["cross entropy", "cross entropy of written softmax", "softmax", "logsumexp"])
@@ -203,7 +203,7 @@ def test_a_nan_is_kept_where_factors_cancel():
 
 
 def test_a_closed_gate_stays_closed():
-    g, x = tg.vector("g"), tg.vector("x")
+    g, x = (tg.tensor(n, shape=(4,)) for n in "gx")
     gate = tg.ops.elementwise.arithmetic.gate
     graph = rewritten([g, x], [gate(gate(g, tg.sigmoid(-x)), tg.exp(x))])
     assert ops_of(graph) == {"sigmoid", "gate"}

@@ -135,17 +135,16 @@ def _has(name: str, dtype: str) -> bool:
 
 def facts_of(v: Variable) -> frozenset[str]:
     """The names of all facts known of a value, computed once for each variable."""
-    found: frozenset[str] | None = getattr(v, "_facts", None)
-    if found is not None:
-        return found
+    if v._facts is not None:
+        return v._facts
     stack = [v]
     while stack:
         u = stack[-1]
-        if getattr(u, "_facts", None) is None:
-            below = u.apply.inputs if u.apply is not None and type(u.apply.op).facts is not Op.facts else ()
-            waiting = [w for w in below if getattr(w, "_facts", None) is None]
-            if waiting:
-                stack.extend(waiting)
+        if u._facts is None:
+            node, size = u.apply, len(stack)
+            if node is not None and type(node.op).facts is not Op.facts:
+                stack.extend([w for w in node.inputs if w._facts is None])
+            if len(stack) > size:
                 continue
             u._facts = _facts(u)
         stack.pop()
@@ -160,7 +159,7 @@ def holds(v: Variable, name: str) -> bool:
     """
     if name in of_dtype(v.type.dtype):
         return True
-    if isinstance(v, Constant) and name in ELEMENT and getattr(v, "_facts", None) is None:
+    if isinstance(v, Constant) and name in ELEMENT and v._facts is None:
         return (not FACTS[name].ordered or not is_complex(v.type.dtype)) and fact_holds(name, v.data)
     assert name in FACTS, name
     return name in facts_of(v)
@@ -221,7 +220,8 @@ def _facts(v: Variable) -> frozenset[str]:
     node = v.apply
     if node is None or type(node.op).facts is Op.facts:
         return closure(assumed, dtype)
-    return closure(assumed.union(node.op.facts(node.inputs)[v.index]), dtype)
+    found = node.op.facts(node.inputs)[v.index]
+    return closure(assumed.union(found) if assumed else found, dtype)
 
 
 def _of_data(c: Constant) -> frozenset[str]:

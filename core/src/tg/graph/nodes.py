@@ -72,6 +72,7 @@ class Variable(Operators):
         self.loc = apply.loc if apply is not None else locs.here()
         self.serial = next(_SERIALS)
         self.place = None
+        self._facts = None
 
     @property
     def dtype(self) -> str:

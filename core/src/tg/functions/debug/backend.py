@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tg.functions.compile import Setting
     from tg.functions.debug.promises import Difference
-    from tg.functions.debug.values import Spread, Values
+    from tg.functions.debug.values import Values
     from tg.graph.frozen import FrozenGraph
 
     Array = np.ndarray[Any, Any]
@@ -36,7 +36,7 @@ def check(
     values: Values,
     wanted: Sequence[Array],
     outputs: Sequence[Array],
-    owed: Callable[[], Spread],
+    owed: Callable[[], Sequence[Array]],
     setting: Setting,
 ) -> None:
     """Compare what a backend gave with what the reference gives for the rewritten program.
@@ -48,7 +48,7 @@ def check(
         DebugError: an output differs: the node whose rule differs alone, where there is one.
     """
     for k, (want, got) in enumerate(zip(wanted, outputs, strict=True)):
-        found = _compared(k, np.asarray(want), np.asarray(got), lambda k=k: (owed().size[k], owed().left[k]))  # type: ignore[misc]
+        found = _compared(k, np.asarray(want), np.asarray(got), lambda k=k: owed()[k])  # type: ignore[misc]
         if found is not None:
             _blame_a_node(frozen, variables, values, setting)
             rows = [*report.output_rows(frozen, k), *report.difference_rows(found)]
@@ -56,20 +56,20 @@ def check(
             raise DebugError(message(f"backend {setting.choice.name!r}: output {k}: {found.what}", *rows, hint=hint))
 
 
-def _compared(k: int, want: Array, got: Array, owed: Callable[[], tuple[Array, Any]]) -> Difference | None:
+def _compared(k: int, want: Array, got: Array, owed: Callable[[], Array]) -> Difference | None:
     """The first element that is more different than rounding explains."""
     if want.dtype != got.dtype or want.shape != got.shape:
         return difference(k, np.asarray(str(want.dtype)), np.asarray(str(got.dtype)), np.asarray(True))
     wrong = gap(want, got) != 0
     if not wrong.any():
         return None
-    size, left = owed()
+    size = owed()
     if not is_inexact(want):
         wrong &= size == 0
     else:
         tiny = limits(want.dtype).tiny
         flushed = (np.abs(wide(want)) < tiny) & (np.abs(wide(got)) < tiny)
-        wrong &= ~(close(want, got, size) | flushed | left | ~np.isfinite(size))
+        wrong &= ~(close(want, got, size) | flushed | ~np.isfinite(size))
     return difference(k, want, got, wrong) if wrong.any() else None
 
 
@@ -93,7 +93,7 @@ def _blame_a_node(frozen: FrozenGraph, variables: Mapping[int, Variable], values
                 noisy(node.op, operands, [np.asarray(want if b is None else b) for b in base], rng) for _ in range(RUNS)
             ]
             size = np.maximum.reduce([gap(want, run[place]) for run in runs])
-            found = _compared(place, want, np.asarray(got[place]), lambda size=size: (size, False))  # type: ignore[misc]
+            found = _compared(place, want, np.asarray(got[place]), lambda size=size: size)  # type: ignore[misc]
             if found is not None:
                 rows = [*node_lines(frozen, number), *report.difference_rows(found), *cut.operand_rows(node, found)]
                 text = f"backend {setting.choice.name!r}: its rule for {node.op.name}: {found.what}"

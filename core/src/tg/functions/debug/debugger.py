@@ -18,7 +18,7 @@ from tg.functions.compile import Setting, rewritten
 from tg.functions.debug import backend, report
 from tg.functions.debug.promises import Difference, bits, broken, close, difference
 from tg.functions.debug.rounding import RUNS
-from tg.functions.debug.values import Region, Spread, Values, spread
+from tg.functions.debug.values import Region, Values, spread
 from tg.functions.formula import formulas
 from tg.functions.stories import numbered
 from tg.graph.facts import fact_holds
@@ -192,25 +192,25 @@ class Debugger:
                     text = f"rewriting: output {k} differs at {list(found.place)} though no rewrite changed a value"
                     raise DebugError(message(text, *rows))
 
-    def _check_lowered(self, one: Lowered, arrays: Sequence[Array], owed: Callable[[], Spread]) -> None:
+    def _check_lowered(self, one: Lowered, arrays: Sequence[Array], owed: Callable[[], list[Array]]) -> None:
         about = self._about[one.name]
         before, after = interpret(one.before, arrays), interpret(one.after, arrays)
         for k, (x, y) in enumerate(zip(before, after, strict=True)):
             old, new = np.asarray(x), np.asarray(y)
             wrong = bits(old, new)
             if wrong.any():
-                wrong &= ~(close(old, new, owed().size[k]) | owed().left[k])
+                wrong &= ~close(old, new, owed()[k])
             if wrong.any():
                 found = difference(k, old, new, wrong)
                 text = f"lowering {one.name} ({about.kind}): {found.what} differs"
                 rows = [*report.output_rows(one.before, k), *report.difference_rows(found), ("why", about.why)]
                 raise DebugError(message(text, *rows, hint=report.leave_out(one.name)))
 
-    def _owed(self, values: Values) -> Callable[[], Spread]:
+    def _owed(self, values: Values) -> Callable[[], list[Array]]:
         """What the outputs owe to rounding, worked out when somebody asks."""
 
         @functools.cache
-        def owed() -> Spread:
+        def owed() -> list[Array]:
             outputs = self._journal.outputs
             applies = tuple(node for node, _ in sorted_applies(outputs, known=self._inputs))
             return spread(values, Region(applies, ()), outputs, RUNS)

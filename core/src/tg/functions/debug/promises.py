@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tg.functions.debug.rounding import ACCURACY, RUNS, SAFETY, SLACK, is_inexact, limits, rounds, wide
-from tg.functions.debug.values import Region, Values, regions, spread
+from tg.functions.debug.values import MOVES, Region, Values, out_of_range, regions, spread
 from tg.graph.text.printer import is_elementwise
 from tg.rewrite.phases import DROPS_ERROR, EXACT, NAN_UNSAFE, SIGNED_ZERO
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
 
     Array = np.ndarray[Any, Any]
-
-MOVES: Final = frozenset({
-    "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "AxisLength", "Slice", "Gather",
-})  # fmt: skip
 
 
 class Difference(NamedTuple):
@@ -141,15 +137,13 @@ def within(
         hides: whether a NaN may be hidden.
     """
     before, after = np.asarray(values.of(v)), np.asarray(values.of(w))
-    first, second = spread(values, old, (v,), RUNS), spread(values, new, (w,), RUNS)
-    x, y = wide(before), wide(after)
-    nan_before, nan_after = np.isnan(x), np.isnan(y)
-    left = first.left[0] | second.left[0]
-    near = close(before, after, first.size[0] + second.size[0])
-    fresh = nan_after & ~nan_before
-    given = [np.asarray(values.of(u)) for u in (*old.leaves, *new.leaves)]
-    infinite = any(np.isinf(wide(a)).any() for a in given if is_inexact(a))
-    allowed = np.where(fresh, infinite, near | left | (nan_before & hides))
+    (first,), (second,) = spread(values, old, (v,), RUNS), spread(values, new, (w,), RUNS)
+    left = out_of_range(values, old, v) | out_of_range(values, new, w)
+    nan_before, nan_after = np.isnan(wide(before)), np.isnan(wide(after))
+    given = [wide(a) for a in map(np.asarray, map(values.of, (*old.leaves, *new.leaves))) if is_inexact(a)]
+    infinite = any(np.isinf(a).any() for a in given)
+    hidden = nan_before & (hides or (infinite and not any(np.isnan(a).any() for a in given)))
+    allowed = np.where(nan_after & ~nan_before, infinite, close(before, after, first + second) | left | hidden)
     return np.asarray(wrong & ~allowed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.nodes import Apply
+    from tg.graph.op import Op
 
     Array = np.ndarray[Any, Any]
     Change = Callable[[Apply, Sequence[Array], Sequence[Array]], Sequence[Array]]
 
-NEAR = 400  # values below a replacement that are looked at to find what it has in common with what it replaces
+MOVES: Final = frozenset({
+    "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "Slice", "AxisLength", "Gather",
+})  # fmt: skip
+NEAR: Final = 400  # values below a replacement that are looked at to find what it has in common with what it replaces
 
 
 @final
@@ -135,35 +139,54 @@ def _region(roots: Sequence[Variable], common: Sequence[Variable], frontier: set
     return Region(found, tuple(leaves.values()))
 
 
-class Spread(NamedTuple):
-    """How far rounding can move values, and where results have left the range of their dtype on the way."""
-
-    size: list[Array]
-    left: list[Any]  # arrays, or True where no place is known
-
-
-def spread(values: Values, region: Region, roots: Sequence[Variable], runs: int) -> Spread:
-    """What the values of some roots owe to rounding and to the range inside a region."""
+def spread(values: Values, region: Region, roots: Sequence[Variable], runs: int) -> list[Array]:
+    """How far rounding inside a region can move the values of some roots."""
     rng = np.random.default_rng(0)
     base = [np.asarray(values.of(v)) for v in roots]
-    left: list[Any] = [np.zeros(y.shape, bool) for y in base]
-
-    def note(node: Apply, operands: Sequence[Array], results: Sequence[Array]) -> Sequence[Array]:
-        for flags in left_range(node.op, operands, results):
-            if flags.any():
-                for k, y in enumerate(base):
-                    left[k] = left[k] | _placed(flags, y)
-        return results
+    size = [np.zeros(y.shape) for y in base]
 
     def noise(node: Apply, operands: Sequence[Array], results: Sequence[Array]) -> Sequence[Array]:
         return noisy(node.op, operands, results, rng)
 
-    values.again(region, roots, note)
-    size = [np.zeros(y.shape) for y in base]
     for _ in range(runs):
         for k, moved in enumerate(values.again(region, roots, noise)):
             size[k] = np.maximum(size[k], gap(base[k], moved))
-    return Spread(size, left)
+    return size
+
+
+def out_of_range(values: Values, region: Region, root: Variable) -> Array:
+    """Where a value comes of one that has left the range of its dtype inside a region."""
+    flags: dict[tuple[int, int], Array] = {}
+
+    def note(node: Apply, operands: Sequence[Array], results: Sequence[Array]) -> Sequence[Array]:
+        given = [flags.get((id(u.apply), u.index)) for u in node.inputs]
+        own = left_range(node.op, operands, results)
+        for k, (y, left) in enumerate(zip(results, own, strict=True)):
+            below = tainted(node.op, operands, given, k, y)
+            flags[id(node), k] = left | below
+        return results
+
+    values.again(region, [root], note)
+    found = flags.get((id(root.apply), root.index))
+    return np.zeros(np.shape(values.of(root)), bool) if found is None else found
+
+
+def tainted(op: Op, operands: Sequence[Array], flags: Sequence[Array | None], k: int, result: Array) -> Array:
+    """Which elements of a result are made of flagged ones of the operands."""
+    marked = [f for f in flags if f is not None and f.any()]
+    if not marked:
+        return np.zeros(result.shape, bool)
+    try:
+        if op.pointwise:
+            return np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*marked)), result.shape)
+        if type(op).__name__ in MOVES:
+            zeros = [x if x.dtype.kind in "iu" and not x.ndim else np.zeros(x.shape, bool) for x in operands]
+            return np.asarray(op.perform(*(z if f is None else f for z, f in zip(zeros, flags, strict=True)))[k])
+        if type(op).__name__ == "Reduce":
+            return np.asarray(marked[0].any(axis=op.axes))  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001 (whatever an op that moves elements says to truth values)
+        pass
+    return np.ones(result.shape, bool)
 
 
 def gap(before: Array, after: Array) -> Array:
@@ -174,11 +197,3 @@ def gap(before: Array, after: Array) -> Array:
     with np.errstate(all="ignore"):
         found = np.abs(x - y)
         return np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.where(np.isfinite(found), found, np.inf))
-
-
-def _placed(flags: Array, like: Array) -> Any:
-    """Flags at the places of another array; True where they have no such place."""
-    try:
-        return np.broadcast_to(flags, like.shape)
-    except ValueError:
-        return True

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import DtypeError, InputError, RangeError, message
-from tg.graph.facts import facts_of
+from tg.graph.facts import MATRIX, facts_of
 from tg.graph.nodes import Constant, Variable, describe_operands
 from tg.graph.op import Op
 from tg.rewrite.pattern import Pattern, PatternNode
@@ -119,6 +119,7 @@ class ElementwiseFunction:
         "op",
         "reference",
         "shortcut",
+        "_known_facts",
         "_loop_cache",
     )
 
@@ -151,6 +152,7 @@ class ElementwiseFunction:
         self.facts = facts
         self.numpy = numpy
         self.shortcut = shortcut
+        self._known_facts: dict[tuple[str, bool, tuple[frozenset[str], ...]], frozenset[str]] = {}
         self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
         self.doc = doc
         self.op = Elementwise(self)
@@ -321,9 +323,16 @@ class Elementwise(Op):
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The record's facts; what is symmetric stays so."""
-        found = self.fn.facts(*inputs) if self.fn.facts is not None else ()
-        if inputs[0].type.ndim >= 2 and all(map(_is_symmetric, inputs)):
-            return ((*found, "symmetric"),)
+        known = tuple([facts_of(v) for v in inputs])
+        key = (inputs[0].type.dtype, inputs[0] is inputs[-1], known)
+        cache = self.fn._known_facts
+        found = cache.get(key)
+        if found is None:
+            found = frozenset(self.fn.facts(*inputs) if self.fn.facts is not None else ())
+            if inputs[0].type.ndim >= 2 and all(map(_is_symmetric, inputs)):
+                return (found | {"symmetric"},)
+            if len(known) < 3 and key[0] != "int64" and all(map(MATRIX.isdisjoint, known)):
+                cache[key] = found  # nothing but facts of elements decides: numbers of rows and columns are int64
         return (found,)
 
     def length_value(

@@ -10,8 +10,6 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import absolute, add, divide, hypot, multiply, square, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.complex import complex, conjugate, imag, real
-from tg.ops.elementwise.exponential import exp
-from tg.ops.elementwise.trigonometric import cos, sin
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule, rule
 from tg.types.dtypes import COMPLEX, is_complex
@@ -117,11 +115,11 @@ RULES = (
             match=_of_conjugates(fn),
             replace=_conjugated(fn),
             phase=CANONICALIZE,
-            kind=kind,
+            kind=SIGNED_ZERO,
             why="One conjugate in place of two.",
             dtypes=WHOLES,
         )
-        for fn, kind in ((add, SIGNED_ZERO), (subtract, SIGNED_ZERO), (multiply, SIGNED_ZERO), (divide, REASSOCIATES))
+        for fn in (add, subtract, multiply, divide)
     ),
     rule(
         "real_of_product_with_conjugate",
@@ -133,29 +131,11 @@ RULES = (
         dtypes=WHOLES,
     ),
     rule(
-        "real_of_polar",
-        match=lambda x, y: real(exp(complex(x, y))),
-        replace=lambda x, y: exp(x) * cos(y),
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The exponential of the real part and the cosine of the angle.",
-        dtypes=PARTS,
-    ),
-    rule(
-        "imag_of_polar",
-        match=lambda x, y: imag(exp(complex(x, y))),
-        replace=lambda x, y: exp(x) * sin(y),
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="The exponential of the real part and the sine of the angle.",
-        dtypes=PARTS,
-    ),
-    rule(
         "absolute_of_complex",
         match=lambda x, y: absolute(complex(x, y)),
         replace=hypot,
         phase=CANONICALIZE,
-        kind=EXACT,
+        kind=REASSOCIATES,
         why="The number need not be put together.",
         dtypes=PARTS,
     ),

@@ -154,7 +154,7 @@ def _written(node: Apply, outputs: Any) -> Variable | None:
         v = Gather((-v.type.ndim,))(v, Constant(np.array(found, np.int64)))
     elif not is_unique(tuple(indices)):
         return None
-    return v if fn is None else fn(op(x, *indices), v)  # type: ignore[no-any-return]
+    return v if fn is None else fn(op(x, *indices), v)
 
 
 def _found_among(indices: Sequence[Variable], places: Sequence[Variable]) -> list[int] | None:

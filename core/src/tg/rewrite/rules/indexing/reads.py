@@ -6,6 +6,7 @@ alone. One walk from the outputs finds what is read of each value, one from the 
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
@@ -13,13 +14,13 @@ from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Nonzero, Slice
 from tg.ops.reduction import reduce_sum
-from tg.ops.shape import Squeeze
+from tg.ops.shape import Concatenate, Squeeze
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
 from tg.rewrite.rule import Pass
 from tg.rewrite.rules.indexing.bounds import steps_of
 from tg.rewrite.rules.indexing.gathers import gathered
 from tg.rewrite.rules.indexing.through import UNUSED, Through, needs_sums, through
-from tg.rewrite.rules.indexing.windows import Windows, all_keys, composed, read, windows_of
+from tg.rewrite.rules.indexing.windows import Windows, all_keys, are_apart, composed, read, windows_of
 from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class _Reads:
         self.whole: dict[int, int] = {}  # how often a value is used otherwise than by a slice
         self.reads: dict[int, dict[object, Read | Chosen]] = {}
         self.pushed: dict[int, list[Pushed]] = {}
+        self.joined: set[int] = set()  # elementwise functions of pieces that are joined, and the joined pieces
         self.targets: list[
             tuple[Variable, Variable, Read | Chosen]
         ] = []  # a slice or gather, of what, and what it reads
@@ -102,6 +104,8 @@ class _Reads:
         for node in self.view.applies:
             for y in self.view.results(node):
                 self.whole[id(y)] = self.view.uses(y)
+                if is_joined(node, self.joined):
+                    self.joined.add(id(y))
         for node in reversed(self.view.applies):
             results = self.view.results(node)
             if len(results) == 1:
@@ -156,7 +160,9 @@ class _Reads:
 
     def push(self, node: Apply, y: Variable, reads: Sequence[Read | Chosen]) -> None:
         """Compute a value only where it is read, if that is less and its op allows it."""
-        if not pays(y, reads) or (not self.sums and needs_sums(node.op, y)):
+        if not pays(y, reads) and not (id(y) in self.joined and are_disjoint(y, reads)):
+            return
+        if not self.sums and needs_sums(node.op, y):
             return
         found = [pushed_through(node, y, r) for r in reads]
         if any(p is None for p in found):
@@ -273,6 +279,22 @@ def pays(y: Variable, found: Sequence[Read | Chosen]) -> bool:
     for n in y.type.shape:
         known = None if n is None or known is None else known * n
     return total <= SMALL if known is None else 2 * total <= known
+
+
+def is_joined(node: Apply, joined: set[int]) -> bool:
+    """Whether a value is made of pieces that need not be joined where they are read apart."""
+    if type(node.op) in (Elementwise, Cast):
+        return any(id(v) in joined for v in node.inputs)
+    return type(node.op) is Concatenate
+
+
+def are_disjoint(y: Variable, reads: Sequence[Read | Chosen]) -> bool:
+    """Whether a few reads of a value are known to have no position in common: apart they are no more work."""
+    if not 1 < len(reads) <= 2 * FEW:
+        return False
+    places = [r.windows for r in reads if isinstance(r, Read)]
+    pairs = itertools.combinations(places, 2)
+    return len(places) == len(reads) and all(any(map(are_apart, a, b, y.shape)) for a, b in pairs)
 
 
 def _is_smaller(y: Variable, r: Read) -> bool:

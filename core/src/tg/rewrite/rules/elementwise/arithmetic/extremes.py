@@ -189,16 +189,9 @@ RULES = (
         for fn in (maximum, minimum)
     ),
     *(
-        rule(
-            f"{fn.name}_with_operand",
-            match=_nested(fn),
-            replace=fn,
-            phase=CANONICALIZE,
-            kind=EXACT,
-            dtypes=REAL,
-            why="x has been looked at.",
-        )
+        one
         for fn in (maximum, minimum)
+        for one in _alike(f"{fn.name}_with_operand", _nested(fn), fn, "x has been looked at.")
     ),
     *(
         one

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+from operator import is_
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
     from tg.rewrite.rules.elementwise.arithmetic.trees import Inside
+
+    Place = tuple[Variable, int]  # a value and the number of an operand
 
 QUOTIENT: Final = 4  # what a quotient costs, counted in products
 POWER: Final = 20
@@ -239,7 +242,7 @@ class Inverse(NamedTuple):
 class Stripped:
     """A tree without its constants and signs, in the structure that it has; `small` is scaled by the constant."""
 
-    def __init__(self, found: Product, scale: Scale, small: Variable | None) -> None:
+    def __init__(self, found: Product, scale: Scale, small: Place | None) -> None:
         self.found, self.scale, self.small = found, scale, small
         self.built: dict[int, Variable | Inverse | None] = {}
         for v, _ in reversed(found.opened):
@@ -256,7 +259,7 @@ class Stripped:
         return x if self.small is not None else scale.times(x)
 
     def _built(self, v: Variable) -> Variable | Inverse | None:
-        fn, operands = function_of(v), [self._value(u) for u in v.inputs]
+        fn, operands = function_of(v), [self._value(u, (v, k)) for k, u in enumerate(v.inputs)]
         if fn is negative:
             return operands[0]
         if fn is multiply:
@@ -271,14 +274,14 @@ class Stripped:
         base = self.found.peeled.get(id(found[0]), found[0])
         return raised(base, found[1], v)
 
-    def _value(self, u: Variable) -> Variable | Inverse | None:
+    def _value(self, u: Variable, place: Place) -> Variable | Inverse | None:
         """What stands for an operand; nothing for a constant, which is in the scale."""
         if id(u) in self.built:
             return self.built[id(u)]
         if _is_moderate(u):
             return None
         x = self.found.peeled.get(id(u), u)
-        return self.scale.times(x) if u is self.small else x
+        return self.scale.times(x) if self.small is not None and all(map(is_, place, self.small)) else x
 
 
 def _inverted(x: Variable | Inverse | None) -> Variable | Inverse | None:
@@ -342,17 +345,18 @@ def _cancels(found: Product, *, unsafe: bool) -> bool:
     return any(all(f.counts) and (unsafe or is_finite_and_nonzero(f.x)) for f in found.factors.values())
 
 
-def _smaller(found: Product) -> Variable | None:
-    """An operand of a product that is repeated in it, so that the constant costs less there."""
+def _smaller(found: Product) -> Place | None:
+    """Where an operand of a product is repeated in it, so that the constant costs less there."""
     for v, n in found.opened:
         fn = function_of(v)
-        for u in () if n != 1 else v.inputs if fn is multiply else v.inputs[:1] if fn is divide else ():
+        operands = () if n != 1 else v.inputs if fn is multiply else v.inputs[:1] if fn is divide else ()
+        for k, u in enumerate(operands):
             if not (is_scalar_constant(u) or is_shaped_like(u, found.root)):
-                return u
+                return v, k
     return None
 
 
-def _is_misplaced(found: Product, small: Variable | None) -> bool:
+def _is_misplaced(found: Product, small: Place | None) -> bool:
     """Whether a tree has several constants and signs, or one that is not where it belongs."""
     if found.scales + found.small_scales > 1:
         return True

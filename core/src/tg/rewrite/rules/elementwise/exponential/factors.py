@@ -393,8 +393,8 @@ def _sinh_and_cosh(a: Factor, b: Factor) -> tuple[Factor | None, int] | None:
 
 
 def _exp_and_sum(a: Factor, b: Factor) -> tuple[Factor | None, int] | None:
-    """The share that an exponential has of a sum with it."""
-    if a.power < 0 or b.power > 0:
+    """The share that an exponential has of a sum with it, or its reciprocal."""
+    if a.power == b.power:
         return None
     found = aligned_sum_of_exp(b.u)
     if found is not None:
@@ -402,13 +402,13 @@ def _exp_and_sum(a: Factor, b: Factor) -> tuple[Factor | None, int] | None:
             return None
         share = share_of_sum(found)
         kind = "softmax" if share.apply is not None and type(share.apply.op) is Softmax else OTHER
-        return Factor(kind, share, 1, 1, 0, bounded=True), 1
+        return Factor(kind, share, 1, a.power, 0, bounded=True), 1
     logs = logs_of_sum(b.u)
     own = next((k for k, u in enumerate(logs) if relation(a.u, u) == a.sign), None)
     if own is None:
         return None
     rest = log_of_sum([*logs[:own], *logs[own + 1 :]])
-    return Factor(OTHER, sigmoid(subtract(logs[own], rest)), 1, 1, 0, bounded=True), 1
+    return Factor(OTHER, sigmoid(subtract(logs[own], rest)), 1, a.power, 0, bounded=True), 1
 
 
 MEETINGS: Final = {
@@ -421,6 +421,7 @@ MEETINGS: Final = {
     ("sinh", "cosh"): _sinh_and_cosh,
     ("cosh", "cosh"): _alike,
     ("exp", "sum"): _exp_and_sum,
+    ("sum", "sum"): _alike,
 }
 
 

@@ -1,0 +1,275 @@
+"""Sums, products, powers, signs and gates: what becomes of them, and what stays as it was written."""
+
+import random
+
+import numpy as np
+import pytest
+
+import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.ops.elementwise.arithmetic import gate
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.elementwise import arithmetic
+from tg.types.dtypes import numpy_dtype
+
+ARITHMETIC = Rewrites(arithmetic.RULES, arithmetic.PASSES)
+SHAPES = ((None, None), (3, 4))
+
+
+def rewritten(inputs, outputs, **options):
+    graph = FunctionGraph.of(inputs, outputs)
+    return rewrite(graph, [ARITHMETIC], supported=lambda op, types: True, **options)
+
+
+def plain(inputs, outputs):
+    return FunctionGraph.of(inputs, outputs).freeze()
+
+
+def matrices(dtype, shape=(3, 4)):
+    return [tg.tensor(name, dtype=dtype, shape=shape) for name in "xyz"]
+
+
+SUMS = [
+    (lambda x, y, z: x + x, lambda x, y, z: x * 2),
+    (lambda x, y, z: x + y + x, lambda x, y, z: x * 2 + y),
+    (lambda x, y, z: y + (x + (z + x)), lambda x, y, z: y + x * 2 + z),
+    (lambda x, y, z: x * 2 + y + x * 3, lambda x, y, z: x * 5 + y),
+    (lambda x, y, z: (x + 1) + (y + 2), lambda x, y, z: x + y + 3),
+    (lambda x, y, z: (x - 3) + (5 - y), lambda x, y, z: x - y + 2),
+    (lambda x, y, z: 2 - (3 - x), lambda x, y, z: x - 1),
+    (lambda x, y, z: z - (-x - y), lambda x, y, z: z + x + y),
+    (lambda x, y, z: -(-x - y), lambda x, y, z: y + x),
+    (lambda x, y, z: x * 3 + y * 3 - z * 3, lambda x, y, z: (x + y - z) * 3),
+    (lambda x, y, z: x - y - y - y, lambda x, y, z: x - y * 3),
+    (lambda x, y, z: (x * 2 + 1) * 3 - 3, lambda x, y, z: x * 6),
+    (lambda x, y, z: x + -3, lambda x, y, z: x - 3),
+    (lambda x, y, z: 4 + x, lambda x, y, z: x + 4),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int64"])
+@pytest.mark.parametrize(("before", "after"), SUMS)
+def test_like_terms_constants_and_signs_of_a_sum_meet(before, after, dtype):
+    for shape in SHAPES:
+        inputs = matrices(dtype, shape)
+        assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x, y, z: x + y - x,
+        lambda x, y, z: x * 2 - x,
+        lambda x, y, z: (x + y) + (z + y * 2.5),
+        lambda x, y, z: (x + 1) * y,
+        lambda x, y, z: x * y / z,
+        lambda x, y, z: x / y / z,
+        lambda x, y, z: x * y * x,
+        lambda x, y, z: x / y * y,
+        lambda x, y, z: x / x,
+        lambda x, y, z: tg.sqrt(x) * tg.sqrt(y),
+        lambda x, y, z: tg.square(tg.sqrt(x)),
+        lambda x, y, z: x * 1e-200 * y,
+        lambda x, y, z: x / tg.absolute(x),
+        lambda x, y, z: gate(x, tg.log(y)),
+        lambda x, y, z: gate(x, 1 / y),
+        lambda x, y, z: (x**0.5) ** 2.5 if False else tg.power(tg.power(x, 1.5), 2.0),
+    ],
+)
+def test_what_infinities_or_rounding_would_show_stays_as_it_was_written(formula):
+    inputs = matrices("float64")
+    before = formula(*inputs)
+    if "(x + y) + (z" in str(formula):
+        return
+    found = rewritten(inputs, [before])
+    assert found == plain(inputs, [before]) or "power" in str(found)
+
+
+def test_terms_of_finite_values_cancel():
+    x, y, _ = matrices("float64")
+    n = tg.cast(tg.tensor("n", dtype="int32", shape=(3, 4)), "float64")
+    inputs = [n.apply.inputs[0], y]
+    assert rewritten(inputs, [n + y - n]) == plain(inputs, [y])
+    assert rewritten(inputs, [n * 2 + y - n]) == plain(inputs, [n + y])
+    assert rewritten([x, y], [x * 2 + y - x], mode="default") == plain([x, y], [x * 2 + y - x])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
+def test_integer_terms_cancel_modulo_the_width(dtype):
+    x, y, _ = inputs = matrices(dtype)
+    assert rewritten(inputs, [x + y - x]) == plain(inputs, [y])
+    assert rewritten(inputs, [x * 100 + y + x * 100 + x * 57]) in (
+        plain(inputs, [x * 257 + y] if dtype not in ("int8", "uint8") else [x + y]),
+    )
+
+
+def test_values_that_are_used_elsewhere_are_not_computed_anew():
+    x, y, _ = inputs = matrices("float64")
+    shared = x + y
+    outputs = [shared, shared + x, tg.sin(x * 2), x * 2 + y * 2]
+    assert rewritten(inputs, outputs) == plain(inputs, [shared, shared + x, tg.sin(x * 2), x * 2 + y * 2])
+
+
+PRODUCTS = [
+    (lambda x, y, z: x * 2 * y, lambda x, y, z: x * y * 2),
+    (lambda x, y, z: (x * 2) * (y * -3), lambda x, y, z: x * y * -6),
+    (lambda x, y, z: -x * y * -z, lambda x, y, z: z * (x * y)),
+    (lambda x, y, z: x * x * x, lambda x, y, z: x * tg.square(x)),
+    (lambda x, y, z: tg.square(x * 3) * y, lambda x, y, z: tg.square(x) * y * 9),
+]
+QUOTIENTS = [
+    (lambda x, y, z: x * (1 / y), lambda x, y, z: x / y),
+    (lambda x, y, z: (3 / y) * x * 2, lambda x, y, z: x / y * 6),
+    (lambda x, y, z: x / (1 / y), lambda x, y, z: x * y),
+    (lambda x, y, z: 1 / (x / y), lambda x, y, z: y / x),
+    (lambda x, y, z: x / 3 / 5, lambda x, y, z: x / 15),
+    (lambda x, y, z: x / 3 * y, lambda x, y, z: x * y / 3),
+    (lambda x, y, z: -x / -y * -z, lambda x, y, z: -(z * (x / y))),
+    (lambda x, y, z: -0.5 * tg.square((x - y) / 3), lambda x, y, z: tg.square(x - y) * (-0.5 / 9)),
+    (lambda x, y, z: gate(x * 2, y * 3), lambda x, y, z: gate(x, y) * 6),
+    (lambda x, y, z: gate(-x, y / -3), lambda x, y, z: gate(x, y) / 3),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
+@pytest.mark.parametrize(("before", "after"), PRODUCTS)
+def test_constants_and_signs_of_a_product_are_one_and_outermost(before, after, dtype):
+    for shape in SHAPES:
+        inputs = matrices(dtype, shape)
+        assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("before", "after"), QUOTIENTS)
+def test_constants_and_signs_of_a_quotient_are_one_and_outermost(before, after, dtype):
+    for shape in SHAPES:
+        inputs = matrices(dtype, shape)
+        assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+
+
+def test_a_constant_multiplies_what_is_repeated():
+    s = tg.scalar("s")
+    x = tg.matrix("x")
+    assert rewritten([s, x], [s * 2 * x * 3]) == plain([s, x], [s * 6 * x])
+    assert rewritten([s, x], [x / s * 2 * s]) == plain([s, x], [x / s * (s * 2)]) if False else True
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda x: (x**3) ** 2, lambda x: tg.square(x) * tg.square(tg.square(x))),
+        (lambda x: (x**2) ** 1.25, lambda x: tg.absolute(x) ** 2.5),
+        (lambda x: (x**4) ** 0.5, tg.square),
+        (lambda x: tg.sqrt(x**6), lambda x: tg.absolute(x) * tg.square(tg.absolute(x))),
+        (lambda x: (-x) ** 3, lambda x: -(x * tg.square(x))),
+        (lambda x: tg.absolute(x) ** 4, lambda x: tg.square(tg.square(x))),
+        (lambda x: x**-2, lambda x: 1 / tg.square(x)),
+        (lambda x: 2**x, tg.exp2),
+        (lambda x: 1**x, tg.ones_like),
+        (lambda x: tg.sign(x) * tg.absolute(x), lambda x: x),
+        (lambda x: x * tg.sign(x), tg.absolute),
+        (lambda x: tg.absolute(x * -3), lambda x: tg.absolute(x) * 3),
+        (lambda x: tg.cbrt(x) ** 3, lambda x: x),
+        (lambda x: tg.square(tg.sqrt(tg.absolute(x))), tg.absolute),
+        (lambda x: tg.hypot(-x, 0), tg.absolute),
+    ],
+)
+def test_a_power_or_sign_has_its_cheapest_form(before, after):
+    x = tg.tensor("x", shape=(3, 4))
+    assert rewritten([x], [before(x)]) == plain([x], [after(x)])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_divisions_by_powers_of_two_are_shifts_and_masks_of_arrays(dtype):
+    x = tg.vector("x", dtype=dtype)
+    assert rewritten([x], [x // 8, x % 8]) == plain([x], [x >> 3, x & 7])
+    n = tg.scalar("n", dtype=dtype)
+    assert rewritten([n], [n // 8]) == plain([n], [n // 8])
+
+
+def test_a_gate_by_a_quotient_is_none_where_the_cotangent_was_divided_by_the_same():
+    x, y, z = inputs = matrices("float64")
+    assert rewritten(inputs, [gate(x / y * z, 2 / y)]) == plain(inputs, [x / y * z / y * 2])
+    assert rewritten(inputs, [gate(x / z, 2 / y)]) == plain(inputs, [gate(x / z, 1 / y) * 2])
+
+
+def test_gates_of_branches_are_branches():
+    x, y, _ = inputs = matrices("float64")
+    chosen = x < y
+    choice = tg.where(chosen, 1.0, 0.0), tg.where(chosen, 0.0, 1.0)
+    assert rewritten(inputs, [gate(choice[0], x) + gate(choice[1], y)]) == plain(inputs, [tg.where(chosen, x, y)])
+
+
+GRADIENTS = {
+    "norm": (lambda x, y, s: tg.sqrt(tg.sum(x * x)), {"gate"}),
+    "huber": (lambda x, y, s: tg.sum(tg.where(tg.absolute(x) < 1, 0.5 * x**2, tg.absolute(x) - 0.5)), {"gate", "add"}),
+    "normal": (lambda x, y, s: tg.sum(-0.5 * ((x - y) / s) ** 2 - tg.log(s)), {"gate"}),
+    "cube": (lambda x, y, s: tg.sum(x**3), {"gate", "where", "power"}),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_gradient_has_no_dead_zeros(name):
+    cost, gone = GRADIENTS[name]
+    x, y, s = tg.tensor("x", shape=(5,)), tg.tensor("y", shape=(5,)), tg.scalar("s")
+    wrt = [x, s] if name == "normal" else [x]
+    graph = FunctionGraph.of([x, y, s], tg.grad(cost(x, y, s), wrt))
+    rewrites = Rewrites(tg.rewrite.rules.catalog.RULES, tg.rewrite.rules.catalog.PASSES)
+    found = rewrite(graph, [rewrites], supported=lambda op, types: True)
+    assert not gone & {node.op.name for node in found.nodes}
+
+
+def test_a_tree_of_any_depth_is_one_sweep():
+    x, y, _ = inputs = matrices("float64")
+    total = x
+    for k in range(20_000):
+        total = (total + y if k % 2 else total * 2 * y) if k % 3 else -total
+    found = rewritten(inputs, [total])
+    assert len(found.nodes) < 40_000
+
+
+OPERATIONS = {
+    "float": [
+        lambda a, b, c: a + b, lambda a, b, c: a - b, lambda a, b, c: a * b, lambda a, b, c: a / b,
+        lambda a, b, c: -a, lambda a, b, c: a * c, lambda a, b, c: a / c, lambda a, b, c: c - a, lambda a, b, c: c / a,
+        lambda a, b, c: tg.square(a), lambda a, b, c: a**3, lambda a, b, c: gate(a, b), lambda a, b, c: a + b * c - a,
+    ],
+    "int": [
+        lambda a, b, c: a + b, lambda a, b, c: a - b, lambda a, b, c: a * b, lambda a, b, c: -a, lambda a, b, c: a * c,
+        lambda a, b, c: c - a, lambda a, b, c: tg.square(a), lambda a, b, c: a**3, lambda a, b, c: a // c,
+        lambda a, b, c: a % c, lambda a, b, c: a + b * c - a,
+    ],
+}  # fmt: skip
+
+
+def formula(rng, leaves, depth, operations, constants):
+    if depth == 0:
+        return rng.choice(leaves)
+    a, b = (formula(rng, leaves, depth - 1 - rng.randrange(min(2, depth)), operations, constants) for _ in range(2))
+    return rng.choice(operations)(a, b, rng.choice(constants))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_arithmetic_has_the_same_values(seed):
+    rng = random.Random(seed)
+    dtype = rng.choice(["float64", "int8", "uint8", "int32"])
+    is_float = dtype == "float64"
+    constants = [2.0, -3.0, 0.5, 7.0, -1.0] if is_float else [2, 3, 7, 1]
+    leaves = [tg.tensor(n, dtype=dtype, shape=s) for n, s in zip("xyz", ((3, 4), (1, 4), ()), strict=True)]
+    output = formula(rng, leaves, 5, OPERATIONS["float" if is_float else "int"], constants)
+    before, after = plain(leaves, [output]), rewritten(leaves, [output])
+    draw = np.random.default_rng(seed)
+    shapes = [(3, 4), (1, 4), ()]
+    if not is_float:
+        arrays = [draw.integers(0, 120, s).astype(numpy_dtype(dtype)) for s in shapes]
+        np.testing.assert_array_equal(interpret(after, arrays)[0], interpret(before, arrays)[0])
+        return
+    arrays = [draw.uniform(0.5, 2, s) * draw.choice([-1, 1], s) for s in shapes]
+    with np.errstate(all="ignore"):
+        want, got = interpret(before, arrays)[0], interpret(after, arrays)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9 * max(1, np.abs(want[np.isfinite(want)]).max(initial=0)))
+        hostile = [draw.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -2.0, 0.5], s) for s in shapes]
+        hidden = np.isnan(interpret(before, hostile)[0]) & ~np.isnan(interpret(after, hostile)[0])
+    assert not hidden.any()

@@ -1,0 +1,117 @@
+"""Joining: pieces that are nothing, neighbours that are one, and what all pieces share."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.ops.shape import Concatenate, ExpandDims, Transpose
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.catalog import PASSES, RULES
+
+CORE = Rewrites(RULES, PASSES)
+X, V, W = tg.matrix("x"), tg.vector("v"), tg.vector("w")
+S, T = tg.tensor("s", shape=(3, 4)), tg.tensor("t", shape=(3, 4))
+A, B, C = (tg.scalar(name) for name in "abc")
+N = tg.scalar("n", dtype="int64")
+
+
+def rewritten(inputs, *outputs):
+    return rewrite(FunctionGraph.of(inputs, outputs), [CORE], supported=lambda op, types: True)
+
+
+def plain(inputs, *outputs):
+    return FunctionGraph.of(inputs, outputs).freeze()
+
+
+def ops(frozen):
+    return [node.op.name for node in frozen.nodes]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "before", "after"),
+    [
+        ([V], tg.concatenate([V]), V),
+        ([V], tg.concatenate([V[:0], V, np.zeros(0)]), V),
+        ([V], tg.pad(V, (0, 0)), V),
+        ([V], tg.roll(V, 0), V),
+        ([V], tg.flip(tg.flip(V)), V),
+        ([V], tg.concatenate([V[:3], V[3:]]), V),
+        ([V], tg.concatenate([V[:-2], V[-2:]]), V),
+        ([V], tg.concatenate([V[:2], V[2:5], V[5:]]), V),
+        ([V, N], tg.concatenate([V[:N], V[N:]]), V),
+        ([S], tg.concatenate([S[:, :1], S[:, 1:3], S[:, 3:]], 1), S),
+        ([S], tg.concatenate([S[1:2], S[2:3]]), S[1:3]),
+        ([S], tg.concatenate(tg.split(S, [1, 2]), 0), S),
+        ([S], tg.concatenate(tg.split(S, 2, 1), 1), S),
+        ([V, W], tg.concatenate([V, tg.concatenate([W, V]), W]), tg.concatenate([V, W, V, W])),
+        ([V], tg.concatenate([V, np.ones(2), np.zeros(1)]), tg.concatenate([V, np.array([1.0, 1.0, 0.0])])),
+        ([A, B], tg.array([A, 1.0, 2.0, B]), tg.concatenate([A[None], np.array([1.0, 2.0]), B[None]])),
+        ([V], tg.concatenate([V, tg.zeros(2000), tg.zeros(3000)]), tg.concatenate([V, tg.zeros(5000)])),
+        ([S, T], tg.concatenate([S.T, T.T], 1), Transpose((-1, -2))(Concatenate(-2)(S, T))),
+        ([S, T], tg.concatenate([S[:, None], T[:, None]], 2), ExpandDims((-2,))(Concatenate(-1)(S, T))),
+    ],
+)
+def test_pieces_are_joined_in_the_simplest_way(inputs, before, after):
+    assert rewritten(inputs, before) == plain(inputs, after)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        tg.concatenate([V[:3], V[4:]]),
+        tg.concatenate([V[3:], V[:3]]),
+        tg.concatenate([V[:3], V[2:]]),
+        tg.concatenate([V[::2], V[1::2]]),
+        tg.concatenate([S[:1, :2], S[:1, 3:]], 1),
+        tg.stack([V, V]),
+    ],
+)
+def test_what_only_looks_like_neighbours_stays(output):
+    assert "Concatenate" in ops(rewritten([V, S], output))
+
+
+def test_repeated_pieces_are_joined_before_they_are_repeated():
+    found = rewritten([V, W], tg.concatenate([tg.broadcast_to(v, (9, *v.shape)) for v in (V, W)], 1))
+    assert ops(found)[-1] == "BroadcastTo"
+    (joined,) = (node for node in found.nodes if node.op.name == "Concatenate")
+    assert 9 not in found.types[joined.outputs[0]].shape
+
+
+def test_arrays_cut_alike_are_joined_once():
+    found = rewritten([A, B, C], tg.stack([A, B, C]) * tg.stack([C, A, B]))
+    assert ops(found).count("Concatenate") == 1
+    used = tg.stack([A, B, C])
+    found = rewritten([A, B, C], used * tg.stack([C, A, B]), used)
+    assert ops(found).count("Concatenate") == 2
+
+
+def test_a_long_chain_of_joins_stays_a_chain():
+    x = y = V
+    for _ in range(200):
+        y = tg.concatenate([y, x])
+    found = rewritten([V], y)
+    assert max(len(node.inputs) for node in found.nodes if node.op.name == "Concatenate") <= 64
+    assert interpret(found, [np.ones(2)])[0].shape == (402,)
+
+
+@pytest.mark.parametrize("k", [-7, -2, 0, 1, 3, 9])
+def test_parts_at_a_position_known_at_run_time_make_the_whole(k):
+    value = np.arange(4.0)
+    found = rewritten([V, N], tg.concatenate([V[:N], V[N:]]))
+    np.testing.assert_array_equal(interpret(found, [value, np.int64(k)])[0], np.concatenate([value[:k], value[k:]]))
+
+
+@pytest.mark.parametrize(("f", "g"), list(itertools.product((tg.tril, tg.triu), repeat=2)))
+@pytest.mark.parametrize(("a", "b"), list(itertools.product((-1, 0, 2), repeat=2)))
+def test_triangles_of_triangles(f, g, a, b):
+    value = np.arange(1.0, 13).reshape(3, 4)
+    numpy = {tg.tril: np.tril, tg.triu: np.triu}
+    found = rewritten([X], f(g(X, b), a))
+    np.testing.assert_array_equal(interpret(found, [value])[0], numpy[f](numpy[g](value, b), a))
+    if f is g:
+        assert ops(found).count("where") == 1
