@@ -14,7 +14,7 @@ from tg.plugin.registry import Registry
 from tg.rewrite.rule import Pass, rule
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_rewriting_keeps_the_meaning_on_the_reference(seed):
     assert search("perform", 50, seed).error is None
 
@@ -46,8 +46,8 @@ WRONG = [
     wrong("a_value", tg.tanh, lambda x: x / (1 + tg.absolute(x)), "reassociates"),
     wrong("a_tie", lambda x, y: x >= y, lambda x, y: x > y, "exact"),
     wrong("a_zero", lambda x: x + 0, lambda x: x, "exact"),
-    wrong("digits", lambda x: tg.exp(x) - 1, lambda x: (tg.exp(x / 2) - 1) * (tg.exp(x / 2) + 1) + x * 1e-12, "reassociates"),
-    wrong("integers", lambda x: x // 2, lambda x: -(-x // 2), "exact", ["int64", "int32"]),
+    wrong("digits", lambda x: tg.exp(x) - 1, lambda x: tg.expm1(x) + x * 1e-11, "reassociates"),
+    wrong("integers", lambda x: x % 2, lambda x: x & 3, "exact", ["int64", "int32"]),
     Pass("a_pass", phase="canonicalize", kind="reassociates", why="A test.", run=_maximum_forgets_ties),
 ]  # fmt: skip
 
@@ -62,6 +62,8 @@ def test_a_wrong_rewrite_is_found_and_named(one, monkeypatch):
         return dataclasses.replace(known, **added)
 
     monkeypatch.setattr(Registry, "rewrites", with_another)
-    found = next(f.error for f in (search("perform", 100, seed) for seed in range(20)) if f.error is not None)
+    found = next(
+        error for error in (search("perform", 200, k, shrink=False).error for k in range(10)) if error is not None
+    )
     assert "program" in found
     assert one.name in found

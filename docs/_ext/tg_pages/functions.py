@@ -14,9 +14,9 @@ PARTS = (
     ("Variables", ("scalar", "vector", "matrix", "tensor", "shared", "constant", "as_variable")),
     ("Compiling", ("function", "jit", "evaluate", "wrap", "backend", "backends", "config")),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
-    ("Looking inside", ("print", "to_text", "parse")),
+    ("Looking inside", ("print", "to_text", "parse", "explain")),
 )
-CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck")
+CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation")
 
 
 INTRO = """# Variables, functions, gradients

@@ -48,7 +48,7 @@ def test_a_wrong_value_is_named_with_rule_line_and_values():
     with installed(wrong):
         f = debugged([x], tg.sum(x * 2))
         text = fails(f, [2.0, 3.0, 0.0])
-    assert text.startswith("rule double_is_square (exact, canonicalize): the value")
+    assert text.startswith("rule double_is_square (exact, canonicalize): the value differs")
     for part in ("multiply(x, 2.0)", "multiply(x, x)", "f = debugged([x], tg.sum(x * 2))", "test_debug.py", "A test."):
         assert part in text
     assert "[1], 1 of 3 elements differs" in text
@@ -80,17 +80,17 @@ KEPT = [
     ("same_sum", EXACT, lambda x: tg.sum(x), lambda x: tg.squeeze(tg.sum(x[:, None], axis=0)), [0.1]),
 ]
 BROKEN = [
-    ("zero_lost", EXACT, lambda x: x + 0, lambda x: x, [-0.0], "the sign of a zero"),
-    ("reordered", EXACT, lambda x, y: (x + y) - y, lambda x, y: x + (y - y), [0.1, 0.7], "the value"),
-    ("stabilised", EXACT, lambda x: tg.log(1 + x), tg.log1p, [1e-5], "the value"),
-    ("another_value", SIGNED_ZERO, lambda x: x * 2, lambda x: x * 3, [1.0], "the value"),
+    ("zero_lost", EXACT, lambda x: x + 0, lambda x: x, [-0.0], "the sign of a zero differs"),
+    ("reordered", EXACT, lambda x, y: (x + y) - y, lambda x, y: x + (y - y), [0.1, 0.7], "the value differs"),
+    ("stabilised", EXACT, lambda x: tg.log(1 + x), tg.log1p, [1e-5], "the value differs"),
+    ("another_value", SIGNED_ZERO, lambda x: x * 2, lambda x: x * 3, [1.0], "the value differs"),
     ("hidden", SIGNED_ZERO, lambda x: x - x, lambda x: tg.zeros_like(x), [np.nan], "a NaN is hidden"),
     ("hidden", REASSOCIATES, lambda x: x / x, lambda x: tg.where(x == x, 1, 1), [0.0], "a NaN is hidden"),
     ("new", REASSOCIATES, tg.absolute, lambda x: tg.sqrt(x) * tg.sqrt(x), [-4.0], "a NaN is new"),
     ("new", NAN_UNSAFE, tg.absolute, lambda x: tg.sqrt(x) * tg.sqrt(x), [-4.0], "a NaN is new"),
-    ("a_bit_off", REASSOCIATES, lambda x, y: (x + y) - y, lambda x, y: x * 1.5, [3.0, 1.0], "the value"),
-    ("infinity_for_number", REASSOCIATES, lambda x: x * 2, lambda x: x / 0, [3.0], "the value"),
-    ("a_power_off", NAN_UNSAFE, lambda x: x * x, lambda x: x * x * x, [3.0], "the value"),
+    ("a_bit_off", REASSOCIATES, lambda x, y: (x + y) - y, lambda x, y: x * 1.5, [3.0, 1.0], "the value differs"),
+    ("infinity_for_number", REASSOCIATES, lambda x: x * 2, lambda x: x / 0, [3.0], "the value differs"),
+    ("a_power_off", NAN_UNSAFE, lambda x: x * x, lambda x: x * x * x, [3.0], "the value differs"),
 ]
 
 
@@ -129,7 +129,7 @@ def test_integers_and_truth_values_are_equal_in_every_class(kind, dtype):
         return x | x
 
     assert first_broken(kind, before, lambda x: x, [1], dtype) is None
-    assert first_broken(kind, before, lambda x: x ^ x, [1], dtype).what == "the value"
+    assert first_broken(kind, before, lambda x: x ^ x, [1], dtype).what == "the value differs"
 
 
 def test_long_sums_in_another_order_pass_and_a_lost_term_does_not():
@@ -164,7 +164,7 @@ def test_a_wrong_node_rule_is_named():
     x = tg.vector("x")
     with installed(wrong, alone=False):
         text = fails(debugged([x], tg.log(x + 3)), [1.0])
-    assert text.startswith("rule log_is_log1p (reassociates, stabilize): the value")
+    assert text.startswith("rule log_is_log1p (reassociates, stabilize): the value differs")
     assert "operand 0    add(x, 3.0) = 4.0 at [0]" in text
 
 
@@ -179,7 +179,7 @@ def test_a_wrong_pass_is_named():
     x, y = tg.vector("x"), tg.vector("y")
     with installed(passes=[replacing("swapped", lambda x, y: y - x)], alone=False):
         text = fails(debugged([x, y], x - y), [1.0], [3.0])
-    assert text.startswith("pass swapped (exact, specialize): the value")
+    assert text.startswith("pass swapped (exact, specialize): the value differs")
     assert "subtract(y, x)" in text
 
 
@@ -203,7 +203,7 @@ def test_a_wrong_expansion_is_named():
     with mock.patch.object(Softmax, "expansion", expansion), mock.patch.object(Softmax, "perform", perform):
         f = tg.function([x], tg.softmax(x, axis=1), backend="c", mode="debug")
         text = fails(f, [[1.0, 2.0], [3.0, 4.0]])
-    assert text.startswith("rewrite expand Softmax (reassociates, expand): the value")
+    assert text.startswith("rewrite expand Softmax (reassociates, expand): the value differs")
     assert "test_debug.py" in text
 
 
@@ -216,7 +216,7 @@ def test_a_wrong_lowering_is_named():
     x, y = tg.vector("x"), tg.vector("y")
     with installed(passes=[wrong], alone=False):
         text = fails(debugged([x, y], x + y), [1.0, 2.0], [0.0, 5.0])
-    assert text.startswith("lowering careless (exact): the value")
+    assert text.startswith("lowering careless (exact): the value differs")
     assert "f" in text
     assert "[1], 1 of 2 elements differs" in text
 
@@ -228,7 +228,7 @@ def test_a_wrong_rule_inside_a_called_graph_is_named():
     with installed(wrong):
         text = fails(debugged([x], y), [0.0, 1.0])
         assert debugged([x], tg.call(lambda v: v * 2, x))([2.0]) == 4.0
-    assert text.startswith("rule double_is_square (exact, canonicalize): the value")
+    assert text.startswith("rule double_is_square (exact, canonicalize): the value differs")
     assert "lambda u: tg.sin(u * 2)" in text
     assert "[1], 1 of 2 elements differs" in text
 
@@ -261,7 +261,7 @@ def test_a_wrong_rule_of_a_backend_is_named(backend):
     with wrong_rule(backend, tg.sin, tg.cos):
         f = tg.function([x, y], tg.sum(tg.sin(x) * y) + tg.sum(tg.exp(x)), backend=backend, mode="debug")
         text = fails(f, [0.5, 1.0], [2.0, 3.0])
-    assert text.startswith(f"backend {backend!r}: its rule for sin: the value")
+    assert text.startswith(f"backend {backend!r}: its rule for sin: the value differs")
     assert "test_debug.py" in text
     assert "0.5" in text
 
@@ -278,7 +278,7 @@ def test_a_wrong_linker_is_found_where_each_node_is_right():
 
     with mock.patch.object(PerformExecutable, "run", run):
         text = fails(debugged([x], [tg.sin(x), tg.sin(x) + tg.sum(x)]), [0.5])
-    assert text.startswith("backend 'perform': output 0: the value")
+    assert text.startswith("backend 'perform': output 0: the value differs")
 
 
 def test_errors_of_the_program_stay_what_they_are():

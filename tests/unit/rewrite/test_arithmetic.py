@@ -11,11 +11,15 @@ from tg.graph.interpret import interpret
 from tg.ops.elementwise.arithmetic import gate
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
+from tg.rewrite.phases import SPECIALIZE
+from tg.rewrite.rules.catalog import PASSES, RULES
 from tg.rewrite.rules.elementwise import arithmetic
 from tg.types.dtypes import numpy_dtype
 
 ARITHMETIC = Rewrites(arithmetic.RULES, arithmetic.PASSES)
-SHAPES = ((None, None), (3, 4))
+
+
+SPECIAL = frozenset(one.name for one in arithmetic.RULES if one.phase == SPECIALIZE)
 
 
 def rewritten(inputs, outputs, **options):
@@ -25,6 +29,10 @@ def rewritten(inputs, outputs, **options):
 
 def plain(inputs, outputs):
     return FunctionGraph.of(inputs, outputs).freeze()
+
+
+def ops(frozen):
+    return sorted(node.op.name for node in frozen.nodes)
 
 
 def matrices(dtype, shape=(3, 4)):
@@ -52,9 +60,10 @@ SUMS = [
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int64"])
 @pytest.mark.parametrize(("before", "after"), SUMS)
 def test_like_terms_constants_and_signs_of_a_sum_meet(before, after, dtype):
-    for shape in SHAPES:
-        inputs = matrices(dtype, shape)
-        assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+    inputs = matrices(dtype)
+    assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+    inputs = matrices(dtype, (None, None))
+    assert ops(rewritten(inputs, [before(*inputs)])) == ops(rewritten(inputs, [after(*inputs)]))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +71,6 @@ def test_like_terms_constants_and_signs_of_a_sum_meet(before, after, dtype):
     [
         lambda x, y, z: x + y - x,
         lambda x, y, z: x * 2 - x,
-        lambda x, y, z: (x + y) + (z + y * 2.5),
         lambda x, y, z: (x + 1) * y,
         lambda x, y, z: x * y / z,
         lambda x, y, z: x / y / z,
@@ -75,16 +83,14 @@ def test_like_terms_constants_and_signs_of_a_sum_meet(before, after, dtype):
         lambda x, y, z: x / tg.absolute(x),
         lambda x, y, z: gate(x, tg.log(y)),
         lambda x, y, z: gate(x, 1 / y),
-        lambda x, y, z: (x**0.5) ** 2.5 if False else tg.power(tg.power(x, 1.5), 2.0),
+        lambda x, y, z: tg.power(x, 1.5) ** y,
+        lambda x, y, z: tg.power(tg.power(x, 3.0), 1 / 3),
     ],
 )
 def test_what_infinities_or_rounding_would_show_stays_as_it_was_written(formula):
     inputs = matrices("float64")
-    before = formula(*inputs)
-    if "(x + y) + (z" in str(formula):
-        return
-    found = rewritten(inputs, [before])
-    assert found == plain(inputs, [before]) or "power" in str(found)
+    output = formula(*inputs)
+    assert rewritten(inputs, [output], exclude=SPECIAL) == plain(inputs, [output])
 
 
 def test_terms_of_finite_values_cancel():
@@ -100,9 +106,8 @@ def test_terms_of_finite_values_cancel():
 def test_integer_terms_cancel_modulo_the_width(dtype):
     x, y, _ = inputs = matrices(dtype)
     assert rewritten(inputs, [x + y - x]) == plain(inputs, [y])
-    assert rewritten(inputs, [x * 100 + y + x * 100 + x * 57]) in (
-        plain(inputs, [x * 257 + y] if dtype not in ("int8", "uint8") else [x + y]),
-    )
+    byte = dtype.endswith("int8")
+    assert rewritten(inputs, [x * 100 + y + x * 99 + x * 58]) == plain(inputs, [x + y if byte else x * 257 + y])
 
 
 def test_values_that_are_used_elsewhere_are_not_computed_anew():
@@ -115,7 +120,7 @@ def test_values_that_are_used_elsewhere_are_not_computed_anew():
 PRODUCTS = [
     (lambda x, y, z: x * 2 * y, lambda x, y, z: x * y * 2),
     (lambda x, y, z: (x * 2) * (y * -3), lambda x, y, z: x * y * -6),
-    (lambda x, y, z: -x * y * -z, lambda x, y, z: z * (x * y)),
+    (lambda x, y, z: -x * y * -z, lambda x, y, z: x * y * z),
     (lambda x, y, z: x * x * x, lambda x, y, z: x * tg.square(x)),
     (lambda x, y, z: tg.square(x * 3) * y, lambda x, y, z: tg.square(x) * y * 9),
 ]
@@ -136,33 +141,35 @@ QUOTIENTS = [
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
 @pytest.mark.parametrize(("before", "after"), PRODUCTS)
 def test_constants_and_signs_of_a_product_are_one_and_outermost(before, after, dtype):
-    for shape in SHAPES:
-        inputs = matrices(dtype, shape)
-        assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+    inputs = matrices(dtype)
+    assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+    inputs = matrices(dtype, (None, None))
+    assert ops(rewritten(inputs, [before(*inputs)])) == ops(rewritten(inputs, [after(*inputs)]))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("before", "after"), QUOTIENTS)
 def test_constants_and_signs_of_a_quotient_are_one_and_outermost(before, after, dtype):
-    for shape in SHAPES:
-        inputs = matrices(dtype, shape)
-        assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+    inputs = matrices(dtype)
+    assert rewritten(inputs, [before(*inputs)]) == plain(inputs, [after(*inputs)])
+    inputs = matrices(dtype, (None, None))
+    assert ops(rewritten(inputs, [before(*inputs)])) == ops(rewritten(inputs, [after(*inputs)]))
 
 
 def test_a_constant_multiplies_what_is_repeated():
     s = tg.scalar("s")
     x = tg.matrix("x")
     assert rewritten([s, x], [s * 2 * x * 3]) == plain([s, x], [s * 6 * x])
-    assert rewritten([s, x], [x / s * 2 * s]) == plain([s, x], [x / s * (s * 2)]) if False else True
+    assert rewritten([s, x], [x / s * 2 * s]) == plain([s, x], [x / s * (s * 2)])
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         (lambda x: (x**3) ** 2, lambda x: tg.square(x) * tg.square(tg.square(x))),
-        (lambda x: (x**2) ** 1.25, lambda x: tg.absolute(x) ** 2.5),
+        (lambda x: (x**2) ** 1.25, lambda x: tg.square(x) * tg.sqrt(tg.absolute(x))),
         (lambda x: (x**4) ** 0.5, tg.square),
-        (lambda x: tg.sqrt(x**6), lambda x: tg.absolute(x) * tg.square(tg.absolute(x))),
+        (lambda x: tg.sqrt(x**6), lambda x: tg.absolute(x) * tg.square(x)),
         (lambda x: (-x) ** 3, lambda x: -(x * tg.square(x))),
         (lambda x: tg.absolute(x) ** 4, lambda x: tg.square(tg.square(x))),
         (lambda x: x**-2, lambda x: 1 / tg.square(x)),
@@ -192,7 +199,7 @@ def test_divisions_by_powers_of_two_are_shifts_and_masks_of_arrays(dtype):
 def test_a_gate_by_a_quotient_is_none_where_the_cotangent_was_divided_by_the_same():
     x, y, z = inputs = matrices("float64")
     assert rewritten(inputs, [gate(x / y * z, 2 / y)]) == plain(inputs, [x / y * z / y * 2])
-    assert rewritten(inputs, [gate(x / z, 2 / y)]) == plain(inputs, [gate(x / z, 1 / y) * 2])
+    assert rewritten(inputs, [gate(x / z, 2 / y)]) == plain(inputs, [gate(x / z, 2 / y)])
 
 
 def test_gates_of_branches_are_branches():
@@ -216,7 +223,7 @@ def test_a_gradient_has_no_dead_zeros(name):
     x, y, s = tg.tensor("x", shape=(5,)), tg.tensor("y", shape=(5,)), tg.scalar("s")
     wrt = [x, s] if name == "normal" else [x]
     graph = FunctionGraph.of([x, y, s], tg.grad(cost(x, y, s), wrt))
-    rewrites = Rewrites(tg.rewrite.rules.catalog.RULES, tg.rewrite.rules.catalog.PASSES)
+    rewrites = Rewrites(RULES, PASSES)
     found = rewrite(graph, [rewrites], supported=lambda op, types: True)
     assert not gone & {node.op.name for node in found.nodes}
 
@@ -269,7 +276,9 @@ def test_random_arithmetic_has_the_same_values(seed):
     arrays = [draw.uniform(0.5, 2, s) * draw.choice([-1, 1], s) for s in shapes]
     with np.errstate(all="ignore"):
         want, got = interpret(before, arrays)[0], interpret(after, arrays)[0]
-        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9 * max(1, np.abs(want[np.isfinite(want)]).max(initial=0)))
+        np.testing.assert_allclose(
+            got, want, rtol=1e-7, atol=1e-9 * max(1, np.abs(want[np.isfinite(want)]).max(initial=0))
+        )
         hostile = [draw.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -2.0, 0.5], s) for s in shapes]
         hidden = np.isnan(interpret(before, hostile)[0]) & ~np.isnan(interpret(after, hostile)[0])
     assert not hidden.any()

@@ -139,6 +139,10 @@ def test_nothing_is_said_of_integers_that_may_wrap_around():
     i = tg.tensor("i", shape=(4,), dtype="int64")
     assert interval(tg.maximum(i, 0) + tg.maximum(i, 0)) == (None, None)
     assert interval(tg.cast(tg.cast(i, "uint64"), "int64")) == (None, None)
+    assert interval(-tg.cast(i, "uint8")) == (0, 255)
+    assert interval(tg.cast(i, "int8") + tg.cast(i, "int8")) == (-128, 127)
+    wide = tg.cast(tg.cast(i, "int32"), "int64")
+    assert interval(wide * wide * wide) == (None, None)
 
 
 def test_evenly_spaced_integers_are_found():
@@ -302,6 +306,16 @@ def test_gradients_of_gathers_are_added_in_place(x):
     found = rewritten([x, i, j], [tg.grad(tg.sum(x[i] ** 2) + tg.sum(tg.exp(x[j])), x)])
     assert len(ops_of(found, Scatter)) == 2
     assert sum("BroadcastTo" in str(n.op) for n in found.nodes) == 1
+
+
+def test_values_in_zeros_that_repeat_are_added_to_all():
+    x, y = tg.tensor("x", shape=(1,)), tg.tensor("y", shape=(3,))
+    i = tg.scalar("i", dtype="int64")
+    for made in (tg.zeros((1, 1)).at[0].set(x), tg.zeros((1, 1)).at[tg.stack([i])].add(x)):
+        before, after = both([x, y, i], [made + y[:, None], y[:, None] - made])
+        arrays = [np.array([2.0]), np.arange(3.0), np.array(0)]
+        for old, new in zip(*(interpret(f, arrays) for f in (before, after)), strict=True):
+            np.testing.assert_array_equal(old, new)
 
 
 # gathers

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.unit.rewrite.examine import One
 
 import tg
+from tests.unit.rewrite.examine import One, admitted
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.elementwise.arithmetic import gate, maximum
@@ -14,7 +14,7 @@ from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
-UNSAFE = [one for one in RULES if one.name == "sum_of_outer_product_of_any"]
+(ANY_FACTOR,) = (one for one in RULES if one.name == "sum_of_any_factor")
 
 
 def rewritten(inputs, output, rules=CORE, mode="default"):
@@ -136,19 +136,28 @@ def test_a_factor_that_keeps_a_half_sum_small_stays_in_it():
     assert np.isfinite(total)
 
 
-def test_the_sum_of_an_outer_product_is_a_product_of_sums_where_that_hides_nothing():
+def test_a_factor_leaves_a_sum_where_that_hides_nothing():
     x, y = tg.vector("x"), tg.vector("y")
     kept = rewritten([x, y], tg.sum(x[:, None] * y[None], axis=0))
-    assert [len(t.shape) for t in kept.types].count(2) >= 1
-    known = tg.assume(y, finite=True)
-    for table in (x[:, None] * known[None], gate(known[None], x[:, None])):
+    assert (None, None) in [t.shape for t in kept.types]
+    known = tg.assume(y, finite=True, nonzero=True)
+    for table in (x[:, None] * known[None], x[:, None] / known[None], gate(known[None], x[:, None])):
         frozen = rewritten([x, y], tg.sum(table, axis=0))
         assert (None, None) not in [t.shape for t in frozen.types]
-    forced = rewrite(
-        FunctionGraph.of([x, y], [tg.sum(x[:, None] * y[None], axis=0)]), [One(UNSAFE[0])],
-        supported=lambda op, types: True,
-    )  # fmt: skip
-    assert forced == FunctionGraph.of([x, y], [tg.sum(x[:, None] * y[None], axis=0)]).freeze()
+        (total,) = interpret(frozen, [np.arange(3.0), np.array([1.0, 2.0])])
+        (wanted,) = interpret(
+            FunctionGraph.of([x, y], [tg.sum(table, axis=0)]).freeze(), [np.arange(3.0), np.array([1.0, 2.0])]
+        )
+        np.testing.assert_array_equal(total, wanted)
+
+
+def test_any_factor_leaves_a_sum_where_rewrites_may_hide_nan():
+    x, y = tg.vector("x"), tg.vector("y")
+    graph = FunctionGraph.of([x, y], [tg.sum(x[:, None] * y[None], axis=0)])
+    frozen = rewrite(graph, [One(admitted(ANY_FACTOR))], supported=lambda op, types: True)
+    assert (None, None) not in [t.shape for t in frozen.types]
+    (total,) = interpret(frozen, [np.empty(0), np.array([np.nan, np.inf, 2.0])])
+    np.testing.assert_array_equal(total, [0, 0, 0])
 
 
 def test_the_rows_of_a_one_hot_table_are_not_made():

@@ -1,4 +1,4 @@
-"""What users write out of exponentials has the values and the gradients of the stable functions, at any size of operand."""
+"""What users write out of exponentials has the values and the gradients of the stable functions at any size."""
 
 import numpy as np
 import pytest

@@ -183,7 +183,8 @@ class Teller:
             current = after
         if cause is None:
             return None
-        return f"{cause.name} ({cause.phase}) replaced {formulas(cause.old, self.names)} by {formulas(cause.new, self.names)}"
+        old, new = formulas(cause.old, self.names), formulas(cause.new, self.names)
+        return f"{cause.name} ({cause.phase}) replaced {old} by {new}"
 
 
 def _dropped(sweep: Sweep) -> dict[int, Entry]:

@@ -501,8 +501,6 @@ class _Sweep:
             v = stack[-1]
             if id(v) in done:
                 stack.pop()
-                if self.graph.assumes:
-                    self.graph.inherit(done[id(v)], v)
                 continue
             node = v.apply
             if id(v) in self.given and node is not None:
@@ -541,6 +539,8 @@ class _Sweep:
                 continue
             for out, new in zip(outputs, target, strict=True):
                 done[id(out)] = done[id(new)]
+                if self.graph.assumes:
+                    self.graph.inherit(done[id(new)], out)
             done[id(v)] = done[id(outputs[v.index])]
             self.keep.append((v, target))
         return done[id(root)]
@@ -556,6 +556,7 @@ class _Sweep:
         if id(new) in self.done:
             self.done[id(v)] = self.done[id(new)]
             self.keep.append(v)
+            self.graph.inherit(self.done[id(v)], v)
         else:
             stack.append(new)
 

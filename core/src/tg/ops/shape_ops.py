@@ -275,7 +275,8 @@ class SumTo(Sized):
         shape = known_shape(self.shape, sizes)
         lead = x.ndim - len(shape)
         axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and x.shape[k + lead] != 1))
-        return (np.asarray(np.sum(x, axis=axes, dtype=x.dtype)).reshape(shape),)
+        total = np.sum(x, axis=axes, dtype=x.dtype) if axes else x.copy()  # a sum of one -0.0 would be 0.0
+        return (np.asarray(total).reshape(shape),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """As those of a sum."""

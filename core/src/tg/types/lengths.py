@@ -2,8 +2,9 @@
 
 A length is an `int` or a `Length`. A `Length` is a polynomial with integer coefficients over *atoms*, kept in canonical
 form, so that lengths that are equal as polynomials are equal: `(n + 1) - n` is 1. Atoms are the length of an axis of a
-variable, the value of an integer scalar, and the operations that leave the polynomials (`//`, `%`, `min`,
-`max` and `broadcast`). Shape rules are written once over `int | Length` and so run on numbers and symbols alike.
+variable, the value of an integer scalar, and the operations that leave the polynomials (`//`, `%`, `min` and
+`broadcast`; `max` is a sum less a `min`). Shape rules are written once over `int | Length` and so run on numbers and
+symbols alike.
 """
 
 from __future__ import annotations

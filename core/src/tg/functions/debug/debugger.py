@@ -202,7 +202,7 @@ class Debugger:
                 wrong &= ~close(old, new, owed()[k])
             if wrong.any():
                 found = difference(k, old, new, wrong)
-                text = f"lowering {one.name} ({about.kind}): {found.what} differs"
+                text = f"lowering {one.name} ({about.kind}): {found.what}"
                 rows = [*report.output_rows(one.before, k), *report.difference_rows(found), ("why", about.why)]
                 raise DebugError(message(text, *rows, hint=report.leave_out(one.name)))
 

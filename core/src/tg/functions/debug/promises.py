@@ -29,7 +29,7 @@ class Difference(NamedTuple):
     after: Any
     many: int
     size: int
-    what: str  # "the value", "NaN", "the sign of zero", …
+    what: str  # in words: the value differs, a NaN is hidden, …
 
 
 def broken(kind: str, old: Sequence[Variable], new: Sequence[Variable], values: Values) -> Difference | None:
@@ -37,7 +37,7 @@ def broken(kind: str, old: Sequence[Variable], new: Sequence[Variable], values: 
     for k, (v, w) in enumerate(zip(old, new, strict=True)):
         before, after = np.asarray(values.of(v)), np.asarray(values.of(w))
         if before.dtype != after.dtype or before.shape != after.shape:
-            text = f"the type: {before.dtype}{list(before.shape)} became {after.dtype}{list(after.shape)}"
+            text = f"the type differs: {before.dtype}{list(before.shape)} became {after.dtype}{list(after.shape)}"
             return Difference(k, (), before.shape, after.shape, 1, 1, text)
         wrong = bits(before, after)
         if wrong.any():
@@ -51,12 +51,12 @@ def difference(result: int, before: Array, after: Array, wrong: Array) -> Differ
     """The first wrong element, described."""
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     x, y = before[index], after[index]
-    what = "the value"
+    what = "the value differs"
     if is_inexact(before):
         if bool(np.isnan(wide(np.asarray(x)))) != bool(np.isnan(wide(np.asarray(y)))):
             what = "a NaN is hidden" if np.isnan(wide(np.asarray(x))) else "a NaN is new"
         elif x == y:
-            what = "the sign of a zero"
+            what = "the sign of a zero differs"
     return Difference(result, index, x, y, int(wrong.sum()), wrong.size, what)
 
 

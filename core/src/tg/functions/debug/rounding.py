@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-RUNS: Final = 4
+RUNS: Final = 3
 SAFETY: Final = 8.0  # how far beyond the spread of a few runs a true rounding may lie
 SLACK: Final = 4.0  # units in the last place of a result that are always allowed
 CHANCE: Final = 64.0  # times the root of the length: how the errors of a long sum add up
@@ -115,14 +115,21 @@ def _length(operands: Sequence[Array], result: Array) -> float:
 def _moved(y: Array, ulps: float, size: Array, rng: np.random.Generator) -> Array:
     """The array with every finite element moved by about so many units in the last place."""
     info = limits(y.dtype)
-    step = np.where(size != 0, np.maximum(info.eps * size, info.least), 0) * ulps
-    signs = rng.choice((-1.0, 1.0), y.shape) * rng.uniform(0.75, 1.25, y.shape)
-    noise: Any = signs * step
-    if is_complex(dtype_name(y.dtype)):
-        noise = noise + 1j * rng.choice((-1.0, 1.0), y.shape) * step
+    step = np.maximum(size * (info.eps * ulps), info.least * ulps)
+    step[size == 0] = 0
     with np.errstate(all="ignore"):
-        moved = (wide(y) + noise).astype(y.dtype)
-        return np.asarray(np.where(np.isfinite(wide(y)) & np.isfinite(wide(moved)), moved, y))
+        noise: Any = _signs(y.shape, rng) * step
+        if is_complex(dtype_name(y.dtype)):
+            noise = noise + 1j * (_signs(y.shape, rng) * step)
+        before = wide(y)
+        moved = (before + noise).astype(y.dtype)
+        kept = np.isfinite(before) & np.isfinite(wide(moved))
+        return moved if kept.all() else np.asarray(np.where(kept, moved, y))
+
+
+def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Random numbers between -1.5 and 1.5."""
+    return rng.random(shape, np.float32) * np.float32(3) - np.float32(1.5)
 
 
 def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> list[Array]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Change = Callable[[Apply, Sequence[Array], Sequence[Array]], Sequence[Array]]
 
 MOVES: Final = frozenset({
-    "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "Slice", "AxisLength", "Gather",
+    "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "Slice", "AxisLength",
 })  # fmt: skip
 NEAR: Final = 400  # values below a replacement that are looked at to find what it has in common with what it replaces
 
@@ -155,8 +155,12 @@ def spread(values: Values, region: Region, roots: Sequence[Variable], runs: int)
 
 
 def out_of_range(values: Values, region: Region, root: Variable) -> Array:
-    """Where a value comes of one that has left the range of its dtype inside a region."""
+    """Where a value comes of one that has left the range of its dtype inside a region, or at its edge."""
     flags: dict[tuple[int, int], Array] = {}
+    for v in region.leaves:
+        if v.apply is not None and (id(v.apply), v.index) not in flags:
+            operands = values.of_all(v.apply.inputs)
+            flags[id(v.apply), v.index] = left_range(v.apply.op, operands, [np.asarray(values.of(v))])[0]
 
     def note(node: Apply, operands: Sequence[Array], results: Sequence[Array]) -> Sequence[Array]:
         given = [flags.get((id(u.apply), u.index)) for u in node.inputs]
@@ -176,16 +180,13 @@ def tainted(op: Op, operands: Sequence[Array], flags: Sequence[Array | None], k:
     marked = [f for f in flags if f is not None and f.any()]
     if not marked:
         return np.zeros(result.shape, bool)
-    try:
-        if op.pointwise:
-            return np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*marked)), result.shape)
-        if type(op).__name__ in MOVES:
-            zeros = [x if x.dtype.kind in "iu" and not x.ndim else np.zeros(x.shape, bool) for x in operands]
-            return np.asarray(op.perform(*(z if f is None else f for z, f in zip(zeros, flags, strict=True)))[k])
-        if type(op).__name__ == "Reduce":
-            return np.asarray(marked[0].any(axis=op.axes))  # type: ignore[attr-defined]
-    except Exception:  # noqa: BLE001 (whatever an op that moves elements says to truth values)
-        pass
+    if op.pointwise:
+        return np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*marked)), result.shape)
+    if type(op).__name__ == "Reduce":
+        return np.asarray(marked[0].any(axis=op.axes))  # type: ignore[attr-defined]
+    if type(op).__name__ in MOVES:
+        places = [x if x.dtype.kind in "iu" and not x.ndim else np.zeros(x.shape, bool) for x in operands]
+        return np.asarray(op.perform(*(x if f is None else f for x, f in zip(places, flags, strict=True)))[k])
     return np.ones(result.shape, bool)
 
 

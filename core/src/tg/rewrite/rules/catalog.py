@@ -54,6 +54,7 @@ RULES: Final[tuple[Rule, ...]] = (
 PASSES: Final[tuple[Pass, ...]] = (
     *indexing.PASSES,
     *arithmetic.PASSES,
+    *exponential.PASSES,
     *joining.PASSES,
     *shape.PASSES,
     *reduction.PASSES,

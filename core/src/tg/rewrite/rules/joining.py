@@ -12,13 +12,13 @@ import numpy as np
 
 from tg.graph.nodes import Constant, as_size_variable, size_value
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.indexing import Slice
+from tg.ops.indexing import Slice, read_slices
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Transpose, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule
 from tg.rewrite.rules.shape.terms import entries, is_one, made_by, sized
 from tg.types.lengths import add as add_lengths
-from tg.types.lengths import equal_here, is_natural, same
+from tg.types.lengths import equal_here, is_natural, minimum, same
 from tg.types.lengths import subtract as subtract_lengths
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ def _joined_slices(a: Variable, b: Variable, axis: int) -> Variable | None:
     others = [k for k in range(-len(first), 0) if k != axis]
     if not all(_is_same_window(first[k], second[k]) for k in others):
         return None
-    (start, size, step), (then, more, other) = first[axis], second[axis]
-    left = subtract_lengths(x.shape[axis], add_lengths(then, more))
-    if (step, other) != (1, 1) or not same(add_lengths(start, size), then):
+    n, (start, size, step), (then, more, other) = x.shape[axis], first[axis], second[axis]
+    start, then = minimum(start, n), minimum(then, n)  # a start behind the end belongs to a slice of nothing
+    end = add_lengths(start, size)
+    left = subtract_lengths(n, add_lengths(end, more))
+    if (step, other) != (1, 1) or not same(end, then):
         return None
-    if not (is_natural(start) and is_natural(size) and is_natural(more) and is_natural(left)):
+    if not all(map(is_natural, (start, size, more, left))):
         return None
-    from tg.ops.indexing import read_slices
-
     first[axis] = (start, add_lengths(size, more), 1)
     return read_slices(x, first)
 

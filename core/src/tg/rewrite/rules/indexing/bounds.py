@@ -133,10 +133,21 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
         op: Any = v.apply.op
         find = _BY_FUNCTION.get(op.fn) if type(op) is Elementwise else _BY_OP.get(type(op))
         found = find(op, v.apply.inputs, depth - 1) if find is not None else UNKNOWN
-        if found is not UNKNOWN:
+        if found is not UNKNOWN and _fits(found, v.type.dtype):
             return found
     limits = np.iinfo(v.type.dtype)
     return Interval(int(limits.min), int(limits.max)) if limits.bits < 64 else UNKNOWN
+
+
+def _fits(found: Interval, dtype: str) -> bool:
+    """Whether numbers between these bounds are numbers of a dtype, so that none wraps around; lengths are int64."""
+    limits = np.iinfo(dtype)
+    for bound in found:
+        if type(bound) is int and not limits.min <= bound <= limits.max:
+            return False
+        if type(bound) is Length and (dtype != "int64" or any(abs(c) >= LARGE for c in bound.terms.values())):
+            return False
+    return True
 
 
 def _of_constant(v: Constant) -> Interval:

@@ -87,7 +87,7 @@ def _sum_with_sparse(node: Apply, outputs: Any) -> Variable | None:
     a, b = node.inputs
     for x, other in ((a, b), (b, a)):
         s = sparse(other, SliceUpdate)
-        if s is not None and has_shape_of(x, y):
+        if s is not None and has_shape_of(x, y) and has_shape_of(other, y):
             op: Any = s.node.op
             return SliceUpdate(op.starts, op.steps, add)(x, s.values, *s.starts)  # type: ignore[no-any-return]
     return None
@@ -99,11 +99,11 @@ def _sum_with_sparse_elements(node: Apply, outputs: Any) -> Variable | None:
     a, b = node.inputs
     for x, other in ((a, b), (b, a)):
         s = sparse(other, Scatter)
-        if s is not None and has_shape_of(x, y) and (s.node.op.fn is add or is_unique(s.starts)):  # type: ignore[attr-defined]
+        if s is not None and has_shape_of(x, y) and has_shape_of(other, y) and (s.node.op.fn is add or is_unique(s.starts)):  # type: ignore[attr-defined]
             return Scatter(s.node.op.axes, add)(x, s.values, *s.starts)  # type: ignore[attr-defined, no-any-return]
     for x, other in ((a, b), (b, a)):
         below = made_by(other, SliceUpdate) or made_by(other, Scatter)
-        if below is None or below.op.fn is not add or not has_shape_of(x, y):  # type: ignore[attr-defined]
+        if below is None or below.op.fn is not add or not (has_shape_of(x, y) and has_shape_of(other, y)):  # type: ignore[attr-defined]
             continue
         if made_by(below.inputs[0], SliceUpdate) or made_by(below.inputs[0], Scatter):
             return below.op(add(x, below.inputs[0]), *below.inputs[1:])  # type: ignore[no-any-return]
@@ -114,7 +114,7 @@ def _difference_with_sparse(node: Apply, outputs: Any) -> Variable | None:
     (y,) = outputs
     x, other = node.inputs
     s = sparse(other, SliceUpdate, plain=True)
-    if s is None or not has_shape_of(x, y) or y.type.dtype == "bool":
+    if s is None or not (has_shape_of(x, y) and has_shape_of(other, y)) or y.type.dtype == "bool":
         return None
     op: Any = s.node.op
     return SliceUpdate(op.starts, op.steps, add)(x, negative(s.values), *s.starts)  # type: ignore[no-any-return]

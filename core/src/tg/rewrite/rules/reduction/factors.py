@@ -14,7 +14,7 @@ from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
+from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex, is_float, is_integer, is_unsigned, numpy_dtype
 from tg.types.lengths import product
@@ -121,49 +121,54 @@ def is_plain(c: Any) -> bool:
     return bool(np.isfinite(c.data).all() and c.data.all())
 
 
-def _of_outer_product(node: Apply, *, safe: bool) -> Variable | None:
-    """The sum of x * y over axes of which x or y has one is the product of both summed over their own.
+def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
+    """A factor leaves the sum over axes along which it does not vary; so do both, each the other's axes.
 
-    Only where that makes a smaller table. What is summed over no elements is 0, whatever the other factor is.
+    What is summed over no elements is 0, whatever the factor is.
 
     Args:
-        safe: whether the factors that leave a sum are known to be finite: infinite ones make NaN of signs that differ.
+        safe: whether the factors that leave are known to be finite and not 0. Infinite ones make NaN of numbers of both
+            signs, which their sum hides; 0 makes NaN of a sum that overflows.
     """
     op: Any = node.op
     (z,) = node.inputs
-    if op.fn is not add or not (_is(z, multiply) or _is(z, gate)) or is_complex(z.type.dtype):
+    fn = next((fn for fn in (multiply, divide, gate) if _is(z, fn)), None)
+    if op.fn is not add or fn is None or is_complex(z.type.dtype):
         return None
     x, y = z.inputs
-    if not x.type.ndim == y.type.ndim == z.type.ndim:
-        return None
-    of_x, of_y = (
-        tuple(k for k in op.axes if other.type.shape[k] == 1 and z.type.shape[k] not in (0, 1)) for other in (y, x)
-    )
-    if _is(z, gate):
+    of_x, of_y = (tuple(k for k in op.axes if _is_one(other, k) and z.type.shape[k] not in (0, 1)) for other in (y, x))
+    if fn is gate:
         of_x = ()  # a gate is shut by each of its first operands
-    if not ((of_x and _is_smaller(x, z)) or (of_y and _is_smaller(y, z))):
+    if fn is divide:
+        of_y = ()
+    if not (_pays(x, of_x, z, op.axes) or _pays(y, of_y, z, op.axes)):
         return None
-    if all(is_finite(v) for v, axes in ((x, of_y), (y, of_x)) if axes) is not safe:
+    known = is_finite if fn is gate else is_finite_and_nonzero
+    if all(known(v) for v, axes in ((x, of_y), (y, of_x)) if axes) is not safe:
         return None
     left, right = _unless_empty(_kept_sum(x, of_x), z, of_y), _unless_empty(_kept_sum(y, of_y), z, of_x)
-    return _summed(op.axes, gate(left, right) if _is(z, gate) else multiply(left, right))
+    return Reduce(add, op.axes)(fn(left, right))  # type: ignore[no-any-return]
 
 
-def _of_finite_product(node: Apply, outputs: Any) -> Variable | None:
-    return _of_outer_product(node, safe=True)
+def _is_one(v: Variable, axis: int) -> bool:
+    return v.type.ndim == 0 or v.type.shape[axis] == 1
 
 
-def _of_any_product(node: Apply, outputs: Any) -> Variable | None:
-    return _of_outer_product(node, safe=False)
+def _pays(x: Variable, own: tuple[int, ...], z: Variable, axes: tuple[int, ...]) -> bool:
+    """Whether it is less work to sum an operand alone over some axes: it is smaller than the product, or all is done.
+
+    A half has little room for the sum of numbers that a factor made small.
+    """
+    smaller = any(n == 1 and m != 1 for n, m in zip(x.type.shape, z.type.shape, strict=False))
+    return bool(own) and (smaller or (own == axes and z.type.dtype != "float16"))
 
 
-def _summed(axes: tuple[int, ...], z: Variable) -> Variable:
-    return Reduce(add, axes)(z)  # type: ignore[no-any-return]
+def _of_known_factor(node: Apply, outputs: Any) -> Variable | None:
+    return _of_factor(node, safe=True)
 
 
-def _is_smaller(x: Variable, z: Variable) -> bool:
-    """Whether a factor has length 1 where the product has not."""
-    return any(n == 1 and m != 1 for n, m in zip(x.type.shape, z.type.shape, strict=True))
+def _of_any_factor(node: Apply, outputs: Any) -> Variable | None:
+    return _of_factor(node, safe=False)
 
 
 def _kept_sum(x: Variable, axes: tuple[int, ...]) -> Variable:
@@ -246,23 +251,23 @@ RULES = (
         example=lambda x: Reduce(add, (-1,))(x * 3),
     ),
     node_rule(
-        "sum_of_outer_product",
+        "sum_of_factor",
         keys=(Reduce,),
-        apply=_of_finite_product,
+        apply=_of_known_factor,
         phase=CANONICALIZE,
         kind=REASSOCIATES,
-        why="Each factor is summed alone, and no table of products is made.",
-        below=(multiply, gate),
+        why="One product in place of one for each element; of outer products no table is made.",
+        below=(multiply, divide, gate),
         example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(_finite(x), (-1,)) * expand_dims_at(y, (-3,))),
     ),
     node_rule(
-        "sum_of_outer_product_of_any",
+        "sum_of_any_factor",
         keys=(Reduce,),
-        apply=_of_any_product,
+        apply=_of_any_factor,
         phase=CANONICALIZE,
         kind=NAN_UNSAFE,
-        why="Each factor is summed alone, and no table of products is made.",
-        below=(multiply, gate),
+        why="One product in place of one for each element; of outer products no table is made.",
+        below=(multiply, divide, gate),
         example=lambda x, y: Reduce(add, (-1,))(expand_dims_at(x, (-1,)) * expand_dims_at(y, (-3,))),
     ),
 )

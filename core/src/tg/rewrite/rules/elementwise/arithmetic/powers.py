@@ -162,9 +162,9 @@ def _exact_power_half(x: Any) -> Variable:
 
 
 def _exact_power_minus_half(x: Any) -> Variable:
-    """1 / sqrt(x), except that x**-0.5 is 0 at -inf."""
+    """1 / sqrt(x), except that x**-0.5 is 0 at -inf, and inf also at -0.0."""
     kind = numpy_dtype(x.type.dtype).type
-    return where(equal(x, kind(-np.inf)), kind(0), divide(1, sqrt(x)))
+    return where(equal(x, kind(-np.inf)), kind(0), divide(1, absolute(sqrt(x))))
 
 
 RULES = (
@@ -292,7 +292,7 @@ RULES = (
         replace=_exact_power_minus_half,
         phase=SPECIALIZE,
         kind=REASSOCIATES,
-        why="A root and a quotient are faster; x**-0.5 is 0 at -inf, which is kept. At -0.0 the sign differs.",
+        why="A root and a quotient are faster; x**-0.5 is 0 at -inf and inf at -0.0, which is kept.",
     ),
     node_rule(
         "small_power",

@@ -255,7 +255,7 @@ class Stripped:
         if x is None:
             return scale.constant(scale.value)
         if isinstance(x, Inverse):
-            return divide(scale.constant(scale.value), x.x)
+            return divide(scale.constant(scale.value if self.small is None else 1), x.x)
         return x if self.small is not None else scale.times(x)
 
     def _built(self, v: Variable) -> Variable | Inverse | None:

@@ -114,26 +114,34 @@ def _indicator(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
-    """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4))."""
+    """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4)); a condition as a number is a choice of 1 and 0."""
     op: Any = node.op
-    if (isinstance(op, Elementwise) and op.fn.checks is not None) or not all(map(_is_few, node.inputs)):
+    if isinstance(op, Elementwise) and (op.fn.checks is not None or op.fn is where):
         return None
-    chosen = [v for v in node.inputs if _is(v, where)]
-    if not chosen or any(v is not chosen[0] for v in chosen):
+    choices = [v for v in node.inputs if not is_scalar_constant(v)]
+    if not choices or any(v is not choices[0] for v in choices):
         return None
-    values = [_applied(op, node.inputs, k) for k in (1, 2)]
-    return where(chosen[0].inputs[0], *values)
+    found = _choice(choices[0])
+    if found is None or (op.name == "Cast" and not _is(choices[0], where)):
+        return None
+    values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in found[1:]]
+    return where(found[0], *values)
 
 
-def _is_few(v: Variable) -> bool:
-    return is_scalar_constant(v) or (_is(v, where) and all(map(is_scalar_constant, v.inputs[1:])))
+def _choice(v: Variable) -> tuple[Variable, Any, Any] | None:
+    """The condition and the two numbers between which a value chooses."""
+    if _is(v, where):
+        c, x, y = v.inputs
+        return (c, x, y) if is_scalar_constant(x) and is_scalar_constant(y) else None
+    if v.apply is None or type(v.apply.op) is not Cast or v.inputs[0].type.dtype != "bool":
+        return None
+    kind = v.type.numpy_dtype
+    return v.inputs[0], Constant(np.array(1, kind)), Constant(np.array(0, kind))
 
 
-def _applied(op: Any, operands: Any, k: int) -> Constant:
-    """What an op gives for constants, of a choice for the one."""
-    data = [(v if isinstance(v, Constant) else v.inputs[k]).data.reshape(()) for v in operands]
+def _applied(op: Any, operands: list[Any]) -> Constant:
     with np.errstate(all="ignore"):
-        (value,) = op.perform(*data)
+        (value,) = op.perform(*(v.data.reshape(()) for v in operands))
     return Constant(np.asarray(value))
 
 
@@ -238,7 +246,7 @@ RULES = (
         example=lambda x, y: absolute(
             where(less(x, y), np.array(2, x.type.numpy_dtype), np.array(3, x.type.numpy_dtype))
         ),
-        below=(where,),
+        below=(where, Cast),
     ),
     *_alike(
         "where_equal",

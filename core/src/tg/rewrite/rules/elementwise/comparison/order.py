@@ -57,6 +57,10 @@ class Range(NamedTuple):
 
 
 def _range(x: Variable) -> Range:
+    if x.apply is not None and type(x.apply.op) is Cast:
+        (narrow,) = x.apply.inputs
+        if is_integer(narrow.type.dtype) and has_values(x.type.dtype, narrow.type.dtype):
+            return _range(narrow)
     dtype = x.type.dtype
     low, high, open_low, open_high = -np.inf, np.inf, False, False
     if dtype == "bool":
@@ -125,13 +129,15 @@ def _of_converted(node: Apply, outputs: Any) -> Variable | None:
         return None
     (narrow,) = x.apply.inputs
     source = narrow.type.dtype
-    if source == "bool" or is_complex(x.type.dtype) or not has_values(x.type.dtype, source):
+    if is_complex(x.type.dtype) or not has_values(x.type.dtype, source):
         return None
     if isinstance(y, Constant):
+        if source == "bool":
+            return None
         with np.errstate(all="ignore"):
             data = convert(y.data, source)
         same = bool((convert(data, y.type.dtype) == y.data).all())
-        return node.op(narrow, Constant(data)) if same else None  # type: ignore[no-any-return]
+        return node.op(narrow, Constant(data)) if same else None
     if y.apply is None or type(y.apply.op) is not Cast or y.apply.inputs[0].type.dtype != source:
         return None
     return node.op(narrow, y.apply.inputs[0])  # type: ignore[no-any-return]

@@ -48,7 +48,8 @@ SCALES: Final = frozenset((multiply, divide))
 
 def _by_facts(node: Apply, outputs: Any) -> bool | None:
     (x,) = node.inputs
-    fn = node.op.fn  # type: ignore[attr-defined]
+    op: Any = node.op
+    fn = op.fn
     if fn is isnan:
         return False if holds(x, "not_nan") else None
     if is_finite(x):
@@ -59,17 +60,18 @@ def _by_facts(node: Apply, outputs: Any) -> bool | None:
 def _of_operand(node: Apply, outputs: Any) -> Variable | None:
     """The test of what has it with a value."""
     (y,) = node.inputs
-    fn: Any = node.op.fn  # type: ignore[attr-defined]
+    op: Any = node.op
+    fn = op.fn
     made = y.apply
     if made is None:
         return None
     if isinstance(made.op, Cast):
         (x,) = made.inputs
         widens = is_float(x.type.dtype) and has_values(y.type.dtype, x.type.dtype)
-        return fn(x) if widens else None  # type: ignore[no-any-return]
+        return fn(x) if widens else None
     inner = made.op.fn if isinstance(made.op, Elementwise) else None
     if is_complex(y.type.dtype):
-        return fn(made.inputs[0]) if inner in (negative, conjugate) else None  # type: ignore[no-any-return]
+        return fn(made.inputs[0]) if inner in (negative, conjugate) else None
     if inner in (KEEPS_NAN if fn is isnan else KEEPS_SIZE) and is_float(made.inputs[0].type.dtype):
         return fn(made.inputs[0])  # type: ignore[no-any-return]
     return _of_scaled(fn, inner, made) if fn is isnan and inner in SHIFTS | SCALES else None

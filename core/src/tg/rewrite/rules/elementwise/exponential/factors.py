@@ -254,7 +254,7 @@ def _read_guarded(v: Variable, node: Apply, p: int, level: int, found: Product, 
 
 
 def _moved(u: Variable, node: Apply) -> Variable:
-    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])  # type: ignore[no-any-return]
+    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])
 
 
 def guarded(v: Variable) -> tuple[Variable, Variable] | None:
