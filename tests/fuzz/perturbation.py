@@ -30,7 +30,7 @@ ELEMENTS = frozenset({"Reduce", "Accumulate", "SliceUpdate", "Scatter"})  # as e
 
 
 class Limits(NamedTuple):
-    """Of a floating dtype: the distance of 1 to the next number, the least normal number, the least number, the last."""
+    """Of a floating dtype: the distance from 1 to the next number, the least normal number, the least, the largest."""
 
     eps: float
     tiny: float
@@ -170,7 +170,7 @@ class Expectation:
     def __init__(self, frozen, arrays, *, runs: int = 3, seed: int = 0, multiple: float = 24.0) -> None:
         self.frozen, self.arrays, self.multiple = frozen, arrays, multiple
         self.outputs, self.overflowed, _ = run(frozen, arrays)
-        # Overflow may be removed by rewriting, and a limit be taken at infinity: what then is NaN or not decides the rest.
+        # Overflow may be removed, and a limit be taken at infinity: what then is NaN or not decides the rest.
         infinite = (is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, arrays))
         self.lenient = self.overflowed or any(infinite)
         self.others: list[tuple] = []

@@ -1,4 +1,4 @@
-"""The search for a program that is compiled wrongly: hypothesis draws programs, and shrinks one that shows a difference."""
+"""The search for programs that are compiled wrongly: hypothesis draws them, and shrinks one that shows a difference."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_a_backend_gives_what_the_program_says(backend):
     assert search(backend, graphs, 1000).error is None
 
 
-# --- the search itself -------------------------------------------------------------------------------------------------
+# --- the search itself ----------------------------------------------------------------------------------------------
 
 
 def wrong(name, match, replace, kind, dtypes=("float64",)):

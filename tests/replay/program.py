@@ -23,7 +23,7 @@ COMMAND = "make replay"
 
 
 class Program(NamedTuple):
-    """A name, a function of variables, the types of those that are no vectors of float64, and whose gradients to take."""
+    """A name, a function of variables, the types of those that are no vectors of float64, and what to derive by."""
 
     name: str
     build: object

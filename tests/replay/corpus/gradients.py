@@ -19,8 +19,8 @@ PROGRAMS = (
     program("a Poisson density", lambda k, eta: k * eta - tg.exp(eta), wrt=("eta",)),
     program("a Bernoulli density", lambda y, eta: y * eta - tg.softplus(eta), wrt=("eta",)),
     program("a gamma-like density", lambda x, a, b: a * tg.log(b) + (a - 1) * tg.log(x) - b * x, grad=True),
-    program("layer normalisation", lambda x: (x - tg.mean(x, 1, keepdims=True)) / tg.sqrt(tg.var(x, 1, keepdims=True) + 1e-5),
-            x=M, grad=True),
+    program("layer normalisation", lambda x: (
+        (x - tg.mean(x, 1, keepdims=True)) / tg.sqrt(tg.var(x, 1, keepdims=True) + 1e-5)), x=M, grad=True),
     program("a norm by rows", lambda x: tg.sqrt(tg.sum(x**2, axis=1)), x=M, grad=True),
     program("a unit vector", lambda x: x / tg.sqrt(tg.sum(x**2)), grad=True),
     program("attention", lambda q, k, v: tg.softmax(q @ k.T / 8.0, axis=-1) @ v, q=M, k=M, v=M, grad=True),

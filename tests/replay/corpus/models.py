@@ -68,7 +68,8 @@ PROGRAMS = (
     program("w2: transcendental functions", lambda x, mu, s: (
         tg.exp(-((x - mu) ** 2) / (2 * s**2)) * tg.sin(x) + tg.log1p(x**2)), mu="float64[]", s="float64[]"),
     program("w2 in float32", lambda x, mu, s: (
-        tg.exp(-((x - mu) ** 2) / (2 * s**2)) * tg.sin(x) + tg.log1p(x**2)), x="float32[?]", mu="float32[]", s="float32[]"),
+        tg.exp(-((x - mu) ** 2) / (2 * s**2)) * tg.sin(x) + tg.log1p(x**2)),
+        x="float32[?]", mu="float32[]", s="float32[]"),
     program("w3: softmax of rows", lambda x: tg.softmax(x, axis=1), x=M),
     program("w4: logsumexp of rows", lambda x: tg.logsumexp(x, axis=1), x=M),
     program("w5: normal log-density", lambda x, mu, sigma: (

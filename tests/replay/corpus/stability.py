@@ -23,7 +23,8 @@ PROGRAMS = (
     program("tanh from exponentials", lambda x: (tg.exp(x) - tg.exp(-x)) / (tg.exp(x) + tg.exp(-x)), grad=True),
     program("xlogy", lambda x, y: tg.xlogy(x, y), grad=True),
     program("entropy", lambda p: -tg.sum(p * tg.log(p)), grad=True),
-    program("cross entropy", lambda x, y: -(y * tg.log(tg.sigmoid(x)) + (1 - y) * tg.log(1 - tg.sigmoid(x))), wrt=("x",)),
+    program("cross entropy", lambda x, y: (
+        -(y * tg.log(tg.sigmoid(x)) + (1 - y) * tg.log(1 - tg.sigmoid(x)))), wrt=("x",)),
     program("logsumexp", lambda x: tg.log(tg.sum(tg.exp(x), axis=1)), grad=True, x="float64[?, ?]"),
     program("logsumexp with the maximum", lambda x: tg.max(x) + tg.log(tg.sum(tg.exp(x - tg.max(x)))), grad=True),
     program("softmax", lambda x: tg.exp(x) / tg.sum(tg.exp(x), axis=1, keepdims=True), grad=True, x="float64[?, ?]"),
@@ -38,7 +39,8 @@ PROGRAMS = (
         x="float64[?, ?]", y="float64[?, ?]",
     ),
     program(
-        "cross entropy of classes", lambda x, i: -tg.mean(tg.log_softmax(x, axis=1)[tg.arange(x.shape[0]), i]), wrt=("x",),
+        "cross entropy of classes", lambda x, i: -tg.mean(tg.log_softmax(x, axis=1)[tg.arange(x.shape[0]), i]),
+        wrt=("x",),
         x="float64[?, ?]", i="int64[?]",
     ),
     program("mean of exponentials", lambda x: tg.log(tg.mean(tg.exp(x))), grad=True),

@@ -155,3 +155,15 @@ def test_impossible_promises_are_refused(make, error, said):
 def test_a_frozen_graph_made_by_hand_has_no_assumptions():
     x = TensorType("float64", (None,))
     assert FrozenGraph(1, [x, x], [], [Node(tg.exp.op, (0,), (1,))], [1]).assumed == {}
+
+
+def test_an_assumption_comes_through_all_that_rewriting_does():
+    x, y = tg.vector("x"), tg.vector("y")
+    v = (x + 0) * (y + 0)
+    promised = tg.assume(tg.log(1 + tg.exp(v)), finite=True)
+    other = tg.log(1 + tg.exp(v * 1))
+    f = tg.function([x, y], [tg.sin(promised) + tg.cos(other), tg.exp(promised - 0.0) - 1], **REFERENCE)
+    ((number, names),) = f.graph.assumed.items()
+    assert names == {"finite"}
+    (made,) = [node for node in f.graph.nodes if number in node.outputs]
+    assert made.op.name == "softplus"

@@ -215,3 +215,23 @@ def test_nothing_is_joined_of_different_operands():
     g, x, y = (tg.vector(n) for n in "gxy")
     output = g * tg.sigmoid(-x) * tg.exp(y)
     assert "exp" in ops_of(rewritten([g, x, y], [output]))
+
+
+def test_the_gradient_of_logistic_regression_is_that_of_its_logits():
+    rows, labels, weights = tg.matrix("rows"), tg.vector("labels"), tg.vector("weights")
+    p = tg.sigmoid(rows @ weights)
+    cost = -tg.sum(labels * tg.log(p) + (1 - labels) * tg.log(1 - p))
+    graph = rewritten([rows, labels, weights], [cost, *tg.grad(cost, [weights])])
+    assert not ops_of(graph) & {"divide", "log", "isnan", "exp"}, to_text(graph)
+    x = np.array([[1e3, 0.0], [-1e3, 1.0], [0.0, 2.0], [1e3, 0.5]])
+    y = np.array([0.0, 1.0, 1.0, 1.0])
+    _, slope = interpret(graph, [x, y, np.ones(2)])
+    z = x @ np.ones(2)
+    np.testing.assert_allclose(slope, x.T @ (np.where(z > 0, 1, np.exp(np.minimum(z, 0))) / (1 + np.exp(-abs(z))) - y))
+
+
+def test_the_gradient_of_the_cross_entropy_of_a_softmax_is_their_difference():
+    x, y = tg.matrix("x"), tg.matrix("y")
+    cost = -tg.mean(tg.sum(y * tg.log(tg.softmax(x)), axis=1))
+    graph = rewritten([x, y], tg.grad(cost, [x]))
+    assert not ops_of(graph) & {"log", "isnan", "exp", "gate"}, to_text(graph)

@@ -173,8 +173,9 @@ class FunctionGraph:
 
     def assume(self, v: Variable, names: frozenset[str]) -> None:
         """Keep facts that are promised of a value of this graph; what a constant is can be seen."""
-        if names and not isinstance(v, Constant):
-            v.assumed = names | getattr(v, "assumed", names)
+        known = getattr(v, "assumed", NONE)
+        if not names <= known and not isinstance(v, Constant):
+            v.assumed = names | known
             forget(v)
             self.assumes = True
 
@@ -482,6 +483,8 @@ class _Sweep:
             if outputs is not old:
                 for v, new in zip(old, outputs, strict=True):
                     done[id(v)] = done[id(new)]
+                    if graph.assumes:
+                        graph.inherit(done[id(v)], v)
 
     def _settle(self, outputs: tuple[Variable, ...], target: tuple[Variable, ...]) -> None:
         """Visit the replacements of a node's results, and give these what became of them."""
@@ -530,6 +533,8 @@ class _Sweep:
                 if id(v) not in done:
                     done[id(v)] = done[id(outputs[v.index])]
                     self.keep.append(v)
+                    if self.graph.assumes:
+                        self.graph.inherit(done[id(v)], v)
                 continue
             pending = [t for t in target if id(t) not in done]
             if pending:
@@ -582,6 +587,9 @@ class _Sweep:
             if origin is not None:
                 graph.origins.setdefault(id(made), origin)
             self.keep.append(node)
+            if graph.assumes:
+                for new, old in zip(outputs, graph._made.get(id(node), ()), strict=False):
+                    graph.inherit(new, old)
             if graph.recorder is not None and self.transform is not None:
                 graph.recorder.rebuilt(node, outputs)
         return outputs

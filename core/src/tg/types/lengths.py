@@ -342,7 +342,8 @@ def _terms(length: int | Length) -> Terms:
 
 
 def _from_terms(terms: Terms) -> int | Length:
-    terms = {m: c for m, c in terms.items() if c}
+    if 0 in terms.values():
+        terms = {m: c for m, c in terms.items() if c}
     if not terms:
         return 0
     if len(terms) == 1 and () in terms:
@@ -368,8 +369,13 @@ def _with_remainders(terms: Terms) -> int | Length:
 
 def add(a: int | Length, b: int | Length) -> int | Length:
     """The sum of two lengths."""
-    if type(a) is int and type(b) is int:
-        return a + b
+    if type(a) is int:
+        if type(b) is int:
+            return a + b
+        if a == 0:
+            return b
+    elif type(b) is int and b == 0:
+        return a
     total = dict(_terms(a))
     for monomial, factor in _terms(b).items():
         total[monomial] = total.get(monomial, 0) + factor
@@ -383,14 +389,22 @@ def subtract(a: int | Length, b: int | Length) -> int | Length:
 
 def multiply(a: int | Length, b: int | Length) -> int | Length:
     """The product of two lengths."""
-    if type(a) is int and type(b) is int:
-        return a * b
+    if type(a) is int:
+        return a * b if type(b) is int else _scaled(b, a)
+    if type(b) is int:
+        return _scaled(a, b)
     total: Terms = {}
     for left, p in _terms(a).items():
         for right, q in _terms(b).items():
             monomial = tuple(sorted((*left, *right), key=_order))
             total[monomial] = total.get(monomial, 0) + p * q
     return _from_terms(total)
+
+
+def _scaled(length: int | Length, factor: int) -> int | Length:
+    if factor == 1:
+        return length
+    return _from_terms({m: factor * c for m, c in _terms(length).items()}) if factor else 0
 
 
 def floor_divide(a: int | Length, b: int | Length) -> int | Length:
@@ -696,11 +710,12 @@ def require_same(
 class Requirements:
     """Collects the equalities of lengths that a shape rule needs and that are not provable."""
 
-    __slots__ = ("equal", "found", "_outer")
+    __slots__ = ("_outer", "answers", "equal", "found")
 
     def __init__(self) -> None:
         self.equal: dict[Atom, int | Length] = {}  # an atom found equal to something that was met earlier
         self.found: list[tuple[int | Length, int | Length, str, bool]] = []  # the last: 1 would broadcast
+        self.answers: dict[object, tuple[Any, tuple[Any, ...]]] = {}  # of `remembered`
         self._outer: Requirements | None = None
 
     def __enter__(self) -> Self:
@@ -753,6 +768,21 @@ class Requirements:
 
 
 _LOCAL = threading.local()
+
+
+def remembered(key: object, find: Callable[..., Any], *given: Any) -> Any:
+    """What `find` gives for these arguments, asked once for a key while requirements are in force.
+
+    An answer stays when more requirements are found: it must be right without them. The arguments live as long as the
+    answer, so that a key may be made of their ids.
+    """
+    sink: Requirements | None = getattr(_LOCAL, "sink", None)
+    if sink is None:
+        return find(*given)
+    found = sink.answers.get((find, key))
+    if found is None:
+        found = sink.answers[find, key] = (find(*given), given)
+    return found[0]
 
 
 def equal_here(a: int | Length, b: int | Length) -> bool:

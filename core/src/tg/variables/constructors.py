@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tg.errors import InputError, ShapeError, message
 from tg.graph.dims import is_named
 from tg.graph.nodes import Variable
@@ -34,7 +32,7 @@ def tensor(name: str | None = None, dtype: object = "float64", shape: Shape = ()
     if name is not None and not isinstance(name, str):
         raise InputError(message(f"tensor: name: found {name!r}, needed a string"))
     for n in shape:
-        if not (n is None or is_named(n) or (type(n) is int and n >= 0) or (isinstance(n, np.integer) and n >= 0)):
+        if not (n is None or is_named(n) or (type(n) is int and n >= 0)):
             raise ShapeError(message(f"tensor: shape: found {n!r}, needed lengths >= 0, named lengths or None"))
     return Variable(TensorType(dtype, tuple(shape)), name=name)
 

@@ -115,8 +115,7 @@ def _length(operands: Sequence[Array], result: Array) -> float:
 def _moved(y: Array, ulps: float, size: Array, rng: np.random.Generator) -> Array:
     """The array with every finite element moved by about so many units in the last place."""
     info = limits(y.dtype)
-    step = np.maximum(size * (info.eps * ulps), info.least * ulps)
-    step[size == 0] = 0
+    step = np.where(size != 0, np.maximum(size * (info.eps * ulps), info.least * ulps), 0)
     with np.errstate(all="ignore"):
         noise: Any = _signs(y.shape, rng) * step
         if is_complex(dtype_name(y.dtype)):
@@ -129,7 +128,7 @@ def _moved(y: Array, ulps: float, size: Array, rng: np.random.Generator) -> Arra
 
 def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     """Random numbers between -1.5 and 1.5."""
-    return rng.random(shape, np.float32) * np.float32(3) - np.float32(1.5)
+    return np.asarray(rng.random(shape, np.float32) * np.float32(3) - np.float32(1.5))
 
 
 def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> list[Array]:

@@ -155,6 +155,7 @@ PASSES = (
     Pass(
         "matmul_in_order",
         phase=CANONICALIZE,
+        keys=(MatMul,),
         kind=REASSOCIATES,
         why="The cost of a product of several matrices depends on the order of the products.",
         run=_ordered,

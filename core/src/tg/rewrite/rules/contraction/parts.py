@@ -211,6 +211,7 @@ PASSES = (
     Pass(
         "transpose_of_matmul",
         phase=CANONICALIZE,
+        keys=(MatMul,),
         kind=REASSOCIATES,
         why="Operands are transposed at no cost, results are moved.",
         run=_each(_transpose_of_product),
@@ -219,6 +220,7 @@ PASSES = (
     Pass(
         "sum_of_matmul",
         phase=CANONICALIZE,
+        keys=(MatMul,),
         kind=REASSOCIATES,
         why="The sum of a product is a product of sums: no matrix is made, or a smaller one.",
         run=_each(_sum_of_product),
@@ -227,6 +229,7 @@ PASSES = (
     Pass(
         "diagonal_of_matmul",
         phase=CANONICALIZE,
+        keys=(MatMul,),
         kind=REASSOCIATES,
         why="Only the elements that are read are computed.",
         run=_each(_diagonal_of_product),

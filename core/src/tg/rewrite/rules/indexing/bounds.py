@@ -57,7 +57,14 @@ def at_most(a: Number, b: Number) -> bool:
     """Whether a is known not to exceed b."""
     if type(a) is int and type(b) is int:
         return a <= b
-    return _is_natural(lengths.subtract(b, a), [TRIALS])
+    difference = lengths.subtract(b, a)
+    if type(difference) is not Length:
+        return difference >= 0
+    return bool(lengths.remembered(difference.key, _shown_natural, difference))
+
+
+def _shown_natural(d: Length) -> bool:
+    return _is_natural(d, [TRIALS])
 
 
 def _is_natural(d: Number, trials: list[int]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.through import UNUSED, made_of, through, through_movement
 from tg.rewrite.rules.indexing.windows import (
+    Window,
+    Windows,
     are_apart,
+    canonical,
     is_inside,
     made_by,
     read,
@@ -24,10 +27,13 @@ from tg.rewrite.rules.indexing.windows import (
     within,
     written_windows,
 )
+from tg.types import lengths
 from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
+
+PIECES: Final = 16  # pieces of lengths that are not known, among which the one that is read is looked for
 
 
 def _canonical(node: Apply, outputs: Any) -> Variable | None:
@@ -82,12 +88,30 @@ def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
     if below is None:
         return None
     windows = windows_of(node)
-    if windows[below.op.axis] is None:  # type: ignore[attr-defined]
+    axis: int = below.op.axis  # type: ignore[attr-defined]
+    w = windows[axis]
+    if w is None:
         return None
-    found = through(below, joined, windows)
+    if None not in (joined.type.shape[axis], node.types[0].shape[axis]) and type(w.start) is int:
+        return _known_piece(below, windows, axis, w)
+    found = through(below, joined, windows) if len(below.inputs) <= PIECES else None
     if found is None or sum(r is not UNUSED for r in found.reads) != 1:
         return None
     return made_of(found, below.inputs)
+
+
+def _known_piece(joined: Apply, windows: Windows, axis: int, w: Window) -> Variable | None:
+    """The piece in which a window of known positions lies."""
+    low, high = w.ends
+    begin = 0
+    for piece in joined.inputs:
+        end: Any = begin + piece.type.shape[axis]  # type: ignore[operator]
+        if low < end:
+            place = len(windows) + axis
+            part = canonical(w._replace(start=lengths.subtract(w.start, begin)), end - begin)
+            return read(piece, (*windows[:place], part, *windows[place + 1 :])) if high < end else None
+        begin = end
+    return None
 
 
 def _of_update(node: Apply, outputs: Any) -> Variable | None:

@@ -85,9 +85,11 @@ def _sum_with_sparse(node: Apply, outputs: Any) -> Variable | None:
     """A slice written into zeros and added to something is added there."""
     (y,) = outputs
     a, b = node.inputs
+    if not (has_shape_of(a, y) and has_shape_of(b, y)):
+        return None
     for x, other in ((a, b), (b, a)):
         s = sparse(other, SliceUpdate)
-        if s is not None and has_shape_of(x, y) and has_shape_of(other, y):
+        if s is not None:
             op: Any = s.node.op
             return SliceUpdate(op.starts, op.steps, add)(x, s.values, *s.starts)  # type: ignore[no-any-return]
     return None
@@ -97,13 +99,17 @@ def _sum_with_sparse_elements(node: Apply, outputs: Any) -> Variable | None:
     """Elements scattered into zeros and added to something are scattered there, and so are chains of such."""
     (y,) = outputs
     a, b = node.inputs
+    if not (has_shape_of(a, y) and has_shape_of(b, y)):
+        return None
     for x, other in ((a, b), (b, a)):
         s = sparse(other, Scatter)
-        if s is not None and has_shape_of(x, y) and has_shape_of(other, y) and (s.node.op.fn is add or is_unique(s.starts)):  # type: ignore[attr-defined]
-            return Scatter(s.node.op.axes, add)(x, s.values, *s.starts)  # type: ignore[attr-defined, no-any-return]
+        if s is not None:
+            op: Any = s.node.op
+            if op.fn is add or is_unique(s.starts):
+                return Scatter(op.axes, add)(x, s.values, *s.starts)  # type: ignore[no-any-return]
     for x, other in ((a, b), (b, a)):
         below = made_by(other, SliceUpdate) or made_by(other, Scatter)
-        if below is None or below.op.fn is not add or not (has_shape_of(x, y) and has_shape_of(other, y)):  # type: ignore[attr-defined]
+        if below is None or below.op.fn is not add:  # type: ignore[attr-defined]
             continue
         if made_by(below.inputs[0], SliceUpdate) or made_by(below.inputs[0], Scatter):
             return below.op(add(x, below.inputs[0]), *below.inputs[1:])  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ from tg.ops.indexing import read_slices, split_starts
 from tg.ops.shape import merge_sizes
 from tg.rewrite.rules.indexing.bounds import at_most, steps_of
 from tg.types import lengths
-from tg.types.lengths import Derived, Length, equal_here, key
+from tg.types.lengths import Derived, Length, equal_here, key, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,6 +64,10 @@ def made_by(v: Variable, kind: type) -> Apply | None:
 
 def windows_of(node: Apply) -> Windows:
     """What a Slice reads of each axis of its operand, in one form for equal reads."""
+    return remembered(id(node), _windows_of, node)  # type: ignore[no-any-return]
+
+
+def _windows_of(node: Apply) -> Windows:
     op: Any = node.op
     x, *rest = node.inputs
     count = op.starts.count(None)
@@ -74,6 +78,10 @@ def windows_of(node: Apply) -> Windows:
 
 def written_windows(node: Apply) -> Windows:
     """What a SliceUpdate writes of each axis of its operand."""
+    return remembered(id(node), _written_windows, node)  # type: ignore[no-any-return]
+
+
+def _written_windows(node: Apply) -> Windows:
     op: Any = node.op
     x, v, *rest = node.inputs
     starts = merge_sizes(op.starts, [size_value(u) for u in rest])
@@ -200,7 +208,12 @@ def composed(outer: Window | None, inner: Window | None, n: Number) -> Window | 
 
 def are_apart(a: Window | None, b: Window | None, n: Number) -> bool:
     """Whether two windows into an axis of length n are known to have no position in common."""
-    a, b = a or whole(n), b or whole(n)
+    if a is None or b is None:
+        a, b = a or whole(n), b or whole(n)
+    return bool(remembered((a.key, b.key, key(n)), _are_apart, a, b, n))
+
+
+def _are_apart(a: Window, b: Window, n: Number) -> bool:
     if not (is_inside(a, n) and is_inside(b, n)):
         return False
     (low, high), (least, most) = a.ends, b.ends

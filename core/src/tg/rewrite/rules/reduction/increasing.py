@@ -143,6 +143,7 @@ PASSES = (
     Pass(
         "extreme_of_increasing",
         phase=CANONICALIZE,
+        keys=(Reduce,),
         kind=REASSOCIATES,
         why="An increasing function of the largest element is the largest of the function: it is computed once.",
         run=_extremes,

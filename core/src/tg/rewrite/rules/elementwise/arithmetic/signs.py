@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, copysign, divide, hypot, multiply, negative, sign, square
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, SIGNED_ZERO
@@ -16,6 +18,7 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     is_made_by,
     is_not_negative,
     is_scalar_constant,
+    number_of,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +40,17 @@ def _absolute_of_multiple(node: Apply, outputs: Any) -> Variable | None:
         return None
     x, c = y.inputs
     return fn(absolute(x), absolute(c))
+
+
+def _sign_of_multiple(node: Apply, outputs: Any) -> Variable | None:
+    """sign(x * c) as sign(x) or -sign(x), where |c| >= 1, so that no product vanishes."""
+    (y,) = node.inputs
+    if y.type.dtype not in FLOATING or not is_made_by(y, multiply):
+        return None
+    x, c = y.inputs
+    if not is_scalar_constant(c) or not 1 <= abs(number_of(c)) < np.inf or x.type.ndim != y.type.ndim:
+        return None
+    return sign(x) if number_of(c) > 0 else negative(sign(x))
 
 
 RULES = (
@@ -168,6 +182,16 @@ RULES = (
         phase=CANONICALIZE,
         kind=SIGNED_ZERO,
         why="Signs move outwards; the sign of 0 is 0.0, and -0.0 after.",
+    ),
+    node_rule(
+        "sign_of_multiple",
+        keys=(sign,),
+        apply=_sign_of_multiple,
+        phase=CANONICALIZE,
+        kind=SIGNED_ZERO,
+        why="The size of a factor does not show in a sign.",
+        example=lambda x: sign(x * -3),
+        below=(multiply,),
     ),
     rule(
         "sign_of_positive",

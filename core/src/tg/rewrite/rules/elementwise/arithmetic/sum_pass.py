@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Signed = tuple[Variable, bool]  # a value, and whether it is subtracted
 
 QUOTIENT: Final = 4  # what a quotient costs, counted in sums
-LARGEST_DISTRIBUTED: Final = 64  # terms of a sum into which factors are multiplied, to see whether it pays
+LARGEST_DISTRIBUTED: Final = 24  # cost of a tree into which factors are multiplied, to see whether it pays
 
 
 class Entry(NamedTuple):
@@ -101,6 +101,7 @@ class Sum:
                 self._take(v, factor, 1)
             else:
                 self._open(v, factor, stack)
+                self.given_up = self.distribute and self.cost > LARGEST_DISTRIBUTED
 
     def _open(self, v: Variable, factor: float, stack: list[tuple[Variable, float]]) -> None:
         fn, x, c = function_of(v), v.inputs[0], v.inputs[-1]
@@ -119,7 +120,6 @@ class Sum:
 
     def _take(self, x: Variable, factor: float, divisor: float) -> None:
         self.occurrences += 1
-        self.given_up = self.distribute and self.occurrences > LARGEST_DISTRIBUTED
         self.terms.setdefault(id(x), Term(x)).take(factor, divisor)
 
     def entries(self, *, unsafe: bool) -> list[Entry]:

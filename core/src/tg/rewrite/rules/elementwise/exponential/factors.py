@@ -18,10 +18,10 @@ from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
-from tg.ops.shape import ExpandDims
 from tg.ops.shape_ops import BroadcastTo
 from tg.ops.softmax import Softmax
 from tg.rewrite.rules.elementwise.exponential.terms import (
+    MOVEMENTS,
     aligned_sum_of_exp,
     inside,
     is_made_by,
@@ -227,20 +227,28 @@ def _without_axes(v: Variable, axes: tuple[int, ...]) -> Variable | None:
 
 
 def _read_moved(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool | None:
-    """A sum of exponentials, or a product with such a sum, that is repeated to stand beside them."""
+    """A sum of exponentials that is repeated to stand beside them; or a product that is moved, factor by factor."""
     if aligned_sum_of_exp(v) is not None:
         return found.put("sum", v, p, level, standing=v)
     inner = Product()
     if not _read(node.inputs[0], p, 0, inner, depth) or (inner.levels and level < found.levels):
         return None
-    values = [(_moved(u, node), exponent, f.level) for f in inner.factors for u, exponent in (f.value(),)]
-    if not any(aligned_sum_of_exp(u) for u, _, _ in values):
+    moved = [_moved_factor(f, node, v if len(inner.factors) == 1 else None) for f in inner.factors]
+    if all(f.kind in (OTHER, UNPLACED) for f in moved):
         return None
     found.sign *= inner.sign
-    for u, exponent, inner_level in values:
-        kind = "sum" if aligned_sum_of_exp(u) else OTHER
-        found.put(kind, u, exponent, level + inner_level, standing=u)
+    found.factors.extend(f._replace(level=f.level + level) for f in moved)
     return len(found.factors) <= MOST_FACTORS
+
+
+def _moved_factor(f: Factor, node: Apply, whole: Variable | None) -> Factor:
+    """A factor where a movement takes it; a sum of exponentials may come to stand beside them."""
+    value, exponent = f.value()
+    standing = _moved(value, node) if whole is None or f.kind not in FUNCTIONS else whole
+    if f.kind in FUNCTIONS or f.kind == "softmax":
+        return f._replace(u=_moved(f.u, node) if f.kind in FUNCTIONS else standing, standing=standing)
+    kind = OTHER if aligned_sum_of_exp(standing) is None else "sum"
+    return Factor(kind, standing, 1, exponent, f.level, standing=standing)
 
 
 def _read_guarded(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool | None:
@@ -280,8 +288,7 @@ READERS: Final[dict[object, Reader]] = {
     where: _read_guarded,
     Softmax: _read_softmax,
     Reduce: _read_reduction,
-    ExpandDims: _read_moved,
-    BroadcastTo: _read_moved,
+    **dict.fromkeys(MOVEMENTS, _read_moved),
     **dict.fromkeys(KIND_OF, _read_function),
 }
 

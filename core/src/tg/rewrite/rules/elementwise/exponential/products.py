@@ -9,8 +9,7 @@ from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
-from tg.ops.shape import ExpandDims
-from tg.ops.shape_ops import BroadcastTo
+from tg.ops.shape_ops import BroadcastTo, ExpandDims
 from tg.ops.softmax import Softmax
 from tg.rewrite.phases import EXACT, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
@@ -24,7 +23,7 @@ from tg.rewrite.rules.elementwise.exponential.factors import (
     rebuilt,
     simplify,
 )
-from tg.rewrite.rules.elementwise.exponential.terms import inside, is_made_by
+from tg.rewrite.rules.elementwise.exponential.terms import MOVEMENTS, inside, is_made_by, signed, stripped
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ NAN_THROUGH: Final = frozenset(fn.op for fn in (exp, expm1, sigmoid, sinh, cosh,
 PRODUCTS: Final = (multiply, divide, gate)
 BELOW: Final = (
     exp, expm1, sigmoid, sinh, cosh, Softmax, multiply, divide, gate, negative, square, power, add, subtract,
-    ExpandDims, BroadcastTo,
+    *MOVEMENTS,
 )  # fmt: skip
 
 
@@ -132,9 +131,11 @@ def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
     """A guard in a sum whose other term is NaN wherever the guard is for."""
     x, y = node.inputs
     for place, (v, other) in enumerate(((x, y), (y, x))):
-        found = guarded(v)
+        inner, sign = stripped(v)
+        found = guarded(inner)
         if found is not None and _is_nan_with(other, found[0]):
-            return node.op(*((found[1], y) if place == 0 else (x, found[1])))  # type: ignore[no-any-return]
+            rest = signed(found[1], sign)
+            return node.op(*((rest, y) if place == 0 else (x, rest)))  # type: ignore[no-any-return]
     return None
 
 
@@ -143,8 +144,11 @@ def _superfluous_guard_in_sum(node: Apply, outputs: Any) -> Variable | None:
     for p, other in (node.inputs, node.inputs[::-1]):
         if p.apply is None or type(p.apply.op) is not Softmax:
             continue
-        value = other.inputs[0] if other.apply is not None and type(other.apply.op) is BroadcastTo else other
+        value, sign = stripped(other)
+        value = value.inputs[0] if value.apply is not None and type(value.apply.op) is BroadcastTo else value
         total, added = inside(value)
+        total, inner_sign = stripped(total)
+        sign *= inner_sign
         made = total.apply
         if made is None or type(made.op) is not Reduce or made.op.fn is not add:
             continue
@@ -154,7 +158,7 @@ def _superfluous_guard_in_sum(node: Apply, outputs: Any) -> Variable | None:
         if found is None or found[0] is not p or found[1].type.ndim != p.type.ndim:
             continue
         rest: Variable = made.op(found[1])
-        return multiply(p, ExpandDims(added)(rest) if added else rest)
+        return multiply(p, signed(ExpandDims(added)(rest) if added else rest, sign))
     return None
 
 
@@ -177,7 +181,7 @@ RULES = (
         kind=EXACT,
         why="The other term is NaN wherever the guard is for.",
         example=lambda p, y: where(isnan(p), p, y) - p * 3,
-        below=(where,),
+        below=(where, negative),
     ),
     node_rule(
         "superfluous_guard_in_sum",

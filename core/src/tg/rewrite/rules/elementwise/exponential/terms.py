@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import operator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, multiply, negative, subtract
 from tg.ops.elementwise.exponential import exp, logaddexp, softplus
 from tg.ops.reduction import Reduce
-from tg.ops.shape import ExpandDims, expand_dims_at
-from tg.ops.shape_ops import BroadcastTo
+from tg.ops.shape import expand_dims_at
+from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.pattern import holds_value
 from tg.types.dtypes import is_float
@@ -19,7 +20,8 @@ from tg.types.dtypes import is_float
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
 
-MOST_TERMS = 4  # exponentials that a written-out sum may have
+MOVEMENTS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
+MOST_TERMS: Final = 4  # exponentials that a written-out sum may have
 
 
 def is_made_by(v: Variable, fn: Any) -> bool:
@@ -49,7 +51,10 @@ def relation(u: Variable, v: Variable) -> int:
         return -1 if a is d and b is c else 0
     if is_made_by(u, multiply) and is_made_by(v, multiply):
         return _relation_of_multiples(*u.inputs, *v.inputs)
-    return 0
+    m, n = u.apply, v.apply
+    if m is None or n is None or type(m.op) not in MOVEMENTS or m.op != n.op:
+        return 0
+    return relation(m.inputs[0], n.inputs[0]) if all(map(operator.is_, m.inputs[1:], n.inputs[1:])) else 0
 
 
 def _relation_of_multiples(x: Variable, b: Variable, y: Variable, c: Variable) -> int:
