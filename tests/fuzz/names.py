@@ -22,7 +22,8 @@ NUMPY_HAS = frozenset({
     "conj", "real", "imag", "sum", "prod", "max", "min", "mean", "var", "any", "all", "argmax", "argmin",
     "cumsum", "cumprod", "sort", "argsort", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "expand_dims",
     "squeeze", "broadcast_to", "concatenate", "stack", "flip", "roll", "tile", "repeat", "rot90", "tril", "triu",
-    "diff",     "diagonal", "trace", "diag", "matmul", "outer", "tensordot", "kron", "einsum", "pad", "take", "take_along_axis",
+    "diff", "diagonal", "trace", "diag", "matmul", "outer", "tensordot", "kron", "einsum", "pad", "take",
+    "take_along_axis",
     "zeros_like", "ones_like", "full_like", "searchsorted", "nonzero", "vander", "linspace", "count_nonzero",
 })  # fmt: skip
 ROUNDED_OTHERWISE = frozenset({"var", "trace", "einsum", "kron", "tensordot", "vander"})

@@ -295,3 +295,11 @@ def test_a_graph_made_inside_a_fixed_place_leaves_the_place_free():
     x = tg.vector("x")
     freeze([x], [tg.exp(x)])
     assert locs.here() is not None
+
+
+def test_operands_that_may_change_places_make_one_node():
+    x, y = tg.matrix("x"), tg.matrix("y")
+    frozen = freeze([x, y], [x * y, y * x, x - y, y - x, tg.equal(x, y), tg.equal(y, x)])
+    assert frozen.outputs[0] == frozen.outputs[1]
+    assert frozen.outputs[2] != frozen.outputs[3]
+    assert frozen.outputs[4] == frozen.outputs[5]

@@ -260,6 +260,8 @@ class FunctionGraph:
         """The results of an op on values of this graph: equal applications are one."""
         key = (op, tuple(map(id, operands)))
         found = self._table.get(key)
+        if found is None and len(operands) == 2 and op.commutes:
+            found = self._table.get((op, key[1][::-1]))
         if found is None:
             if like is not None and like.op is op:
                 found = self._typed_like(like, operands)

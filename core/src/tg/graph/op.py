@@ -148,6 +148,11 @@ class Op(Frozen):
         return ()
 
     @property
+    def commutes(self) -> bool:
+        """Whether two operands may change places: the results are the same bit for bit."""
+        return False
+
+    @property
     def may_fail(self) -> bool:
         """Whether the op may have checks, its own or of an inner graph."""
         return type(self).checks is not Op.checks or bool(type(self).graph_fields)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
     Test = Callable[[Variable, "Binding"], bool]
     Binding = list[Any]  # by the number of a pattern variable: the variable it stands for, or None
-
-COMMUTATIVE: Final = frozenset({
-    "add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "logical_xor",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp",
-})  # fmt: skip
 
 
 class Pattern(Operators):
@@ -127,7 +122,7 @@ def _orders(term: PatternNode) -> list[tuple[Any, ...]]:
     """The operands of a term in every order that its commutative functions allow, the same ones once."""
     choices = [list(_variants(operand)) for operand in term.operands]
     found = list(itertools.product(*choices))
-    if term.fn.name in COMMUTATIVE:
+    if term.fn.commutative:
         found += [(b, a) for a, b in found if not _interchangeable(a, b)]
     return found
 

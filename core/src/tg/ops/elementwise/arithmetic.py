@@ -152,7 +152,14 @@ def _direction(x: Any, radius: Any) -> Variable:
 
 
 add = binary(
-    "add", np.add, np.add, "The sum x + y.", d=(lambda x, y, z: 1, lambda x, y, z: 1), accuracy=1, facts=of_add
+    "add",
+    np.add,
+    np.add,
+    "The sum x + y.",
+    d=(lambda x, y, z: 1, lambda x, y, z: 1),
+    commutative=True,
+    accuracy=1,
+    facts=of_add,
 )
 subtract = binary(
     "subtract", np.subtract, np.subtract, "The difference x - y.",
@@ -161,7 +168,7 @@ subtract = binary(
 )  # fmt: skip
 multiply = binary(
     "multiply", np.multiply, np.multiply, "The product x * y.",
-    d=(lambda x, y, z: y, lambda x, y, z: x), accuracy=1,
+    d=(lambda x, y, z: y, lambda x, y, z: x), commutative=True, accuracy=1,
     facts=of_multiply,
 )  # fmt: skip
 divide = binary(
@@ -229,12 +236,12 @@ reciprocal = unary(
 )
 maximum = binary(
     "maximum", np.maximum, np.maximum, "The larger of x and y; NaN if either is. Ties share the derivative.",
-    d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)), accuracy=0,
+    d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)), commutative=True, accuracy=0,
     facts=of_maximum,
 )  # fmt: skip
 minimum = binary(
     "minimum", np.minimum, np.minimum, "The smaller of x and y; NaN if either is. Ties share the derivative.",
-    d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)), accuracy=0,
+    d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)), commutative=True, accuracy=0,
     facts=of_minimum,
 )  # fmt: skip
 clip = ternary(

@@ -14,11 +14,19 @@ bitwise_and = binary(
     np.bitwise_and,
     "The bits set in x and y.",
     d=(None, None),
+    commutative=True,
     accuracy=0,
     facts=of_and,
 )
 bitwise_or = binary(
-    "bitwise_or", np.bitwise_or, np.bitwise_or, "The bits set in x or y.", d=(None, None), accuracy=0, facts=of_or
+    "bitwise_or",
+    np.bitwise_or,
+    np.bitwise_or,
+    "The bits set in x or y.",
+    d=(None, None),
+    commutative=True,
+    accuracy=0,
+    facts=of_or,
 )
 bitwise_xor = binary(
     "bitwise_xor",
@@ -26,6 +34,7 @@ bitwise_xor = binary(
     np.bitwise_xor,
     "The bits set in one of x and y.",
     d=(None, None),
+    commutative=True,
     accuracy=0,
     facts=of_xor,
 )

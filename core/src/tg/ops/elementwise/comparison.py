@@ -29,8 +29,19 @@ def _bool_loops(kinds: Any) -> Any:
     return ("bool",) * len(kinds), "bool"
 
 
-equal = binary("equal", np.equal, np.equal, "Whether x == y.", d=(None, None), accuracy=0, facts=of_positions("equal"))
-not_equal = binary("not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), accuracy=0)
+equal = binary(
+    "equal",
+    np.equal,
+    np.equal,
+    "Whether x == y.",
+    d=(None, None),
+    commutative=True,
+    accuracy=0,
+    facts=of_positions("equal"),
+)
+not_equal = binary(
+    "not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), commutative=True, accuracy=0
+)
 less = binary("less", np.less, np.less, "Whether x < y.", d=(None, None), accuracy=0, facts=of_positions("less"))
 less_equal = binary(
     "less_equal", np.less_equal, np.less_equal, "Whether x <= y.", d=(None, None), accuracy=0,
@@ -45,13 +56,31 @@ greater_equal = binary(
     facts=of_positions("greater_equal"),
 )  # fmt: skip
 logical_and = binary(
-    "logical_and", np.logical_and, _bool_loops, "Whether x and y differ from 0.", d=(None, None), accuracy=0
+    "logical_and",
+    np.logical_and,
+    _bool_loops,
+    "Whether x and y differ from 0.",
+    d=(None, None),
+    commutative=True,
+    accuracy=0,
 )
 logical_or = binary(
-    "logical_or", np.logical_or, _bool_loops, "Whether x or y differs from 0.", d=(None, None), accuracy=0
+    "logical_or",
+    np.logical_or,
+    _bool_loops,
+    "Whether x or y differs from 0.",
+    d=(None, None),
+    commutative=True,
+    accuracy=0,
 )
 logical_xor = binary(
-    "logical_xor", np.logical_xor, _bool_loops, "Whether one of x and y differs from 0.", d=(None, None), accuracy=0
+    "logical_xor",
+    np.logical_xor,
+    _bool_loops,
+    "Whether one of x and y differs from 0.",
+    d=(None, None),
+    commutative=True,
+    accuracy=0,
 )
 logical_not = unary("logical_not", np.logical_not, _bool_loops, "Whether x is 0.", d=(None,), accuracy=0)
 isnan = unary("isnan", np.isnan, np.isnan, "Whether x is NaN.", d=(None,), accuracy=0)

@@ -108,6 +108,7 @@ class ElementwiseFunction:
         "accuracy",
         "arity",
         "checks",
+        "commutative",
         "d",
         "d_conj",
         "doc",
@@ -135,6 +136,7 @@ class ElementwiseFunction:
         d_conj: Sequence[Partial | None] | None = None,
         domain: tuple[float, float] | None = None,
         accuracy: float = 4.0,
+        commutative: bool = False,
         checks: Callable[..., tuple[Check, ...]] | None = None,
         facts: Callable[..., Iterable[str]] | None = None,
         numpy: np.ufunc | None = None,
@@ -148,6 +150,7 @@ class ElementwiseFunction:
         self.d_conj = d_conj
         self.domain = domain
         self.accuracy = accuracy
+        self.commutative = commutative
         self.checks = checks
         self.facts = facts
         self.numpy = numpy
@@ -291,6 +294,11 @@ class Elementwise(Op):
     def rule_key(self) -> object:
         """The elementwise function."""
         return self.fn
+
+    @property
+    def commutes(self) -> bool:
+        """Whether the record says so."""
+        return self.fn.commutative
 
     @property
     def may_fail(self) -> bool:

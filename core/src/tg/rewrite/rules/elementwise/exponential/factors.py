@@ -177,14 +177,17 @@ def _read_function(v: Variable, node: Apply, p: int, level: int, found: Product,
 def _read_add(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool | None:
     """1 + exp(u) is 1 / sigmoid(-u); other sums of exponentials are known by their logarithms."""
     for one, other in (node.inputs, node.inputs[::-1]):
-        if is_number(one, 1) and is_made_by(other, exp):
+        if not is_number(one, 1):
+            continue
+        if is_made_by(other, exp):
             u, sign = stripped(other.inputs[0])
             return found.put("sigmoid", u, -p, level, sign=-sign, standing=v, inverse=True, bounded=True)
-    if aligned_sum_of_exp(v) is not None or logs_of_sum(v):
-        return found.put("sum", v, p, level, standing=v)
-    if sum_of_exp(v, plus_one=True) is not None:
-        return found.put(UNPLACED, v, p, level, standing=v)
-    return None
+        if aligned_sum_of_exp(v) is not None:
+            return found.put("sum", v, p, level, standing=v)
+        if sum_of_exp(v, plus_one=True) is not None:
+            return found.put(UNPLACED, v, p, level, standing=v)
+        break
+    return found.put("sum", v, p, level, standing=v) if logs_of_sum(v) else None
 
 
 def _read_softmax(v: Variable, node: Apply, p: int, level: int, found: Product, depth: int) -> bool:

@@ -42,9 +42,10 @@ def _meeting_factors(node: Apply, outputs: Any) -> Variable | None:
     (y,) = outputs
     if not is_float(y.type.dtype):
         return None
-    last = product_of(node.inputs[1])
-    if last is None or not (last.is_special or _sum_of(last) is not None):
-        return None
+    for v in reversed(node.inputs):  # what one of them has in it has met when it was made
+        part = product_of(v)
+        if part is None or not (part.is_special or _sum_of(part) is not None):
+            return None
     found = product_of(y)
     if found is None or not found.is_special:
         return None
