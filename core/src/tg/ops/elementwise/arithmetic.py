@@ -236,12 +236,14 @@ reciprocal = unary(
 )
 maximum = binary(
     "maximum", np.maximum, np.maximum, "The larger of x and y; NaN if either is. Ties share the derivative.",
-    d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)), commutative=True, accuracy=0,
+    d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)),
+    commutative=True, accuracy=0,
     facts=of_maximum,
 )  # fmt: skip
 minimum = binary(
     "minimum", np.minimum, np.minimum, "The smaller of x and y; NaN if either is. Ties share the derivative.",
-    d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)), commutative=True, accuracy=0,
+    d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)),
+    commutative=True, accuracy=0,
     facts=of_minimum,
 )  # fmt: skip
 clip = ternary(

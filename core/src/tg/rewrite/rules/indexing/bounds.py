@@ -98,7 +98,7 @@ def _lower_bounds(atom: Atom, factor: int) -> Iterator[tuple[Number, ...]]:
     if type(atom) is ScalarValue:
         owner: Any = atom.owner
         found = interval(owner)
-        for bound in (found.low if factor > 0 else found.high, _checked_value(owner)):
+        for bound in (found.low if factor > 0 else found.high, checked_value(owner)):
             if bound is not None:
                 yield (lengths.multiply(factor, bound),)
     elif type(atom) is Derived:
@@ -115,7 +115,7 @@ def _lower_bounds(atom: Atom, factor: int) -> Iterator[tuple[Number, ...]]:
         yield (0,)
 
 
-def _checked_value(v: Variable) -> Number | None:
+def checked_value(v: Variable) -> Number | None:
     """What a constant index is once it is counted from the start, if a check makes sure that it lies in its axis."""
     if v.apply is None or type(v.apply.op) is not WrapIndex or v.apply.op.mode != "raise":
         return None

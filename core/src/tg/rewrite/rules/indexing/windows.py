@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.graph.nodes import size_value
 from tg.ops.indexing import read_slices, split_starts
 from tg.ops.shape import merge_sizes
-from tg.rewrite.rules.indexing.bounds import at_most, steps_of
+from tg.rewrite.rules.indexing.bounds import at_most, checked_value, steps_of
 from tg.types import lengths
-from tg.types.lengths import Derived, Length, equal_here, key, remembered
+from tg.types.lengths import Derived, Length, ScalarValue, equal_here, key, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -206,6 +206,12 @@ def composed(outer: Window | None, inner: Window | None, n: Number) -> Window | 
     return canonical(Window(start, outer.size, inner.step * outer.step), n)
 
 
+def checked_position(w: Window) -> Number | None:
+    """The one position of a window that a checked constant index says; None for others."""
+    atom = w.start.atom if type(w.start) is Length and type(w.size) is int and w.size == 1 else None
+    return checked_value(atom.owner) if type(atom) is ScalarValue else None  # type: ignore[arg-type]
+
+
 def are_apart(a: Window | None, b: Window | None, n: Number) -> bool:
     """Whether two windows into an axis of length n are known to have no position in common."""
     if a is None or b is None:
@@ -214,6 +220,11 @@ def are_apart(a: Window | None, b: Window | None, n: Number) -> bool:
 
 
 def _are_apart(a: Window, b: Window, n: Number) -> bool:
+    first, second = checked_position(a), checked_position(b)
+    if first is not None and second is not None:
+        distance = lengths.subtract(first, second)
+        if type(distance) is int:
+            return distance != 0
     if not (is_inside(a, n) and is_inside(b, n)):
         return False
     (low, high), (least, most) = a.ends, b.ends

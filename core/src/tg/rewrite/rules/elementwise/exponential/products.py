@@ -15,6 +15,7 @@ from tg.rewrite.phases import EXACT, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.elementwise.exponential.factors import (
+    MOST_FACTORS,
     OTHER,
     Factor,
     Product,
@@ -42,16 +43,29 @@ def _meeting_factors(node: Apply, outputs: Any) -> Variable | None:
     (y,) = outputs
     if not is_float(y.type.dtype):
         return None
+    parts = []
     for v in reversed(node.inputs):  # what one of them has in it has met when it was made
         part = product_of(v)
         if part is None or not (part.is_special or _sum_of(part) is not None):
             return None
-    found = product_of(y)
+        parts.append(part)
+    found = _joined(node, *reversed(parts)) or product_of(y)
     if found is None or not found.is_special:
         return None
     if simplify(found):
         return rebuilt(found)
     return _distributed(found)
+
+
+def _joined(node: Apply, first: Product, second: Product) -> Product | None:
+    """The factors of a product from those of its operands; None where gates or guards stand in the second."""
+    if second.levels or first.guards or second.guards or len(first.factors) + len(second.factors) > MOST_FACTORS:
+        return None
+    power = -1 if node.op is divide.op else 1
+    level = first.levels + 1 if node.op is gate.op else 0
+    first.factors.extend(f._replace(power=f.power * power, level=level) for f in second.factors)
+    first.sign *= second.sign
+    return first
 
 
 def _sum_of(found: Product) -> int | None:
