@@ -44,8 +44,7 @@ def _maximum_forgets_ties(view):
 
 WRONG = [
     wrong("a_value", tg.tanh, lambda x: x / (1 + tg.absolute(x)), "reassociates"),
-    wrong("a_tie", lambda x, y: x >= y, lambda x, y: x > y, "exact"),
-    wrong("a_zero", lambda x: x + 0, lambda x: x, "exact"),
+    wrong("roundings", tg.square, lambda x: tg.absolute(x) ** 1.5 * tg.sqrt(tg.absolute(x)), "exact"),
     wrong("digits", lambda x: tg.exp(x) - 1, lambda x: tg.expm1(x) + x * 1e-11, "reassociates"),
     wrong("integers", lambda x: x % 2, lambda x: x & 3, "exact", ["int64", "int32"]),
     Pass("a_pass", phase="canonicalize", kind="reassociates", why="A test.", run=_maximum_forgets_ties),

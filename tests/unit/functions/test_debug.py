@@ -296,6 +296,16 @@ def test_an_error_that_a_wrong_rewrite_raises_is_put_down_to_it():
         assert "out_of_bounds" in fails(f, [1.0, 2.0, 3.0])
 
 
+def test_an_error_of_the_backend_alone_is_told():
+    from tg.link.perform import PerformExecutable
+
+    x = tg.vector("x")
+    f = debugged([x], tg.sin(x))
+    with mock.patch.object(PerformExecutable, "run", side_effect=tg.BoundsError("index out of bounds")):
+        text = fails(f, [0.5])
+    assert text.startswith("backend 'perform' raises where the reference does not")
+
+
 def test_what_was_promised_is_checked():
     x = tg.vector("x")
     f = debugged([x], tg.sqrt(tg.assume(x + 1, positive=True)))

@@ -37,7 +37,7 @@ class Watch:
         """A call has raised: in debug mode a rewrite that is the cause is named.
 
         Raises:
-            DebugError: a rewrite broke its promise.
+            DebugError: a rewrite broke its promise, or the reference does not raise.
         """
         if self._debugs:
             self._debugger(ones).check(arrays, None)

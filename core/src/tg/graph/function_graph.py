@@ -257,10 +257,16 @@ class FunctionGraph:
         return self.rebuild([root], None)[0]
 
     def intern(self, op: Op, operands: tuple[Variable, ...], like: Apply | None = None) -> tuple[Variable, ...]:
-        """The results of an op on values of this graph: equal applications are one."""
+        """The results of an op on values of this graph: equal applications are one.
+
+        Where operands may change places it is one node, with a constant last.
+        """
+        commutes = op.commutes
+        if commutes and type(operands[0]) is Constant and type(operands[-1]) is not Constant:
+            operands = operands[::-1]
         key = (op, tuple(map(id, operands)))
         found = self._table.get(key)
-        if found is None and len(operands) == 2 and op.commutes:
+        if found is None and commutes:
             found = self._table.get((op, key[1][::-1]))
         if found is None:
             if like is not None and like.op is op:
@@ -604,6 +610,9 @@ class _Sweep:
         if found is None:
             return outputs
         rule, target = found
+        made = target[0].apply
+        if made is not None and made.op is node.op and _is_exchange(made, node):
+            return outputs
         self._account(rule, node, outputs, target)
         self.waiting[id(outputs[0])] = target
         return target
@@ -662,6 +671,12 @@ def _own_lengths(v: Variable) -> None:
 def _are_alike(a: Variable, b: Variable) -> bool:
     """Whether two values of one graph are known to have one symbolic type."""
     return a.type.dtype == b.type.dtype and len(a.lengths) == len(b.lengths) and all(map(same, a.lengths, b.lengths))
+
+
+def _is_exchange(a: Apply, b: Apply) -> bool:
+    """Whether two applies of one op have the same operands, or those of an op that commutes in the other order."""
+    pairs = zip(a.inputs, reversed(b.inputs) if a.op.commutes else b.inputs, strict=True)
+    return all(u is v for u, v in pairs)
 
 
 def _is_own(length: Length, v: Variable) -> bool:

@@ -89,9 +89,10 @@ class Debugger:
         owed = self._owed(values)
         for one in self._journal.lowered:
             self._check_lowered(one, arrays, owed)
-        if outputs is not None:
-            wanted = values.of_all(self._journal.outputs)
-            backend.check(self._final, self._values_of, values, wanted, outputs, owed, self._setting)
+        if outputs is None:
+            raise DebugError(message(f"backend {self._backend!r} raises where the reference does not"))
+        wanted = values.of_all(self._journal.outputs)
+        backend.check(self._final, self._values_of, values, wanted, outputs, owed, self._setting)
 
     @property
     def _backend(self) -> str:

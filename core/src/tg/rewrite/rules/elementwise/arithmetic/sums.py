@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import add, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import add, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
@@ -48,11 +48,6 @@ def _is_zero(v: Variable, *, negative: bool) -> bool:
         and is_float(v.type.dtype)
         and bool((v.data == 0).all() and (np.signbit(v.data) == negative).all())
     )
-
-
-def _constant_last(node: Apply, outputs: Any) -> Any:
-    c, x = node.inputs
-    return node.op(x, c) if isinstance(c, Constant) and not isinstance(x, Constant) else None
 
 
 def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
@@ -141,16 +136,6 @@ CANCELLING: Final = (
 
 
 RULES = (
-    node_rule(
-        "constant_last",
-        keys=(add, multiply),
-        apply=_constant_last,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="2 * x and x * 2 are one value.",
-        example=lambda x: 2 * x,
-        below=(Constant,),
-    ),
     rule(
         "add_zero_integer",
         match=lambda x: x + 0,

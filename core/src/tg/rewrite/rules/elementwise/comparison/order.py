@@ -179,7 +179,7 @@ def _difference_with_zero(fn: Any) -> Any:
 RULES = (
     node_rule(
         "comparison_with_constant_second",
-        keys=COMPARISONS,
+        keys=ORDERINGS,
         apply=_constant_second,
         phase=CANONICALIZE,
         kind=EXACT,
