@@ -37,9 +37,9 @@ def wrong(name, match, replace, kind, dtypes=("float64",)):
     return rule(name, match=match, replace=replace, dtypes=frozenset(dtypes), **about)
 
 
-def _maximum_forgets_ties(view):
-    found = [a for a in view.applies if a.op is tg.multiply.op and len({id(v) for v in a.inputs}) == 1]
-    return {id(view.results(a)[0]): tg.absolute(a.inputs[0]) * a.inputs[0] for a in found}
+def _subtract_is_add(view):
+    found = [a for a in view.applies if a.op is tg.subtract.op]
+    return {id(view.results(a)[0]): tg.add(*a.inputs) for a in found if view.results(a)[0].type.dtype == "float64"}
 
 
 WRONG = [
@@ -47,7 +47,7 @@ WRONG = [
     wrong("roundings", tg.square, lambda x: tg.absolute(x) ** 1.5 * tg.sqrt(tg.absolute(x)), "exact"),
     wrong("digits", lambda x: tg.exp(x) - 1, lambda x: tg.expm1(x) + x * 1e-11, "reassociates"),
     wrong("integers", lambda x: x % 2, lambda x: x & 3, "exact", ["int64", "int32"]),
-    Pass("a_pass", phase="canonicalize", kind="reassociates", why="A test.", run=_maximum_forgets_ties),
+    Pass("a_pass", phase="canonicalize", kind="reassociates", why="A test.", run=_subtract_is_add),
 ]  # fmt: skip
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
 
 DEPTH: Final = 4  # how deep an expression is written out
+NAMED: Final = 1  # the level below which values are shown by their numbers, where they have any
 SHOWN: Final = 4  # elements of a constant that are written out
 _PRINTER: Final = Printer(FrozenGraph(0, (), (), (), ()))
 
@@ -26,7 +27,7 @@ def formula(v: Variable, names: Mapping[int, str], depth: int = DEPTH) -> str:
     Args:
         names: of values that are shown by a name, by id.
     """
-    name = names.get(id(v)) if depth != DEPTH or v.apply is None else None
+    name = names.get(id(v)) if depth <= NAMED or v.apply is None else None
     if name is not None:
         return name
     if isinstance(v, Constant):
