@@ -24,7 +24,6 @@ Tier = Literal["sparse", "quick", "full"]
 Kind = Literal["value", "grad", "error", "script"]
 
 TIERS: Final = ("sparse", "quick", "full")
-SPARSE_DTYPES: Final = 2  # of each case
 BATCH: Final = 48  # programs that are compiled as one function
 GRADIENT_DTYPES: Final = ("float32", "float64")  # in others a derivative has too few digits to judge
 GRADIENT_LAYOUTS: Final[tuple[Layout, ...]] = ("C", "strided", "reversed")
@@ -125,12 +124,10 @@ def variants(case: Case, tier: Tier) -> Iterator[Item]:
 
 
 def _dtypes(case: Case, tier: Tier) -> tuple[str | None, ...]:
-    """The dtypes of a case; in the sparse tier two, which differ from case to case."""
-    if tier != "sparse" or len(case.dtypes) <= SPARSE_DTYPES:
+    """The dtypes of a case; in the sparse tier one, which differs from case to case."""
+    if tier != "sparse" or not case.dtypes:
         return case.dtypes or (None,)
-    turn = zlib.crc32(case_name(case).encode())
-    count = len(case.dtypes)
-    return tuple(case.dtypes[(turn + k * (count // SPARSE_DTYPES)) % count] for k in range(SPARSE_DTYPES))
+    return (case.dtypes[zlib.crc32(case_name(case).encode()) % len(case.dtypes)],)
 
 
 def _pairs(case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier) -> list[tuple[Layout, bool]]:

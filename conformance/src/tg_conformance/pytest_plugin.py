@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tier",
         choices=TIERS,
         default="quick",
-        help="sparse: two dtypes of each case; quick: pairs of dtype, layout, static shape; full: all",
+        help="sparse: one dtype and layout of each case; quick: pairs of dtype, layout, static shape; full: all",
     )
     group.addoption("--mode", help="how the functions are rewritten: strict, off, …; as configured by default")
     group.addoption(
