@@ -138,6 +138,11 @@ def is_inexact(v):
     return v.dtype.kind in "fc"
 
 
+def has_known_signs(v):
+    """Whether no sign is that of a NaN, which is not defined."""
+    return is_float(v) and not np.isnan(v).any()
+
+
 def has_axes(v):
     return v.ndim > 0
 
@@ -168,7 +173,8 @@ def complex_pair(d):
 
 
 def of_floats(d):
-    return named(d.choose(OF_FLOATS), d.operand(is_float))
+    name = d.choose(OF_FLOATS)
+    return named(name, d.operand(has_known_signs if name == "signbit" else is_float))
 
 
 def of_numbers(d):
@@ -193,7 +199,7 @@ def quotient(d):
 
 def division(d):
     name = d.choose(("divide", "floor_divide", "remainder", "power", "arctan2", "hypot", "logaddexp", "copysign"))
-    return named(name, d.operand(), d.operand())
+    return named(name, d.operand(), d.operand(has_known_signs) if name == "copysign" else d.operand())
 
 
 def division_of_integers(d):
