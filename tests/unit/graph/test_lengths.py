@@ -1,3 +1,4 @@
+import itertools
 import operator
 
 import numpy as np
@@ -33,9 +34,13 @@ from tg.types.lengths import (
 )
 
 
+SERIALS = itertools.count()
+
+
 class Owner:
     def __init__(self, name):
         self.name = name
+        self.serial = next(SERIALS)
 
 
 OWNERS = [Owner(name) for name in "nmkj"]

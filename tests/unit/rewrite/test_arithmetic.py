@@ -121,7 +121,7 @@ PRODUCTS = [
     (lambda x, y, z: x * 2 * y, lambda x, y, z: x * y * 2),
     (lambda x, y, z: (x * 2) * (y * -3), lambda x, y, z: x * y * -6),
     (lambda x, y, z: -x * y * -z, lambda x, y, z: x * y * z),
-    (lambda x, y, z: x * x * x, lambda x, y, z: x * tg.square(x)),
+    (lambda x, y, z: x * x * x, lambda x, y, z: tg.square(x) * x),
     (lambda x, y, z: tg.square(x * 3) * y, lambda x, y, z: tg.square(x) * y * 9),
 ]
 QUOTIENTS = [

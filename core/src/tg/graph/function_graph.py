@@ -675,8 +675,8 @@ def _are_alike(a: Variable, b: Variable) -> bool:
 
 def _is_exchange(a: Apply, b: Apply) -> bool:
     """Whether two applies of one op have the same operands, or those of an op that commutes in the other order."""
-    pairs = zip(a.inputs, reversed(b.inputs) if a.op.commutes else b.inputs, strict=True)
-    return all(u is v for u, v in pairs)
+    others = b.inputs[::-1] if a.op.commutes else b.inputs
+    return len(a.inputs) == len(others) and all(map(is_, a.inputs, others))
 
 
 def _is_own(length: Length, v: Variable) -> bool:

@@ -734,7 +734,7 @@ class Requirements:
         if same(a, b):
             return a
         self.found.append((a, b, what() if what else "shapes", broadcasts))
-        first, other = (b, a) if type(b) is int else (a, b)
+        first, other = (b, a) if type(b) is int or _is_earlier(b, a) else (a, b)
         atom = other.atom if type(other) is Length else None
         if atom is not None and not _mentioned(atom, first):
             self.equal[atom] = first
@@ -765,6 +765,15 @@ class Requirements:
             found = self.equal[atom]
         for passed in path:
             self.equal[passed] = found  # type: ignore[assignment]
+
+
+def _is_earlier(a: int | Length, b: int | Length) -> bool:
+    """Whether a is the length of a value made before that whose length b is: of an input before what is computed.
+
+    What stands for both must not be known by the later one, which may be computed from the earlier.
+    """
+    first, other = (n.atom if type(n) is Length else None for n in (a, b))
+    return first is not None and other is not None and first.order < other.order
 
 
 _LOCAL = threading.local()

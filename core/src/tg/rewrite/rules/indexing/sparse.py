@@ -223,9 +223,10 @@ RULES = (
         keys=(gate, where, Cast),
         apply=_keeps_zeros,
         phase=CANONICALIZE,
-        kind=EXACT,
-        why="Around what was written there are zeros before and after: nothing is computed of them.",
-        example=lambda x: gate(SliceUpdate((1,), (1,))(zeros_like(x), x[:, :2]), x),
+        kind=SIGNED_ZERO,
+        why="Around what was written there are zeros before and after: nothing is computed of them. What is added to a "
+        "zero has no -0.0.",
+        example=lambda x: gate(SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), x),
         below=(SliceUpdate, Scatter),
     ),
     node_rule(
