@@ -9,7 +9,6 @@ import tg
 from tg import plugin
 from tg.graph.nodes import Variable
 from tg.ops.catalog import FAMILIES
-from tg.plugin.coverage import WITHOUT_RULES
 from tg.ops.contraction import MatMul
 from tg.ops.creation import Arange
 from tg.ops.cumulative import UFUNCS, Accumulate
@@ -20,6 +19,7 @@ from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, SumTo, Transpose
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.ops.sorting import SIDES, ArgSort, SearchSorted, Sort
+from tg.plugin.coverage import WITHOUT_RULES
 from tg.types.dtypes import DTYPES, INTEGERS, is_complex, is_inexact, numpy_dtype
 from tg.types.tensor_type import TensorType
 

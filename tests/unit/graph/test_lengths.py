@@ -33,7 +33,6 @@ from tg.types.lengths import (
     subtract,
 )
 
-
 SERIALS = itertools.count()
 
 

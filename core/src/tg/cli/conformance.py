@@ -22,6 +22,10 @@ def add(commands: Any) -> None:
     command = commands.add_parser("conformance", help="compare backends with the reference (tg-conformance)")
     command.add_argument("--backend", action="append", default=[], help="only this one; may be repeated")
     command.add_argument("--tier", choices=("sparse", "quick", "full"), default="quick")
+    command.add_argument("--mode", help="how the functions are rewritten: strict, off, …; as configured by default")
+    command.add_argument(
+        "--exclude", action="append", default=[], help="a rule, a pass or a class that is left out; may be repeated"
+    )
     command.add_argument("-k", metavar="WORDS", help="only the cases whose names match, as pytest's -k")
     command.add_argument("--jobs", "-n", default="auto", help="worker processes, where pytest-xdist is installed")
     command.add_argument("--html", metavar="FILE", help="write the report as a page: case x dtype x backend, failures")
@@ -54,6 +58,9 @@ def run(given: argparse.Namespace) -> int:
 def options(given: argparse.Namespace) -> list[str]:
     """What the command was given, as pytest's options."""
     chosen = [word for name in given.backend for word in ("--backend", name)]
+    chosen += [word for name in given.exclude for word in ("--exclude", name)]
+    if given.mode:
+        chosen += ["--mode", given.mode]
     if given.k:
         chosen += ["-k", given.k]
     if importlib.util.find_spec("xdist") is not None:

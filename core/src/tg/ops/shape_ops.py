@@ -302,7 +302,7 @@ class SumTo(Sized):
         shape = merge_sizes(self.shape, [size_value(v) for v in sizes])
         n = len(shape)
         lead = tuple(range(-x.type.ndim, -n))
-        ones = tuple(k - n for k, m in enumerate(shape) if same(m, 1) and not same(x.shape[k - n], 1))
+        ones = tuple(k - n for k, m in enumerate(shape) if equal_here(m, 1) and not equal_here(x.shape[k - n], 1))
         y = reduce_sum(x, (*lead, *ones)) if lead or ones else x
         y = expand_dims_at(y, ones) if ones else y
         vague = any(type(m) is int and n is None for m, n in zip(shape, y.type.shape, strict=True))
@@ -530,8 +530,13 @@ class SpecifyShape(Sized):
         return (x.copy(),)
 
     def expansion(self, *inputs: Variable) -> Variable:
-        """A reshape to the shape that it is known to have."""
-        return Reshape(self.shape)(*inputs)  # type: ignore[no-any-return]
+        """A reshape to the shape that it is known to have: of each length what is known and what is stated."""
+        from tg.ops.shape import reshape
+
+        x, *sizes = inputs
+        stated = merge_sizes(self.shape, [size_value(v) for v in sizes])
+        known = zip(x.shape, stated, strict=True)
+        return reshape(x, tuple(n if type(n) is int else m for n, m in known))
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """Those of the operand."""

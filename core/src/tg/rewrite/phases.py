@@ -33,7 +33,8 @@ SWEEPS: Final[Mapping[str, tuple[str, ...]]] = {
 EXACT: Final = "exact"  # the same value for every operand, bit for bit (NaNs are one value)
 SIGNED_ZERO: Final = "signed_zero"  # may differ in the sign of a zero, and in what comes of it
 REASSOCIATES: Final = "reassociates"  # the same in exact arithmetic: other roundings, overflow moved or removed; a NaN
-# is never hidden, and one comes newly only of an infinite operand
+# of finite operands is never hidden, and one comes newly only where an operand, or what was written, is infinite; a
+# stable form may have its limit where what was written has a NaN of an infinite operand
 NAN_UNSAFE: Final = "nan_unsafe"  # hides a NaN: of an operand, of an infinite one, or of one outside the domain
 DROPS_ERROR: Final = "drops_error"  # an error that the original would raise is not raised
 KINDS: Final = (EXACT, SIGNED_ZERO, REASSOCIATES, NAN_UNSAFE, DROPS_ERROR)

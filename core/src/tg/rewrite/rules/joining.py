@@ -306,6 +306,7 @@ RULES = (
 PASSES = (
     Pass(
         "elementwise_of_pieces",
+        keys=(Concatenate,),
         phase=SPECIALIZE,
         kind=EXACT,
         why="Arrays that are cut at the same places are joined once, after what is done to their elements.",

@@ -87,6 +87,7 @@ def _in_order(pieces: dict[object, Piece], x: Variable, axis: int) -> Variable |
 PASSES = (
     Pass(
         "join_pieces_written",
+        keys=(SliceUpdate,),
         phase=CANONICALIZE,
         kind=EXACT,
         why="What is written from the start of an axis to its end is joined once; what was there before is not needed.",

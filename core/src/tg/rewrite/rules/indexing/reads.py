@@ -318,6 +318,7 @@ def _pushed(view: View, *, sums: bool) -> dict[int, Variable]:
 PASSES = (
     Pass(
         "slice_before_computing",
+        keys=(Slice, Gather),
         phase=CANONICALIZE,
         kind=EXACT,
         why="Only what is read is computed.",
@@ -326,6 +327,7 @@ PASSES = (
     ),
     Pass(
         "slice_before_summing",
+        keys=(Slice, Gather),
         phase=CANONICALIZE,
         kind=REASSOCIATES,
         why="Only the sums that are read are computed; a backend may add in another order for another shape.",

@@ -92,8 +92,9 @@ def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
     w = windows[axis]
     if w is None:
         return None
-    if None not in (joined.type.shape[axis], node.types[0].shape[axis]) and type(w.start) is int:
-        return _known_piece(below, windows, axis, w)
+    size = node.types[0].shape[axis]
+    if type(size) is int and type(w.start) is int and all(type(v.type.shape[axis]) is int for v in below.inputs):
+        return _known_piece(below, windows, axis, w._replace(size=size))
     found = through(below, joined, windows) if len(below.inputs) <= PIECES else None
     if found is None or sum(r is not UNUSED for r in found.reads) != 1:
         return None

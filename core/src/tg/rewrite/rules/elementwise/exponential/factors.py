@@ -18,7 +18,7 @@ from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
-from tg.ops.shape_ops import BroadcastTo
+from tg.ops.shape_ops import BroadcastTo, Reshape
 from tg.ops.softmax import Softmax
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
@@ -34,6 +34,7 @@ from tg.rewrite.rules.elementwise.exponential.terms import (
     stripped,
     sum_of_exp,
 )
+from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -236,12 +237,19 @@ def _read_moved(v: Variable, node: Apply, p: int, level: int, found: Product, de
     inner = Product()
     if not _read(node.inputs[0], p, 0, inner, depth) or (inner.levels and level < found.levels):
         return None
+    if type(node.op) is Reshape and not all(_fills(f, node.inputs[0]) for f in inner.factors):
+        return None
     moved = [_moved_factor(f, node, v if len(inner.factors) == 1 else None) for f in inner.factors]
     if all(f.kind in (OTHER, UNPLACED) for f in moved):
         return None
     found.sign *= inner.sign
     found.factors.extend(f._replace(level=f.level + level) for f in moved)
     return len(found.factors) <= MOST_FACTORS
+
+
+def _fills(f: Factor, product: Variable) -> bool:
+    """Whether a factor has all elements of the product, or one: it is not repeated along some axes."""
+    return all(u.type.ndim == 0 or all(map(equal_here, u.shape, product.shape)) for u in (f.u, f.value()[0]))
 
 
 def _moved_factor(f: Factor, node: Apply, whole: Variable | None) -> Factor:

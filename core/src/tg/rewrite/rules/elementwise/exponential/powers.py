@@ -79,6 +79,7 @@ RULES = (
 PASSES = (
     Pass(
         "joined_exponentials",
+        keys=(exp,),
         phase=SPECIALIZE,
         kind=REASSOCIATES,
         why="One exponential in place of two.",
