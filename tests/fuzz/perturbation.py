@@ -172,7 +172,8 @@ class Expectation:
         self.frozen, self.arrays, self.multiple = frozen, arrays, multiple
         self.outputs, self.overflowed, _ = run(frozen, arrays)
         # Overflow may be removed, and a limit be taken at infinity: what then is NaN or not decides the rest.
-        infinite = (is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, arrays))
+        given = (*arrays, *(c.data for c in frozen.constants))
+        infinite = (is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, given))
         self.lenient = self.overflowed or any(infinite)
         self.others: list[tuple] = []
         self.rng = np.random.default_rng(seed)

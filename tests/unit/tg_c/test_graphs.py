@@ -83,3 +83,11 @@ def test_the_source_is_kept_on_request(compiled, frozen_of, tmp_path, monkeypatc
     compiled(frozen_of([x], [x * 2.0]), keep_source=True)
     (kept,) = tmp_path.rglob("*.c")
     assert "mass_0" in kept.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int32", "int64"])
+def test_a_table_of_numbers_is_read_as_it_is(dtype, agrees):
+    x = vector("x", dtype)
+    tables = [tg.constant(np.eye(n, dtype=dtype)) for n in (2, 3, 4, 5, 8)]
+    tables += [tg.constant(np.repeat(np.array([1, 0, 0, 0, 2], dtype), 2 * n)) for n in (1, 2, 4)]
+    agrees([x], [*tables, *(t + x[0] for t in tables)], [np.ones(3, dtype)])

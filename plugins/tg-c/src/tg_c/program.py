@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
 
+# Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
+# constant tables to a repetition of their first 128 bits.
+TABLE: Final = '__attribute__((visibility("hidden")))'
 MEMORY: Final = """\
 void *malloc(unsigned long);
 void free(void *);
@@ -142,7 +145,7 @@ class Unit:
             MEMORY,
             LENGTH_FUNCTIONS,
             self.prelude.text(),
-            *(f"static const {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
+            *(f"{TABLE} {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
             *(f"static __attribute__((noinline)) void {name}{body}" for body, name in self._kernels.items()),
             *self._texts,
             self._run(graph, main),
