@@ -116,7 +116,7 @@ def clamped(start: Any, count: Any, far: Any, length: Any, forward: Any) -> Any:
 def _first(site: Site, n: int | Length, start: int | str, size: int | Length, step: int) -> str:
     """The clamped start of a window along one axis, which is made sure to lie inside it."""
     if all(type(v) is int for v in (n, start, size)):
-        if size and abs((size - 1) * step) >= n:  # type: ignore[operator]
+        if size and abs((size - 1) * step) >= n:
             site.require("False", Failure.BOUNDS)  # some check of the graph fails before
             return "0"
         place = t.window([n], [start], [size], [step])[0]  # type: ignore[list-item]
