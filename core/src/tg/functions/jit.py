@@ -226,8 +226,8 @@ def jit(
         >>> normalized(np.array([3.0, 4.0]))
         array([0.6, 0.8])
         >>> x = tg.vector("x")
-        >>> tg.grad(normalized(x)[0], x).eval({x: [0.0, 2.0]})
-        array([0.5, 0. ])
+        >>> tg.grad(normalized(x)[0], x).eval({x: [3.0, 4.0]})
+        array([ 0.128, -0.096])
     """
     if fn is None:
         return functools.partial(
