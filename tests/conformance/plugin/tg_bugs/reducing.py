@@ -140,7 +140,7 @@ def product_of_repeated(op, x, y):
 
 
 def batch_in_memory_order(op, x, y):
-    if x.ndim == 3 and not x.flags.c_contiguous:
+    if x.ndim > 1 and not x.flags.c_contiguous:
         x = x.ravel("K").reshape(x.shape)
     return op.perform(x, y)[0]
 
@@ -174,5 +174,5 @@ BUGS = (
     Bug("product-by-floats", "T18", "^contraction:matmul of", {MatMul: product_by_floats}),
     Bug("product-over-nothing", "T33", "^contraction:.* over nothing", {MatMul: product_over_nothing}),
     Bug("product-of-repeated", "T41", "^contraction:matmul", {MatMul: product_of_repeated}),
-    Bug("batch-in-memory-order", "T38", "^contraction:matmul b", {MatMul: batch_in_memory_order}),
+    Bug("batch-in-memory-order", "T38", "^contraction:(matmul|dot)", {MatMul: batch_in_memory_order}),
 )  # fmt: skip

@@ -101,10 +101,11 @@ def choice_that_forgets(node, outputs):
     return x if isinstance(c, Constant) and c.data.any() else None
 
 
-def other_way(name, trap, caught_by, attribute, value):
-    """One of core's rules that does another thing."""
+def other_way(names, trap, caught_by, attribute, value, *, bug=""):
+    """Rules of core's that do another thing."""
     known = {one.name: one for one in RULES}
-    return Bug(name.replace("_", "-"), trap, caught_by, core=((known[name], attribute, value),))
+    core = tuple((known[name], attribute, value) for name in names.split())
+    return Bug(bug or names.replace("_", "-"), trap, caught_by, core=core)
 
 
 ARITHMETIC = "^elementwise/arithmetic:(cancelling|sqrt of square)"
@@ -119,10 +120,12 @@ BUGS = (
     wrong("square-of-root", "T26", ARITHMETIC, lambda x: tg.square(tg.sqrt(x)), lambda x: x),
     wrong_at("sigmoid-for-any-constant", "T25", "^elementwise/exponential:sigmoid", (tg.divide,), any_sigmoid),
     wrong_at("logarithm-split", "T15", "^elementwise/exponential:log of", (tg.log,), split_logarithm),
-    wrong_at("slices-merged", "T52", "^indexing:(slice of|slices of)", (Slice,), merged_slices),
+    other_way("slice_of_slice", "T52", "^indexing:(slice of|slices of)", "function", merged_slices,
+              bug="slices-merged"),
     wrong_at("read-of-write", "T51", "^indexing:(add|set|read of|read across)", (Gather,), read_of_write),
     wrong_at("set-into-zeros", "T50", "^indexing:zeros", (Scatter,), set_into_zeros),
     wrong_at("square-is-symmetric", "T60", "^shape:.*(transpose|square)", (Transpose,), symmetric),
-    wrong_at("reduced-transpose", "T57", "^reduction:reductions", (Reduce,), reduced_transpose),
+    other_way("reduce_of_movement", "T57", "^reduction:reductions", "function",
+              reduced_transpose, bug="reduced-transpose"),
     other_way("where_known", "T59", "^elementwise/comparison:where", "function", choice_that_forgets),
 )  # fmt: skip
