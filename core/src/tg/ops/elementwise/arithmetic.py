@@ -157,7 +157,7 @@ add = binary(
     np.add,
     "The sum x + y.",
     d=(lambda x, y, z: 1, lambda x, y, z: 1),
-    commutative=True,
+    commutative="exact",
     accuracy=1,
     facts=of_add,
 )
@@ -168,7 +168,7 @@ subtract = binary(
 )  # fmt: skip
 multiply = binary(
     "multiply", np.multiply, np.multiply, "The product x * y.",
-    d=(lambda x, y, z: y, lambda x, y, z: x), commutative=True, accuracy=1,
+    d=(lambda x, y, z: y, lambda x, y, z: x), commutative="exact", accuracy=1,
     facts=of_multiply,
 )  # fmt: skip
 divide = binary(
@@ -237,13 +237,13 @@ reciprocal = unary(
 maximum = binary(
     "maximum", np.maximum, np.maximum, "The larger of x and y; NaN if either is. Ties share the derivative.",
     d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)),
-    commutative=True, accuracy=0,
+    commutative="signed_zero", accuracy=0,
     facts=of_maximum,
 )  # fmt: skip
 minimum = binary(
     "minimum", np.minimum, np.minimum, "The smaller of x and y; NaN if either is. Ties share the derivative.",
     d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)),
-    commutative=True, accuracy=0,
+    commutative="signed_zero", accuracy=0,
     facts=of_minimum,
 )  # fmt: skip
 clip = ternary(

@@ -14,7 +14,7 @@ bitwise_and = binary(
     np.bitwise_and,
     "The bits set in x and y.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
     facts=of_and,
 )
@@ -24,7 +24,7 @@ bitwise_or = binary(
     np.bitwise_or,
     "The bits set in x or y.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
     facts=of_or,
 )
@@ -34,7 +34,7 @@ bitwise_xor = binary(
     np.bitwise_xor,
     "The bits set in one of x and y.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
     facts=of_xor,
 )

@@ -35,12 +35,12 @@ equal = binary(
     np.equal,
     "Whether x == y.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
     facts=of_positions("equal"),
 )
 not_equal = binary(
-    "not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), commutative=True, accuracy=0
+    "not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), commutative="exact", accuracy=0
 )
 less = binary("less", np.less, np.less, "Whether x < y.", d=(None, None), accuracy=0, facts=of_positions("less"))
 less_equal = binary(
@@ -61,7 +61,7 @@ logical_and = binary(
     _bool_loops,
     "Whether x and y differ from 0.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
 )
 logical_or = binary(
@@ -70,7 +70,7 @@ logical_or = binary(
     _bool_loops,
     "Whether x or y differs from 0.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
 )
 logical_xor = binary(
@@ -79,7 +79,7 @@ logical_xor = binary(
     _bool_loops,
     "Whether one of x and y differs from 0.",
     d=(None, None),
-    commutative=True,
+    commutative="exact",
     accuracy=0,
 )
 logical_not = unary("logical_not", np.logical_not, _bool_loops, "Whether x is 0.", d=(None,), accuracy=0)

@@ -112,7 +112,7 @@ log1p = unary(
 logaddexp = binary(
     "logaddexp", np.logaddexp, np.logaddexp, "log(exp(x) + exp(y)) without overflow.",
     d=(lambda x, y, z: _share(x, z), lambda x, y, z: _share(y, z)),
-    commutative=True, facts=of_logaddexp,
+    commutative="exact", facts=of_logaddexp,
 )  # fmt: skip
 sigmoid = unary(
     "sigmoid",

@@ -10,13 +10,16 @@ df = d * dx + d_conj * conj(dx). A function with real results needs none, for th
 
 Where a function is another one for some dtypes, as the floor of an integer is the integer, `shortcut` gives that
 for the operands, and None for all others; the record has no loops for those dtypes, and a backend never sees them.
+
+`commutative` says whether two operands may change places: "exact" if the results are the same bit for bit,
+"signed_zero" if zeros may have the other sign.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
 
@@ -136,7 +139,7 @@ class ElementwiseFunction:
         d_conj: Sequence[Partial | None] | None = None,
         domain: tuple[float, float] | None = None,
         accuracy: float = 4.0,
-        commutative: bool = False,
+        commutative: Literal["exact", "signed_zero"] | None = None,
         checks: Callable[..., tuple[Check, ...]] | None = None,
         facts: Callable[..., Iterable[str]] | None = None,
         numpy: np.ufunc | None = None,
@@ -297,8 +300,8 @@ class Elementwise(Op):
 
     @property
     def commutes(self) -> bool:
-        """Whether the record says so."""
-        return self.fn.commutative
+        """Whether the record says so, without exception for zeros."""
+        return self.fn.commutative == "exact"
 
     @property
     def may_fail(self) -> bool:
