@@ -110,6 +110,11 @@ def kind_of(v: Variable) -> object:
     return node.key if node is not None else v.literal if type(v) is Constant else None
 
 
+def is_made_by(v: Variable, fn: Any) -> bool:
+    """Whether a value is the result of an elementwise function."""
+    return v.apply is not None and v.apply.op is fn.op
+
+
 def _may_match(term: Any, kind: object) -> bool:
     if isinstance(term, PatternVariable):
         return True

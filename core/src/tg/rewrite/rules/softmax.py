@@ -13,13 +13,13 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, expand_dims_at
 from tg.ops.shape_ops import BroadcastTo
 from tg.ops.softmax import LogSumExp, Softmax
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.exponential.terms import (
     SumOfExp,
     aligned_sum_of_exp,
     inside,
-    is_made_by,
     share_of_sum,
     sum_of_exp,
 )

@@ -18,6 +18,7 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, Transpose, broadcast_to, expand_dims_at, reshape
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
@@ -136,13 +137,9 @@ def _repeated_right(x: Variable, y: Variable) -> Variable | None:
 
 def _of_negatives(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
-    if _is(x, negative) and _is(y, negative) and x.type.dtype != BOOL:
+    if is_made_by(x, negative) and is_made_by(y, negative) and x.type.dtype != BOOL:
         return matmul(x.inputs[0], y.inputs[0])
     return None
-
-
-def _is(v: Variable, fn: Any) -> bool:
-    return v.apply is not None and v.apply.op is fn.op
 
 
 def _of_multiples(node: Apply, outputs: Any) -> Variable | None:
@@ -160,7 +157,7 @@ def _of_multiples(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _scaled(v: Variable) -> tuple[Variable, Constant] | None:
-    if not _is(v, multiply) or v.type.dtype == BOOL:
+    if not is_made_by(v, multiply) or v.type.dtype == BOOL:
         return None
     for x, c in (v.inputs, v.inputs[::-1]):
         if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c):

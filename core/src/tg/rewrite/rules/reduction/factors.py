@@ -12,6 +12,7 @@ from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import greater, logical_and, logical_not, logical_or, where
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import expand_dims_at
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
@@ -23,14 +24,10 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 
-def _is(v: Variable, fn: Any) -> bool:
-    return v.apply is not None and v.apply.op is fn.op
-
-
 def _of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn is not add or not _is(x, negative):
+    if op.fn is not add or not is_made_by(x, negative):
         return None
     return negative(Reduce(op.fn, op.axes, op.total)(x.inputs[0]))
 
@@ -42,7 +39,7 @@ def _opposite(fn: Any) -> Any:
 def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (maximum, minimum) or not _is(x, negative) or not is_float(x.type.dtype):
+    if op.fn not in (maximum, minimum) or not is_made_by(x, negative) or not is_float(x.type.dtype):
         return None
     return negative(Reduce(_opposite(op.fn), op.axes, op.total)(x.inputs[0]))
 
@@ -51,7 +48,7 @@ def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
     """The largest of -x stands where the least of x does; integers have one that is its own opposite."""
     op: Any = node.op
     (x,) = node.inputs
-    if not _is(x, negative) or not is_float(x.type.dtype):
+    if not is_made_by(x, negative) or not is_float(x.type.dtype):
         return None
     return ArgReduce(_opposite(op.fn), op.axis)(x.inputs[0])  # type: ignore[no-any-return]
 
@@ -88,7 +85,11 @@ def _of_complement(node: Apply, outputs: Any) -> Variable | None:
     """Not all are where any is not, and the other way round."""
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (logical_and, logical_or) or not _is(x, logical_not) or x.inputs[0].type.dtype != x.type.dtype:
+    if (
+        op.fn not in (logical_and, logical_or)
+        or not is_made_by(x, logical_not)
+        or x.inputs[0].type.dtype != x.type.dtype
+    ):
         return None
     other = logical_or if op.fn is logical_and else logical_and
     return logical_not(Reduce(other, op.axes, op.total)(x.inputs[0]))
@@ -101,7 +102,7 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     if op.fn is not add or is_complex(y.type.dtype) or y.apply is None:
         return None
     fn: Any = y.apply.op
-    pairs = (y.inputs,) if _is(y, divide) else (y.inputs, y.inputs[::-1]) if _is(y, multiply) else ()
+    pairs = (y.inputs,) if is_made_by(y, divide) else (y.inputs, y.inputs[::-1]) if is_made_by(y, multiply) else ()
     for x, c in pairs:
         if is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, fn):
             scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
@@ -132,7 +133,7 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
     """
     op: Any = node.op
     (z,) = node.inputs
-    fn = next((fn for fn in (multiply, divide, gate) if _is(z, fn)), None)
+    fn = next((fn for fn in (multiply, divide, gate) if is_made_by(z, fn)), None)
     if op.fn is not add or fn is None or is_complex(z.type.dtype):
         return None
     x, y = z.inputs

@@ -44,11 +44,6 @@ def is_scalar_constant(v: Variable) -> bool:
     return isinstance(v, Constant) and v.data.size == 1
 
 
-def is_made_by(v: Variable, fn: Any) -> bool:
-    """Whether a value is the result of an elementwise function."""
-    return v.apply is not None and v.apply.op is fn.op
-
-
 def number_of(v: Any) -> int | float:
     """The value of a real scalar constant as a Python number."""
     data = v.data.reshape(())

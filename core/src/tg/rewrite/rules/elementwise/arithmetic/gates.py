@@ -15,9 +15,14 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import absolute, add, divide, gate, multiply, negative, square
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import less, logical_not, where
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule, rule
-from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_made_by, is_scalar_constant, number_of
+from tg.rewrite.rules.elementwise.arithmetic.analysis import (
+    is_finite,
+    is_scalar_constant,
+    number_of,
+)
 from tg.types.dtypes import is_float, numpy_dtype
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import floor_divide, multiply, remainder
 from tg.ops.elementwise.bitwise import bitwise_and, right_shift
 from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     SIGNED_INTEGER,
     beside,
     constant,
-    is_made_by,
     is_scalar_constant,
     number_of,
 )

@@ -11,13 +11,13 @@ from tg.ops.elementwise.arithmetic import absolute, cbrt, divide, multiply, nega
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp2
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     REAL,
     beside,
     constant,
-    is_made_by,
     is_nonnegative,
     is_not_negative,
     is_scalar_constant,

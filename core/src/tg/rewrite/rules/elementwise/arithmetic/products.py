@@ -13,6 +13,7 @@ from tg.graph.facts import holds
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import divide, multiply, negative, reciprocal, square
 from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
@@ -22,7 +23,6 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     constant,
     is_finite,
     is_finite_and_nonzero,
-    is_made_by,
     is_scalar_constant,
     number_of,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, copysign, divide, hypot, multiply, negative, sign, square
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
@@ -15,7 +16,6 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     SIGNED,
     SIGNED_INTEGER,
     is_finite_and_nonzero,
-    is_made_by,
     is_not_negative,
     is_scalar_constant,
     number_of,

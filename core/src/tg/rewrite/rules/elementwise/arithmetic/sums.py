@@ -12,6 +12,7 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
@@ -20,7 +21,6 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     beside,
     constant,
     is_finite,
-    is_made_by,
     is_scalar_constant,
     number_of,
 )

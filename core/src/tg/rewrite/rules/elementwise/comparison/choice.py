@@ -23,6 +23,7 @@ from tg.ops.elementwise.comparison import (
     where,
 )
 from tg.ops.elementwise.record import Elementwise
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 BOOL: Final = frozenset({"bool"})
 SIGNED_INTEGER: Final = frozenset(("int8", "int16", "int32", "int64"))
 INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
-
-
-def _is(v: Variable, fn: Any) -> bool:
-    return v.apply is not None and v.apply.op is fn.op
 
 
 def _known_condition(node: Apply, outputs: Any) -> Variable | None:
@@ -54,15 +51,15 @@ def _same_choices(node: Apply, outputs: Any) -> Variable | None:
 
 def _negated_condition(node: Apply, outputs: Any) -> Variable | None:
     c, x, y = node.inputs
-    return where(c.inputs[0], y, x) if _is(c, logical_not) else None
+    return where(c.inputs[0], y, x) if is_made_by(c, logical_not) else None
 
 
 def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
     """where(c, where(c, x, y), z) as where(c, x, z), and where(c, x, where(c, y, z)) likewise."""
     c, x, y = node.inputs
-    if _is(x, where) and x.inputs[0] is c:
+    if is_made_by(x, where) and x.inputs[0] is c:
         return where(c, x.inputs[1], y)
-    if _is(y, where) and y.inputs[0] is c:
+    if is_made_by(y, where) and y.inputs[0] is c:
         return where(c, x, y.inputs[2])
     return None
 
@@ -70,9 +67,9 @@ def _decided_inside(node: Apply, outputs: Any) -> Variable | None:
 def _joined_conditions(node: Apply, outputs: Any) -> Variable | None:
     """where(c, where(d, x, y), y) as where(c and d, x, y), and where(c, x, where(d, x, y)) as where(c or d, x, y)."""
     c, x, y = node.inputs
-    if _is(x, where) and x.inputs[2] is y:
+    if is_made_by(x, where) and x.inputs[2] is y:
         return where(logical_and(c, x.inputs[0]), x.inputs[1], y)
-    if _is(y, where) and y.inputs[1] is x:
+    if is_made_by(y, where) and y.inputs[1] is x:
         return where(logical_or(c, y.inputs[0]), x, y.inputs[2])
     return None
 
@@ -122,7 +119,7 @@ def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
     if not choices or any(v is not choices[0] for v in choices):
         return None
     found = _choice(choices[0])
-    if found is None or (op.name == "Cast" and not _is(choices[0], where)):
+    if found is None or (op.name == "Cast" and not is_made_by(choices[0], where)):
         return None
     values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in found[1:]]
     return where(found[0], *values)
@@ -130,7 +127,7 @@ def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
 
 def _choice(v: Variable) -> tuple[Variable, Any, Any] | None:
     """The condition and the two numbers between which a value chooses."""
-    if _is(v, where):
+    if is_made_by(v, where):
         c, x, y = v.inputs
         return (c, x, y) if is_scalar_constant(x) and is_scalar_constant(y) else None
     if v.apply is None or type(v.apply.op) is not Cast or v.inputs[0].type.dtype != "bool":

@@ -20,11 +20,11 @@ from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
 from tg.ops.shape_ops import BroadcastTo, Reshape
 from tg.ops.softmax import Softmax
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
     aligned_sum_of_exp,
     inside,
-    is_made_by,
     is_number,
     log_of_sum,
     logs_of_sum,

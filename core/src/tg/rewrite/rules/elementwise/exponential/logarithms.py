@@ -36,9 +36,15 @@ from tg.ops.elementwise.exponential import (
     softplus,
 )
 from tg.ops.elementwise.trigonometric import cosh
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, NAN_UNSAFE, REASSOCIATES, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import node_rule, rule
-from tg.rewrite.rules.elementwise.exponential.terms import is_made_by, is_number, log_of_sum, logs_of_sum, stripped
+from tg.rewrite.rules.elementwise.exponential.terms import (
+    is_number,
+    log_of_sum,
+    logs_of_sum,
+    stripped,
+)
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:

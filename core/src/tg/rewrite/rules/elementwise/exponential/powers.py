@@ -13,9 +13,9 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, multiply, power, sqrt, subtract
 from tg.ops.elementwise.exponential import exp, exp2
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule, rule
-from tg.rewrite.rules.elementwise.exponential.terms import is_made_by
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:

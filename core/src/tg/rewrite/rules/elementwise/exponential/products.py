@@ -11,6 +11,7 @@ from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
 from tg.ops.shape_ops import BroadcastTo, ExpandDims
 from tg.ops.softmax import Softmax
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import EXACT, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite
@@ -24,7 +25,12 @@ from tg.rewrite.rules.elementwise.exponential.factors import (
     rebuilt,
     simplify,
 )
-from tg.rewrite.rules.elementwise.exponential.terms import MOVEMENTS, inside, is_made_by, signed, stripped
+from tg.rewrite.rules.elementwise.exponential.terms import (
+    MOVEMENTS,
+    inside,
+    signed,
+    stripped,
+)
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import expand_dims_at
 from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.ops.softmax import LogSumExp, Softmax
-from tg.rewrite.pattern import holds_value
+from tg.rewrite.pattern import holds_value, is_made_by
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 MOVEMENTS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
 MOST_TERMS: Final = 4  # exponentials that a written-out sum may have
-
-
-def is_made_by(v: Variable, fn: Any) -> bool:
-    """Whether a value is the result of an elementwise function."""
-    return v.apply is not None and v.apply.op is fn.op
 
 
 def is_number(v: Variable, value: float) -> bool:
