@@ -15,7 +15,7 @@ from tg import plugin
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import evaluate_one, interpret
 from tg.link.linker import Request
-from tg.link.loop import fuse_elementwise
+from tg.link.fused import fuse
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import is_complex, is_float
 
@@ -75,7 +75,7 @@ def agrees(backend, inputs, outputs, arrays, tolerance=16.0):
     with np.errstate(all="ignore"):
         error = first_error(frozen, arrays)
         wanted = interpret(frozen, arrays) if error is None else ()
-    for graph in (frozen, fuse_elementwise(frozen)):
+    for graph in (frozen, fuse(frozen)):
         found, status = compiled(backend, graph).run(arrays)
         if error is not None:
             assert status

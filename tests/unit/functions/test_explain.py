@@ -98,8 +98,8 @@ def test_inner_graphs_are_told():
 def test_lowerings_are_told():
     x = tg.vector("x")
     explanation = tg.explain(tg.exp(x) * x + 1, backend="c")
-    assert "lowering: fuse_elementwise (exact)" in str(explanation)
-    assert explanation.counts["fuse_elementwise"] == 1
+    assert "lowering: fuse_loops (exact)" in str(explanation)
+    assert explanation.counts["fuse_loops"] == 1
 
 
 def test_before_and_after_are_programs():

@@ -88,13 +88,13 @@ def test_float64_is_rounded_to_float16_once():
 
 @pytest.mark.parametrize("dtype", HALVES)
 def test_each_op_of_a_fused_chain_rounds(dtype, compiled, frozen_of):
-    from tg_c.lower import fuse_elementwise
+    from tg.link.fused import fuse
 
     kind = numpy_dtype(dtype)
     rng = np.random.default_rng(0)
     a, b, c = (rng.normal(size=1000).astype(kind) for _ in range(3))
     x, y, z = (vector(dtype, 1000) for _ in range(3))
-    frozen = fuse_elementwise(frozen_of([x, y, z], [(x * y + z) * y - x / z]))
+    frozen = fuse(frozen_of([x, y, z], [(x * y + z) * y - x / z]))
     assert len(frozen.nodes) == 1
     (found,), _ = compiled(frozen).run([a, b, c])
     wanted = (a * b + c) * b - a / c

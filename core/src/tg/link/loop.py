@@ -1,64 +1,121 @@
-"""`Loop`: several elementwise ops as one pass over an index space, and the fusion that makes loops.
+"""`Loop`: a program on single elements run over an index space, in stages that may reduce and scatter.
 
-Only backends that generate code call the fusion: loops exist after lowering only and have no derivative.
+Only backends that generate code make loops, by `tg.link.fusion`: loops exist after lowering only and have no
+derivative. What a loop computes is what its stages' ops compute one after the other on whole arrays.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.graph.frozen import FrozenGraph, Node, Origin, types_for
 from tg.graph.interpret import interpret
-from tg.graph.nodes import Constant
 from tg.graph.op import Op
-from tg.ops.elementwise.record import broadcast_shapes
+from tg.link.values import is_one
+from tg.ops.elementwise.record import ElementwiseFunction, broadcast_shapes
 from tg.ops.family import Family
-from tg.types.lengths import Requirements, key, require_same
+from tg.ops.indexing import Scatter
+from tg.ops.reduction import Reduce
+from tg.types.lengths import require_same
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenGraph
 
     Array = np.ndarray[Any, Any]
-    Worthwhile = Callable[[Sequence[Node]], bool]
 
-MAX_STEPS: Final = 256  # of one loop: C compilers take more than linear time in the length of a loop's body
-MAX_LOCS: Final = 3  # of a loop, as of any node
+
+@final
+class Result(Op):
+    """What becomes of value number `value` of a stage's program, computed at every index of the stage.
+
+    Kept at every index; or reduced by `fn` over `axes`, which stay with length 1; or, where `into` is the number of an
+    operand of the loop, combined by `fn` into a copy of that array (replaced if `fn` is None) at the positions that
+    the values `at` of the program are, one for each of its axes. `stored` results are results of the loop; later
+    stages may read all that are not scattered.
+    """
+
+    value: int
+    fn: ElementwiseFunction | None = None
+    axes: tuple[int, ...] = ()
+    into: int | None = None
+    at: tuple[int, ...] = ()
+    stored: bool = True
+
+    @property
+    def op(self) -> Op | None:
+        """What is done to the value on whole arrays, after the operand `into` if there is one; None: it is kept."""
+        if self.into is not None:
+            return Scatter(tuple(range(-len(self.at), 0)), self.fn)
+        return Reduce(self.fn, self.axes, total=True) if self.fn is not None else None
+
+    def infer_from(self, program: FrozenGraph, shape: Sequence[Any], operands: Sequence[TensorType]) -> TensorType:
+        """The type, for a stage over this shape."""
+        if self.into is not None:
+            return operands[self.into]
+        dtype = program.types[program.outputs[self.value]].dtype
+        return TensorType(dtype, [1 if k - len(shape) in self.axes else n for k, n in enumerate(shape)])
+
+    def perform_on(self, values: Sequence[Array], operands: Sequence[Array]) -> Array:
+        """The result, from all values of the program on whole arrays."""
+        value, op = values[self.value], self.op
+        if op is None:
+            return value.copy()
+        if self.into is not None:
+            return op.perform(operands[self.into], value, *(values[k] for k in self.at))[0]  # type: ignore[no-any-return]
+        return np.expand_dims(op.perform(value)[0], self.axes)
 
 
 @final
 class Stage(Op):
-    """A scalar program applied at each index: its operands are elements of the loop's operands, its results are stored.
+    """A program on single elements, run at each index of a loop, and what becomes of its values.
 
-    Shapes:
-        operands of one rank, or 0-d, that broadcast -> results of the broadcast shape
+    Inputs of the program are 0-d, elements of what `reads` names, or whole arrays that it gathers from. In `reads`,
+    k >= 0 is operand k of the loop, and ~k the k-th result of the stages before. A stage that reads nothing but
+    results reduced over the inner axes, and operands of length 1 there, runs once for each outer index.
     """
 
     program: FrozenGraph
+    reads: tuple[int, ...]
+    results: tuple[Result, ...]
 
-    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """The dtypes of the program's outputs over the space."""
-        shape = broadcast_shapes("loop", inputs)
-        return tuple(TensorType(t.dtype, shape) for t in self.program.output_types)
+    def elements(self, given: Sequence[Any]) -> list[Any]:
+        """Those of what the program is given that it reads element by element."""
+        return [v for v, t in zip(given, self.program.input_types, strict=True) if not t.ndim]
 
-    def perform(self, *arrays: Array) -> tuple[Array, ...]:
-        """The program interpreted on whole arrays."""
-        shape = np.broadcast_shapes(*(a.shape for a in arrays))
-        found = interpret(self.program, arrays)
-        return tuple(y if y.shape == shape else np.broadcast_to(y, shape).copy() for y in found)
+    def infer_results(self, given: Sequence[TensorType], operands: Sequence[TensorType]) -> list[TensorType]:
+        """The types of the results, for what the program is given and the loop's operands."""
+        shape = broadcast_shapes("loop", self.elements(given))
+        return [r.infer_from(self.program, shape, operands) for r in self.results]
+
+    def perform_results(self, given: Sequence[Array], operands: Sequence[Array]) -> list[Array]:
+        """The program interpreted on whole arrays, then each result."""
+        shape = np.broadcast_shapes(*(a.shape for a in self.elements(given)))
+        values = [np.broadcast_to(y, shape) for y in interpret(self.program, _aligned(self.program, given, shape))]
+        return [r.perform_on(values, operands) for r in self.results]
+
+
+def _aligned(program: FrozenGraph, given: Sequence[Array], shape: tuple[int, ...]) -> list[Array]:
+    """Operands read element by element, repeated where positions may be among them: `Gather` wants one shape."""
+    if all(not t.ndim for t in program.input_types):
+        return list(given)
+    pairs = zip(given, program.input_types, strict=True)
+    return [a if t.ndim else np.broadcast_to(a, shape) for a, t in pairs]
 
 
 @final
 class Loop(Op):
-    """Stages run over one index space, each at every index of it.
+    """Stages over one index space, one after the other for each index of the first `outer` axes, which they share.
 
-    `extents` are the lengths of the space where they are known, `outer` counts the leading axes that the stages share.
-    There is one stage, which shares all axes.
+    `extents` are the lengths of the space where they are known; the axes behind the outer ones are the inner ones.
 
     Shapes:
-        operands of the space's rank, of length 1 where they are repeated, or 0-d -> results of the space's shape
+        operands of the space's rank, of length 1 where they are repeated, or 0-d; of any rank where they are gathered
+        from or scattered into -> the stored results of all stages, in order: of the space's rank, or of the rank of
+        what they are scattered into
     """
 
     extents: tuple[int | None, ...]
@@ -67,261 +124,32 @@ class Loop(Op):
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The types of what the stages store."""
-        (stage,) = self.stages
-        found = stage.infer(*inputs)
-        shape = [require_same(e, n, lambda: "loop") for e, n in zip(self.extents, found[0].shape, strict=True)]
-        return tuple(t.with_shape(shape) for t in found)
+        found: list[TensorType] = []
+        spaces: list[TensorType] = []
+        for stage in self.stages:
+            given = [inputs[k] if k >= 0 else found[~k] for k in stage.reads]
+            spaces += stage.elements(given)
+            found += stage.infer_results(given, inputs)
+        space = broadcast_shapes("loop", spaces)
+        for extent, n in zip(self.extents, space, strict=True):
+            require_same(extent, n, lambda: "loop")
+        return tuple(self._with_extents(t, r) for t, r in zip(found, self._results(), strict=True) if r.stored)
+
+    def _with_extents(self, t: TensorType, result: Result) -> TensorType:
+        if result.into is not None:
+            return t
+        pairs = zip(t.shape, self.extents, strict=True)
+        return t.with_shape([n if extent is None or is_one(n) else extent for n, extent in pairs])
+
+    def _results(self) -> list[Result]:
+        return [r for stage in self.stages for r in stage.results]
 
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
         """Stage by stage, each on whole arrays."""
-        (stage,) = self.stages
-        return stage.perform(*arrays)
+        found: list[Array] = []
+        for stage in self.stages:
+            found += stage.perform_results([arrays[k] if k >= 0 else found[~k] for k in stage.reads], arrays)
+        return tuple(y for y, r in zip(found, self._results(), strict=True) if r.stored)
 
 
-def is_fusable(node: Node, graph: FrozenGraph) -> bool:
-    """Whether a node can be a step of a loop: it works on elements, has one result, and that has axes."""
-    return node.op.pointwise and len(node.outputs) == 1 and graph.types[node.outputs[0]].ndim > 0
-
-
-def fuse_elementwise(frozen: FrozenGraph, *, worthwhile: Worthwhile | None = None) -> FrozenGraph:
-    """The graph with elementwise ops of one shape gathered into loops.
-
-    Ops are gathered if one feeds the other or both read one array. What only the loop itself reads is not stored. Takes
-    time linear in the size of the graph.
-
-    Args:
-        worthwhile: whether to make a loop of some nodes; by default of two or more.
-    """
-    groups = _Grouping(frozen).groups()
-    wanted = worthwhile if worthwhile is not None else lambda nodes: len(nodes) > 1
-    chosen = [g for g in groups if wanted([frozen.nodes[k] for k in g])]
-    return _Rebuild(frozen, chosen).run() if chosen else frozen
-
-
-@final
-class _Grouping:
-    """Which nodes may share a loop: those of one shape and one level that are connected.
-
-    The level of a node counts how often a path to it leaves loops, for an op that is no step of one or for a loop of
-    another shape; nodes of one level and shape so never depend on one another through anything else.
-    """
-
-    def __init__(self, frozen: FrozenGraph) -> None:
-        self.frozen = frozen
-        self.fusable = [is_fusable(node, frozen) for node in frozen.nodes]
-        self.maker = {number: k for k, node in enumerate(frozen.nodes) for number in node.outputs}
-        self.shapes = self._shapes()
-        self.levels = self._levels()
-        self._sink()
-
-    def _shapes(self) -> list[tuple[object, ...] | None]:
-        """Of each node that may be a step, its shape, in which lengths that must be equal are one."""
-        frozen = self.frozen
-        with Requirements() as needs:
-            types = types_for(frozen, frozen.symbolic[: frozen.arity])
-        found: list[tuple[object, ...] | None] = []
-        for node, ok in zip(frozen.nodes, self.fusable, strict=True):
-            shape: tuple[Any, ...] = types[node.outputs[0]].shape
-            found.append(tuple(key(needs.resolve(n)) for n in shape) if ok else None)
-        return found
-
-    def _levels(self) -> list[int]:
-        levels: list[int] = []
-        for k, node in enumerate(self.frozen.nodes):
-            level = 0
-            for number in node.inputs:
-                below = self.maker.get(number)
-                if below is not None:
-                    leaves = self.fusable[below] and self.shapes[below] != self.shapes[k]
-                    level = max(level, levels[below] + leaves)
-            levels.append(level)
-        return levels
-
-    def _sink(self) -> None:
-        """Move a node to the level of its users if one loop of its shape has them all: then it need not be stored."""
-        frozen = self.frozen
-        users: list[list[int]] = [[] for _ in frozen.nodes]
-        for k, node in enumerate(frozen.nodes):
-            for below in {self.maker[n] for n in node.inputs if n in self.maker}:
-                users[below].append(k)
-        kept = _kept(frozen)
-        for k in reversed(range(len(frozen.nodes))):
-            if not self.fusable[k] or frozen.nodes[k].outputs[0] in kept or not users[k]:
-                continue
-            levels = {self.levels[u] for u in users[k]}
-            if len(levels) == 1 and all(self.shapes[u] == self.shapes[k] for u in users[k]):
-                self.levels[k] = levels.pop()
-
-    def groups(self) -> list[list[int]]:
-        """The groups, each in topological order, none of more than `MAX_STEPS` nodes."""
-        parent = list(range(len(self.frozen.nodes)))
-        readers: dict[tuple[object, int, int], int] = {}
-        for k, node in enumerate(self.frozen.nodes):
-            if not self.fusable[k]:
-                continue
-            for number in node.inputs:
-                if self.frozen.types[number].ndim > 0:
-                    first = readers.setdefault((self.shapes[k], self.levels[k], number), k)
-                    _join(parent, first, k)
-                below = self.maker.get(number)
-                if below is not None and self.fusable[below] and self._place(below) == self._place(k):
-                    _join(parent, below, k)
-        found: dict[int, list[int]] = {}
-        for k, ok in enumerate(self.fusable):
-            if ok:
-                found.setdefault(_root(parent, k), []).append(k)
-        return [g[i : i + MAX_STEPS] for g in found.values() for i in range(0, len(g), MAX_STEPS)]
-
-    def _place(self, k: int) -> tuple[object, int]:
-        return self.shapes[k], self.levels[k]
-
-
-def _root(parent: list[int], k: int) -> int:
-    while parent[k] != k:
-        parent[k] = parent[parent[k]]
-        k = parent[k]
-    return k
-
-
-def _join(parent: list[int], a: int, b: int) -> None:
-    a, b = _root(parent, a), _root(parent, b)
-    parent[max(a, b)] = min(a, b)
-
-
-def _kept(frozen: FrozenGraph) -> frozenset[int]:
-    """The values that something other than nodes reads."""
-    checked = (k for c in frozen.checks for k in (c.condition, *c.values))
-    return frozenset((*frozen.outputs, *checked))
-
-
-class _Made(NamedTuple):
-    """A loop in place of a group: its op and the numbers, in the old graph, of what it reads and stores."""
-
-    op: Op
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-
-@final
-class _Rebuild:
-    """Puts loops in the place of groups and numbers everything anew."""
-
-    def __init__(self, frozen: FrozenGraph, groups: Sequence[Sequence[int]]) -> None:
-        self.frozen = frozen
-        self.group_of = {k: g for g, nodes in enumerate(groups) for k in nodes}
-        self.groups = groups
-        self.maker = {number: k for k, node in enumerate(frozen.nodes) for number in node.outputs}
-        self.made = self._loops()
-
-    def _loops(self) -> list[_Made]:
-        frozen = self.frozen
-        outside = set(_kept(frozen))
-        for k, node in enumerate(frozen.nodes):
-            home = self.group_of.get(k)
-            for number in node.inputs:
-                outside.add(number) if home is None else self._note(outside, number, home)
-        return [self._loop(nodes, outside) for nodes in self.groups]
-
-    def _note(self, outside: set[int], number: int, home: int) -> None:
-        maker = self.maker.get(number)
-        if maker is not None and self.group_of.get(maker) != home:
-            outside.add(number)
-
-    def _loop(self, nodes: Sequence[int], outside: set[int]) -> _Made:
-        frozen = self.frozen
-        inside = {frozen.nodes[k].outputs[0] for k in nodes}
-        reads = dict.fromkeys(n for k in nodes for n in frozen.nodes[k].inputs if n not in inside)
-        constants = {n: c for n in reads if (c := _one_number(frozen, n)) is not None}
-        if all(frozen.types[n].ndim == 0 for n in reads if n not in constants):
-            constants = {}  # the rank of the space is that of an operand
-        operands = tuple(n for n in reads if n not in constants)
-        stores = tuple(n for k in nodes if (n := frozen.nodes[k].outputs[0]) in outside)
-        number = {n: i for i, n in enumerate((*operands, *constants))}
-        types = [frozen.types[n].with_shape(()) for n in (*operands, *constants)]
-        steps, names, origins = [], {}, {}
-        for step, k in enumerate(nodes):
-            node = frozen.nodes[k]
-            (out,) = node.outputs
-            number[out] = len(types)
-            types.append(frozen.types[out].with_shape(()))
-            steps.append(Node(node.op, tuple(number[n] for n in node.inputs), (number[out],)))
-            origins[step] = frozen.origins.get(k, Origin())
-            if out in frozen.names:
-                names[number[out]] = frozen.names[out]
-        names.update((number[n], frozen.names[n]) for n in operands if n in frozen.names)
-        program = FrozenGraph(
-            len(operands), types, list(constants.values()), steps, [number[n] for n in stores], (), names, origins
-        )
-        extents: tuple[Any, ...] = frozen.types[stores[0]].shape
-        return _Made(Loop(extents, len(extents), (Stage(program),)), operands, stores)
-
-    def run(self) -> FrozenGraph:
-        """The new graph."""
-        frozen = self.frozen
-        first = frozen.arity + len(frozen.constants)
-        number = {k: k for k in range(first)}
-        types = list(frozen.types[:first])
-        nodes: list[Node] = []
-        names = {k: v for k, v in frozen.names.items() if k < first}
-        origins: dict[int, Origin] = {}
-        for place in self._order():
-            op, inputs, outputs, origin = self._placed(place)
-            for n in outputs:
-                number[n] = len(types)
-                types.append(frozen.types[n])
-                if n in frozen.names:
-                    names[number[n]] = frozen.names[n]
-            origins[len(nodes)] = origin
-            nodes.append(Node(op, tuple(number[n] for n in inputs), tuple(number[n] for n in outputs)))
-        checks = [
-            c._replace(condition=number[c.condition], values=tuple(number[v] for v in c.values)) for c in frozen.checks
-        ]
-        outputs_ = [number[n] for n in frozen.outputs]
-        return FrozenGraph(frozen.arity, types, frozen.constants, nodes, outputs_, checks, names, origins)
-
-    def _placed(self, place: int) -> tuple[Op, tuple[int, ...], tuple[int, ...], Origin]:
-        """What stands at a place: a loop (places below 0) or a node."""
-        if place >= 0:
-            node = self.frozen.nodes[place]
-            return node.op, node.inputs, node.outputs, self.frozen.origins.get(place, Origin())
-        made, nodes = self.made[-place - 1], self.groups[-place - 1]
-        every = [self.frozen.origins.get(k, Origin()) for k in nodes]
-        locs = tuple(dict.fromkeys(loc for o in every for loc in o.locs))[:MAX_LOCS]
-        rules = tuple(dict.fromkeys(rule for o in every for rule in o.rules))
-        return made.op, made.inputs, made.outputs, Origin(locs, (*rules, "fuse_elementwise"))
-
-    def _order(self) -> list[int]:
-        """Nodes and loops (as -1 - group) in an order in which everything comes after what it reads."""
-        frozen, done, order = self.frozen, set[int](), list[int]()
-
-        def place_of(k: int) -> int:
-            return -1 - self.group_of[k] if k in self.group_of else k
-
-        def reads(place: int) -> tuple[int, ...]:
-            return frozen.nodes[place].inputs if place >= 0 else self.made[-place - 1].inputs
-
-        for k in range(len(frozen.nodes)):
-            stack = [place_of(k)]
-            while stack:
-                top = stack[-1]
-                if top in done:
-                    stack.pop()
-                    continue
-                missing = [p for n in reads(top) if n in self.maker and (p := place_of(self.maker[n])) not in done]
-                if missing:
-                    stack.extend(missing)
-                    continue
-                done.add(stack.pop())
-                order.append(top)
-        return order
-
-
-def _one_number(frozen: FrozenGraph, number: int) -> Constant | None:
-    """The 0-d constant that an operand of a loop is, if it is one number."""
-    constant = frozen.constant(number)
-    if constant is None or constant.data.size != 1:
-        return None
-    return constant if constant.data.ndim == 0 else Constant(constant.data.reshape(()))
-
-
-FAMILY: Final = Family("loop", ops=(Stage, Loop))
+FAMILY = Family("loop", ops=(Result, Stage, Loop))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tg.link.loop import fuse_elementwise
+from tg.link.fused import fuse
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
@@ -12,10 +12,10 @@ from tg.rewrite.rule import Lowering
 REWRITES: Final = Rewrites(
     passes=(
         Lowering(
-            "fuse_elementwise",
+            "fuse_loops",
             kind=EXACT,
             why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
-            run=fuse_elementwise,
+            run=fuse,
         ),
     )
 )

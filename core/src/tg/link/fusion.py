@@ -1,0 +1,328 @@
+"""Fusion: ops that run over one index space gathered into `Loop`s, for backends that generate code.
+
+A *step* works on single elements: elementwise ops, gathers at positions for all axes, and axes of length 1 inserted or
+dropped. An *end* takes the elements of a step and makes something else of them: a reduction, a scatter. Steps and ends
+over one space that feed one another or read the same array share a loop, so that what only the loop itself reads is
+never stored, and what several of them read is read once. A backend says which ends and steps its loops can have, and
+which groups are worth a loop.
+
+Legal is what keeps the order of the program: nothing outside a loop may need one of its results and be needed by
+another of its nodes, and no loop that a check needs may do more than checks need. Everything takes time linear in the
+size of the graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.graph.frozen import types_for
+from tg.ops.indexing import Gather, Scatter, WrapIndex
+from tg.ops.reduction import Reduce
+from tg.ops.shape import ExpandDims, Squeeze
+from tg.types.lengths import Requirements, key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tg.graph.frozen import FrozenGraph, Node
+
+    Judge = Callable[[Node, FrozenGraph], bool]
+    Space = tuple[object, ...]  # lengths that are not 1, where those that must be equal are one
+
+MAX_STEPS: Final = 256  # of one loop: C compilers take more than linear time in the length of a loop's body
+UNCHECKED: Final = -1
+
+
+def never(node: Node, graph: FrozenGraph) -> bool:
+    """No."""
+    return False
+
+
+def several(nodes: Sequence[Node]) -> bool:
+    """Whether there are at least two nodes that compute something."""
+    return sum(not is_view(node) for node in nodes) > 1
+
+
+class Choices(NamedTuple):
+    """What a backend's loops can have, and what is worth a loop.
+
+    `gathers`: reads at computed positions are steps. `ends` tells which reductions and scatters loops finish.
+    `rows`: loops may have several stages that share their outer axes. `worthwhile`: whether to make a loop of nodes.
+    """
+
+    gathers: bool = False
+    ends: Judge = never
+    rows: bool = False
+    worthwhile: Callable[[Sequence[Node]], bool] = several
+
+
+ELEMENTWISE: Final = Choices()
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node only inserts or drops axes of length 1."""
+    return type(node.op) in (ExpandDims, Squeeze)
+
+
+def is_scatter_of_elements(node: Node, graph: FrozenGraph) -> bool:
+    """Whether a node combines single elements into an array, at positions for all its axes."""
+    return type(node.op) is Scatter and len(node.op.axes) == graph.types[node.inputs[0]].ndim
+
+
+def is_whole(node: Node, place: int) -> bool:
+    """Whether a node reads operand `place` as a whole array: the one gathered from or scattered into."""
+    return place == 0 and type(node.op) in (Gather, Scatter)
+
+
+@final
+class Group:
+    """Nodes that become one loop, in order of the graph; `outer` counts the axes of the space that stages share."""
+
+    __slots__ = ("level", "nodes", "outer", "space")
+
+    def __init__(self, space: Space, level: int, nodes: list[int]) -> None:
+        self.space, self.level, self.nodes = space, level, nodes
+        self.outer = 0
+
+
+@final
+class Grouping:
+    """Which nodes may share a loop: those over one space, on one level, that are connected.
+
+    The level of a node counts how often a path to it leaves loops: for an op that is no step, for a loop over another
+    space, or from an end. So nodes of one level and space never depend on one another through anything else.
+    """
+
+    def __init__(self, frozen: FrozenGraph, choices: Choices) -> None:
+        self.frozen, self.choices = frozen, choices
+        self.maker = {number: k for k, node in enumerate(frozen.nodes) for number in node.outputs}
+        self.symbolic = _resolved(frozen)
+        self.is_end = [False] * len(frozen.nodes)
+        self.spaces: list[Space | None] = []
+        for k, node in enumerate(frozen.nodes):
+            self.spaces.append(self._space(k, node))
+        self.kept = frozenset(kept_values(frozen))
+        self.checked = self._first_checks()
+        self.levels = self._levels()
+        self._sink()
+
+    # --- roles -----------------------------------------------------------------------------------------------------
+
+    def _space(self, k: int, node: Node) -> Space | None:
+        """The space over which a node is a step or an end, None if it is neither."""
+        frozen = self.frozen
+        if len(node.outputs) != 1:
+            return None
+        (out,) = node.outputs
+        if type(node.op) in (Reduce, Scatter):
+            return self._end_space(k, node)
+        t = frozen.types[out]
+        if not t.ndim:
+            return None
+        if node.op.pointwise or (self.choices.gathers and type(node.op) is WrapIndex):
+            fits = self._is_aligned(node, out)
+        elif type(node.op) is Gather:
+            fits = self.choices.gathers and len(node.op.axes) == frozen.types[node.inputs[0]].ndim
+        else:
+            fits = is_view(node) and self._is_of_step(node)
+        return self._without_ones(out) or None if fits else None
+
+    def _is_of_step(self, node: Node) -> bool:
+        """Whether a step makes the first operand."""
+        below = self.maker.get(node.inputs[0])
+        return below is not None and self.spaces[below] is not None and not self.is_end[below]
+
+    def _end_space(self, k: int, node: Node) -> Space | None:
+        if not self.choices.ends(node, self.frozen):
+            return None
+        if type(node.op) is Reduce:
+            (x,) = node.inputs
+            space = self._without_ones(x)
+            fits = bool(space) and reduced_axes(self.frozen, node) is not None
+        else:
+            x = node.inputs[1]
+            space = self._without_ones(x)
+            fits = bool(space) and is_scatter_of_elements(node, self.frozen)
+        self.is_end[k] = fits
+        return space if fits else None
+
+    def _without_ones(self, number: int) -> Space:
+        pairs = zip(self.frozen.types[number].shape, self.symbolic[number], strict=True)
+        return tuple(key(n) for known, n in pairs if known != 1)
+
+    def _is_aligned(self, node: Node, out: int) -> bool:
+        """Whether where the result has length 1 its operands are known to."""
+        types = self.frozen.types
+        shape = types[out].shape
+        if 1 not in shape:
+            return True
+        operands = (types[n].shape for n in node.inputs if types[n].ndim)
+        return all(n == 1 for s in operands for n, d in zip(s, shape, strict=True) if d == 1)
+
+    # --- levels ----------------------------------------------------------------------------------------------------
+
+    def _first_checks(self) -> list[int]:
+        """Of each node the first check that needs it, `UNCHECKED` if none does: it runs just before that one."""
+        found = [UNCHECKED] * len(self.frozen.nodes)
+        for k, check in enumerate(self.frozen.checks):
+            stack = [self.maker[n] for n in (check.condition, *check.values) if n in self.maker]
+            while stack:
+                top = stack.pop()
+                if found[top] == UNCHECKED:
+                    found[top] = k
+                    stack.extend(self.maker[n] for n in self.frozen.nodes[top].inputs if n in self.maker)
+        return found
+
+    def feeds(self, below: int, k: int, place: int) -> bool:
+        """Whether node k reads node `below`, as its operand `place`, element by element inside of one loop."""
+        space = self.spaces[k]
+        return (
+            space is not None
+            and self.spaces[below] == space
+            and not self.is_end[below]
+            and not is_whole(self.frozen.nodes[k], place)
+            and self.checked[below] == self.checked[k]
+        )
+
+    def _levels(self) -> list[int]:
+        levels: list[int] = []
+        for k, node in enumerate(self.frozen.nodes):
+            level = 0
+            for place, number in enumerate(node.inputs):
+                below = self.maker.get(number)
+                if below is not None:
+                    leaves = self.spaces[below] is not None and not self.feeds(below, k, place)
+                    level = max(level, levels[below] + leaves)
+            levels.append(level)
+        return levels
+
+    def _sink(self) -> None:
+        """Move nodes to later levels where a loop has their users, or reads what they read: then it is read once."""
+        users = self._users()
+        readers: dict[object, list[int]] = {}  # level of the nodes that read a value, by space and check, ascending
+        for k in reversed(range(len(self.frozen.nodes))):
+            if self.spaces[k] is None:
+                continue
+            place = self._latest(k, users[k], readers)
+            if place is not None:
+                self.levels[k] = place
+            for read in self._read_arrays(k):
+                readers.setdefault(read, []).append(self.levels[k])
+
+    def _users(self) -> list[list[tuple[int, bool]]]:
+        """Of each node those that read it, and whether they do inside of one loop."""
+        users: list[list[tuple[int, bool]]] = [[] for _ in self.frozen.nodes]
+        for k, node in enumerate(self.frozen.nodes):
+            for place, number in enumerate(node.inputs):
+                below = self.maker.get(number)
+                if below is not None:
+                    users[below].append((k, self.feeds(below, k, place)))
+        return users
+
+    def _latest(self, k: int, users: Sequence[tuple[int, bool]], readers: dict[object, list[int]]) -> int | None:
+        """The level to move a node to, None to leave it."""
+        kept = self.frozen.nodes[k].outputs[0] in self.kept
+        inside = {self.levels[u] for u, within in users if within}
+        if inside:
+            alone = len(inside) == 1 and not kept and all(within for _, within in users)
+            return inside.pop() if alone else None
+        if any(self._is_fed(k)):
+            return None
+        limit = min((self.levels[u] - 1 for u, _ in users), default=self.levels[k] if not kept else len(self.levels))
+        later = (level for read in self._read_arrays(k) for level in readers.get(read, ()))
+        return min((level for level in later if self.levels[k] < level <= limit), default=None)
+
+    def _is_fed(self, k: int) -> Iterable[bool]:
+        """Of each operand that a node makes, whether it does inside of one loop."""
+        for place, number in enumerate(self.frozen.nodes[k].inputs):
+            if number in self.maker:
+                yield self.feeds(self.maker[number], k, place)
+
+    def _read_arrays(self, k: int) -> list[object]:
+        """What a node reads element by element, with its space and check."""
+        node = self.frozen.nodes[k]
+        types = self.frozen.types
+        return [
+            (self.spaces[k], self.checked[k], n)
+            for place, n in enumerate(node.inputs)
+            if types[n].ndim and not is_whole(node, place)
+        ]
+
+    # --- groups ----------------------------------------------------------------------------------------------------
+
+    def groups(self) -> list[Group]:
+        """The groups, each in topological order, none of more than `MAX_STEPS` nodes."""
+        parent = list(range(len(self.frozen.nodes)))
+        readers: dict[object, int] = {}
+        for k, node in enumerate(self.frozen.nodes):
+            if self.spaces[k] is None:
+                continue
+            for read in self._read_arrays(k):
+                _join(parent, readers.setdefault((read, self.levels[k]), k), k)
+            for place, number in enumerate(node.inputs):
+                below = self.maker.get(number)
+                if below is not None and self.feeds(below, k, place) and self.levels[below] == self.levels[k]:
+                    _join(parent, below, k)
+        found: dict[int, list[int]] = {}
+        for k, space in enumerate(self.spaces):
+            if space is not None:
+                found.setdefault(_root(parent, k), []).append(k)
+        return [group for nodes in found.values() for group in self._split(nodes)]
+
+    def _split(self, nodes: list[int]) -> Iterable[Group]:
+        space = self.spaces[nodes[0]]
+        assert space is not None
+        for i in range(0, len(nodes), MAX_STEPS):
+            group = Group(space, self.levels[nodes[0]], nodes[i : i + MAX_STEPS])
+            self._settle_outer(group)
+            yield group
+
+    def _settle_outer(self, group: Group) -> None:
+        """Choose the axes that stay in rows; reductions over other axes than all or these are no ends of this loop."""
+        nodes = self.frozen.nodes
+        rank = len(group.space)
+        for k in [k for k in group.nodes if self.is_end[k] and type(nodes[k].op) is Reduce]:
+            axes = reduced_axes(self.frozen, nodes[k])
+            assert axes is not None
+            outer = rank - len(axes)
+            if outer and group.outer in (0, outer):
+                group.outer = outer
+            elif outer:
+                group.nodes.remove(k)
+
+
+def reduced_axes(frozen: FrozenGraph, node: Node) -> tuple[int, ...] | None:
+    """The axes, not of length 1, that a reduction drops, if they are the last ones of those."""
+    shape = frozen.types[node.inputs[0]].shape
+    op: Any = node.op
+    left = [k for k in range(-len(shape), 0) if shape[k] != 1]
+    gone = [k in op.axes for k in left]
+    count = sum(gone)
+    return tuple(range(-count, 0)) if count and all(gone[len(gone) - count :]) else None
+
+
+def kept_values(frozen: FrozenGraph) -> Iterable[int]:
+    """The values that something other than nodes reads."""
+    yield from frozen.outputs
+    for c in frozen.checks:
+        yield c.condition
+        yield from c.values
+
+
+def _resolved(frozen: FrozenGraph) -> list[tuple[Any, ...]]:
+    """The shapes of all values, in which lengths that must be equal are one."""
+    with Requirements() as needs:
+        types = types_for(frozen, frozen.symbolic[: frozen.arity])
+    return [tuple(needs.resolve(n) for n in t.shape) for t in types]
+
+
+def _root(parent: list[int], k: int) -> int:
+    while parent[k] != k:
+        parent[k] = parent[parent[k]]
+        k = parent[k]
+    return k
+
+
+def _join(parent: list[int], a: int, b: int) -> None:
+    a, b = _root(parent, a), _root(parent, b)
+    parent[max(a, b)] = min(a, b)
