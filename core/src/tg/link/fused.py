@@ -8,6 +8,7 @@ from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
 from tg.link.fusion import ELEMENTWISE, Grouping, is_view, is_whole, kept_values, reduced_axes
 from tg.link.loop import Loop, Result, Stage
+from tg.link.rows import Rows
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
@@ -417,6 +418,19 @@ def fuse(frozen: FrozenGraph, choices: Choices = ELEMENTWISE) -> FrozenGraph:
         choices: what loops may have; by default elementwise ops alone.
     """
     grouping = Grouping(frozen, choices)
-    wanted = [g for g in grouping.groups() if choices.worthwhile([frozen.nodes[k] for k in g.nodes])]
-    plans = [LoopPlan((StagePlan(tuple(g.nodes)),), len(g.space), g.outer) for g in wanted]
+    plans = _plans(grouping, choices)
     return Rebuild(frozen, plans).run() if plans else frozen
+
+
+def _plans(grouping: Grouping, choices: Choices) -> list[LoopPlan]:
+    """What is worth a loop."""
+    groups = grouping.groups()
+    loops = Rows(grouping, groups).joined() if choices.rows else [(g.outer, [k]) for k, g in enumerate(groups)]
+    plans = []
+    for outer, members in loops:
+        rank = max(len(groups[g].space) for g in members)
+        stages = tuple(StagePlan(tuple(groups[g].nodes), len(groups[g].space) == rank) for g in members)
+        plan = LoopPlan(stages, rank, outer)
+        if len(stages) > 1 or choices.worthwhile([grouping.frozen.nodes[k] for k in plan.nodes]):
+            plans.append(plan)
+    return plans

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.timed import Timed
 
 
 @final
@@ -50,6 +51,17 @@ class PerformExecutable(Executable):
             return (), status
         outputs = [np.asarray(values[k]) for k in graph.outputs]
         return [v if own and v.flags.owndata else v.copy() for v, own in zip(outputs, self._owned, strict=True)], ()
+
+    def timed(self) -> Timed:
+        """The same graph, its nodes timed one by one."""
+        from tg.link.timed import Clock, TimedByNode, TimedOp
+
+        clock = Clock(self.graph)
+        nodes: Any = [
+            node._replace(op=TimedOp(node.op, clock.timed(k, node.op.perform, lambda found: found)))  # type: ignore[arg-type]
+            for k, node in enumerate(self.graph.nodes)
+        ]
+        return TimedByNode(self.graph, clock, PerformExecutable(self.graph.with_nodes(nodes)))
 
     def source(self) -> str:
         """The graph as text: `perform` has no other code."""
