@@ -22,7 +22,7 @@ TOOLS := build editables furo hatchling hypothesis import-linter mypy myst-parse
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test lint format replay fuzz conformance conformance-rules docs wheels bench clean
+.PHONY: help install demo test lint format replay fuzz conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo 'make fuzz         random programs, rewritten against unrewritten: BACKEND=c GRAPHS=5000 SEED=0'
 	@echo 'make conformance  every case, every backend that is installed'
 	@echo 'make conformance-rules  the reference and C without rewriting, exact only, and without each class of rules'
+	@echo 'make sanitize     the quick tier on C and hostile calls, in units that watch memory and undefined behaviour'
 	@echo 'make docs         the documentation, into docs/_build/html; a warning is an error'
 	@echo 'make wheels       the wheel of every distribution, into dist/'
 	@echo 'make bench        the benchmarks'
@@ -76,6 +77,22 @@ conformance-rules: $(STAMP)
 		$(PYTEST) -q -p tg_conformance conformance/src/tg_conformance/suite --tier sparse \
 			--backend perform --backend c $$options || exit 1; \
 	done
+
+# Units that watch what they do need the libraries of gcc that keep the books, loaded before all else in the process.
+# These write what they see into files, and the program goes on: at the end there must be none.
+SANITIZED := reports/sanitized
+SANITIZERS := address,undefined,float-cast-overflow
+SANITIZING := env -u LD_PRELOAD $(CC) -g1 -fno-omit-frame-pointer -fsanitize=$(SANITIZERS) -fsanitize-recover=all
+SANITIZED_RUN := CC='$(SANITIZING)' TG_CACHE_DIR=$(CURDIR)/$(SANITIZED)/cache \
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:halt_on_error=0:allocator_may_return_null=1:log_path=$(CURDIR)/$(SANITIZED)/seen \
+	UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/$(SANITIZED)/seen
+sanitize: $(STAMP)
+	rm -rf $(SANITIZED)
+	mkdir -p $(SANITIZED)
+	$(SANITIZED_RUN) $(BIN)/python -m tests.hostile c
+	$(SANITIZED_RUN) $(PYTEST) -q -p tg_conformance conformance/src/tg_conformance/suite --tier quick --backend c
+	! grep -s . $(SANITIZED)/seen*
 
 replay: $(STAMP)
 	$(BIN)/python -m tests.replay

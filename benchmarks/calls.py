@@ -12,14 +12,16 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REPEATS = 7
+REPEATS = 200
+SECONDS = 1e-3  # of one repeat: mostly shorter than what the system gives a process at a time
 
 
 def cost(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
-    """The median over repeats of the microseconds per call."""
+    """The least over short repeats of the microseconds per call: whatever else the machine does only adds to it."""
     timer = timeit.Timer(lambda: function(*arguments))
-    number, _ = timer.autorange()
-    return 1e6 * float(np.median(timer.repeat(REPEATS, max(1, number // 4)))) / max(1, number // 4)
+    number, taken = timer.autorange()
+    number = max(1, int(number * SECONDS / taken))
+    return 1e6 * min(timer.repeat(REPEATS, number)) / number
 
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {

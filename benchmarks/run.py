@@ -54,7 +54,7 @@ def start(rounds: int) -> dict[str, Any]:
 
 
 def calls(rounds: int) -> dict[str, Any]:
-    """Median microseconds a call."""
+    """The median over rounds of the least microseconds a call."""
     names = ("raw-numpy", "raw-jax", "raw-torch", "raw-mlx", "raw-numba", *(f"tg-{name}" for name in BACKENDS))
     peers = {f"pytensor-{mode}": PEER for mode in PEER_MODES if PEER.exists()}
     return in_turn("calls", [*names, *peers], rounds, lambda name: child("calls.py", name, python=peers.get(name)))

@@ -14,6 +14,7 @@ import pytest
 from tg_bugs.catalog import BUGS
 
 from tg import plugin
+from tg_conformance import parent
 from tg_conformance.case import items
 from tg_conformance.parent import Worker
 from tg_conformance.run import Runner
@@ -128,6 +129,15 @@ def test_hang_fails_exactly_the_case_that_hangs(installed):
     failed = [outcome for outcome in outcomes("hang") if outcome.outcome != "passed"]
     assert [outcome.id.partition("[")[0] for outcome in failed] == ["elementwise/exponential:log2 hostile"]
     assert failed[0].detail.startswith("hung: no answer within 4 s")
+
+
+def test_an_interrupted_batch_leaves_no_answer_to_the_next(worker):
+    one, first, second = worker("loopback"), *(chosen(rf"trigonometric:{name}\[float64") for name in ("sin", "cos"))
+    one.run([first[0].id])
+    interrupted = mock.patch.object(parent.select, "select", side_effect=KeyboardInterrupt)
+    with interrupted, pytest.raises(KeyboardInterrupt):
+        one.run([item.id for item in first])
+    assert {outcome.id for outcome in one.run([item.id for item in second])} == {item.id for item in second}
 
 
 def test_gap_is_an_expected_failure_and_strict(worker):

@@ -84,3 +84,11 @@ def test_junit_has_the_facts_of_each_case_as_properties(finished):
     assert {fact["conformance.outcome"] for fact in facts} == {"passed", "failed"}
     failed = [case.find("failure") is not None for case in cases]
     assert failed == [fact["conformance.outcome"] == "failed" for fact in facts]
+
+
+def test_a_limit_for_single_tests_does_not_end_the_batch_that_the_first_waits_for(installed, tmp_path):
+    environ = installed("tg_remainder", PLUGIN, "[tg.backends.1]\nbad = tg_remainder\n")
+    chosen = ["--timeout", "0.01", "--backend", "loopback", "-k", "trigonometric:sin and float64"]
+    command = [sys.executable, "-m", "pytest", "-p", "tg_conformance", str(SUITE), *chosen]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environ, check=False)
+    assert done.returncode == 0, done.stdout

@@ -7,75 +7,20 @@ comparison, a maximum or a rounding turns out otherwise, nothing is known and no
 
 from __future__ import annotations
 
-import functools
+import contextlib
 from typing import NamedTuple
+from unittest import mock
 
-import ml_dtypes
 import numpy as np
 
+import tg
+from tests.fuzz.noise import Flushing, Rounding, Shortening, is_inexact, limits
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import failure
-from tg.types.dtypes import numpy_dtype
+from tg.ops.contraction import MatMul
+from tg.ops.elementwise.record import Elementwise
 
-# What rounds nothing: a result is an element of an operand, or a whole number, or a truth value.
-EXACT = frozenset({
-    "negative", "absolute", "sign", "maximum", "minimum", "where", "floor", "ceil", "trunc", "rint", "clip",
-    "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not", "conjugate",
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "real", "imag", "complex", "positive",
-    "Reshape", "BroadcastTo", "Transpose", "ExpandDims", "Squeeze", "Concatenate", "SpecifyShape", "Named", "Assume",
-    "AxisLength", "Slice", "Gather", "WrapIndex", "Nonzero", "Arange", "Sort", "ArgSort", "SearchSorted", "ArgReduce",
-})  # fmt: skip
-ALIKE = frozenset({"MatMul", "power"})
-ELEMENTS = frozenset({"Reduce", "Accumulate", "SliceUpdate", "Scatter"})  # as exact as the function in their field
-
-
-class Limits(NamedTuple):
-    """Of a floating dtype: the distance from 1 to the next number, the least normal number, the least, the largest."""
-
-    eps: float
-    tiny: float
-    least: float
-    largest: float
-
-
-@functools.cache
-def limits(dtype: np.dtype) -> Limits:
-    info = ml_dtypes.finfo(np.finfo(dtype).dtype if dtype.kind == "c" else dtype)
-    return Limits(float(info.eps), float(info.tiny), float(info.smallest_subnormal), float(info.max))
-
-
-def is_inexact(dtype: np.dtype) -> bool:
-    return dtype.kind in "fc" or dtype == ml_dtypes.bfloat16
-
-
-def rounds(op) -> bool:
-    """Whether an op gives results that are rounded."""
-    if type(op).__name__ == "Cast":
-        return is_inexact(numpy_dtype(op.dtype))
-    if type(op).__name__ in ELEMENTS:
-        fn = getattr(op, "fn", None)
-        return fn is not None and fn.name not in EXACT
-    return op.name not in EXACT and type(op).__name__ not in EXACT
-
-
-def perturbed(x, rng, *, ulps: float = 2.0):
-    """The array with every finite element moved by at most so many units in the last place."""
-    x = np.asarray(x)
-    if not is_inexact(x.dtype) or not x.size:
-        return x
-    if x.dtype.kind == "c":
-        parts = [perturbed(part, rng, ulps=ulps) for part in (x.real, x.imag)]
-        return (parts[0] + 1j * parts[1]).astype(x.dtype) if np.isfinite(x).all() else x
-    info = limits(x.dtype)
-    wide = x.astype(np.float64)
-    steps = rng.uniform(-ulps, ulps, x.shape)
-    moved = wide * (1 + info.eps * steps)
-    small = (np.abs(wide) < info.tiny) & (wide != 0)
-    if small.any():
-        moved = np.where(small, wide + info.least * np.rint(steps), moved)
-    moved = moved.astype(x.dtype)
-    moved = np.where((x == 0) & (steps < 0), -moved, moved)  # of a zero the sign is as uncertain
-    return np.where(np.isfinite(moved), moved, x)
+SHORTER = 1 / 4  # how far a rounding moves a number, against leaving out its last digits
 
 
 class Run(NamedTuple):
@@ -86,59 +31,43 @@ class Run(NamedTuple):
     values: list
 
 
-def run(frozen, arrays, rng=None) -> Run:
-    """Interpret a program; with a generator each rounding is made anew. A check that fails raises."""
+def run(frozen, arrays, noise=None) -> Run:
+    """Interpret a program, with other numbers if a noise is given (`tests.fuzz.noise`). A check that fails raises."""
     values = [*(np.ascontiguousarray(x).reshape(np.shape(x)) for x in arrays), *(c.data for c in frozen.constants)]
     values.extend([None] * (len(frozen.types) - len(values)))
     checks = {c.condition: c for c in reversed(frozen.checks)}
     overflowed = False
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), one_way():
         for node in frozen.nodes:
             operands = [values[k] for k in node.inputs]
-            moves = rng is not None and rounds(node.op)
-            if node.op.name in ALIKE:
-                operands = alike(node.op, operands)
-            if moves:
-                operands = moved_operands(node.op, operands, rng)
+            if noise is not None:
+                operands = noise.operands(node.op, operands)
             for number, made in zip(node.outputs, node.op.perform(*operands), strict=True):
                 overflowed = overflowed or overflows(operands, made)
-                value = with_noise(operands, made, rng) if moves else made
+                value = made if noise is None else noise.result(node.op, operands, made)
                 values[number] = np.ascontiguousarray(value).reshape(value.shape)  # NumPy's sums depend on strides
                 if number in checks and not value:
                     raise checks[number].descriptor.build(failure(frozen, values)[1:])
     return Run(tuple(np.asarray(values[k]) for k in frozen.outputs), overflowed, values)
 
 
-def alike(op, operands):
-    """Operands for which NumPy takes the same way whatever they were made of."""
-    if op.name == "MatMul":  # a matrix and its own transpose are multiplied otherwise
-        return [x.copy() for x in operands]
-    return [x.copy() for x in np.broadcast_arrays(*operands)]  # an exponent of one element has a way of its own
+@contextlib.contextmanager
+def one_way():
+    """NumPy computes alike whatever operands were made of, also when constants are folded.
 
+    Otherwise it multiplies a matrix by its own transpose, and takes powers with an exponent of one element, in ways of
+    their own.
+    """
+    elementwise, matmul = Elementwise.perform, MatMul.perform
 
-def moved_operands(op, operands, rng):
-    """Operands as if each had been rounded before; whole exponents stay whole, and what a gate reads stays as it is."""
-    if op.name == "gate" or type(op).__name__ == "Cast":
-        return operands
-    if op.name in ("power", "float_power"):
-        return [perturbed(operands[0], rng), operands[1]]
-    return [perturbed(x, rng) for x in operands]
+    def of_elements(op, *arrays):
+        return elementwise(op, *(x.copy() for x in np.broadcast_arrays(*arrays)) if op.fn is tg.power else arrays)
 
-
-def with_noise(operands, value, rng):
-    """A result with its rounding made anew; a product that underflowed to 0 may be the least number."""
-    moved = perturbed(value, rng)
-    if value.dtype.kind == "f" and value.size and not value.all():
-        lost = value == 0
-        for x in operands:
-            if x.shape == value.shape or x.ndim == 0:
-                lost = lost & (x != 0)
-            else:
-                return moved
-        if lost.any():
-            noise = limits(value.dtype).least * rng.integers(-1, 2, value.shape)
-            return np.where(lost, noise.astype(value.dtype), moved)
-    return moved
+    with (
+        mock.patch.object(Elementwise, "perform", of_elements),
+        mock.patch.object(MatMul, "perform", lambda op, *arrays: matmul(op, *(x.copy() for x in arrays))),
+    ):
+        yield
 
 
 def overflows(operands, value) -> bool:
@@ -175,7 +104,8 @@ class Expectation:
         given = (*arrays, *(c.data for c in frozen.constants))
         infinite = (is_inexact(a.dtype) and np.isinf(a).any() for a in map(np.asarray, given))
         self.lenient = self.overflowed or any(infinite)
-        self.others: list[tuple] = []
+        self.others: list[tuple] = []  # with roundings made anew
+        self.weighed: list[tuple[tuple, float]] = []  # with other numbers, and how much their distance counts
         self.rng = np.random.default_rng(seed)
         self.unstable = False  # whether an error comes or goes with rounding
         self.more(runs)
@@ -183,10 +113,14 @@ class Expectation:
     def more(self, runs: int) -> None:
         """Interpret it so many times more."""
         for _ in range(runs):
-            try:
-                self.others.append(run(self.frozen, self.arrays, self.rng).outputs)
-            except Exception:  # noqa: BLE001 (a check that fails for other roundings)
-                self.unstable = True
+            self.others.extend(self._outputs(Rounding(self.rng)))
+
+    def _outputs(self, noise) -> list[tuple]:
+        try:
+            return [run(self.frozen, self.arrays, noise).outputs]
+        except Exception:  # noqa: BLE001 (a check that fails for other numbers)
+            self.unstable = True
+            return []
 
     def difference(self, found, *, strict: bool = False) -> str | None:
         """How outputs differ from what may come; None where they do not. With `strict` every bit counts."""
@@ -203,28 +137,34 @@ class Expectation:
                 return f"output {k}: {found_wrong}"
         return None
 
-    def confirmed(self, found) -> str | None:
-        """The difference, if it is still one after many more runs."""
+    def confirmed(self, found, *, flushes: bool = False) -> str | None:
+        """The difference, if it is still one after many more runs; `flushes` where subnormals may be taken for 0."""
         if self.difference(found) is None:
             return None
         self.more(40)
+        for _ in range(20):
+            self.weighed.extend((outputs, SHORTER) for outputs in self._outputs(Shortening(self.rng)))
+        if flushes:
+            self.weighed.extend((outputs, 1.0) for outputs in self._outputs(Flushing()))
         return self.difference(found)
 
     def _differs(self, k, plain, other) -> str | None:
         runs = [o[k] for o in self.others]
-        if self.unstable or self.lenient or any(r.shape != plain.shape for r in runs):
+        weighed = [(o[k], weight) for o, weight in self.weighed]
+        every = [*runs, *(r for r, _ in weighed)]
+        if self.unstable or self.lenient or any(r.shape != plain.shape for r in every):
             return None
         if plain.shape != other.shape:
             return f"shape {other.shape}, needed {plain.shape}"
         if not is_inexact(plain.dtype):
             wrong = plain != other
-            for r in runs:
+            for r in every:
                 wrong = wrong & (r == plain)
             return shown(plain, other, wrong) if np.any(wrong) else None
-        wrong = self.wrong_numbers(plain, other, runs)
+        wrong = self.wrong_numbers(plain, other, runs, weighed)
         return shown(plain, other, wrong) if np.any(wrong) else None
 
-    def wrong_numbers(self, plain, other, runs):
+    def wrong_numbers(self, plain, other, runs, weighed=()):
         """Where a floating result is neither the plain one nor within what rounding explains."""
         info = limits(plain.dtype)
         wide = np.complex128 if plain.dtype.kind == "c" else np.float64
@@ -233,10 +173,10 @@ class Expectation:
         known = np.ones(a.shape, bool)
         spread = np.zeros(a.shape)
         with np.errstate(all="ignore"):
-            for r in runs:
+            for r, weight in [*((r, 1.0) for r in runs), *weighed]:
                 c = r.astype(wide)
                 known &= np.where(finite, np.isfinite(c), (c == a) | (np.isnan(c) & np.isnan(a)))
-                spread = np.fmax(spread, np.where(finite & np.isfinite(c), np.abs(c - a), 0))
+                spread = np.fmax(spread, weight * np.where(finite & np.isfinite(c), np.abs(c - a), 0))
             allowed = self.multiple * spread + 4 * info.eps * np.abs(a) + 8 * info.least
             near = np.abs(a - b) <= allowed
             near |= ~np.isfinite(allowed)

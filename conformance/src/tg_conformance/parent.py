@@ -69,9 +69,12 @@ class Worker:
         try:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
+            return [Outcome(*one) for one in json.loads(self._read(process, self.limit))]
         except BrokenPipeError:
             raise self._death(process) from None
-        return [Outcome(*one) for one in json.loads(self._read(process, self.limit))]
+        except BaseException:  # an interruption: what the process still answers would be taken for what is asked next
+            self._end()
+            raise
 
     def _read(self, process: subprocess.Popen[str], limit: float) -> str:
         """The next line that the worker writes."""

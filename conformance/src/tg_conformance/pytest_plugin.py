@@ -125,6 +125,8 @@ class CaseItem(pytest.Item):
         self.item, self.batch = item, batch
         if self.config.pluginmanager.hasplugin("xdist"):
             self.add_marker(pytest.mark.xdist_group(f"{self.parent.name} {batch[0]}"))
+        if self.config.pluginmanager.hasplugin("timeout"):  # the first of a batch waits for all; workers have a limit
+            self.add_marker(pytest.mark.timeout(0))
 
     def runtest(self) -> None:
         """Fail, or note as expected, what the worker found."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MODES = ("default", "strict", "off", "debug")
+COMPILES = ("now", "background")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Config:
     mode: str = "default"  # all rewrite classes but nan_unsafe; "strict": exact only; "off": none; "debug": checked
     exclude: tuple[str, ...] = ()  # names of rules, passes and classes of rewriting that are not applied
     nan_guard: bool = False  # whether a call whose results have a NaN or an infinity names the node that made it
+    compile: str = "now"  # "background": calls are answered by the reference until native code is ready
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 
@@ -82,8 +84,9 @@ def _replace(base: Config, changes: dict[str, Any]) -> Config:
         needed = type(getattr(base, name))
         if type(value) is not needed:
             raise OptionError(message(f"config: {name}: found {value!r}, needed {needed.__name__}"))
-        if name == "mode" and value not in MODES:
-            raise OptionError(message(f"config: mode: found {value!r}, needed one of {', '.join(MODES)}"))
+        known_values = {"mode": MODES, "compile": COMPILES}.get(name)
+        if known_values is not None and value not in known_values:
+            raise OptionError(message(f"config: {name}: found {value!r}, needed one of {', '.join(known_values)}"))
     return dataclasses.replace(base, **changes)
 
 

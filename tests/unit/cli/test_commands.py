@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,12 +69,17 @@ def test_the_cache_is_listed_and_cleared(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "120")
     x = tg.vector("x")
     tg.function([x], tg.exp(x) + 0.12345, backend="c")([1.0])
     (row,) = [row for row in asked(capsys, "cache") if row["backend"] == "c"]
     assert row["directory"] == str(tmp_path / "c")
     assert row["entries"]
-    assert row["bytes"] > 0
+    assert row["bytes"] >= sum(entry["bytes"] for entry in row["entries"]) > 0
+    assert row["limit"] > row["bytes"]
+    assert main(["cache", "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(Path(entry["path"]).name in shown for entry in row["entries"])
     (row,) = [row for row in asked(capsys, "cache", "--clear") if row["backend"] == "c"]
     assert row["removed"] > 0
     assert row["entries"] == []

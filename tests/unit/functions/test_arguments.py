@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
 import tg
+from tg.functions.make import Function
 
 
 def test_a_program_whose_shapes_fit_only_for_length_1_runs_for_length_1():
@@ -81,3 +84,20 @@ def test_an_update_of_another_length_is_refused_with_its_line_and_changes_nothin
     assert s.get_value().tolist() == [1.0, 1.0, 1.0]
     f(3)
     assert s.get_value().tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_signature_names_the_inputs():
+    x, y = tg.scalar("x"), tg.scalar("y")
+    f = tg.function([x, y], x + y, defaults={y: 2.0}, backend="perform")
+    assert str(inspect.signature(f)) == "(x, y=array(2.))"
+    inspect.signature(f).bind(1, y=2)
+
+
+@pytest.mark.parametrize("names", [("x", None), ("x", "x"), ("x", "a b"), ("x", "class")])
+def test_names_that_make_no_signature_are_left_out(names):
+    a, b = map(tg.scalar, names)
+    assert str(inspect.signature(tg.function([a, b], a + b, backend="perform"))) == "(*args, **kwargs)"
+
+
+def test_the_class_has_a_signature_of_its_own():
+    assert "structure" in inspect.signature(Function).parameters

@@ -109,6 +109,7 @@ def test_wrong_swaps_are_refused(swap, text):
 
 def test_an_unused_input_may_be_a_warning():
     x, y = tg.vector("x"), tg.vector("y")
-    with pytest.warns(UserWarning, match="input 1, <y"):
+    with pytest.warns(UserWarning, match="input 1, <y") as seen:
         f = tg.function([x, y], x, backend="perform", on_unused_input="warn")
+    assert [w.filename for w in seen] == [__file__]
     assert f([1.0], [2.0]).tolist() == [1.0]

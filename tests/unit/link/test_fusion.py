@@ -90,11 +90,9 @@ def test_ends_are_the_backend_s_choice():
 def test_a_loop_that_a_check_needs_does_no_more():
     a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
     found = fused([a, x, i], [a[i] * x + 1.0, tg.cast(i, "float64") * x])
-    checked = {c.condition for c in found.checks}
-    assert checked
-    first = loops(found)[0]
-    assert {r.fn.name for r in results(first) if r.fn} == {"minimum", "maximum"}
-    assert len(first.stages[0].program.nodes) == 0
+    assert found.checks
+    ends = [{r.fn.name for r in results(loop) if r.fn} for loop in loops(found)]
+    assert sorted(ends, key=len) == [set(), {"minimum", "maximum"}]
 
 
 def softmax(x):

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 import tg
-from tests.fuzz.perturbation import Expectation, bits_differ, is_inexact, limits, run, shown
+from tests.fuzz.noise import is_inexact, limits
+from tests.fuzz.perturbation import Expectation, bits_differ, run, shown
 from tg.errors import TgError
 from tg.graph.facts import FACTS, fact_holds
 from tg.graph.function_graph import FunctionGraph

@@ -93,6 +93,12 @@ def test_what_infinities_or_rounding_would_show_stays_as_it_was_written(formula)
     assert rewritten(inputs, [output], exclude=SPECIAL) == plain(inputs, [output])
 
 
+def test_an_even_power_of_a_size_is_none_of_the_complex_number():
+    z = tg.tensor("z", dtype="complex128", shape=(3, 4))
+    n = tg.constant(4.0)
+    assert rewritten([z], [tg.power(tg.absolute(z), n)], exclude=SPECIAL) == plain([z], [tg.power(tg.absolute(z), n)])
+
+
 def test_terms_of_finite_values_cancel():
     x, y, _ = matrices("float64")
     n = tg.cast(tg.tensor("n", dtype="int32", shape=(3, 4)), "float64")

@@ -227,6 +227,13 @@ def test_parts_cut_anywhere_are_what_numpy_says(a, b):
 # --- shapes that users state ------------------------------------------------------------------------------------------
 
 
+def test_an_axis_of_1_is_repeated_also_where_another_length_contradicts_itself():
+    """Of no rows n - 7 rows are read, and one column becomes n; no other n fits both."""
+    x = tg.tensor("x", shape=(None, 1))
+    found = rewritten([x], tg.logical_not(tg.broadcast_to(x < 1, (x @ x.T)[7:].shape)))
+    assert interpret(found, [np.ones((0, 1))])[0].shape == (0, 0)
+
+
 def test_functions_meet_across_a_stated_shape():
     found = rewritten([X], tg.log(1 + tg.specify_shape(X, (3, None))))
     assert ops(found)[-1] == "log1p"

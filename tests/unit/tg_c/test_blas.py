@@ -9,7 +9,7 @@ import pytest
 
 from tg.link import blas as blas_module
 from tg.link.blas import NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
-from tg_c import cache
+from tg_c import spare
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit
@@ -36,7 +36,7 @@ FOUND = {"numpy": numpy_blas, "scipy": scipy_blas, "none": lambda: NO_BLAS}
 def home(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TG_CACHE_DIR", str(tmp_path_factory.mktemp("home")))
-        patch.setattr(cache, "_spares", {})
+        patch.setattr(spare, "_made", {})
         yield
 
 

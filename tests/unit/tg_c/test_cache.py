@@ -1,7 +1,9 @@
 """The compile cache: what it keeps, what it refuses to load, and what it does where it cannot write."""
 
 import errno
+import itertools
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,13 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from tg_c import cache
+from tg.errors import OptionError
+from tg_c import cache, spare, trust
+
+SEAL = "\ntg " + 32 * "0"
+
+is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "home"))
-    monkeypatch.setattr(cache, "_spares", {})
+    monkeypatch.setattr(spare, "_made", {})
     return tmp_path / "home" / "c"
 
 
@@ -26,6 +33,11 @@ def writes(text):
         path.write_text(text)
 
     return build
+
+
+def content(path):
+    """An entry's text, without its seal."""
+    return path.read_text()[: -len(SEAL)]
 
 
 def mode(path):
@@ -41,9 +53,9 @@ def test_what_is_stored_is_found(home):
     assert cache.lookup(key) is None
     path = cache.store(key, writes("unit"))
     assert path == cache.lookup(key) == home / key
-    assert path.read_text() == "unit"
+    assert content(path) == "unit"
     assert cache.entries() == (path,)
-    assert cache.size() == 4
+    assert cache.size() == 4 + len(SEAL)
 
 
 def test_directory_and_entries_belong_to_the_user_alone_whatever_the_umask(home):
@@ -94,11 +106,73 @@ def test_an_entry_that_is_a_link_is_not_loaded(home, tmp_path):
         assert cache.lookup(key) is None
 
 
-def test_an_empty_entry_is_not_loaded():
+def test_an_entry_of_which_anything_is_missing_or_changed_is_not_loaded_and_made_again():
     key = cache.key("x")
-    cache.store(key, writes(""))
-    with pytest.warns(UserWarning, match="it is empty"):
+    path = cache.store(key, writes("unit"))
+    whole = path.read_bytes()
+    damaged = [whole[:end] for end in range(len(whole))]
+    damaged += [bytes((*whole[:at], whole[at] ^ 1, *whole[at + 1 :])) for at in range(len(whole))]
+    for found in [*damaged, whole + b"0", bytes(len(whole)), whole[4:]]:
+        path.write_bytes(found)
         assert cache.lookup(key) is None
+    assert cache.lookup(key) is None
+    cache.store(key, writes("unit"))
+    assert cache.lookup(key).read_bytes() == whole
+
+
+def test_an_entry_that_was_stored_empty_is_not_loaded():
+    cache.store(cache.key("x"), writes(""))
+    assert cache.lookup(cache.key("x")) is None
+
+
+@is_root
+def test_what_belongs_to_another_user_is_not_loaded_whoever_wrote_it(home):
+    key = cache.key("x")
+    path = cache.store(key, writes("planted"))
+    os.chown(path, 54321, -1)
+    with pytest.warns(UserWarning, match="its owner is user 54321"):
+        assert cache.lookup(key) is None
+    os.chown(path, 0, -1)
+    os.chown(home, 54321, -1)
+    with pytest.warns(UserWarning, match="its owner is user 54321"):
+        assert cache.lookup(key) is None
+    assert cache.store(key, writes("unit")).parent != home
+
+
+@is_root
+def test_a_directory_below_one_of_another_user_is_replaced_by_a_private_one(home):
+    cache.directory()
+    os.chown(home.parent, 54321, -1)
+    with pytest.warns(UserWarning, match="home belongs to user 54321"):
+        assert cache.directory() != home
+
+
+@pytest.mark.parametrize("bits", [0o777, 0o707, 0o770])
+def test_a_directory_that_others_can_replace_is_replaced_by_a_private_one(home, bits, monkeypatch):
+    monkeypatch.setattr(trust, "_has_one_member", lambda group, user: False)
+    cache.directory()
+    home.parent.chmod(bits)
+    with pytest.warns(UserWarning, match="others can write"):
+        assert cache.directory() != home
+
+
+def test_a_sticky_directory_and_one_of_the_private_group_may_hold_the_cache(home, monkeypatch):
+    cache.directory()
+    home.parent.chmod(0o1777)
+    assert cache.directory() == home
+    home.parent.chmod(0o770)
+    monkeypatch.setattr(trust, "_has_one_member", lambda group, user: True)
+    assert cache.directory() == home
+
+
+def test_links_on_the_way_are_followed_once_and_what_they_lead_to_is_looked_at(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "link"))
+    assert cache.directory() == tmp_path / "real" / "c"
+    (tmp_path / "real").chmod(0o777)
+    with pytest.warns(UserWarning, match="others can write"):
+        assert cache.directory() != tmp_path / "real" / "c"
 
 
 @pytest.mark.parametrize("bits", [0o770, 0o777, 0o702])
@@ -125,7 +199,17 @@ def test_a_directory_that_cannot_be_made_is_replaced_by_a_private_one(home):
     home.parent.write_text("a file in the way")
     with pytest.warns(UserWarning, match="Not a directory"):
         path = cache.store(cache.key("x"), writes("unit"))
-    assert path.read_text() == "unit"
+    assert content(path) == "unit"
+
+
+def test_a_home_directory_that_does_not_exist_is_not_made(tmp_path, monkeypatch):
+    monkeypatch.delenv("TG_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    with pytest.warns(UserWarning, match="there is no home directory"):
+        path = cache.store(cache.key("x"), writes("unit"))
+    assert cache.lookup(cache.key("x")) == path  # without another warning
+    assert not (tmp_path / "nobody").exists()
 
 
 def test_no_home_directory_is_replaced_by_a_private_one(monkeypatch):
@@ -147,7 +231,7 @@ def test_a_directory_that_cannot_be_written_still_serves_what_it_has(home, code)
         path = cache.store(cache.key("x"), build)
     assert cache.store(cache.key("y"), writes("more")).parent == path.parent
     assert path.parent != home
-    assert path.read_text() == "new"
+    assert content(path) == "new"
     assert cache.lookup(cache.key("x")) == path
     assert cache.lookup(cache.key("kept")) == kept
 
@@ -188,7 +272,8 @@ def test_the_private_directory_goes_when_its_process_ends_and_stays_when_a_child
     script = """
 import os, sys, warnings
 warnings.simplefilter("ignore")
-from tg_c import cache
+from tg.errors import OptionError
+from tg_c import cache, spare, trust
 path = cache.store(cache.key("x"), lambda path: path.write_text("unit") and None)
 child = os.fork()
 if child == 0:
@@ -202,15 +287,97 @@ print(path, os.waitpid(child, 0)[1], path.exists())
     assert not Path(path).parent.exists()
 
 
+def test_the_private_directory_of_a_process_that_was_killed_is_removed_by_the_next_that_needs_one(tmp_path):
+    (tmp_path / "file").write_text("")
+    script = """
+import os, signal, sys, warnings
+warnings.simplefilter("ignore")
+from tg_c import cache
+print(cache.directory(), flush=True)
+if sys.argv[1:]:
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    environment = {**os.environ, "TG_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    command, streams = [sys.executable, "-c", script], {"stdout": subprocess.PIPE, "text": True, "env": environment}
+
+    def next_one():
+        subprocess.run(command, check=True, **streams)
+        return sorted(path.name for path in tmp_path.glob("tg-c-*"))
+
+    with subprocess.Popen([*command, "kill"], stdin=subprocess.PIPE, **streams) as killed:
+        folder = Path(killed.stdout.readline().strip())
+        os.utime(folder, (0, 0))
+        assert next_one() == [folder.name]  # in use
+        killed.stdin.close()
+    os.utime(folder, (0, 0))
+    assert next_one() == []
+
+
+def test_a_private_directory_that_somebody_removed_is_made_again(home):
+    home.parent.write_text("a file in the way")
+    with pytest.warns(UserWarning, match="Not a directory"):
+        first = cache.directory()
+    shutil.rmtree(first)
+    with pytest.warns(UserWarning, match="Not a directory"):
+        path = cache.store(cache.key("x"), writes("unit"))
+    assert path.parent != first
+    assert cache.lookup(cache.key("x")) == path
+
+
+def test_an_entry_whose_directory_is_removed_meanwhile_is_made_again(home):
+    builds = []
+
+    def build(path):
+        builds.append(path)
+        if len(builds) == 1:
+            shutil.rmtree(home)
+        path.write_text("unit")
+
+    path = cache.store(cache.key("x"), build)
+    assert path == cache.lookup(cache.key("x"))
+    assert path.parent == home
+
+
 def test_pruning_removes_what_is_unused_for_longest_and_spares_what_is_young():
     paths = [cache.store(cache.key(str(number)), writes("x" * 100)) for number in range(4)]
     now = time.time()
     for age, path in zip((4000, 3000, 2000, 0), paths, strict=True):
         os.utime(path, (now - age, now - age))
-    assert cache.prune(limit=250) == 2
+    assert cache.prune(most=2 * (100 + len(SEAL))) == 2
     assert [path.exists() for path in paths] == [False, False, True, True]
-    assert cache.prune(limit=0) == 1
+    assert cache.prune(most=0) == 1
     assert [path.exists() for path in paths] == [False, False, False, True]
+
+
+def test_the_limit_is_what_the_environment_says_in_megabytes(monkeypatch):
+    assert cache.limit() == 512 * 10**6
+    monkeypatch.setenv("TG_CACHE_LIMIT", "3")
+    assert cache.limit() == 3 * 10**6
+    old = cache.store(cache.key("old"), writes("x" * 2 * 10**6))
+    os.utime(old, (0, 0))
+    new = cache.store(cache.key("new"), writes("x" * 2 * 10**6))
+    cache.prune()
+    assert [path.exists() for path in (old, new)] == [False, True]
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "1e3"])
+def test_a_limit_that_is_no_number_is_an_error(monkeypatch, text):
+    monkeypatch.setenv("TG_CACHE_LIMIT", text)
+    with pytest.raises(OptionError, match=f"TG_CACHE_LIMIT: found '{text}', needed a whole number of megabytes"):
+        cache.limit()
+
+
+def test_what_a_killed_process_left_is_removed_after_an_hour_and_not_before(home):
+    kept = cache.store(cache.key("x"), writes("unit"))
+    left = [home / name for name in (f".{cache.key('y')}.0123456789abcdef", "ccAb3x_9.o", "ccAb3x_9.res", "-1f2e3d.o")]
+    for path in left:
+        path.write_text("half")
+    assert cache.prune() == 0
+    for path in (kept, *left):
+        os.utime(path, (0, 0))
+    assert cache.prune() == len(left)
+    assert list(home.iterdir()) == [kept]
 
 
 def test_a_lookup_marks_an_old_entry_as_used():
@@ -223,6 +390,7 @@ def test_a_lookup_marks_an_old_entry_as_used():
 def test_storing_prunes_now_and_then(monkeypatch):
     calls = []
     monkeypatch.setattr(cache, "prune", lambda: calls.append(1))
+    monkeypatch.setattr(cache, "_stores", itertools.count())
     for number in range(cache.STORES_PER_PRUNE):
         cache.store(cache.key(str(number)), writes("unit"))
     assert len(calls) == 1
@@ -244,7 +412,7 @@ def test_threads_that_store_one_key_at_once_all_get_it():
 
     def store():
         barrier.wait()
-        found.append(cache.store(key, writes("unit")).read_text())
+        found.append(content(cache.store(key, writes("unit"))))
 
     threads = [threading.Thread(target=store) for _ in range(8)]
     for thread in threads:

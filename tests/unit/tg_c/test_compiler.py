@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tg.errors import BackendUnavailable, TgError
-from tg_c import cache, compiler
+from tg_c import cache, compiler, spare
 from tg_c.compiler import CompileError, Flags, compile_unit
 
 UNIT = "long long tg_run(void) { return 0; }\n"
@@ -18,7 +18,7 @@ UNIT = "long long tg_run(void) { return 0; }\n"
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "home"))
-    monkeypatch.setattr(cache, "_spares", {})
+    monkeypatch.setattr(spare, "_made", {})
     compiler._find.cache_clear()
     yield tmp_path / "home" / "c"
     compiler._find.cache_clear()
@@ -30,9 +30,9 @@ def runs(monkeypatch):
     lines = []
     run = compiler._run
 
-    def record(line, text):
+    def record(line, text, temporary=None):
         lines.append(line)
-        return run(line, text)
+        return run(line, text, temporary)
 
     monkeypatch.setattr(compiler, "_run", record)
     return lines
@@ -186,15 +186,18 @@ def test_a_compiler_that_dies_without_a_word_is_reported(tmp_path, monkeypatch):
         compile_unit(UNIT)
 
 
-def test_a_full_disk_is_no_compile_error(home, monkeypatch):
+@pytest.mark.parametrize(
+    "told",
+    [
+        "ld: final link failed: No space left on device",
+        "{standard input}: Fatal error: can't fill 256 bytes in section .data of ccZyB3Cj.o: 'No space left on device'",
+    ],
+)
+def test_a_full_disk_is_no_compile_error(home, monkeypatch, told):
     run = compiler._run
 
-    def full(line, text):
-        return (
-            (1, "ld: final link failed: No space left on device\nld returned 1\n")
-            if str(home) in line[-1]
-            else run(line, text)
-        )
+    def full(line, text, temporary):
+        return (1, f"{told}\nld returned 1\n") if str(home) in line[-1] else run(line, text, temporary)
 
     compiler.compiler()
     monkeypatch.setattr(compiler, "_run", full)

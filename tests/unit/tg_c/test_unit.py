@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tg_c import cache, compiler, unit
+from tg_c import compiler, spare, unit
 from tg_c.compiler import compile_unit
 from tg_c.unit import load
 
@@ -61,7 +61,7 @@ HOSTILE = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 5e-324, 1.7e3
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "home"))
-    monkeypatch.setattr(cache, "_spares", {})
+    monkeypatch.setattr(spare, "_made", {})
 
 
 def is_mapped(path):

@@ -321,6 +321,20 @@ GRADIENTS: Final = (
         oracle=lambda x: np.zeros(3),
     ),
     Case(
+        lambda x: tg.grad(tg.prod(x), x),
+        [of_zeros(1e-200, 1e-150, 1.0)],
+        name="grad of prod that underflows",
+        traps=("T74",),
+        oracle=lambda x: np.array([1e-150, 1e-200, 0]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.prod(x), x),
+        [of_zeros(1e200, 2.0, 1e200)],
+        name="grad of prod that overflows",
+        traps=("T74",),
+        oracle=lambda x: np.array([2e200, np.inf, 2e200]),
+    ),
+    Case(
         lambda x: tg.jacobian(tg.grad(tg.prod(x), x), x),
         [of_zeros(0.0, 0.0, 4.0)],
         name="hessian of prod with two zeros",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tg.cli import show
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tg.plugin.records import DiskCache
 
@@ -17,7 +19,7 @@ def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("cache", help="compiled programs that backends keep on disk")
     command.add_argument("--clear", action="store_true", help="remove them; programs in use go on working")
-    command.add_argument("--list", action="store_true", help="every entry")
+    command.add_argument("--list", action="store_true", help="every entry, the last used one first")
     command.add_argument("--json", action="store_true", help="for machines to read")
     command.set_defaults(run=run)
 
@@ -30,20 +32,23 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         show.as_json(rows)
         return 0
-    columns = ("backend", "directory", "entries", "MB", *(("removed",) if given.clear else ()))
-    megabytes = [f"{row['bytes'] / 1e6:.1f}" for row in rows]
-    show.table(
-        [
-            (row["backend"], row["directory"], len(row["entries"]), size, *((row["removed"],) if given.clear else ()))
-            for row, size in zip(rows, megabytes, strict=True)
-        ],
-        *columns,
-    )
+    columns = ("backend", "directory", "entries", "MB", "at most", *(("removed",) if given.clear else ()))
+    show.table([_line(row)[: len(columns)] for row in rows], *columns)
     if given.list:
-        for row in rows:
-            for entry in row["entries"]:
-                show.text(entry)
+        listed = [(row["backend"], *_entry_line(entry)) for row in rows for entry in row["entries"]]
+        show.table(listed, "backend", "entry", "kB", "last used")
     return 0
+
+
+def _line(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    most = row["limit"]
+    sizes = (f"{row['bytes'] / 1e6:.1f}", None if most is None else f"{most / 1e6:.0f}")
+    return (row["backend"], row["directory"], len(row["entries"]), *sizes, row["removed"])
+
+
+def _entry_line(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry["used"]))
+    return (Path(entry["path"]).name, f"{entry['bytes'] / 1e3:.1f}", used)
 
 
 def caches() -> Mapping[str, DiskCache]:
@@ -56,6 +61,20 @@ def caches() -> Mapping[str, DiskCache]:
 
 
 def as_record(name: str, cache: DiskCache) -> dict[str, Any]:
-    """One cache, as JSON has it."""
-    entries = sorted(str(path) for path in cache.entries())
-    return {"backend": name, "directory": str(cache.directory()), "bytes": cache.size(), "entries": entries}
+    """One cache, as JSON has it: sizes in bytes, times in seconds since 1970."""
+    return {
+        "backend": name,
+        "directory": str(cache.directory()),
+        "bytes": cache.size(),
+        "limit": None if cache.limit is None else cache.limit(),
+        "entries": sorted(_entries(cache), key=lambda entry: (-entry["used"], entry["path"])),
+    }
+
+
+def _entries(cache: DiskCache) -> Iterator[dict[str, Any]]:
+    for path in cache.entries():
+        try:
+            found = path.stat()
+        except FileNotFoundError:  # another process removed it
+            continue
+        yield {"path": str(path), "bytes": found.st_size, "used": found.st_mtime}

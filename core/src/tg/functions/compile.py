@@ -9,6 +9,7 @@ from tg import plugin
 from tg.errors import NoRuleError, message
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
+from tg.graph.timing import Span
 from tg.link.linker import Executable, Request, node_lines
 from tg.link.loop import Loop
 from tg.ops.control import Call, lower_checks
@@ -35,6 +36,7 @@ class Program(NamedTuple):
     graph: FrozenGraph
     executable: Executable
     descriptors: tuple[Descriptor, ...]
+    backend: str  # whose arrays it gives
 
 
 class Setting(NamedTuple):
@@ -60,15 +62,38 @@ def compile_expression(
         NoRuleError: the backend lacks an op or a dtype.
         BackendUnavailable: the linker cannot work on this machine.
     """
-    return link(rewritten(FunctionGraph.of(inputs, outputs, ones), setting), setting)
+    return link(prepared(inputs, outputs, ones, setting), setting)
+
+
+def prepared(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
+) -> FrozenGraph:
+    """The rewritten program of an expression for one pattern of lengths that are 1: all that comes before linking.
+
+    Raises:
+        NoRuleError: the backend says that it lacks an op or a dtype.
+    """
+    with Span("import"):
+        graph = FunctionGraph.of(inputs, outputs, ones)
+    with Span("rewrite"):
+        frozen = rewritten(graph, setting)
+    with Span("release"):
+        del graph  # which takes time of its own where it is large
+    with Span("gaps"):
+        registry = plugin.registry()
+        refuse_gaps(frozen, registry.backend(setting.choice.name), registry.gaps(setting.choice.name))
+    return frozen
 
 
 def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = None) -> FrozenGraph:
     """The program that rewriting makes of a graph, which is used up."""
+    with Span("tables"):
+        rewrites = plugin.registry().rewrites(setting.choice.name)
+        supported = supported_by(setting.choice.name)
     return rewrite(
         graph,
-        [plugin.registry().rewrites(setting.choice.name)],
-        supported=supported_by(setting.choice.name),
+        [rewrites],
+        supported=supported,
         mode=setting.rewrite_mode,
         exclude=setting.exclude,
         journal=journal,
@@ -82,16 +107,28 @@ def supported_by(name: str) -> Callable[[Op, tuple[TensorType, ...]], bool]:
 
 
 def link(frozen: FrozenGraph, setting: Setting) -> Program:
-    """Compile a program that is rewritten.
+    """Compile a program that is rewritten and does without what the backend says it lacks.
 
     Raises:
-        NoRuleError: the backend lacks an op or a dtype.
+        NoRuleError: the backend has no rule for an op.
         BackendUnavailable: the linker cannot work on this machine.
+    """
+    with Span("link"):
+        with Span("linker"):
+            linker = plugin.registry().linker(setting.choice.name)
+        with Span("checks"):
+            linked, request, descriptors = requested(frozen, setting)
+        executable: Executable = linker.compile(linked, request)
+    return Program(frozen, executable, descriptors, setting.choice.name)
+
+
+def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, tuple[Descriptor, ...]]:
+    """What a linker is given for a program: the graph, its checks lowered where the backend cannot raise, and the rest.
+
+    The descriptors are those of the checks that the status counts.
     """
     choice, registry = setting.choice, plugin.registry()
     backend = registry.backend(choice.name)
-    refuse_gaps(frozen, backend, registry.gaps(choice.name))
-    rule_for = functools.partial(registry.rule_for, choice.name)
     if backend.raises:
         linked, checked, guard = frozen, frozen, None
     else:
@@ -100,11 +137,11 @@ def link(frozen: FrozenGraph, setting: Setting) -> Program:
         linked = rewrite(thawed, [], supported=supported_by(choice.name), mode="off")
     descriptors = tuple(c.descriptor for c in checked.checks)
     has_status = not backend.raises and bool(descriptors)
+    rule_for = functools.partial(registry.rule_for, choice.name)
     request = Request(
         choice.name, choice.options, rule_for, setting.name, has_status=has_status, guard=guard, who_else=_who_else
     )
-    executable: Executable = registry.linker(choice.name).compile(linked, request)
-    return Program(frozen, executable, descriptors)
+    return linked, request, descriptors
 
 
 def _who_else(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:

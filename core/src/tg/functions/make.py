@@ -10,31 +10,38 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.configuration import MODES, current
+from tg.configuration import COMPILES, MODES, current
 from tg.errors import DebugError, DtypeError, InputError, NonFiniteError, OptionError, RewriteError, ShapeError, message
 from tg.functions.backends import BackendChoice, choose
-from tg.functions.caller import make_caller
-from tg.functions.compile import Program, Setting, compile_expression
+from tg.functions.caller import chained, make_caller, with_shared
+from tg.functions.compile import Program, Setting, compile_expression, prepared
 from tg.functions.convert import to_array
 from tg.functions.excluded import excluded
+from tg.functions.parameters import Parameters
 from tg.functions.shared import COMMIT, Shared, Value
 from tg.functions.structure import flatten
 from tg.graph.dims import check as check_dims
 from tg.graph.dims import tied
 from tg.graph.nodes import Constant, Variable
+from tg.graph.timing import Span, current_span, recorded
 from tg.graph.traversal import inputs_of, substitute
+from tg.link.entry import Signature
+from tg.link.linker import Executable
 from tg.ops.elementwise.cast import cast_variable
 from tg.types.dtypes import can_cast_safely
 from tg.variables.conversion import as_variable
 from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy as np
 
+    from tg.functions.background import Background
     from tg.functions.explain import Explanation
     from tg.functions.nonfinite import NonFinite
+    from tg.functions.profile import Profile
+    from tg.functions.report import CompileReport
     from tg.functions.watch import Watch
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
@@ -45,6 +52,7 @@ SHOWN: Final = 8  # how many inputs a note about a failed call lists
 UNUSED: Final = ("raise", "warn", "ignore")
 
 
+@recorded("function")
 def function(
     inputs: Sequence[Variable] | Variable | None,
     outputs: Any,
@@ -59,6 +67,7 @@ def function(
     name: str | None = None,
     on_unused_input: str = "raise",
     output: str = "numpy",
+    compile: str | None = None,
 ) -> Function:
     """Compile an expression.
 
@@ -75,6 +84,7 @@ def function(
         name: shown in texts, generated code and errors.
         on_unused_input: "raise", "warn" or "ignore".
         output: "numpy", or "native" for the backend's own arrays.
+        compile: "now", or "background": calls are answered by the reference until native code is ready.
     Raises:
         InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs.
         NoRuleError: the backend lacks an op or a dtype.
@@ -97,13 +107,17 @@ def function(
         raise OptionError(message(f"function: on_unused_input: found {on_unused_input!r}, needed one of {known}"))
     if (mode or config.mode) not in MODES:
         raise OptionError(message(f"function: mode: found {mode!r}, needed one of {', '.join(MODES)}"))
-    leaves, structure = flatten(outputs)
-    targets, values = _updates({} if updates is None else updates)
-    results = [*leaves, *values]
-    if givens is not None:
-        results = substitute(results, _givens(givens))
-    sources = _sources(given_inputs, results, on_unused_input)
-    choice = choose(backend, config.backend)
+    if (compile or config.compile) not in COMPILES:
+        raise OptionError(message(f"function: compile: found {compile!r}, needed one of {', '.join(COMPILES)}"))
+    with Span("arguments"):
+        leaves, structure = flatten(outputs)
+        targets, values = _updates({} if updates is None else updates)
+        results = [*leaves, *values]
+        if givens is not None:
+            results = substitute(results, _givens(givens))
+        sources = _sources(given_inputs, results, on_unused_input)
+    with Span("choice"):
+        choice = choose(backend, config.backend)
     return Function(
         given_inputs,
         sources,
@@ -118,6 +132,7 @@ def function(
         native=output == "native",
         limit=config.specializations,
         nan_guard=config.nan_guard if nan_guard is None else nan_guard,
+        compile=compile or config.compile,
     )
 
 
@@ -195,7 +210,7 @@ def _sources(inputs: Sequence[Variable], results: Sequence[Variable], on_unused:
             text = f"function: input {k}, {v!r}, is not used by the outputs"
             if on_unused == "raise":
                 raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
-            warnings.warn(text, stacklevel=3)
+            warnings.warn(text, stacklevel=4)
     return [v for v in used if isinstance(v, Shared) and id(v) not in known]
 
 
@@ -220,6 +235,11 @@ _MISSING: Final = object()
 class Function:
     """A compiled expression; call it with arrays, by position or by name, from any number of threads."""
 
+    # What a call of the function calls stands in a slot: nothing of Python is between the caller and a compiled entry.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+    __signature__ = Parameters()
+
     def __init__(
         self,
         inputs: Sequence[Variable],
@@ -236,6 +256,7 @@ class Function:
         limit: int,
         exclude: frozenset[str] = frozenset(),
         nan_guard: bool = False,
+        compile: str = "now",
     ) -> None:
         self.name = name
         self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
@@ -252,12 +273,38 @@ class Function:
         self._locks = [t.lock for t in sorted(targets, key=lambda t: t.serial)]
         self._programs: dict[tuple[tuple[int, int], ...], Program] = {}
         self._compiling = threading.Lock()
-        self._main, is_likely = self._first_program()
-        self._short = None
+        self._spans: list[Span] = [span for span in (current_span(),) if span is not None]
+        self._background = self._in_background() if compile == "background" else None
+        self._is_whole = False
+        self._main, self._is_likely = self._first_program()
         self._is_watched = nan_guard or mode == "debug"
-        if is_likely and not sources and not targets and not self._is_watched:
-            shape = _shape_of(structure.key)
-            self._short = make_caller(self._types, self._main.executable, self._general, shape, structure, native)
+        with Span("caller"):
+            self.__call__ = self._quickest()
+        self._is_whole = True
+        if self._background is not None:
+            self._background.begin()
+
+    def _quickest(self) -> Callable[..., Any]:
+        """The quickest way for usual calls of the programs there are; it leaves all others to the general way."""
+        executable = self._main.executable
+        if self._is_watched or type(executable).to_numpy is not Executable.to_numpy:
+            return self._general if self._is_watched else self._shortest()
+        others = [p for p in self._programs.values() if p is not self._main and p.backend == self._main.backend]
+        if self._sources or self._targets:
+            return with_shared(self, [self._main, *others]) or self._general
+        return chained([self._main, *others], Signature(self._general, self._build)) or self._shortest()
+
+    def _shortest(self) -> Callable[..., Any]:
+        """The way through Python for a function that has nothing but inputs of the likely lengths."""
+        if not self._is_likely or self._sources or self._targets:
+            return self._general
+        shape = _shape_of(self._build.key)
+        return make_caller(self._types, self._main.executable, self._general, shape, self._build, self._native)
+
+    def _in_background(self) -> Background:
+        from tg.functions.background import Background
+
+        return Background(self)
 
     @property
     def backend(self) -> str:
@@ -283,6 +330,40 @@ class Function:
         """The lengths that are 1 in the main specialisation."""
         return next((ones for ones, program in self._programs.items() if program is self._main), ())
 
+    @property
+    def compiled(self) -> bool:
+        """Whether native code answers: always so unless `compile="background"`."""
+        return self._background is None or self._background.is_ready
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until native code answers, at most so many seconds; whether it does.
+
+        Raises:
+            Exception: what compiling in the background raised.
+        """
+        return self._background is None or self._background.wait(timeout)
+
+    def compile_report(self) -> CompileReport:
+        """Where the time from `tg.function` to what runs has gone: phases, passes, the backend's compiler, caches."""
+        from tg.functions.report import of_function
+
+        return of_function(self)
+
+    def profile(self, *args: Any, calls: int = 10, **kwargs: Any) -> Profile:
+        """Where the time of a call goes: checks and conversion, each loop or node with the user's line, the outputs.
+
+        The program is made once more, so that it takes the time of its parts; nothing is updated. What native code is
+        in the making is waited for.
+
+        Args:
+            calls: how many calls are timed, after one that is not.
+        Raises:
+            InputError: as for a call.
+        """
+        from tg.functions.profile import of_function
+
+        return of_function(self, args, kwargs, calls)
+
     def explain(self) -> Explanation:
         """How the main specialisation was rewritten: node by node, with the user's lines and the reasons."""
         from tg.functions.explain import of_function
@@ -298,9 +379,11 @@ class Function:
         return self.explain().why(variable)
 
     def source(self) -> str:
-        """The generated code of the main specialisation."""
+        """The generated code of the main specialisation; waited for if it is in the making."""
+        self.wait()
         return self._main.executable.source()
 
+    @recorded("copy")
     def copy(
         self,
         *,
@@ -330,6 +413,7 @@ class Function:
             native=self._native,
             limit=self._limit,
             nan_guard=self._nan_guard,
+            compile="now" if self._background is None else "background",
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -341,29 +425,27 @@ class Function:
         names = ", ".join(v.name or "_" for v in self._inputs)
         return f"<{self.name}({names}) on {self.backend}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._general(args, kwargs) if self._short is None else self._short(*args, **kwargs)
-
-    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _general(self, /, *args: Any, **kwargs: Any) -> Any:
         """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
         values = self._arguments(args, kwargs)
-        if not self._locks:
-            with COMMIT:
-                held = [s.snapshot for s in self._sources]
-            return self._build(iter(self._run(values, held)[0]))
+        return self._build(iter(self._between_locks(functools.partial(self._run, values))))
+
+    def _between_locks(self, run: Callable[[list[Value]], tuple[list[Any], list[Value]]]) -> list[Any]:
+        """The outputs that `run` gives for the shared values as they are; new values are stored unless it raises."""
         for lock in self._locks:
             lock.acquire()
         try:
             with COMMIT:
                 held = [s.snapshot for s in self._sources]
-            outputs, fresh = self._run(values, held)
-            with COMMIT:
-                for target, value in zip(self._targets, fresh, strict=True):
-                    target.commit(value)
+            outputs, fresh = run(held)
+            if fresh:
+                with COMMIT:
+                    for target, value in zip(self._targets, fresh, strict=True):
+                        target.commit(value)
         finally:
             for lock in reversed(self._locks):
                 lock.release()
-        return self._build(iter(outputs))
+        return outputs
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
         count = len(self._types)
@@ -425,7 +507,7 @@ class Function:
     def _run(self, values: list[np.ndarray[Any, Any]], held: list[Value]) -> tuple[list[Any], list[Value]]:
         program = self._program(values, held)
         executable = program.executable
-        arrays: list[Any] = [*values, *(v.native(self.backend, executable) for v in held)]
+        arrays: list[Any] = [*values, *(v.native(program.backend, executable) for v in held)]
         try:
             outputs, status = executable.run(arrays)
             if status:
@@ -440,13 +522,15 @@ class Function:
             raise
         count = len(self._results) - len(self._targets)
         shown = list(outputs[:count]) if self._native else [executable.to_numpy(v) for v in outputs[:count]]
-        fresh = [
-            Value(None, self.backend, native, executable.to_numpy)
-            for native in outputs[count : count + len(self._targets)]
-        ]
-        for value, target, new in zip(fresh, self._targets, self._results[count:], strict=True):
-            _check_update(value, target, new.loc)
-        return shown, fresh
+        return shown, self._fresh(outputs, program)
+
+    def _fresh(self, outputs: Sequence[Any], program: Program) -> list[Value]:
+        """The new values of the shared variables among the outputs of a program."""
+        first, found = len(self._results) - len(self._targets), []
+        for k, target in enumerate(self._targets, first):
+            found.append(Value(None, program.backend, outputs[k], program.executable.to_numpy))
+            _check_update(found[-1], target, self._results[k].loc)
+        return found
 
     def _given(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> str:
         """The inputs and shared variables of a call, each with its dtype and its lengths."""
@@ -507,9 +591,38 @@ class Function:
                 text = f"{self.name}: {self._limit} patterns of length-1 axes are compiled, this call needs another"
                 raise RewriteError(message(text, hint=hint))
             inputs = (*self._inputs, *self._sources)
-            program = compile_expression(inputs, self._results, ones, self._setting)
+            with Span("specialization") as span:
+                if self._background is None:
+                    program = compile_expression(inputs, self._results, ones, self._setting)
+                else:
+                    frozen = prepared(inputs, self._results, ones, self._setting)
+                    program = self._background.program(frozen, self._setting, ones)
+            if current_span() is None:
+                self._spans.append(span)
             self._programs[ones] = program
+            if self._is_whole and self._background is None:
+                self.__call__ = self._quickest()
             return program
+
+    def _adopt(self, ones: tuple[tuple[int, int], ...], program: Program, span: Span) -> None:
+        """Native code for a pattern is ready: calls that begin from now on run it."""
+        with self._compiling:
+            before, self._programs[ones] = self._programs[ones], program
+            self._spans.append(span)
+            if before is self._main:
+                self._main = program
+            self.__call__ = self._quickest()
+
+    def _background_failed(self, error: BaseException) -> None:
+        """Native code cannot be made: the next call warns, and the reference goes on."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.__call__ = self._quickest()
+            text = f"{self.name}: backend {self.backend!r} has not compiled it, the reference goes on: {error}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            return self(*args, **kwargs)
+
+        self.__call__ = call
 
 
 def _shape_of(key: Any) -> str:

@@ -16,6 +16,7 @@ from tg.graph.frozen import FrozenGraph, Node
 from tg.graph.nodes import Constant, Variable
 from tg.graph.text import to_text_with_constants
 from tg.graph.text.printer import is_opaque
+from tg.graph.timing import recorded
 from tg.graph.traversal import sorted_applies
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def reduced(f: Function) -> tuple[object, ...]:
         "defaults": f._defaults,
         "native": f._native,
         "limit": f._limit,
+        "compile": "now" if f._background is None else "background",
     }
     return (restored, (text, constants, inputs, f._sources, f._targets, f._build, options))
 
@@ -56,6 +58,7 @@ def _need_text(graph: FrozenGraph, name: str) -> None:
             _need_text(inner, name)
 
 
+@recorded("unpickle")
 def restored(
     text: str,
     constants: Mapping[str, Any],

@@ -12,12 +12,14 @@ import inspect
 import keyword
 import re
 import threading
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
+from tg.graph.timing import Span
 from tg.link.colour import colours
 from tg.link.host import HostFunction, host_checks, host_sizes
 from tg.link.linker import Executable, Linker, Request, Status, add_node_note
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tg.graph.frozen import FrozenGraph, Node
+    from tg.link.timed import Timed
 
     Array = np.ndarray[Any, Any]
 
@@ -312,18 +315,31 @@ class FuncifyExecutable(Executable):
 
     def __init__(self, graph: FrozenGraph, function: Funcified, linker: FuncifyLinker, request: Request) -> None:
         self._graph, self._function, self._linker, self._options = graph, function, linker, request.options
+        self._request = request
         self._has_status = request.has_status
         self._guard = host_checks(request.guard, "graph_checks") if request.guard is not None else None
         self._constants = tuple(linker.to_native(data) for data in function.constants)
         self._programs: dict[tuple[Any, ...], Callable[..., tuple[Any, ...]]] = {}
         self._lock = threading.Lock()
         self._traces = 0
+        self._tracing: dict[int, Span] = {}  # by thread
+        self._compilations: list[Span] = []
         self._main = self._program(()) if function.host is None else None
 
     @property
     def compiles(self) -> int:
         """How many times the program was traced: once for each combination of sizes, shapes and, for some, layouts."""
         return self._traces
+
+    @property
+    def compiles_shapes(self) -> bool:
+        """Whether the library compiles."""
+        return self._linker.jit is not None
+
+    @property
+    def compilations(self) -> Sequence[Span]:
+        """The calls that were traced: tracing, compiling and the first run, which no library tells apart."""
+        return tuple(self._compilations)
 
     def _program(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
         with self._lock:
@@ -344,7 +360,8 @@ class FuncifyExecutable(Executable):
         def traced(constants: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
             with self._lock:
                 self._traces += 1
-            return _separate(steps(constants, *arrays), (*constants, *arrays), linker.copy)
+            with Span("trace") as self._tracing[threading.get_ident()]:
+                return _separate(steps(constants, *arrays), (*constants, *arrays), linker.copy)
 
         if constants:
             return functools.partial(linker.jit(traced, self._options), constants)
@@ -367,6 +384,7 @@ class FuncifyExecutable(Executable):
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs, ready, and the status if the graph has one."""
         linker = self._linker
+        began, traces = perf_counter(), self._traces
         try:
             program = self._main or self._sized(arrays)
             if linker.scope is None:
@@ -374,6 +392,8 @@ class FuncifyExecutable(Executable):
             else:
                 with linker.scope(self._options):
                     outputs = self._outputs(program, arrays)
+            if self._traces != traces:
+                self._note_compilation(began)
         except Exception:
             status = self._status_of(arrays)
             if not status:
@@ -383,6 +403,14 @@ class FuncifyExecutable(Executable):
             return outputs, ()
         code = linker.to_numpy(outputs[-1])
         return outputs[:-1], tuple(code.tolist()) if code[0] else ()
+
+    def _note_compilation(self, began: float) -> None:
+        """Remember where the time of a call went that was traced, if it was in this thread."""
+        trace = self._tracing.pop(threading.get_ident(), None)
+        if trace is not None:
+            ended = perf_counter()
+            parts = (trace, Span.of("library", trace.ended, ended))
+            self._compilations.append(Span.of("call", began, ended, parts))
 
     def _outputs(self, program: Callable[..., tuple[Any, ...]], arrays: Sequence[Any]) -> Sequence[Any]:
         linker = self._linker
@@ -420,6 +448,20 @@ class FuncifyExecutable(Executable):
             return self._linker.to_native(array)
         with self._linker.scope(self._options):
             return self._linker.to_native(array)
+
+    def timed(self) -> Timed | None:
+        """The same program with its rules timed one by one; None where a library makes one of them all."""
+        if self._linker.jit is not None:
+            return None
+        from tg.link.timed import Clock, TimedByNode, TimedRequest
+
+        def ready(found: Any) -> Any:
+            self._linker.ready(found if isinstance(found, tuple | list) else (found,))
+            return found
+
+        clock = Clock(self._graph)
+        request = TimedRequest(**vars(self._request)).timing(clock, self._graph, ready)
+        return TimedByNode(self._graph, clock, self._linker.compile(self._graph, request))
 
     def source(self) -> str:
         """The generated Python function."""
@@ -474,8 +516,10 @@ class FuncifyLinker(Linker):
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Funcify the graph; the backend's compiler runs at the first call, when shapes are known."""
-        function = funcify(graph, request, self)
-        if self.scope is None:
-            return FuncifyExecutable(graph, function, self, request)
-        with self.scope(request.options):
-            return FuncifyExecutable(graph, function, self, request)
+        with Span("code"):
+            function = funcify(graph, request, self)
+        with Span("entry"):
+            if self.scope is None:
+                return FuncifyExecutable(graph, function, self, request)
+            with self.scope(request.options):
+                return FuncifyExecutable(graph, function, self, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
@@ -220,7 +220,8 @@ class _Draft:
         self.stages = [_Program(self, s, stage) for s, stage in enumerate(plan.stages)]
         for stage in self.stages:
             stage.read_all()
-        self.reads = [operand.number for operand in self.operands]
+        self.places = tuple(self.operands)
+        self.reads = [operand.number for operand in self.places]
 
     def _outputs(self, k: int) -> tuple[int, ...]:
         return self.frozen.nodes[k].outputs
@@ -319,7 +320,8 @@ class _Program:
         """The lengths of the space where the graph knows them."""
         node = self.frozen.nodes[self.plan.nodes[0]]
         number = node.inputs[type(node.op) is Scatter] if type(node.op) in (Reduce, Scatter) else node.outputs[0]
-        return tuple(n for n in self.frozen.types[number].shape if n != 1)
+        shape: Any = self.frozen.types[number].shape
+        return tuple(n for n in shape if n != 1)
 
     # --- the program -----------------------------------------------------------------------------------------------
 
@@ -357,11 +359,11 @@ class _Program:
         types = self.frozen.types
         if read.kind in ("earlier", "constant"):
             return types[read.number].with_shape(())
-        number = list(self.draft.operands)[read.number].number
+        number = self.draft.places[read.number].number
         return types[number] if read.kind == "table" else types[number].with_shape(())
 
     def _name(self, read: _Read) -> str | None:
-        number = read.number if read.kind == "earlier" else list(self.draft.operands)[read.number].number
+        number = read.number if read.kind == "earlier" else self.draft.places[read.number].number
         return self.frozen.names.get(number)
 
     def _results(self, place: Mapping[_Read, int], demanded: set[int]) -> tuple[list[Result], list[int], list[int]]:

@@ -312,7 +312,7 @@ def kept_values(frozen: FrozenGraph) -> Iterable[int]:
 def _resolved(frozen: FrozenGraph) -> list[tuple[Any, ...]]:
     """The shapes of all values, in which lengths that must be equal are one."""
     with Requirements() as needs:
-        types = types_for(frozen, frozen.symbolic[: frozen.arity])
+        types: Any = types_for(frozen, frozen.symbolic[: frozen.arity])
     return [tuple(needs.resolve(n) for n in t.shape) for t in types]
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
+    from tg.graph.timing import Span
+    from tg.link.entry import Signature
+    from tg.link.timed import Timed
 
 Status = tuple[int, ...]
 """() when all checks held; else 1 + the number of the first failing check, and up to four int64 values."""
@@ -100,6 +103,16 @@ class Executable(abc.ABC):
         """How often the backend's compiler has run for this program."""
         return 1
 
+    @property
+    def compiles_shapes(self) -> bool:
+        """Whether a compiler runs at a call, when shapes are first seen."""
+        return False
+
+    @property
+    def compilations(self) -> Sequence[Span]:
+        """The calls in which a compiler has run, with the time that each took."""
+        return ()
+
     @abc.abstractmethod
     def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[Any], Status]:
         """The outputs for inputs whose dtype, rank and static lengths have been checked, and the status.
@@ -115,6 +128,18 @@ class Executable(abc.ABC):
     def to_native(self, array: np.ndarray[Any, Any]) -> Any:
         """An array in the form that this backend's own outputs have, accepted by `run`: kept for shared variables."""
         return array
+
+    def entry(self, signature: Signature) -> Callable[..., Any] | None:
+        """What is called as the function is, and does all of a usual call itself; None where there is no such thing.
+
+        It takes and gives what the function does, in NumPy arrays, and hands every call that is unusual or fails to
+        `signature.general`, as it was made. See `tg.link.entry`.
+        """
+        return None
+
+    def timed(self) -> Timed | None:
+        """The same program made to take the time of its parts; None where it is one part to whoever runs it."""
+        return None
 
     @abc.abstractmethod
     def source(self) -> str:

@@ -65,7 +65,7 @@ class Result(Op):
         if op is None:
             return value.copy()
         if self.into is not None:
-            return op.perform(operands[self.into], value, *(values[k] for k in self.at))[0]  # type: ignore[no-any-return]
+            return op.perform(operands[self.into], value, *(values[k] for k in self.at))[0]
         return np.expand_dims(op.perform(value)[0], self.axes)
 
 
@@ -138,7 +138,7 @@ class Loop(Op):
     def _with_extents(self, t: TensorType, result: Result) -> TensorType:
         if result.into is not None:
             return t
-        pairs = zip(t.shape, self.extents, strict=True)
+        pairs: Any = zip(t.shape, self.extents, strict=True)
         return t.with_shape([n if extent is None or is_one(n) else extent for n, extent in pairs])
 
     def _results(self) -> list[Result]:

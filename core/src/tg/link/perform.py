@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.graph.interpret import failure
+from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status, add_node_note
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class PerformLinker(Linker):
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """An executable that interprets the graph."""
-        return PerformExecutable(graph)
+        with Span("entry"):
+            return PerformExecutable(graph)
 
 
 LINKER = PerformLinker()

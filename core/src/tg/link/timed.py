@@ -53,6 +53,7 @@ class Timed(abc.ABC):
     executable: Executable
     parts: tuple[Part, ...]
     rest = "between the parts"
+    holds_outputs = True  # whether its peak of memory includes the outputs
 
     @abc.abstractmethod
     def reset(self) -> None:
@@ -86,7 +87,7 @@ def text_of(op: Op) -> str:
 
 
 def names_at(graph: FrozenGraph, number: int) -> list[str]:
-    """The names that the user knows a node by: those given to its results, else what the lines that made it assign to."""
+    """What the user calls a node: the names given to its results, else what the lines that made it assign to."""
     given = [graph.names[k] for k in graph.nodes[number].outputs if k in graph.names]
     origin = graph.origins.get(number)
     assigned = (ASSIGNED.match(loc.source) for loc in origin.locs) if origin is not None else ()

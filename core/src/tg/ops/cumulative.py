@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multipl
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, less_equal, logical_and, logical_or, not_equal, where
 from tg.ops.family import Family
-from tg.ops.indexing import flip, take
+from tg.ops.indexing import flip, slice_axis, take
 from tg.ops.reduction import product_facts, reduce_sum
 from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
 from tg.ops.shape_ops import sum_facts
@@ -141,6 +141,16 @@ def _from_a_table(x: Variable, dy: Variable) -> Variable:
     table = Accumulate(multiply, -1)(where(eye(n, dtype="bool"), kind(1), expand_dims_at(x, (-2,))))
     later = less_equal(expand_dims_at(iota(n), (-1,)), expand_dims_at(iota(n), (-2,)))
     return reduce_sum(where(later, multiply(table, expand_dims_at(dy, (-2,))), kind(0)), (-1,))
+
+
+def products_around(x: Variable) -> Variable:
+    """For each element along the last axis the product of those before it times that of those after it."""
+    return multiply(_products_before(x), flip(_products_before(flip(x, -1)), -1))
+
+
+def _products_before(x: Variable) -> Variable:
+    one = full((*x.shape[:-1], 1), 1, dtype=x.type.dtype)
+    return slice_axis(Concatenate(-1)(one, Accumulate(multiply, -1)(x)), -1, 0, x.shape[-1])
 
 
 def _extreme_pullback(x: Variable, y: Variable, dy: Variable) -> Variable:

@@ -181,15 +181,10 @@ class ProductOfOthers(Op):
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:
-        """The product over the element; where elements are 0, the product of the rest for a single one, else 0."""
-        (x,) = inputs
-        kind = numpy_dtype(x.type.dtype).type
-        null = equal(x, kind(0))
-        filled = choose(null, kind(1), x)
-        rest = expand_dims_at(Reduce(multiply, (-1,))(filled), (-1,))
-        nulls = expand_dims_at(Reduce(add, (-1,))(cast_variable(null, "int64")), (-1,))
-        alone = choose(null, choose(equal(nulls, 1), rest, kind(0)), kind(0))
-        return choose(equal(nulls, 0), divide(rest, filled), alone)
+        """Those before it times those after it: nothing is divided, and so no digit lost that the product has lost."""
+        from tg.ops.cumulative import products_around
+
+        return products_around(*inputs)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -109,6 +109,7 @@ class DiskCache:
     entries: Callable[[], tuple[Path, ...]]
     size: Callable[[], int]  # bytes
     clear: Callable[[], int]  # removes everything, and says how many files went
+    limit: Callable[[], int] | None = None  # bytes; what was unused for longest goes when there are more
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from tg.graph.checks import STATUS_LENGTH
 from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph, checks_of
 from tg.graph.nodes import Constant, Variable
+from tg.graph.timing import Span
 from tg.rewrite.fold import folded
 from tg.rewrite.journal import Journal
 from tg.rewrite.pattern import kind_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.frozen import FrozenGraph
+    from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
     from tg.rewrite.rule import Attempt, Rule
@@ -77,7 +79,9 @@ def rewrite(
     rules = tuple(r for one in rewrites for r in one.rules)
     passes = tuple(p for one in rewrites for p in one.passes)
     with paused():
-        driver = _Driver(_index(rules, mode, exclude), passes, supported, mode, exclude)
+        with Span("index"):
+            index = _index(rules, mode, exclude)
+        driver = _Driver(index, passes, supported, mode, exclude)
         driver.journal = journal
         return driver.run(graph)
 
@@ -151,14 +155,18 @@ class _Driver:
         if journal is not None:
             journal.begins(graph)
         for phase in self.phases:
-            if self.has_work(graph, phase):
-                _Sweeper(self, graph, phase, tried).run()
-            self.run_passes(graph, phase, tried)
+            with Span(phase):
+                if self.has_work(graph, phase):
+                    with Span("rules"):
+                        _Sweeper(self, graph, phase, tried).run()
+                self.run_passes(graph, phase, tried)
             if journal is not None:
                 journal.ends_phase(graph, phase)
-        frozen = graph.freeze()
+        with Span("freeze"):
+            frozen = graph.freeze()
         for one in self.lowerings:
-            before, frozen = frozen, _lowered(frozen, one)
+            with Span(one.name):
+                before, frozen = frozen, _lowered(frozen, one)
             if journal is not None:
                 journal.lowers(one.name, before, frozen)
         return frozen
@@ -167,13 +175,14 @@ class _Driver:
         """The passes of a phase over one graph, each followed by a sweep over what it replaced."""
         for one in self.passes:
             if one.phase == phase:
-                view = graph.view()
+                view = graph._view or _viewed(graph)
                 if one.keys and view.kinds.isdisjoint(one.keys):
                     continue
-                with graph.needs, locs.at(None):
-                    found = one.run(view)
-                if found:
-                    _Sweeper(self, graph, phase, tried, one.name, dict(found)).run()
+                with Span(one.name):
+                    with graph.needs, locs.at(None):
+                        found = one.run(view)
+                    if found:
+                        _Sweeper(self, graph, phase, tried, one.name, dict(found)).run()
 
     def has_work(self, graph: FunctionGraph, phase: str) -> bool:
         """Whether a phase has rules, or something to expand; new nodes have been swept when they were made."""
@@ -195,6 +204,14 @@ class _Driver:
             found = graph.freeze()
             self.inner[phase, frozen] = self.inner[phase, found] = found
         return found
+
+
+def _viewed(graph: FunctionGraph) -> View:
+    """The graph as passes see it, and which ops it has."""
+    with Span("view"):
+        view = graph.view()
+        assert view.kinds is not None
+        return view
 
 
 def _lowered(frozen: FrozenGraph, lowering: Lowering) -> FrozenGraph:

@@ -288,9 +288,10 @@ def fitted(rule: Rule, old: Variable, new: object, node: Apply, *, trusted: bool
         return made
     if len(given) > len(wanted):
         return None
-    pairs = zip(reversed(wanted), reversed(given), strict=False)
-    if not all(equal_here(m, n) or same(n, 1) for m, n in pairs):
-        return made if trusted and made.type.refines(old.type) else None
+    unequal = [(m, n) for m, n in zip(reversed(wanted), reversed(given), strict=False) if not equal_here(m, n)]
+    repeats = len(given) < len(wanted) or any(same(n, 1) for _, n in unequal)
+    if not all(same(n, 1) for _, n in unequal):
+        return made if trusted and not repeats and made.type.refines(old.type) else None
     if any(_own(n, node) for n in wanted):
         return None
     return NAMESPACE.broadcast_to(made, wanted)  # type: ignore[no-any-return]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tg.plugin import hookimpl
 from tg.plugin.records import Backend, RuleProtocol
@@ -26,6 +26,7 @@ class Options:
 
     optimize: int | None = None  # the compiler's level, 0 to 3; None chooses by the size of the unit
     keep_source: bool = False  # also keep the C text as a file in the cache
+    accuracy: Literal["fast", "strict"] = "fast"  # "strict": libm's own results, of each element by itself
 
 
 @hookimpl

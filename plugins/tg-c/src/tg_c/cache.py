@@ -2,45 +2,54 @@
 
 An entry is one file, named by a digest of everything that determines its bytes, so an entry is never updated and two
 processes that store the same one store the same bytes. It is written beside its final name and moved there, so a reader
-sees all of it or nothing.
+sees all of it or nothing; what a machine that lost its power or its disk left half is told by the seal that ends an
+entry, a digest of what stands before it. What a process that was killed left unfinished is removed later.
 
-The directory is `$TG_CACHE_DIR/c`, else `$XDG_CACHE_HOME/tg/c`, else `~/.cache/tg/c`. Where it belongs to another user,
-can be written by one, or cannot be made or written, a private temporary directory serves until the process ends, with
-one warning. Loading a unit runs its code: an entry that another user could have written is compiled again.
+The directory is `$TG_CACHE_DIR/c`, else `$XDG_CACHE_HOME/tg/c`, else `~/.cache/tg/c`. It takes at most
+`$TG_CACHE_LIMIT` megabytes, 512 by default: beyond these, what was unused for longest goes. Where the directory belongs
+to another user, can be written or replaced by one, or cannot be made or written, a private temporary directory serves
+until the process ends, with one warning. Loading a unit runs its code: an entry that another user could have written is
+compiled again.
 """
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import itertools
 import os
 import re
-import shutil
 import stat
 import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tg.errors import OptionError, message
 from tg.plugin.records import DiskCache
+from tg_c import spare
+from tg_c.trust import why_distrusted, why_unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CACHE", "clear", "directory", "discard", "entries", "key", "lookup", "prune", "size", "store"]
+__all__ = ["CACHE", "clear", "directory", "discard", "entries", "key", "limit", "lookup", "prune", "size", "store"]
 
-LIMIT = 512 * 2**20  # bytes
+MEGABYTE = 10**6
+USUAL_LIMIT = 512 * MEGABYTE
 GRACE = 60.0  # seconds; a younger file may be one that its writer is about to open
+ABANDONED_AFTER = 3600.0  # seconds; a file that has been unfinished for longer has lost its writer
 TOUCH_AFTER = 3600.0  # seconds; an entry used later than this after its last use is marked as used
 STORES_PER_PRUNE = 64  # listing 10,000 entries takes as long as a compilation
 
-# A leading dot and a trailing part mark a file that is still being written. Nothing else in the directory is touched.
-_NAME = re.compile(r"\.?[0-9a-f]{40}\.(so|c|txt)(\.[0-9a-f]+)?")
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+# A leading dot and a trailing part mark a file that is still being written, and the compiler has temporary files of its
+# own there. Nothing else in the directory is touched.
+_NAME = re.compile(r"[0-9a-f]{40}\.(so|c|txt)")
+_UNFINISHED = re.compile(r"\.[0-9a-f]{40}\.(so|c|txt)\.[0-9a-f]+|cc\w{6}\.\w+|[\w-]*-[0-9a-f]{6}\.o")
+_SEALED = (".so", ".txt")  # a kept source is for people and never read again
+_SEAL = b"\ntg "  # and a digest in hexadecimal digits; programs and lines of text may be followed by anything
+_DIGEST_BYTES = 16
 
 _stores = itertools.count()
-_spares: dict[int, Path] = {}  # by process id: a forked child neither uses nor removes its parent's
 
 
 def key(*parts: str, suffix: str = ".so") -> str:
@@ -55,24 +64,27 @@ def key(*parts: str, suffix: str = ".so") -> str:
 
 def directory() -> Path:
     """The directory in use: the user's, made if absent, or a private temporary one."""
-    home = _home()
-    reason = _why_unusable(home)
-    return home if reason is None else _spare(home, reason)
+    home, reason = _home()
+    if reason is None:
+        home = Path(os.path.realpath(home))  # what links lead to is looked at, and no link is followed after that
+        reason = why_unusable(home)
+    return home if reason is None else spare.instead_of(home, reason)
 
 
 def lookup(key: str) -> Path | None:
-    """The entry of `key`, or None where there is none that can be trusted."""
+    """The entry of `key`, or None where there is none that is whole and can be trusted."""
     for folder in _folders():
         path = folder / key
         try:
             found = path.lstat()
         except OSError:
             continue
-        reason = "it is empty" if found.st_size == 0 else _why_distrusted(found, stat.S_ISREG)
-        if reason is None:
+        reason = why_distrusted(found) if stat.S_ISREG(found.st_mode) else "it is not a regular file"
+        if reason is not None:
+            warnings.warn(f"cache: {path} is not loaded, and made again: {reason}", stacklevel=2)
+        elif _is_whole(path):
             _mark_used(path, found.st_mtime)
             return path
-        warnings.warn(f"cache: {path} is not loaded, and made again: {reason}", stacklevel=2)
     return None
 
 
@@ -83,14 +95,16 @@ def store(key: str, build: Callable[[Path], None]) -> Path:
         OSError: neither the user's directory nor a temporary one can be written. `build` raises OSError for nothing
             but its own writing, for it is then called again with a path in the temporary directory.
     """
-    folder = _spares.get(os.getpid()) or directory()
+    folder = spare.of_process() or directory()
     try:
         path = _write(folder, key, build)
+    except FileNotFoundError:  # somebody cleared the cache, or removed the directory
+        path = _write(directory(), key, build)
     except OSError as error:
-        spare = _spare(folder, str(error))
-        if spare == folder:
+        instead = spare.instead_of(folder, str(error))
+        if instead == folder:
             raise
-        return _write(spare, key, build)
+        return _write(instead, key, build)
     if next(_stores) % STORES_PER_PRUNE == 0:
         prune()
     return path
@@ -106,12 +120,26 @@ def discard(path: Path) -> None:
 
 def entries() -> tuple[Path, ...]:
     """All compiled units."""
-    return tuple(path for path, _ in _files() if path.suffix == ".so")
+    return tuple(path for path, _ in _files() if path.suffix == ".so" and not path.name.startswith("."))
 
 
 def size() -> int:
     """The bytes that the directory's files take, unfinished ones included."""
     return sum(found.st_size for _, found in _files())
+
+
+def limit() -> int:
+    """The bytes that the directory's files may take.
+
+    Raises:
+        OptionError: TG_CACHE_LIMIT is no number of megabytes.
+    """
+    given = os.environ.get("TG_CACHE_LIMIT")
+    if not given:
+        return USUAL_LIMIT
+    if not given.isdecimal():
+        raise OptionError(message(f"TG_CACHE_LIMIT: found {given!r}, needed a whole number of megabytes"))
+    return int(given) * MEGABYTE
 
 
 def clear() -> int:
@@ -122,17 +150,22 @@ def clear() -> int:
     return len(removed)
 
 
-def prune(limit: int = LIMIT) -> int:
-    """Remove the entries unused for longest until the rest take at most `limit` bytes; return how many went.
+def prune(most: int | None = None) -> int:
+    """Remove what was abandoned, and the entries unused for longest until the rest take at most so many bytes.
 
-    Files younger than `GRACE` stay, so the limit is exceeded where they alone exceed it.
+    Files younger than `GRACE` stay, so the limit is exceeded where they alone exceed it. Gives how many files went.
     """
-    files = sorted(_files(), key=lambda file: file[1].st_mtime)
-    excess = sum(found.st_size for _, found in files) - limit
-    oldest_kept = time.time() - GRACE
-    removed = 0
-    for path, found in files:
-        if excess <= 0 or found.st_mtime > oldest_kept:
+    now, removed = time.time(), 0
+    kept: list[tuple[Path, os.stat_result]] = []
+    for path, found in _files():
+        if _NAME.fullmatch(path.name) is None and found.st_mtime < now - ABANDONED_AFTER:
+            discard(path)
+            removed += 1
+        else:
+            kept.append((path, found))
+    excess = sum(found.st_size for _, found in kept) - (limit() if most is None else most)
+    for path, found in sorted(kept, key=lambda file: file[1].st_mtime):
+        if excess <= 0 or found.st_mtime > now - GRACE:
             break
         discard(path)
         excess -= found.st_size
@@ -140,73 +173,24 @@ def prune(limit: int = LIMIT) -> int:
     return removed
 
 
-def _home() -> Path:
-    """Where the environment puts the cache; not absolute where it says nothing usable."""
+def _home() -> tuple[Path, str | None]:
+    """Where the environment puts the cache, and why that cannot be."""
     try:
         if chosen := os.environ.get("TG_CACHE_DIR"):
-            return Path(chosen).expanduser().absolute() / "c"
+            return Path(chosen).expanduser().absolute() / "c", None
         base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        if not base.is_absolute():  # to be ignored then: XDG base directory specification
-            base = Path.home() / ".cache"
-    except RuntimeError:  # there is no home directory
-        return Path()
-    return base / "tg" / "c"
-
-
-def _why_unusable(folder: Path) -> str | None:
-    if not folder.is_absolute():
-        return "there is no home directory"
-    try:
-        try:
-            found = folder.stat()
-        except FileNotFoundError:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = folder.stat()
-    except OSError as error:
-        return str(error)
-    return _why_distrusted(found, stat.S_ISDIR)
-
-
-def _why_distrusted(found: os.stat_result, is_right_kind: Callable[[int], bool]) -> str | None:
-    if not is_right_kind(found.st_mode):
-        return "it is not a directory" if is_right_kind is stat.S_ISDIR else "it is not a regular file"
-    if found.st_uid != os.geteuid():
-        return f"its owner is user {found.st_uid}, this process runs as user {os.geteuid()}"
-    if found.st_mode & _OTHERS_WRITE:
-        return f"others can write it: its mode is {stat.S_IMODE(found.st_mode):04o}, at most 0755 is needed"
-    return None
-
-
-def _spare(instead_of: Path, reason: str) -> Path:
-    """This process's private temporary directory, with one warning."""
-    process = os.getpid()
-    if (made := _spares.get(process)) is not None:
-        return made
-    import tempfile  # 3 ms that a usable cache does not need
-
-    fresh = Path(tempfile.mkdtemp(prefix="tg-c-"))  # mode 0700
-    if (made := _spares.setdefault(process, fresh)) is not fresh:
-        fresh.rmdir()  # another thread came first
-        return made
-    atexit.register(_remove_spare, process, fresh)
-    warnings.warn(
-        f"cache: {instead_of} cannot be used: {reason}\n"
-        f"  instead  {fresh}, until this process ends\n"
-        f"  hint: set TG_CACHE_DIR to a directory that only this user can write",
-        stacklevel=3,
-    )
-    return fresh
-
-
-def _remove_spare(process: int, folder: Path) -> None:
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
+        if base.is_absolute():  # to be ignored if it is not: XDG base directory specification
+            return base / "tg" / "c", None
+        home = Path.home()
+    except RuntimeError:
+        return Path("~"), "there is no home directory"
+    return home / ".cache" / "tg" / "c", None if home.is_dir() else f"there is no home directory {home}"
 
 
 def _folders() -> tuple[Path, ...]:
     first = directory()
-    spare = _spares.get(os.getpid(), first)
-    return (first,) if spare == first else (first, spare)
+    other = spare.of_process()
+    return (first,) if other is None or other == first else (first, other)
 
 
 def _write(folder: Path, key: str, build: Callable[[Path], None]) -> Path:
@@ -214,11 +198,29 @@ def _write(folder: Path, key: str, build: Callable[[Path], None]) -> Path:
     try:
         unfinished.touch(mode=0o600, exist_ok=False)  # a directory that cannot be written is known before building
         build(unfinished)
+        if key.endswith(_SEALED):
+            with unfinished.open("r+b") as file:
+                seal = _seal(file.read())
+                file.write(seal)
         unfinished.chmod(0o700)  # whatever the umask was
         return unfinished.replace(folder / key)
     except BaseException:
         discard(unfinished)
         raise
+
+
+def _seal(content: bytes) -> bytes:
+    return _SEAL + hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest().encode()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether an entry ends in the seal of what it holds."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    end = len(content) - len(_SEAL) - 2 * _DIGEST_BYTES
+    return end > 0 and content[end:] == _seal(content[:end])
 
 
 def _mark_used(path: Path, last: float) -> None:
@@ -233,7 +235,7 @@ def _files() -> Iterator[tuple[Path, os.stat_result]]:
     for folder in _folders():
         with os.scandir(folder) as listing:
             for entry in listing:
-                if _NAME.fullmatch(entry.name) is None:
+                if not (_NAME.fullmatch(entry.name) or _UNFINISHED.fullmatch(entry.name)):
                     continue
                 try:
                     yield Path(entry.path), entry.stat(follow_symlinks=False)
@@ -241,4 +243,4 @@ def _files() -> Iterator[tuple[Path, os.stat_result]]:
                     continue
 
 
-CACHE = DiskCache(directory, entries, size, clear)
+CACHE = DiskCache(directory, entries, size, clear, limit)

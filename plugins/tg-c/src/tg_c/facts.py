@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import shlex
 
 from tg.link.blas import blas
-from tg_c import cache
+from tg_c import cache, entry
 from tg_c.compiler import USUAL, compiler
-
-VECTOR_LIBRARY = "libmvec.so.1"
+from tg_c.machine import VECTOR_LIBRARY, vector_bytes, vector_library
 
 
 def facts() -> dict[str, str]:
-    """Compiler, BLAS with its kernels, vector library, cache.
+    """Compiler, BLAS with its kernels, vectors, how units are called, cache.
 
     Raises:
         BackendUnavailable: there is no compiler.
@@ -24,14 +22,8 @@ def facts() -> dict[str, str]:
         "compiler": f"{chosen.version}, for {chosen.target}",
         "command": shlex.join(chosen.line(USUAL)),
         "BLAS": f"{found.source}{kernels}",
-        "vector library": f"{VECTOR_LIBRARY} is {'there' if _loads(VECTOR_LIBRARY) else 'not there'}; no unit calls it",
+        "vectors": f"{vector_bytes()} bytes",
+        "vector library": VECTOR_LIBRARY if vector_library() is not None else f"{VECTOR_LIBRARY} is not there",
+        "calls": "in machine code" if entry.opened() is not None else "through Python",
         "cache": f"{cache.directory()}: {len(cache.entries())} units, {cache.size() / 1e6:.1f} MB",
     }
-
-
-def _loads(library: str) -> bool:
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True

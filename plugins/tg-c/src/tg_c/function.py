@@ -87,13 +87,17 @@ class GraphFunction:
         self.unit.note_marks(self, body, {kept[at]: node for at, node in self.marks.items()})
         heap = [buffer.name for buffer in self.memory.heap]
         leaves = any("goto done" in line for line in body)
+        ticks = self.unit.ticks if self.is_main and not self.plans else None
         lines = [
             *(["i64 code = 0;"] if leaves else []),
+            *([ticks.begin] if ticks is not None else []),
             *self.memory.frames,
             *(f"void *{name} = 0;" for name in heap),
             *body,
         ]
         end = [*(f"tg_drop({name});" for name in heap), "return code;" if leaves else "return 0;"]
+        if ticks is not None:
+            end.insert(len(heap), ticks.end)
         head = f"static i64 {self.name}({', '.join(parameters)}) {{"
         inside = [INDENT + line for line in lines] + (["done:"] if leaves else []) + [INDENT + line for line in end]
         return "\n".join([head, *inside, "}"])
@@ -251,6 +255,9 @@ class GraphFunction:
             if not any(number_of(a) in node.outputs for a in atoms(n)):
                 self.natural(n)
         self.marks[len(self.lines)] = step.node
+        start, ticks = len(self.lines), self.unit.ticks if not self.plans else None
+        if ticks is not None:
+            self.lines.append(None)
         site = Site(self, node)
         rule = self.unit.request.rule(node.op, self.graph, step.node)
         found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
@@ -258,6 +265,8 @@ class GraphFunction:
             self.values[number] = value
             if isinstance(value, Array) and value.buffer is not None:
                 value.buffer.users.add(number)
+        if ticks is not None:
+            ticks.around(self.lines, start, self.graph, step.node)
         self.memory.bury(step.dying, self.values)
 
     def _check(self, k: int, check: FrozenCheck) -> None:

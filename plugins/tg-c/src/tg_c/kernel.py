@@ -73,6 +73,12 @@ class Kernel:
             self._depth -= 1
             self.line("}")
 
+    def either(self, condition: str, lines: Sequence[str], others: Sequence[str]) -> None:
+        """Lines for when a condition holds, and for when it does not."""
+        inside = [INDENT + text for text in lines], [INDENT + text for text in others]
+        for text in (f"if ({condition}) {{", *inside[0], "} else {", *inside[1], "}"):
+            self.line(text)
+
     def loop(self, index: str, length: int | Length) -> None:
         """Open a loop over an axis."""
         self.open(f"for (i64 {index} = 0; {index} < {self.length(length)}; {index}++)")

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
+from tg.graph.timing import Span
+from tg.link.entry import Native, Signature
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length
-from tg_c import unit
+from tg_c import entry, unit
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
 from tg_c.program import Program, Unit
 from tg_c.site import Failure
+from tg_c.ticks import Ticks, TimedUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.timed import Timed
     from tg_c import Options
 
     Array = np.ndarray[Any, Any]
@@ -34,25 +38,42 @@ class CLinker(Linker):
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Generate, compile and open the unit."""
-        program = Unit(request).program(graph)
-        options: Options = request.options
-        level = options.optimize if options.optimize is not None else level_for(program.statements)
-        if options.keep_source:
-            keep(program.annotated())
-        return CExecutable(graph, program, unit.load(program.text, Flags(level, VECTORISE)))
+        return _compiled(graph, request)
+
+
+def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> CExecutable:
+    with Span("code"):
+        program = Unit(request, ticks).program(graph)
+    options: Options = request.options
+    level = options.optimize if options.optimize is not None else level_for(program.statements)
+    if options.keep_source:
+        keep(program.annotated())
+    loaded = unit.load(program.text, Flags(level, VECTORISE, program.libraries))
+    with Span("entry"):
+        return CExecutable(graph, request, program, loaded)
 
 
 @final
 class CExecutable(Executable):
     """A compiled unit and how to call it."""
 
-    def __init__(self, graph: FrozenGraph, program: Program, loaded: unit.Unit) -> None:
-        self._program, self._unit = program, loaded
+    def __init__(self, graph: FrozenGraph, request: Request, program: Program, loaded: unit.Unit) -> None:
+        self._graph, self._request, self._program, self._unit = graph, request, program, loaded
         self.run = _caller(graph, program, loaded)  # type: ignore[method-assign]
 
     def run(self, arrays: Sequence[Array]) -> tuple[Sequence[Any], Status]:
         """Call the unit: `__init__` puts the generated caller here."""
         raise NotImplementedError
+
+    def entry(self, signature: Signature) -> Callable[..., Any] | None:
+        """The compiled entry; None where this machine has none."""
+        extra = tuple(array.ctypes.data for array in self._program.arguments)
+        run, plan = (self._unit.address(symbol) for symbol in ("tg_run", "tg_plan"))
+        return entry.make(self._graph, Native(run, plan, extra, (self._unit, self._program.arguments)), signature)
+
+    def timed(self) -> Timed:
+        """The program with clocks around its loops, compiled now."""
+        return TimedUnit(lambda ticks: _compiled(self._graph, self._request, ticks))
 
     def source(self) -> str:
         """The C text, with the user's lines."""

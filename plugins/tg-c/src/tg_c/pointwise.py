@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tg.graph.frozen import FrozenGraph, Node
 from tg.link.values import Array, Scalar, collapsed, is_zero, spread
+from tg_c.block import Block, Place
+from tg_c.lanes import lane_size
+from tg_c.machine import vector_bytes
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, literal
+from tg_c.text import C_TYPES, item_size, kind_of, literal
+from tg_c.vectors import Vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tg.graph.op import Op
-    from tg.link.loop import Loop
     from tg.link.values import Value
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
@@ -40,25 +43,19 @@ def one_op(op: Op, site: Site) -> list[Value]:
     """A single op on elements."""
     n = len(site.inputs)
     dtypes = (*(v.dtype for v in site.inputs), site.types[0].dtype)
-    return pointwise(site, ScalarProgram(dtypes, {}, (Node(op, tuple(range(n)), (n,)),), (n,)))
+    return pointwise(site, ScalarProgram(dtypes, {}, (Node(op, tuple(range(n)), (n,)),), (n,)), site.inputs)
 
 
-def loop(op: Loop, site: Site) -> list[Value]:
-    """A fused loop of one stage."""
-    (stage,) = op.stages
-    return pointwise(site, program_of(stage.program))
-
-
-def pointwise(site: Site, program: ScalarProgram) -> list[Value]:
+def pointwise(site: Site, program: ScalarProgram, values: Sequence[Value]) -> list[Value]:
     """Run a scalar program at every index of the space of the results."""
     shape = site.types[0].shape
-    scalars = [_uniform(v) for v in site.inputs]
+    scalars = [uniform(v) for v in values]
     if all(s is not None for s in scalars):
         return _uniform_results(site, program, [s for s in scalars if s is not None])
     outputs = [site.allocate(k) for k in range(len(program.outputs))]
     operands = [
         s if s is not None else spread(v, shape)  # type: ignore[arg-type]
-        for s, v in zip(scalars, site.inputs, strict=True)
+        for s, v in zip(scalars, values, strict=True)
     ]
     arrays = [v for v in operands if isinstance(v, Array)]
     space = collapsed(shape, [a.strides for a in (*arrays, *outputs)])  # type: ignore[arg-type]
@@ -68,7 +65,7 @@ def pointwise(site: Site, program: ScalarProgram) -> list[Value]:
     return list(outputs)
 
 
-def _uniform(value: Value) -> Scalar | None:
+def uniform(value: Value) -> Scalar | None:
     """The scalar that all elements of a value equal, if they are known to."""
     if isinstance(value, Scalar):
         return value
@@ -101,8 +98,38 @@ def step(site: Site, program: ScalarProgram, node: Node, texts: Mapping[int, str
     return site.element(node.op, Element(operands, dtypes, program.dtypes[node.outputs[0]], site.prelude))
 
 
+def has_lanes(dtype: str) -> bool:
+    """Whether there are vectors of a dtype."""
+    return kind_of(dtype) not in ("half", "complex")
+
+
+def vectors_for(site: Site, program: ScalarProgram, varying: Collection[int], length: int | Length) -> Vectors | None:
+    """The vectors of a loop over an axis, if it has any: as many lanes as the widest of the values allows.
+
+    Args:
+        varying: the numbers of the values that differ along the axis.
+        length: of the axis.
+    """
+    dtypes = {program.dtypes[k] for k in varying}
+    if not dtypes or not all(has_lanes(dtype) for dtype in dtypes):
+        return None
+    steps = [node for node in program.nodes if node.outputs[0] in varying]
+    sizes = [_lane_size(site, program, node) for node in steps]
+    if steps and all(size is None for size in sizes):
+        return None  # each element would be computed by itself
+    count = vector_bytes() // max((*map(item_size, dtypes), *(size for size in sizes if size is not None)))
+    while type(length) is int and count > max(length, 1):
+        count //= 2
+    return Vectors(site.prelude, count, max(map(item_size, dtypes))) if count > 1 else None
+
+
+def _lane_size(site: Site, program: ScalarProgram, node: Node) -> int | None:
+    dtypes = tuple(program.dtypes[k] for k in node.inputs)
+    return lane_size(site.rule(node.op), dtypes, program.dtypes[node.outputs[0]])
+
+
 class _Nest(NamedTuple):
-    """The loops of a scalar program: what is constant along the inner axis is read before the inner loop."""
+    """The loops of a scalar program: what is the same along the inner axis is computed before the inner loop."""
 
     kernel: Kernel
     site: Site
@@ -113,45 +140,56 @@ class _Nest(NamedTuple):
 
     def write(self, outputs: Sequence[Array]) -> None:
         """Write the whole function."""
-        kernel = self.kernel
+        kernel, program = self.kernel, self.program
         strides = iter(self.strides)
-        reads = [(k, v, next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
-        names = [kernel.read(v) for _, v, _ in reads]
-        texts = dict(self.program.literals)
-        texts.update((k, kernel.value(v)) for k, v in enumerate(self.operands) if isinstance(v, Scalar))
-        stores = [(kernel.write(y), next(strides)) for y in outputs]
+        reads = [(k, v, kernel.read(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
+        varying = [k for k, _, _, s in reads if self.shape and not is_zero(s[-1])]
+        early, late = self._split(set(varying))
+        numbers = {*varying, *(number for node in late for number in node.outputs)}
+        vectors = vectors_for(self.site, program, numbers, self.shape[-1]) if self.shape else None
+        block = Block(kernel, self.site, program.dtypes, vectors)
+        for k, text in program.literals.items():
+            block.share(k, text)
+        for k, v in enumerate(self.operands):
+            if isinstance(v, Scalar):
+                block.share(k, kernel.value(v))
+        stores = [
+            (number, y, kernel.write(y), next(strides)) for number, y in zip(program.outputs, outputs, strict=True)
+        ]
         outer = kernel.loops(self.shape[:-1])
-        late: list[tuple[int, str]] = []
-        for (k, v, s), name in zip(reads, names, strict=True):
-            place = kernel.place(name, outer, s[: len(outer)])
-            kind = C_TYPES[v.dtype]
-            if not self.shape or is_zero(s[-1]):
-                kernel.line(f"const {kind} t{k} = {kernel.at(name, outer, s[: len(outer)])};")
-                texts[k] = f"t{k}"
-                continue
-            if place != name:
-                kernel.line(f"const {kind} *restrict p{k} = {place};")
-            late.append((k, f"{name if place == name else f'p{k}'}[{kernel.step('i', s[-1])}]"))
-        targets = []
-        for k, ((name, s), y) in enumerate(zip(stores, outputs, strict=True)):
-            place = kernel.place(name, outer, s[: len(outer)])
-            if place != name:
-                kernel.line(f"{C_TYPES[y.dtype]} *restrict q{k} = {place};")
-            targets.append(f"{name if place == name else f'q{k}'}[{kernel.step('i', s[-1]) if s else '0'}]")
+        for k, v, name, s in reads:
+            if k not in varying:
+                kernel.line(f"const {C_TYPES[v.dtype]} t{k} = {kernel.at(name, outer, s[: len(outer)])};")
+                block.share(k, f"t{k}")
+        loads = [self._place(outer, f"p{k}", k, v, name, s) for k, v, name, s in reads if k in varying]
+        targets = [self._place(outer, f"q{at}", k, y, name, s) for at, (k, y, name, s) in enumerate(stores)]
+        block.run(early)
         if self.shape:
-            kernel.loop("i", self.shape[-1])
-        self._steps(texts, late, targets)
+            block.open(self.shape[-1])
+        block.load(loads)
+        block.run(late)
+        block.store(targets)
         kernel.close(len(self.shape))
 
-    def _steps(self, texts: dict[int, str], loads: Sequence[tuple[int, str]], targets: Sequence[str]) -> None:
-        kernel, program = self.kernel, self.program
-        for k, text in loads:
-            kernel.line(f"const {C_TYPES[program.dtypes[k]]} t{k} = {text};")
-            texts[k] = f"t{k}"
-        for node in program.nodes:
-            (number,) = node.outputs
-            expression = step(self.site, program, node, texts)
-            kernel.line(f"const {C_TYPES[program.dtypes[number]]} t{number} = {expression};")
-            texts[number] = f"t{number}"
-        for number, target in zip(program.outputs, targets, strict=True):
-            kernel.line(f"{target} = {texts[number]};")
+    def _split(self, varying: set[int]) -> tuple[list[Node], list[Node]]:
+        """The steps of which all elements along the inner axis are equal, and the others."""
+        early, late = [], []
+        for node in self.program.nodes:
+            if varying.isdisjoint(node.inputs):
+                early.append(node)
+            else:
+                late.append(node)
+                varying.update(node.outputs)
+        return early, late
+
+    def _place(
+        self, outer: Sequence[str], row: str, number: int, v: Array, name: str, strides: Sequence[int | Length]
+    ) -> Place:
+        """Where a row of an array begins: a local of the outer loops, unless there is one row only."""
+        start = self.kernel.place(name, outer, strides[: len(outer)])
+        stride = strides[-1] if strides else 0
+        if start == name:
+            return Place(number, name, stride)
+        const = "const " if row.startswith("p") else ""
+        self.kernel.line(f"{const}{C_TYPES[v.dtype]} *restrict {row} = {start};")
+        return Place(number, row, stride)

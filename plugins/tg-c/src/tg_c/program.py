@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.checks import STATUS_LENGTH
 from tg.link.shapes import needs_plan, shapes_of
+from tg.link.shown import lines_of, with_names
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.function import GraphFunction
+from tg_c.machine import lane_by_lane, vector_symbol
 from tg_c.prelude import Prelude
 from tg_c.shapes import LENGTH_FUNCTIONS
 from tg_c.text import C_TYPES, TYPEDEFS, comment
+from tg_c.ticks import DECLARATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tg.link.linker import Request
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
+    from tg_c.ticks import Ticks
 
 # Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
 # constant tables to a repetition of their first 128 bits.
@@ -32,6 +36,14 @@ MEMORY: Final = """\
 void *malloc(unsigned long);
 void free(void *);
 /* Memory at a multiple of 64 bytes; 0 if there is none, or if the count of the bytes overflowed. */
+#ifdef __SANITIZE_ADDRESS__ /* not a byte more, so that passing an end is seen */
+int posix_memalign(void **, unsigned long, unsigned long);
+static void *tg_take(i64 size) {
+  void *start;
+  return size < 0 || posix_memalign(&start, 64, (unsigned long)size) ? 0 : start;
+}
+static void tg_drop(void *start) { free(start); }
+#else
 static void *tg_take(i64 size) {
   if (size < 0) return 0;
   char *base = malloc((unsigned long)size + 128);
@@ -43,6 +55,7 @@ static void *tg_take(i64 size) {
 static void tg_drop(void *start) {
   if (start) free(((void **)start)[-1]);
 }
+#endif
 static inline i64 tg_times(i64 a, i64 b) {
   i64 c;
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &c) || c > (1LL << 62) ? -1 : c;
@@ -57,19 +70,22 @@ class Program(NamedTuple):
     annotated: Callable[[], str]
     arguments: tuple[np.ndarray[Any, Any], ...]
     statements: int
+    libraries: tuple[str, ...]
 
 
 @final
 class Unit:
     """Collects the parts of one unit."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.prelude = Prelude()
+    def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
+        """Begin one; with `ticks`, one that takes the time of its parts."""
+        self.request, self.ticks = request, ticks
+        self.prelude = Prelude(lane_by_lane if request.options.accuracy == "strict" else vector_symbol)
+        self._rules: dict[object, Rule | None] = {}
         self._kernels: dict[str, str] = {}
         self._tables: dict[tuple[str, str], str] = {}
         self._arguments: dict[object, int] = {}
-        self._data: list[np.ndarray[Any, Any]] = []
+        self._data: list[np.ndarray[Any, Any]] = [] if ticks is None else [ticks.table]
         self._functions: dict[FrozenGraph, str] = {}
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
@@ -80,7 +96,9 @@ class Unit:
 
     def rule(self, op: Op) -> Rule:
         """The rule for an op inside a scalar program."""
-        found = self.request.rule_for(op.rule_key)
+        found = self._rules.get(op.rule_key)
+        if found is None:
+            found = self._rules[op.rule_key] = self.request.rule_for(op.rule_key)
         assert found is not None, f"{op.name} in a loop has a rule"
         return found
 
@@ -143,6 +161,7 @@ class Unit:
         parts = [
             TYPEDEFS,
             MEMORY,
+            *(() if self.ticks is None else (DECLARATIONS,)),
             LENGTH_FUNCTIONS,
             self.prelude.text(),
             *(f"{TABLE} {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
@@ -152,9 +171,12 @@ class Unit:
             self._plan(graph),
         ]
         text = "\n".join(parts) + "\n"
+        if self.ticks is not None:
+            self._data[0] = self.ticks.finish()
         written = (*self._kernels, *self._texts)
         statements = sum(part.count("\n") for part in written)
-        return Program(text, partial(self._annotated, text), tuple(self._data), statements)
+        libraries = tuple(sorted(self.prelude.libraries))
+        return Program(text, partial(self._annotated, text), tuple(self._data), statements, libraries)
 
     def _run(self, graph: FrozenGraph, main: GraphFunction) -> str:
         inputs, at = _input_arguments(graph)
@@ -179,22 +201,20 @@ class Unit:
             start = text.index("\n", head) + 1
             end = text.index("\n}", start)
             text = text[:start] + _with_comments(text[start:end], body, marks, function) + text[end:]
-        return text
+        return with_names(text, " void {loop}(", "/* {text} */")
 
 
 def _with_comments(inside: str, body: Sequence[str], marks: dict[int, int], function: GraphFunction) -> str:
     lines = inside.split("\n")
     first = len(lines) - len(body) - _after(lines)
     found: list[str] = []
-    last = ""
+    last: tuple[str, ...] = ()
     for k, line in enumerate(lines):
         node = marks.get(k - first)
-        locs = function.origin(node).locs if node is not None else ()
-        if node is not None and locs:
-            note = f"{locs[0]}:  {locs[0].source}"
-            if note != last:
-                found.append(f"  /* {comment(note)} */")
-            last = note
+        notes = lines_of(function.origin(node).locs) if node is not None else ()
+        if notes and notes != last:
+            found += [f"  /* {comment(note)} */" for note in notes]
+        last = notes or last
         found.append(line)
     return "\n".join(found)
 

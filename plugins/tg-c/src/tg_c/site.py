@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import Node
     from tg.graph.op import Op
+    from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
     from tg_c.function import GraphFunction
@@ -52,7 +53,11 @@ class Site:
 
     def element(self, op: Op, element: Element) -> str:
         """The C expression of an op on single elements."""
-        return str(self.function.unit.rule(op)(op, element))
+        return str(self.rule(op)(op, element))
+
+    def rule(self, op: Op) -> Rule:
+        """The rule for an op on single elements."""
+        return self.function.unit.rule(op)
 
     def allocate(self, k: int) -> Array:
         """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""

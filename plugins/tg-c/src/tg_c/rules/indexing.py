@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.link.values import Array, Scalar, collapsed, is_one, spread
 from tg.ops import indexing as t
+from tg_c.positions import wrapping
 from tg_c.prelude import Element
 from tg_c.site import Failure
-from tg_c.text import C_TYPES, integer, literal
+from tg_c.text import integer, literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,24 +19,12 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg_c.site import Site
 
-WRAP: Final = """\
-static inline i64 {name}({kind} x, i64 n) {{
-  i64 i = {wide};
-  {wrap}if (i > n - 1) i = n - 1;
-  return i < 0 ? 0 : i;
-}}"""
-
 
 def wrap_index(op: t.WrapIndex, site: Site) -> Value:
     """int64, negative ones counted from the end, clamped."""
     i, n = site.inputs
     assert isinstance(n, Scalar)
-    kind = C_TYPES[i.dtype]
-    clips = op.mode == "clip"
-    name = f"tg_{'clip' if clips else 'wrap'}_index_{kind}"
-    wide = "x > 9223372036854775807ULL ? 9223372036854775807LL : (i64)x" if i.dtype == "uint64" else "x"
-    wrap = "" if clips else "if (i < 0) i += n;\n  "
-    site.prelude.need(name, WRAP.format(name=name, kind=kind, wide=wide, wrap=wrap))
+    name = wrapping(site.prelude, i.dtype, op.mode)
     if isinstance(i, Scalar):
         return site.scalar(f"{name}({i.text}, {n.text})")
     if i.fill is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import arithmetic as t
-from tg_c.prelude import Expression, Inline
+from tg_c.templates import Expression, Inline, lanes
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -35,6 +35,21 @@ REMAINDER_SIGNED: Final = """\
 if (y == 0 || y == -1) return 0;
   @T r = x % y;
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;"""
+# The quotient of numbers of n bits in floating numbers of 2 n and more digits rounds to no integer that it is not.
+FLOOR_DIVIDE_SIGNED_LANES: Final = """\
+const @T d = @select((y == 0) | (y == -1), @all(1), y), t = @whole(@float(x) / @float(d));
+  const @T q = t + ((t * d != x) & ((x < 0) ^ (d < 0)));
+  return @select(y == -1, -x, q & (y != 0));"""
+REMAINDER_SIGNED_LANES: Final = """\
+const @T d = @select((y == 0) | (y == -1), @all(1), y), t = @whole(@float(x) / @float(d));
+  const @T q = t + ((t * d != x) & ((x < 0) ^ (d < 0)));
+  return x - q * d;"""
+FLOOR_DIVIDE_UNSIGNED_LANES: Final = """\
+const @T d = @select(y == 0, @all(1), y);
+  return @whole(@float(x) / @float(d)) & (@T)(y != 0);"""
+REMAINDER_UNSIGNED_LANES: Final = """\
+const @T d = @select(y == 0, @all(1), y);
+  return x - @whole(@float(x) / @float(d)) * d;"""
 POWER_INTEGER: Final = """\
 @T p = 1;
   for (@U e = @CLAMPED; e; e >>= 1, x *= x)
@@ -89,9 +104,19 @@ RULES: Final[dict[object, Rule]] = {
     t.multiply: Expression("x * y", boolean="x & y", complex="@multiplied(x, y)"),
     t.divide: Expression(floating="x / y", complex="@divided(x, y)"),
     t.floor_divide: Inline(
-        signed=FLOOR_DIVIDE_SIGNED, unsigned="return y ? x / y : 0;", floating=FLOOR_DIVIDE_FLOATING
+        signed=FLOOR_DIVIDE_SIGNED,
+        unsigned="return y ? x / y : 0;",
+        floating=FLOOR_DIVIDE_FLOATING,
+        lanes=lanes(signed=FLOOR_DIVIDE_SIGNED_LANES, unsigned=FLOOR_DIVIDE_UNSIGNED_LANES),
+        wide=True,
     ),
-    t.remainder: Inline(signed=REMAINDER_SIGNED, unsigned="return y ? x % y : 0;", floating=REMAINDER_FLOATING),
+    t.remainder: Inline(
+        signed=REMAINDER_SIGNED,
+        unsigned="return y ? x % y : 0;",
+        floating=REMAINDER_FLOATING,
+        lanes=lanes(signed=REMAINDER_SIGNED_LANES, unsigned=REMAINDER_UNSIGNED_LANES),
+        wide=True,
+    ),
     t.power: Inline(
         signed=POWER_INTEGER.replace("@CLAMPED", "y < 0 ? 0 : y"),
         unsigned=POWER_INTEGER.replace("@CLAMPED", "y"),
@@ -105,12 +130,18 @@ RULES: Final[dict[object, Rule]] = {
         signed="x < 0 ? -x : x",
         floating="@fabs(x)",
         complex="@hypot(__real__ x, __imag__ x)",
+        lanes=lanes(signed="@select(x < 0, -x, x)"),
     ),
     t.sign: Inline(
         unsigned="return x != 0;",
         signed="return (x > 0) - (x < 0);",
         floating="return x != x ? x : (@T)((x > 0) - (x < 0));",
         complex=SIGN_COMPLEX,
+        lanes=lanes(
+            unsigned="return -(@T)(x != 0);",
+            signed="return (x < 0) - (x > 0);",
+            floating="return @select(x != x, x, @number(x > 0) - @number(x < 0));",
+        ),
     ),
     t.square: Expression("x * x", complex="@multiplied(x, x)"),
     t.sqrt: Expression(floating="@sqrt(x)", complex="@csqrt(x)"),
@@ -119,28 +150,42 @@ RULES: Final[dict[object, Rule]] = {
         unsigned="return x == 1;",
         floating="return 1 / x;",
         complex=RECIPROCAL_COMPLEX,
+        lanes=lanes(signed="return x & ((x == 1) | (x == -1));", unsigned="return -(@T)(x == 1);"),
     ),
     t.maximum: Expression(
         "x > y ? x : y",
         boolean="x | y",
         floating="x >= y || x != x ? x : y",
         complex="x == y || x != x || @before(y, x) ? x : y",
+        lanes=lanes(integer="@select(x > y, x, y)", floating="@select((x >= y) | (x != x), x, y)"),
     ),
     t.minimum: Expression(
         "x < y ? x : y",
         boolean="x & y",
         floating="x <= y || x != x ? x : y",
         complex="x == y || x != x || @before(x, y) ? x : y",
+        lanes=lanes(integer="@select(x < y, x, y)", floating="@select((x <= y) | (x != x), x, y)"),
     ),
     t.clip: Inline(
         "@T raised = x > y ? x : y;\n  return raised < z ? raised : z;",
         boolean="return (x | y) & z;",
         floating="@T raised = x != x || x > y ? x : y;\n  return raised != raised || raised < z ? raised : z;",
         complex=CLIP_COMPLEX,
+        lanes=lanes(
+            boolean="return (x | y) & z;",
+            integer="@T raised = @select(x > y, x, y);\n  return @select(raised < z, raised, z);",
+            floating="@T raised = @select((x != x) | (x > y), x, y);\n"
+            "  return @select((raised != raised) | (raised < z), raised, z);",
+        ),
     ),
     t.cbrt: Expression(floating="@cbrt(x)"),
     t.hypot: Expression(floating="@hypot(x, y)"),
     t.copysign: Expression(floating="@copysign(x, y)"),
     t.nextafter: Inline(floating="return @nextafter(x, y);", half=NEXTAFTER_HALF),
-    t.gate: Expression("x == 0 ? 0 : x * y", boolean="x & y", complex="x == 0 ? 0 : @multiplied(x, y)"),
+    t.gate: Expression(
+        "x == 0 ? 0 : x * y",
+        boolean="x & y",
+        complex="x == 0 ? 0 : @multiplied(x, y)",
+        lanes=lanes("(@T)((@I)(x * y) & (x != 0))", boolean="x & y"),
+    ),
 }

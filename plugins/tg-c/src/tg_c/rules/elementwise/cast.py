@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tg.ops.elementwise.cast import Cast
-from tg.types.dtypes import is_complex, is_float, is_integer
+from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
 from tg_c.half import narrowed
+from tg_c.templates import Written
 from tg_c.text import C_TYPES, PARTS, is_half, literal
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_c.lanes import LaneElement
     from tg_c.prelude import Element
 
 
@@ -51,4 +53,50 @@ def _saturating(element: Element, target: str) -> str:
     return name
 
 
-RULES: Final[dict[object, Rule]] = {Cast: cast}
+def cast_lanes(op: Cast, element: LaneElement) -> str:
+    """The conversion of a vector."""
+    (x,), vectors, source = element.texts(), element.vectors, element.dtype
+    if op.dtype == "bool":
+        return x if source == "bool" else f"{x} != 0"
+    kind = C_TYPES[op.dtype]
+    if source == "bool":
+        mask = vectors.mask(kind)
+        return f"{vectors.function('number', kind)}({vectors.resized(x, element.kind, mask)})"
+    if is_integer(op.dtype) and is_float(source):
+        return f"{_saturating_lanes(element, op.dtype)}({x})"
+    return vectors.converted(x, element.kind, kind)
+
+
+# What is out of range, NaN too, is taken for 0 before the conversion, whose result C then knows.
+SATURATING_LANES: Final = """\
+TG_INLINE @R {name}(@T x) {{
+  const @I low = x <= {low}, high = x >= {high};
+  const @R whole = {whole};
+  return whole | ((@R){lows} & {least}) | ((@R){highs} & {most});
+}}"""
+
+
+def _saturating_lanes(element: LaneElement, target: str) -> str:
+    """The name of the function of vectors that truncates and saturates."""
+    vectors, kind, source = element.vectors, C_TYPES[target], element.kind
+    name = f"tg_cast_{element.vector}_{element.result_vector}"
+    limits, mask = np.iinfo(target), vectors.mask(kind)
+    low, high = (literal(numpy_dtype(element.dtype).type(n), element.dtype) for n in (limits.min, limits.max))
+    inside = "(@T)((@I)x & ~(low | high) & (x == x))"
+    through = "i32" if limits.dtype.itemsize < 4 else kind  # there are no instructions to narrower integers
+    whole = vectors.converted(inside, source, through)
+    text = SATURATING_LANES.format(
+        name=name,
+        low=low,
+        high=high,
+        whole=whole if through == kind else vectors.converted(whole, through, kind),
+        lows=vectors.resized("low", vectors.mask(source), mask),
+        highs=vectors.resized("high", vectors.mask(source), mask),
+        least=literal(limits.min, target),
+        most=literal(limits.max, target),
+    )
+    element.prelude.need(name, element.expand(text))
+    return name
+
+
+RULES: Final[dict[object, Rule]] = {Cast: Written(cast, cast_lanes)}

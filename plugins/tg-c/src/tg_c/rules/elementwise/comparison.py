@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import comparison as t
 from tg.types.dtypes import is_complex
-from tg_c.prelude import Expression
+from tg_c.templates import Expression, Written, lanes
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.plugin.records import Rule
     from tg_c.prelude import Element
-
 
 # As NumPy has it for complex numbers: by the real parts first.
 ORDERED: Final = {
@@ -23,8 +22,9 @@ ORDERED: Final = {
 }
 
 
-def compare(operator: str) -> Rule:
-    """The rule of a comparison."""
+def compare(operator: str, boolean: str) -> Rule:
+    """The rule of a comparison; `boolean` compares masks."""
+    in_lanes = Expression(f"x {operator} y", lanes=lanes(boolean=boolean)).in_lanes
 
     def rule(op: Op, element: Element) -> str:
         if is_complex(element.dtype) and operator in ORDERED:
@@ -33,20 +33,20 @@ def compare(operator: str) -> Rule:
         wider = "" if element.dtypes[0] == element.dtypes[1] else "(__int128)"
         return f"{wider}{x} {operator} {wider}{y}"
 
-    return rule
+    return Written(rule, in_lanes)
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.equal: compare("=="),
-    t.not_equal: compare("!="),
-    t.less: compare("<"),
-    t.less_equal: compare("<="),
-    t.greater: compare(">"),
-    t.greater_equal: compare(">="),
+    t.equal: compare("==", "~(x ^ y)"),
+    t.not_equal: compare("!=", "x ^ y"),
+    t.less: compare("<", "~x & y"),
+    t.less_equal: compare("<=", "~x | y"),
+    t.greater: compare(">", "x & ~y"),
+    t.greater_equal: compare(">=", "x | ~y"),
     t.logical_and: Expression("(x != 0) & (y != 0)", boolean="x & y"),
     t.logical_or: Expression("(x != 0) | (y != 0)", boolean="x | y"),
     t.logical_xor: Expression("x ^ y"),
-    t.logical_not: Expression("!x"),
+    t.logical_not: Expression("!x", lanes="~x"),
     t.isnan: Expression("0", floating="x != x", complex="x != x"),
     t.isinf: Expression(
         "0", floating="@fabs(x) == @INF", complex="(@fabs(__real__ x) == @INF) | (@fabs(__imag__ x) == @INF)"
@@ -54,6 +54,6 @@ RULES: Final[dict[object, Rule]] = {
     t.isfinite: Expression(
         "1", floating="@fabs(x) < @INF", complex="(@fabs(__real__ x) < @INF) & (@fabs(__imag__ x) < @INF)"
     ),
-    t.signbit: Expression(floating="__builtin_signbit(x) != 0", half="x.bits >> 15"),
-    t.where: Expression("x ? y : z", half="x ? y : z"),
+    t.signbit: Expression(floating="__builtin_signbit(x) != 0", half="x.bits >> 15", lanes="(@I)x < 0"),
+    t.where: Expression("x ? y : z", half="x ? y : z", lanes=lanes("@select(x, y, z)", boolean="(x & y) | (~x & z)")),
 }

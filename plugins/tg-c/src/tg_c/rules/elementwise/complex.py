@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import complex as t
-from tg_c.prelude import Expression
+from tg_c.templates import Expression
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import trigonometric as t
-from tg_c.prelude import Expression, Inline
+from tg_c.templates import Expression, Inline
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -24,5 +24,8 @@ RULES: Final[dict[object, Rule]] = {
     t.arcsinh: Expression(floating="@asinh(x)", complex="@casinh(x)"),
     t.arccosh: Expression(floating="@acosh(x)", complex="@cacosh(x)"),
     t.arctanh: Expression(floating="@atanh(x)", complex="@catanh(x)"),
-    t.sinc: Inline(floating="const @T a = (@T)3.14159265358979323846 * x;\n  return a == 0 ? 1 : @sin(a) / a;"),
+    t.sinc: Inline(
+        floating="const @T a = (@P)3.14159265358979323846 * x;\n  return a == 0 ? 1 : @sin(a) / a;",
+        lanes="const @T a = (@P)3.14159265358979323846 * x;\n  return @select(a == 0, @all(1), @sin(a) / a);",
+    ),
 }

@@ -94,7 +94,7 @@ def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
     if not is_scalar_constant(n) or not is_float(y.type.dtype) or not float(number_of(n)).is_integer():
         return None
     even = number_of(n) % 2 == 0
-    if not (is_made_by(y, negative) or (is_made_by(y, absolute) and even)):
+    if not (is_made_by(y, negative) or (is_made_by(y, absolute) and even)) or not is_float(y.inputs[0].type.dtype):
         return None
     found = power(y.inputs[0], n)
     return found if even else negative(found)

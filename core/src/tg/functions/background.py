@@ -1,0 +1,183 @@
+"""`compile="background"`: calls are answered by the reference until native code is ready.
+
+The program is imported and rewritten at once, so that what is wrong with it is found at once; the reference interprets
+the very graph that is being compiled, so that values, errors and their texts are the same before and after. A library
+that compiles when it first sees shapes is shown them by a thread of the pool.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg import plugin
+from tg.functions.compile import Program, link
+from tg.functions.pool import Job, submit
+from tg.graph import loc as locs
+from tg.graph.timing import Span
+from tg.link.linker import Executable, Status
+from tg.link.perform import PerformExecutable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.functions.compile import Setting
+    from tg.functions.make import Function
+    from tg.graph.frozen import FrozenGraph
+
+    Ones = tuple[tuple[int, int], ...]
+    Shapes = tuple[tuple[int, ...], ...]
+
+REFERENCE: Final = "perform"
+
+
+@final
+class Background:
+    """The native code of one function: what is in the making, what has failed.
+
+    A function that nobody holds any more is not compiled.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._function = weakref.ref(function)
+        self._jobs: list[Job] = []
+        self._waiting: list[Job] | None = []  # jobs that start when the function is whole
+        self._lock = threading.Lock()
+
+    def program(self, frozen: FrozenGraph, setting: Setting, ones: Ones) -> Program:
+        """A program that can be called now; the function is given the native one later, with where its time went."""
+        reference = Program(frozen, PerformExecutable(frozen), _descriptors(frozen), REFERENCE)
+        if _links_fast(setting):
+            native = link(frozen, setting)
+            if not native.executable.compiles_shapes:
+                return native
+            return native._replace(executable=Shown(native.executable, reference, self._start))
+        function = self._function
+
+        def make() -> None:
+            if function() is None:
+                return
+            with locs.at(None), Span("background", root=True) as span:
+                made = link(frozen, setting)
+            owner = function()
+            if owner is not None:
+                owner._adopt(ones, made, span)
+
+        self._start(make)
+        return reference
+
+    def begin(self) -> None:
+        """The function is whole: let the threads begin."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, None
+        for job in waiting or ():
+            submit(job)
+
+    def _start(self, work: Callable[[], None]) -> Job:
+        function = self._function
+
+        def failed(error: BaseException) -> None:
+            owner = function()
+            if owner is not None:
+                owner._background_failed(error)
+
+        job = Job(work, failed)
+        with self._lock:
+            self._jobs = [*self._open(), job]
+            if self._waiting is not None:
+                self._waiting.append(job)
+                return job
+        return submit(job)
+
+    def _open(self) -> list[Job]:
+        """The jobs that have not come to a good end."""
+        return [job for job in self._jobs if not job.is_done or job.error is not None]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all that was asked for is native code."""
+        with self._lock:
+            self._jobs = self._open()
+            return not self._jobs
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for all that was asked for; whether it is ready.
+
+        Raises:
+            Exception: what a compilation raised.
+        """
+        with self._lock:
+            jobs = tuple(self._jobs)
+        until = None if timeout is None else monotonic() + timeout
+        for job in jobs:
+            ended = job.wait(None if until is None else max(until - monotonic(), 0.0))
+            if job.error is not None:
+                raise job.error
+            if not ended:
+                return False
+        return True
+
+
+@final
+class Shown(Executable):
+    """A program of a library that compiles for shapes: the reference runs it until the library has seen them."""
+
+    def __init__(self, native: Executable, reference: Program, start: Callable[[Callable[[], None]], Job]) -> None:
+        self._native, self._reference, self._start = native, reference, start
+        self._ready: set[Shapes] = set()
+        self._asked: set[Shapes] = set()
+        self._lock = threading.Lock()
+        self.to_numpy, self.to_native = native.to_numpy, native.to_native  # type: ignore[method-assign]
+
+    @property
+    def compiles(self) -> int:
+        """How often the library has compiled."""
+        return self._native.compiles
+
+    @property
+    def compilations(self) -> Sequence[Span]:
+        """The calls, in threads of the pool, in which the library has compiled."""
+        return self._native.compilations
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
+        """The outputs as the library's arrays; what the reference refuses raises here."""
+        shapes = tuple(tuple(a.shape) for a in arrays)
+        if shapes in self._ready:
+            return self._native.run(arrays)
+        given = [a if isinstance(a, np.ndarray) else self._native.to_numpy(a) for a in arrays]
+        self._ask(shapes, given)
+        outputs, status = self._reference.executable.run(given)
+        if status:
+            raise self._reference.descriptors[status[0] - 1].build(status[1:])
+        return [self._native.to_native(v) for v in outputs], ()
+
+    def _ask(self, shapes: Shapes, given: Sequence[Any]) -> None:
+        """Have the library compile for these shapes, unless somebody has asked before."""
+        with self._lock:
+            if shapes in self._asked:
+                return
+            self._asked.add(shapes)
+        copies = [np.array(a) for a in given]  # the caller may change what it gave
+
+        def show() -> None:
+            self._native.run(copies)
+            self._ready.add(shapes)
+
+        self._start(show)
+
+    def source(self) -> str:
+        """The code of the library's program."""
+        return self._native.source()
+
+
+def _descriptors(frozen: FrozenGraph) -> tuple[Any, ...]:
+    return tuple(check.descriptor for check in frozen.checks)
+
+
+def _links_fast(setting: Setting) -> bool:
+    """Whether a backend compiles, if at all, when it first sees shapes: until then there is little to do."""
+    return plugin.registry().backend(setting.choice.name).rules.kind == "array"

@@ -1,0 +1,182 @@
+"""What becomes of the values of a stage besides being kept: sums and extremes of rows or of everything.
+
+A reduction has an accumulator of as many lanes as a block. Floating sums take float64 lanes for at most `CHUNK` rounds,
+then the lanes are added to partial sums of equal counts, pairwise: the error of n terms is at most
+(CHUNK + log2(n)) · eps · Σ|x|.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.reduction import identity
+from tg.types.dtypes import is_float
+from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
+from tg_c.prelude import Element
+from tg_c.text import C_TYPES, is_half, literal
+
+if TYPE_CHECKING:
+    from tg.link.loop import Result
+    from tg_c.block import Block
+    from tg_c.kernel import Kernel
+    from tg_c.site import Site
+
+CHUNK: Final = 64  # rounds of a sum between two additions to its partial sums
+LEVELS: Final = 48  # of partial sums: as many as the number of chunks may have binary digits
+
+PARTS: Final = """\
+typedef struct { u64 count; @V part[@LEVELS]; } tg_parts_@V;
+static inline void tg_add_part_@V(tg_parts_@V *sums, @V x) {
+  int k = 0;
+  for (u64 c = sums->count++; c & 1; c >>= 1) x += sums->part[k++];
+  sums->part[k] = x;
+}
+static inline @V tg_all_parts_@V(const tg_parts_@V *sums) {
+  @V total = {0};
+  int k = 0;
+  for (u64 c = sums->count; c; c >>= 1, k++)
+    if (c & 1) total += sums->part[k];
+  return total;
+}"""
+
+
+def tree(texts: list[str], joined: str) -> str:
+    """Texts joined two by two, so that sums are pairwise."""
+    while len(texts) > 1:
+        pairs = [f"({a} {joined} {b})" for a, b in zip(texts[::2], texts[1::2], strict=False)]
+        texts = pairs + texts[len(pairs) * 2 :]
+    return texts[0]
+
+
+@final
+class Accumulator:
+    """One reduction of a stage: what it is called in C, and the lines that begin, feed, join and end it."""
+
+    def __init__(self, site: Site, kernel: Kernel, block: Block, name: str, result: Result, number: int) -> None:
+        """The reduction of value `number` of the program; `name` ends all of its locals."""
+        self.site, self.kernel, self.block = site, kernel, block
+        assert result.fn is not None
+        self.fn, self.number, self.name = result.fn, number, name
+        self.dtype = block.dtypes[number]
+        self.is_sum = self.fn is add and is_float(self.dtype)
+        self.work = "float64" if self.is_sum else "float32" if is_half(self.dtype) else self.dtype
+        self.kind = C_TYPES[self.work]
+        vectors = block.vectors
+        if self.work == "bool" and vectors is not None:
+            self.kind = f"i{8 * vectors.size}"
+        self.type = vectors.type(self.kind) if vectors is not None else C_TYPES[self.work]
+
+    # --- before, between and after the rounds ------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Declare what lasts as long as the reduction."""
+        if self.is_sum:
+            self.site.prelude.need(f"parts {self.type}", PARTS.replace("@V", self.type).replace("@LEVELS", str(LEVELS)))
+            self.kernel.line(f"tg_parts_{self.type} sums{self.name};")
+            self.kernel.line(f"sums{self.name}.count = 0;")
+        else:
+            self.declare("")
+
+    def declare(self, copy: str) -> None:
+        """An accumulator that has met nothing: a chunk's, or one of the copies of an unrolled loop."""
+        self.kernel.line(f"{self.type} a{self.name}{copy} = {self._identity()};")
+
+    def begin_chunk(self) -> None:
+        """Begin a run of rounds."""
+        if self.is_sum:
+            self.declare("")
+
+    def end_chunk(self) -> None:
+        """End a run of rounds."""
+        if self.is_sum:
+            self.kernel.line(f"tg_add_part_{self.type}(&sums{self.name}, a{self.name});")
+
+    def total(self) -> str:
+        """The result, as an expression of the dtype."""
+        text = f"a{self.name}"
+        if self.is_sum:
+            text = f"total{self.name}"
+            self.kernel.line(f"const {self.type} {text} = tg_all_parts_{self.type}(&sums{self.name});")
+        if self.block.vectors is not None:
+            text = self._of_lanes(text, self.block.vectors.count)
+        return self.stored(text)
+
+    def stored(self, text: str) -> str:
+        """A total as it is stored."""
+        if self.dtype == "bool":
+            return f"{text} != 0"
+        return f"({C_TYPES[self.dtype]})({text})" if self.kind != C_TYPES[self.dtype] else text
+
+    def _of_lanes(self, text: str, count: int) -> str:
+        lanes = [f"{text}[{k}]" for k in range(count)]
+        if self.fn in (add, multiply) or self.dtype == "bool":
+            return tree(lanes, self._sign())
+        name = f"best{self.name}"
+        self.kernel.line(f"{C_TYPES[self.work]} {name} = {lanes[0]};")
+        self.kernel.line(f"for (int k = 1; k < {count}; k++) {name} = {self._scalars(name, f'{text}[k]')};")
+        return name
+
+    def _sign(self) -> str:
+        if self.dtype == "bool":
+            return "&" if self.fn.name == "logical_and" else "|"
+        return "+" if self.fn is add else "*"
+
+    # --- rounds ------------------------------------------------------------------------------------------------------
+
+    def feed(self, block: Block, copy: str) -> tuple[str, str]:
+        """The line that takes in the values of a full block, and that for the last one of a row."""
+        name, value = f"a{self.name}{copy}", block.values[self.number]
+        if self.block.vectors is None:
+            line = f"{name} = {self._scalars(name, self._widened(value.text))};"
+            return line, line
+        text = self._vector(value)
+        whole = f"{name} = {self._vectors(name, text)};"
+        if self.fn not in (add, multiply):
+            return whole, whole  # lanes that are left over repeat an element
+        if not block.rest:
+            return whole, ""
+        vectors = self.block.vectors
+        first = vectors.function("first", vectors.mask(self.kind))
+        chosen = f"{vectors.function('select', self.kind)}({first}({block.rest}), {text}, {self._identity()})"
+        return whole, f"{name} = {self._vectors(name, chosen)};"
+
+    def join(self, copies: list[str]) -> None:
+        """Take in what copies of the accumulator have met."""
+        for copy in copies:
+            name = f"a{self.name}"
+            self.kernel.line(f"{name} = {self._vectors(name, f'{name}{copy}')};")
+
+    def _vector(self, value: Lane) -> str:
+        vectors = self.block.vectors
+        assert vectors is not None
+        if self.dtype == "bool":
+            return as_vector(vectors, value, self.kind)
+        kind = C_TYPES[self.dtype]
+        text = as_vector(vectors, value, kind)
+        return text if kind == self.kind else vectors.converted(text, kind, self.kind)
+
+    def _vectors(self, x: str, y: str) -> str:
+        vectors = self.block.vectors
+        if vectors is None or self.fn in (add, multiply) or self.dtype == "bool":
+            return f"{x} {self._sign()} {y}" if vectors is not None else self._scalars(x, y)
+        lanes = (Lane(x, self.work, self.kind), Lane(y, self.work, self.kind))
+        op = self.fn.op
+        return in_lanes(self.site.rule(op), op, LaneElement(lanes, self.work, vectors)).text
+
+    def _scalars(self, x: str, y: str) -> str:
+        return self.site.element(self.fn.op, Element((x, y), (self.work, self.work), self.work, self.site.prelude))
+
+    def _widened(self, text: str) -> str:
+        from tg_c.rules.reduction import load
+
+        return load(self.site.prelude, self.dtype, text)
+
+    def _identity(self) -> str:
+        value = 0 if self.is_sum else identity(self.fn, self.dtype)
+        vectors = self.block.vectors
+        if vectors is None:
+            return literal(value, self.work)
+        if self.dtype == "bool":
+            return f"{vectors.function('all', self.kind)}({-int(bool(value))})"
+        return f"{vectors.function('all', self.kind)}({literal(value, self.work)})"

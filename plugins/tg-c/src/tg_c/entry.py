@@ -1,0 +1,64 @@
+"""Open the entry of compiled functions, `entry.c`, and make functions of it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.errors import TgError
+from tg.link import objects
+from tg.link.entry import Native, record
+from tg_c import cache
+from tg_c.compiler import Flags, compile_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.entry import Signature
+
+PLAIN: Final = Flags(level=1)  # more takes longer to compile and no less to call
+
+
+def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
+    """A function that is called as the compiled one is; None where this machine has no entry for it."""
+    library = opened()
+    return _made(library, graph, native, signature) if library is not None else None
+
+
+def _made(library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
+    found = record(graph, native, signature, objects.scalar_type)
+    return library.tg_entry((found.words, *found.objects)) if found is not None else None
+
+
+@functools.cache
+def opened() -> ctypes.PyDLL | None:
+    """What makes functions, bound and tried; None where objects, arrays or scalars are not as it expects them."""
+    try:
+        table = objects.bound()
+        library = _compiled() if objects.is_layout_known() else None
+    except (OSError, TgError, AttributeError, ImportError):
+        return None
+    if library is None:
+        return None
+    library.tg_bind((ctypes.c_void_p * len(table))(*table.values()))
+    library.tg_entry.argtypes, library.tg_entry.restype = (ctypes.py_object,), ctypes.py_object
+    probe = ctypes.cast(library.tg_probe, ctypes.c_void_p).value or 0
+
+    def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
+        return _made(library, graph, Native(probe, 0, (code,), library), signature)
+
+    return library if objects.works(probing) else None
+
+
+def _compiled() -> ctypes.PyDLL:
+    text = Path(__file__).with_name("entry.c").read_text(encoding="utf-8")
+    source = f"#define HEAD {objects.HEAD}\n{text}"
+    path = compile_unit(source, PLAIN)
+    try:
+        return ctypes.PyDLL(str(path))
+    except OSError:
+        cache.discard(path)
+        return ctypes.PyDLL(str(compile_unit(source, PLAIN)))

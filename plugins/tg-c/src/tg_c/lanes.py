@@ -1,0 +1,141 @@
+"""One step of a scalar program on a block of lanes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tg_c.prelude import ARITIES, Element, limit
+from tg_c.text import C_TYPES, literal
+from tg_c.vectors import size_of, wide_size
+
+if TYPE_CHECKING:
+    from tg.graph.op import Op
+    from tg.plugin.records import Rule
+    from tg_c.prelude import Prelude
+    from tg_c.vectors import Vectors
+
+_WORD: Final = re.compile(r"@([A-Za-z_][A-Za-z_0-9]*)")
+
+
+class Lane(NamedTuple):
+    """A value in a block: a vector whose elements have the C type `kind`, or a scalar that all lanes share."""
+
+    text: str
+    dtype: str
+    kind: str = ""
+
+
+class LaneElement(NamedTuple):
+    """What a rule for single elements is given to work on lanes: operands, of which one is a vector, and dtypes."""
+
+    operands: tuple[Lane, ...]
+    result: str
+    vectors: Vectors
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes of the operands."""
+        return tuple(v.dtype for v in self.operands)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the last operand: that of the loop."""
+        return self.operands[-1].dtype
+
+    @property
+    def prelude(self) -> Prelude:
+        """The declarations of the unit."""
+        return self.vectors.prelude
+
+    @property
+    def kind(self) -> str:
+        """The C type of an element of the last operand; masks are as wide as the first one."""
+        if self.dtype != "bool":
+            return C_TYPES[self.dtype]
+        return next(v.kind for v in self.operands if v.kind and v.dtype == "bool")
+
+    @property
+    def result_kind(self) -> str:
+        """The C type of an element of the result."""
+        return self.vectors.mask(self.kind) if self.result == "bool" else C_TYPES[self.result]
+
+    @property
+    def vector(self) -> str:
+        """The vector type of the last operand."""
+        return self.vectors.type(self.kind)
+
+    @property
+    def result_vector(self) -> str:
+        """The vector type of the result."""
+        return self.vectors.type(self.result_kind)
+
+    @property
+    def parameters(self) -> str:
+        """The operands as the parameters x, y and z of a function."""
+        return ", ".join(f"{self.vectors.type(self._kind(v))} {x}" for x, v in zip("xyz", self.operands, strict=False))
+
+    def texts(self, *, mixed: bool = False) -> tuple[str, ...]:
+        """The operands as vectors; if `mixed`, those that all lanes share as they are."""
+        return tuple(v.text if mixed and not v.kind else self._vector(v) for v in self.operands)
+
+    def _kind(self, operand: Lane) -> str:
+        return self.vectors.mask(self.kind) if operand.dtype == "bool" else C_TYPES[operand.dtype]
+
+    def _vector(self, operand: Lane) -> str:
+        return as_vector(self.vectors, operand, self._kind(operand))
+
+    def expand(self, template: str) -> str:
+        """A template with its @ words replaced."""
+        return _WORD.sub(lambda m: self._word(m[1]), template)
+
+    def _word(self, word: str) -> str:
+        if word in ARITIES:
+            return self.vectors.libm(word, self.kind)
+        if word in ("all", "number", "select"):
+            return self.vectors.function(word, self.kind)
+        if word in ("T", "R"):
+            return self.vector if word == "T" else self.result_vector
+        if word in ("U", "I"):
+            return self.vectors.type(word.lower() + self.vectors.mask(self.kind)[1:])
+        if word in ("D", "float", "whole"):
+            wide = f"f{8 * wide_size(size_of(self.kind))}"
+            if word == "D":
+                return self.vectors.type(wide)
+            return self.vectors.conversion(*((self.kind, wide) if word == "float" else (wide, self.kind)))
+        if word == "PLACES":
+            return str(8 * size_of(self.kind) - 1)
+        return self.kind if word == "P" else literal(limit(word, self.dtype), self.dtype)
+
+
+def as_vector(vectors: Vectors, value: Lane, kind: str) -> str:
+    """A value as a vector, a mask as one of `kind`."""
+    if value.kind:
+        return vectors.resized(value.text, value.kind, kind) if value.dtype == "bool" else value.text
+    return f"{vectors.function('all', kind)}({f'-{value.text}' if value.dtype == 'bool' else value.text})"
+
+
+def lane_size(rule: Rule, dtypes: tuple[str, ...], result: str) -> int | None:
+    """The bytes of the widest element that a rule works with in lanes, None if it writes nothing for lanes."""
+    found = getattr(rule, "lane_size", None)
+    return found(dtypes, result) if found is not None else None
+
+
+def in_lanes(rule: Rule, op: Op, element: LaneElement) -> Lane:
+    """The result of an op: by the rule's text for vectors, else lane by lane by its text for one element."""
+    write = getattr(rule, "in_lanes", None)
+    expression = write(op, element) if write is not None else None
+    return Lane(expression or _by_lanes(rule, op, element), element.result, element.result_kind)
+
+
+def _by_lanes(rule: Rule, op: Op, element: LaneElement) -> str:
+    names = "xyz"[: len(element.operands)]
+    kinds = "_".join(C_TYPES[d] for d in (*element.dtypes, element.result))
+    name = f"tg_each_{op.name}_{kinds}_{element.result_vector}"
+    if not element.prelude.has(name):
+        lanes = tuple(f"{x}[k]" if d != "bool" else f"({x}[k] & 1)" for x, d in zip(names, element.dtypes, strict=True))
+        expression = str(rule(op, Element(lanes, element.dtypes, element.result, element.prelude)))
+        value = f"-({expression})" if element.result == "bool" else expression
+        head = f"static {element.result_vector} {name}({element.parameters})"
+        element.prelude.need(name, element.vectors.lane_loop(head, element.result_vector, value))
+    return f"{name}({', '.join(element.texts())})"

@@ -1,0 +1,61 @@
+"""The vectors that the compiler makes for this machine, and the mathematics that its library has for them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from typing import TYPE_CHECKING, Final
+
+from tg_c.compiler import macros
+from tg_c.text import item_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Symbol = Callable[[str, str, int, int], str | None]
+
+WIDTHS: Final = (("__AVX512F__", 64), ("__AVX2__", 32))  # in bytes; 16 where neither is there
+VECTOR_LIBRARY: Final = "libmvec.so.1"
+VARIANTS: Final = {16: "b", 32: "d", 64: "e"}  # how the x86-64 vector ABI names the widths: SSE4, AVX2, AVX-512
+
+
+def vector_bytes() -> int:
+    """The bytes of the widest vectors that one instruction works on."""
+    known = macros()
+    return next((size for name, size in WIDTHS if name in known), 16)
+
+
+def masked_moves() -> str:
+    """The instructions that load and store the first lanes of a vector only: "avx512", "avx2" or "" for none."""
+    known = macros()
+    if known.issuperset(("__AVX512VL__", "__AVX512BW__", "__AVX512DQ__")):
+        return "avx512"
+    return "avx2" if "__AVX2__" in known else ""
+
+
+def vector_symbol(name: str, dtype: str, arity: int, count: int) -> str | None:
+    """The library's function of `count` lanes for a function of libm, None if it has none.
+
+    Its results differ from the exact ones by at most 4 units in the last place; NaN, infinities and zeros are libm's.
+    """
+    library, variant = vector_library(), VARIANTS.get(count * item_size(dtype))
+    if library is None or variant is None or count * item_size(dtype) > vector_bytes():
+        return None
+    symbol = f"_ZGV{variant}N{count}{'v' * arity}_{name}{'f' if dtype == 'float32' else ''}"
+    return symbol if hasattr(library, symbol) else None
+
+
+def lane_by_lane(name: str, dtype: str, arity: int, count: int) -> str | None:
+    """None: each lane is computed by libm itself."""
+
+
+@functools.cache
+def vector_library() -> ctypes.CDLL | None:
+    """The vector mathematics of glibc on x86-64, if it is there."""
+    if os.uname().machine != "x86_64":
+        return None
+    try:
+        return ctypes.CDLL(VECTOR_LIBRARY)
+    except OSError:
+        return None

@@ -1,0 +1,226 @@
+"""The templates that elementwise rules are: C text for one element, and for a block of lanes at once.
+
+A template is C text over the operands `x`, `y`, `z`, chosen by the kind of dtype. Words that begin with @ are replaced:
+@T is the C type of the last operand, @R that of the result, @P that of an element of @T or of the parts of a complex
+@T, @U and @I the unsigned and signed types of the width of @T, @MIN, @MAX, @INF and @NAN are limits of @P, and any
+other, such as @exp or @cexp, is that function of libm for the dtype, or one of `tg_c.complex`. Halves are float32 in a
+template, and rounded after it; where a template for halves themselves is given, @widened and @narrowed convert.
+
+In lanes, the types are GNU vectors, and what is bool is a mask (`tg_c.vectors`): x < y has all bits set where it
+holds. A text that means the same on vectors serves there too, such as "x * @exp(y)"; for another, `lanes` has a text
+of its own. In it, @select(mask, x, y) chooses, @number(mask) is 1 or 0, @all(number) repeats, and @PLACES is the number
+of the last bit. Where there is none, each lane is computed by itself. A text for integers that is `wide` computes with
+vectors of a floating dtype that has more digits, @D: @float converts to it, @whole back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.errors import NoRuleError, message
+from tg.types.dtypes import is_integer
+from tg_c.text import C_TYPES, is_half, item_size, kind_of
+from tg_c.vectors import WIDEST, wide_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.op import Op
+    from tg_c.lanes import LaneElement
+    from tg_c.prelude import Element
+
+_OPERAND: Final = re.compile(r"\b([xyz])\b")
+_FOR_ONE_ELEMENT: Final = re.compile(r"\?|&&|\|\||!(?!=)|\b(?:if|for|else|\w+\[|__\w+)\b|\{|\(@[TR]\)")
+_COMPARES: Final = re.compile(r"[<>]=?|[!=]=")
+
+
+def _texts(
+    text: str | None = None,
+    *,
+    boolean: str | None = None,
+    integer: str | None = None,
+    signed: str | None = None,
+    unsigned: str | None = None,
+    floating: str | None = None,
+    half: str | None = None,
+    complex: str | None = None,
+) -> dict[str, str | None]:
+    """Text by the kind of dtype: `integer` serves signed and unsigned ones, the first argument all that have none."""
+    return {
+        "boolean": boolean or text,
+        "signed": signed or integer or text,
+        "unsigned": unsigned or integer or text,
+        "floating": floating or text,
+        "half": half,
+        "complex": complex or text,
+    }
+
+
+def lanes(
+    text: str | None = None,
+    *,
+    boolean: str | None = None,
+    integer: str | None = None,
+    signed: str | None = None,
+    unsigned: str | None = None,
+    floating: str | None = None,
+) -> dict[str, str | None]:
+    """The texts for lanes of the kinds that have one of their own."""
+    return _texts(text, boolean=boolean, integer=integer, signed=signed, unsigned=unsigned, floating=floating)
+
+
+class _Template:
+    """C text by the kind of dtype, as `_texts`.
+
+    Halves go through float32 and `floating`; `half` is for what can be done with them as they are stored.
+    """
+
+    __slots__ = ("_in_lanes", "own", "texts", "wide")
+
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        boolean: str | None = None,
+        integer: str | None = None,
+        signed: str | None = None,
+        unsigned: str | None = None,
+        floating: str | None = None,
+        half: str | None = None,
+        complex: str | None = None,
+        lanes: str | dict[str, str | None] | None = None,
+        wide: bool = False,
+    ) -> None:
+        kinds = {"boolean": boolean, "integer": integer, "signed": signed, "unsigned": unsigned}
+        self.texts = _texts(text, **kinds, floating=floating, half=half, complex=complex)
+        self.wide = wide
+        self.own = _texts(lanes) if lanes is None or isinstance(lanes, str) else lanes
+        self._in_lanes: dict[tuple[tuple[str, ...], str], str | None] = {}
+
+    def template(self, op: Op, element: Element) -> str:
+        """The text for the dtype.
+
+        Raises:
+            NoRuleError: there is none.
+        """
+        found = self.texts[kind_of(element.dtype)] if element.dtype in C_TYPES else None
+        if found is None:
+            raise NoRuleError(message(f"backend 'c' has no rule for {op.name} of {element.dtype}"))
+        return found
+
+    def lane_template(self, dtypes: tuple[str, ...], result: str) -> str | None:
+        """The text for lanes of the dtypes, None if each lane must be computed by itself."""
+        key = dtypes, result
+        if key not in self._in_lanes:
+            self._in_lanes[key] = self._find_in_lanes(dtypes, result)
+        return self._in_lanes[key]
+
+    def lane_size(self, dtypes: tuple[str, ...], result: str) -> int | None:
+        """The bytes of the widest element that the text for lanes works with, None if there is no such text."""
+        if self.lane_template(dtypes, result) is None:
+            return None
+        size = item_size(dtypes[-1])
+        return wide_size(size) if self.is_wide(dtypes) else size
+
+    def is_wide(self, dtypes: tuple[str, ...]) -> bool:
+        """Whether the text for lanes computes with wider elements."""
+        return self.wide and is_integer(dtypes[-1])
+
+    def _find_in_lanes(self, dtypes: tuple[str, ...], result: str) -> str | None:
+        kind = kind_of(dtypes[-1])
+        if self.is_wide(dtypes) and wide_size(item_size(dtypes[-1])) > WIDEST:
+            return None
+        if own := self.own[kind]:
+            return own
+        text = self.texts[kind]
+        if text is None or len(set(dtypes)) > 1 or _FOR_ONE_ELEMENT.search(text) or not _OPERAND.search(text):
+            return None
+        compares = bool(_COMPARES.search(text))  # a mask is -1 where it holds, and so in another order than a bool
+        return None if compares and (result != "bool" or dtypes[-1] == "bool") else text
+
+
+@final
+class Expression(_Template):
+    """A rule: an expression, written where it is used."""
+
+    __slots__ = ()
+
+    def __call__(self, op: Op, element: Element) -> str:
+        """The expression for the operands, which are names or literals."""
+        if is_half(element.dtype) and self.texts["half"] is not None:
+            return self._written(op, element)
+        return element.narrowed(self._written(op, element.widened()))
+
+    def _written(self, op: Op, element: Element) -> str:
+        template = element.expand(self.template(op, element))
+        return _OPERAND.sub(lambda m: element.operands["xyz".index(m[1])], template)
+
+    def in_lanes(self, op: Op, element: LaneElement) -> str | None:
+        """The expression for vectors, None if each lane must be computed by itself."""
+        template = self.lane_template(element.dtypes, element.result)
+        if template is None:
+            return None
+        operands = element.texts(mixed=_ARITHMETIC.fullmatch(template) is not None)
+        return _OPERAND.sub(lambda m: operands["xyz".index(m[1])], element.expand(template))
+
+
+_ARITHMETIC: Final = re.compile(r"[xyz ()*/+-]*")  # C takes a number beside a vector
+
+
+@final
+class Inline(_Template):
+    """A rule: the body of an inline function of x, y and z, one for each dtype it is used with."""
+
+    __slots__ = ()
+
+    def __call__(self, op: Op, element: Element) -> str:
+        """A call of the function, which the prelude gets."""
+        if is_half(element.dtype) and self.texts["half"] is not None:
+            return self._called(op, element)
+        return element.narrowed(self._called(op, element.widened()))
+
+    def _called(self, op: Op, element: Element) -> str:
+        name = f"tg_{op.name}_{C_TYPES.get(element.dtype, element.dtype)}"
+        body = self.template(op, element)
+        if not element.prelude.has(name):
+            parameters = ", ".join(f"{C_TYPES[dtype]} {x}" for x, dtype in zip("xyz", element.dtypes, strict=False))
+            head = f"static inline {C_TYPES[element.result]} {name}({parameters})"
+            text = f"{head} {{\n  {element.expand(body).strip()}\n}}"
+            element.prelude.need(name, text)
+        return f"{name}({', '.join(element.operands)})"
+
+    def in_lanes(self, op: Op, element: LaneElement) -> str | None:
+        """A call of the function of vectors, None if each lane must be computed by itself."""
+        body = self.lane_template(element.dtypes, element.result)
+        if body is None:
+            return None
+        name = f"tg_{op.name}_{element.vector}"
+        if not element.prelude.has(name):
+            head = f"static inline {element.result_vector} {name}({element.parameters})"
+            text = f"{head} {{\n  {element.expand(body).strip()}\n}}"
+            element.prelude.need(name, text)
+        return f"{name}({', '.join(element.texts())})"
+
+
+@final
+class Written:
+    """A rule of two functions: one that writes the expression for an element, one that writes it for lanes."""
+
+    __slots__ = ("_element", "_lanes")
+
+    def __init__(self, element: Callable[[Any, Element], str], lanes: Callable[[Any, LaneElement], str | None]) -> None:
+        """The functions; that for lanes gives None if each must be computed by itself."""
+        self._element, self._lanes = element, lanes
+
+    def __call__(self, op: Op, element: Element) -> str:
+        """The expression for one element."""
+        return self._element(op, element)
+
+    def in_lanes(self, op: Op, element: LaneElement) -> str | None:
+        """The expression for vectors, None if each lane must be computed by itself."""
+        return self._lanes(op, element)
+
+    def lane_size(self, dtypes: tuple[str, ...], result: str) -> int | None:
+        """The bytes of the widest element that the text for lanes works with."""
+        return max(map(item_size, (*dtypes, result)))

@@ -1,0 +1,270 @@
+"""GNU vectors of one number of lanes: their types, and the functions on them that a unit needs.
+
+A vector of 8 lanes of float64 is an `f64x8`. A bool is a byte in memory and a mask in a lane: a signed integer as wide
+as what it stands beside, with all bits set or none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, final
+
+from tg_c.machine import masked_moves
+from tg_c.prelude import ARITIES
+
+if TYPE_CHECKING:
+    from tg_c.prelude import Prelude
+
+TYPE: Final = """\
+typedef @E @V __attribute__((vector_size(@L * sizeof(@E))));
+typedef @V @V_at __attribute__((aligned(sizeof(@E)), may_alias));"""
+# What only the last block of a row calls stands apart from the loops, and is small rather than fast.
+MACROS: Final = """\
+#define TG_INLINE static inline __attribute__((always_inline))
+#define TG_LAST static __attribute__((noinline, cold))"""
+
+# @V is the vector, @E its element, @M the masks of its width, @L the number of lanes; @EACH<...> lists the lanes, in
+# the place of # the number of each. Strides count elements; r is how many lanes there are left, at least 1.
+FUNCTIONS: Final = {
+    "load": "TG_INLINE @V @NAME(const void *x) { return *(const @V_at *)x; }",
+    "gather": "TG_INLINE @V @NAME(const @E *x, i64 s) { return (@V){@EACH<x[# * s]>}; }",
+    "head": """\
+TG_LAST @V @NAME(const @E *x, i64 s, i64 r) {
+  @V v = {@EACH<x[0]>};
+  if (s == 1) __builtin_memcpy(&v, x, r * sizeof(@E));
+  else
+    for (int k = 1; k < r; k++) v[k] = x[k * s];
+  return v;
+}""",
+    "store": "TG_INLINE void @NAME(void *y, @V v) { *(@V_at *)y = v; }",
+    "scatter": "TG_INLINE void @NAME(@E *y, i64 s, @V v) { for (int k = 0; k < @L; k++) y[k * s] = v[k]; }",
+    "tail": """\
+TG_LAST void @NAME(@E *y, i64 s, i64 r, @V v) {
+  if (s == 1) __builtin_memcpy(y, &v, r * sizeof(@E));
+  else
+    for (int k = 0; k < r; k++) y[k * s] = v[k];
+}""",
+    "all": "TG_INLINE @V @NAME(@E x) { return (@V){@EACH<x>}; }",
+    "select": "TG_INLINE @V @NAME(@M c, @V x, @V y) { return (@V)((c & (@M)x) | (~c & (@M)y)); }",
+    "number": "TG_INLINE @V @NAME(@M c) { return (@V)(c & (@M)(@V){@EACH<1>}); }",
+    "first": "TG_INLINE @M @NAME(i64 r) { return (@V){@EACH<#>} < (@E)r; }",
+    "at": "TG_INLINE @V @NAME(const @E *x, @K k) { return (@V){@EACH<x[k[#]]>}; }",
+    "from_end": "TG_INLINE @V @NAME(@V i, i64 n) { return i + ((i < 0) & n); }",
+    "clamped": """\
+TG_INLINE @V @NAME(@V i, i64 n) {
+  i -= (i - (n - 1)) & (i > n - 1);
+  return i & (i >= 0);
+}""",
+    "signed": """\
+TG_INLINE @M @NAME(@V x) {
+  const @M i = (@M)x;
+  return (i & ~(i < 0)) | ((i < 0) & @REST);
+}""",
+    "fabs": "TG_INLINE @V @NAME(@V x) { return (@V)((@M)x & @REST); }",
+    "copysign": "TG_INLINE @V @NAME(@V x, @V y) { return (@V)(((@M)x & @REST) | ((@M)y & ~@REST)); }",
+}
+# The same by instructions that touch nothing but the lanes that are left, for rows that are shorter than a vector.
+MASKED: Final = {
+    "avx512": {
+        "head": """\
+TG_INLINE @V @NAME(const @E *x, i64 s, i64 r) {
+  if (s != 1) return @OTHER(x, s, r);
+  @V v = {@EACH<x[0]>};
+  @W w;
+  __builtin_memcpy(&w, &v, sizeof v);
+  __asm__("@MOVE %1, %0 %{%2%}" : "+v"(w) : "m"(*(const char (*)[])x), "Yk"((@B)((1ULL << r) - 1)));
+  __builtin_memcpy(&v, &w, sizeof v);
+  return v;
+}""",
+        "tail": """\
+TG_INLINE void @NAME(@E *y, i64 s, i64 r, @V v) {
+  if (s != 1) return @OTHER(y, s, r, v);
+  @W w = {0};
+  __builtin_memcpy(&w, &v, sizeof v);
+  __asm__("@MOVE %1, %0 %{%2%}" : "+m"(*(char (*)[sizeof v])y) : "v"(w), "Yk"((@B)((1ULL << r) - 1)));
+}""",
+    },
+    "avx2": {
+        "head": """\
+TG_INLINE @V @NAME(const @E *x, i64 s, i64 r) {
+  if (s != 1) return @OTHER(x, s, r);
+  const @M c = @FIRST(r);
+  @V v;
+  __asm__("@MOVE %1, %2, %0" : "=x"(v) : "m"(*(const char (*)[])x), "x"(c));
+  return @SELECT(c, v, (@V){@EACH<x[0]>});
+}""",
+        "tail": """\
+TG_INLINE void @NAME(@E *y, i64 s, i64 r, @V v) {
+  if (s != 1) return @OTHER(y, s, r, v);
+  __asm__("@MOVE %1, %2, %0" : "+m"(*(char (*)[sizeof v])y) : "x"(v), "x"(@FIRST(r)));
+}""",
+    },
+}
+MOVES: Final = {
+    "avx512": {1: "vmovdqu8", 2: "vmovdqu16", 4: "vmovups", 8: "vmovupd"},
+    "avx2": {4: "vmaskmovps", 8: "vmaskmovpd"},
+}
+ROUNDED: Final = ("ceil", "floor", "rint", "sqrt", "trunc")
+"""The functions of libm that are one instruction, which compilers find in the list of the lanes."""
+
+_WORD: Final = re.compile(r"@EACH<([^>]*)>|@([A-Z]+)")
+FLOATS: Final = {"f32": "float32", "f64": "float64"}
+WIDEST: Final = 8  # bytes of an element
+MINIMUM: Final = 16  # bytes of the registers of vectors
+REST: Final = {4: "0x7fffffff", 8: "0x7fffffffffffffffLL"}  # all bits but that of the sign
+
+
+def size_of(kind: str) -> int:
+    """The bytes of an element, by its C type: 8 of f64."""
+    return int(kind[1:]) // 8
+
+
+def wide_size(size: int) -> int:
+    """The bytes of the floating numbers that divide integers of `size` bytes exactly: float32 for 16 bits."""
+    return 4 if size < 4 else 2 * size
+
+
+@final
+class Vectors:
+    """The vectors of one number of lanes in one unit; elements are named by their C types: f64, i32, u8."""
+
+    __slots__ = ("count", "prelude", "size")
+
+    def __init__(self, prelude: Prelude, count: int, size: int) -> None:
+        """Vectors of `count` lanes, the widest of which has elements of `size` bytes."""
+        self.prelude, self.count, self.size = prelude, count, size
+        prelude.need("vectors", MACROS)
+
+    def type(self, kind: str) -> str:
+        """The name of a vector type, declared."""
+        return self.type_of(kind, self.count)
+
+    def type_of(self, kind: str, count: int) -> str:
+        """The name of the vector type of another number of lanes, declared."""
+        name = f"{kind}x{count}"
+        if not self.prelude.has(name):
+            self.prelude.need(name, TYPE.replace("@V", name).replace("@E", kind).replace("@L", str(count)))
+        return name
+
+    def mask(self, kind: str) -> str:
+        """The element of the masks beside vectors of `kind`."""
+        return f"i{8 * size_of(kind)}"
+
+    def function(self, word: str, kind: str) -> str:
+        """The name of one of `FUNCTIONS` for vectors of `kind`, declared."""
+        name = f"tg_{word}_{kind}x{self.count}"
+        if not self.prelude.has(name):
+            if word in ("head", "tail") and self._moves(kind):
+                other = f"tg_every_{word}_{kind}x{self.count}"
+                self.prelude.need(other, self._expand(FUNCTIONS[word], other, kind))
+                self.prelude.need(name, self._expand(MASKED[masked_moves()][word], name, kind, other))
+            else:
+                self.prelude.need(name, self._expand(FUNCTIONS[word], name, kind))
+        return name
+
+    def _moves(self, kind: str) -> str | None:
+        """The instruction that moves the first lanes only, if there is one."""
+        moves = masked_moves()
+        if not moves or (moves == "avx2" and self.count * size_of(kind) < MINIMUM):
+            return None
+        return MOVES[moves].get(size_of(kind))
+
+    def _expand(self, template: str, name: str, kind: str, other: str = "") -> str:
+        count = self.count
+        words = {
+            "NAME": lambda: name,
+            "V": lambda: f"{kind}x{count}",
+            "E": lambda: kind,
+            "M": lambda: self.type(self.mask(kind)),
+            "K": lambda: self.type("i64"),
+            "L": lambda: str(count),
+            "W": lambda: self.type_of(kind, max(count, MINIMUM // size_of(kind))),
+            "B": lambda: f"u{max(count, 8)}",
+            "MOVE": lambda: str(self._moves(kind)),
+            "OTHER": lambda: other,
+            "FIRST": lambda: self.function("first", self.mask(kind)),
+            "SELECT": lambda: self.function("select", kind),
+            "REST": lambda: REST[size_of(kind)],
+        }
+        self.type(kind)
+        return _WORD.sub(lambda m: words[m[2]]() if m[2] else self._each(m[1]), template)
+
+    def _each(self, text: str) -> str:
+        return ", ".join(text.replace("#", str(k)) for k in range(self.count))
+
+    # --- conversions -------------------------------------------------------------------------------------------------
+
+    def converted(self, text: str, source: str, target: str) -> str:
+        """The lanes converted as C converts; integers grow by doubling, for which there are instructions."""
+        steps = [target]
+        if source[0] != "f":
+            wanted = 4 if target[0] == "f" else size_of(target) // 2
+            letter = "i" if target[0] == "f" else source[0]
+            steps[:0] = [f"{letter}{8 * n}" for n in (2, 4) if size_of(source) < n <= wanted]
+        for kind in steps:
+            text = f"__builtin_convertvector({text}, {self.type(kind)})"
+        return text
+
+    def conversion(self, source: str, target: str) -> str:
+        """The name of the function that converts vectors, declared."""
+        name = f"tg_{source}x{self.count}_to_{target}"
+        if not self.prelude.has(name):
+            head = f"TG_INLINE {self.type(target)} {name}({self.type(source)} x)"
+            through = "i32" if source[0] == "f" and size_of(target) < 4 else target
+            text = self.converted("x", source, through)
+            text = text if through == target else self.converted(text, through, target)
+            self.prelude.need(name, f"{head} {{ return {text}; }}")
+        return name
+
+    def resized(self, text: str, source: str, target: str) -> str:
+        """Masks as wide as others."""
+        return text if source == target else f"{self._resizing(source, target)}({text})"
+
+    def _resizing(self, source: str, target: str) -> str:
+        name = f"tg_mask_{source}x{self.count}_{target}"
+        if not self.prelude.has(name):
+            head = f"TG_INLINE {self.type(target)} {name}({self.type(source)} c)"
+            self.prelude.need(name, f"{head} {{ return {self.converted('c', source, target)}; }}")
+        return name
+
+    def masks(self, text: str, kind: str) -> str:
+        """Bytes that are 0 or 1 as masks."""
+        return self.resized(f"-{text}", "i8", kind)
+
+    def bytes(self, text: str, kind: str) -> str:
+        """Masks as bytes that are 0 or 1."""
+        return f"{self.resized(text, kind, 'i8')} & 1"
+
+    # --- mathematics -------------------------------------------------------------------------------------------------
+
+    def libm(self, name: str, kind: str) -> str:
+        """The name of a function of libm on vectors: one of a vector library, else each lane by itself."""
+        if name in ("fabs", "copysign"):
+            return self.function(name, kind)
+        arity = ARITIES[name]
+        if name not in ROUNDED:
+            symbol = self.prelude.symbol(name, FLOATS[kind], arity, self.count)
+            if symbol is not None:
+                vector = self.type(kind)
+                self.prelude.need(symbol, f"{vector} {symbol}({', '.join([vector] * arity)});")
+                self.prelude.libraries.add("mvec")
+                return symbol
+        return self._by_lanes(name, kind, arity)
+
+    def _by_lanes(self, name: str, kind: str, arity: int) -> str:
+        made = f"tg_{name}_{kind}x{self.count}"
+        if not self.prelude.has(made):
+            vector, scalar = self.type(kind), self.prelude.libm(name, FLOATS[kind])
+            operands = "xy"[:arity]
+            head = f"{vector} {made}({', '.join(f'{vector} {x}' for x in operands)})"
+            if name in ROUNDED:
+                text = f"TG_INLINE {head} {{ return ({vector}){{{self._each(f'{scalar}(x[#])')}}}; }}"
+            else:
+                text = self.lane_loop(f"static {head}", vector, f"{scalar}({', '.join(f'{x}[k]' for x in operands)})")
+            self.prelude.need(made, text)
+        return made
+
+    def lane_loop(self, head: str, vector: str, expression: str) -> str:
+        """The text of a function that computes each lane k by itself."""
+        loop = f"for (int k = 0; k < {self.count}; k++) v[k] = {expression};"
+        return f"{head} {{\n  {vector} v;\n  {loop}\n  return v;\n}}"

@@ -1,0 +1,285 @@
+"""Vectors in C: every elementwise function on lanes, at lengths around a block, along every stride, within arrays."""
+
+import ctypes
+import itertools
+import mmap
+
+import numpy as np
+import pytest
+
+import tg
+from tg.errors import DtypeError
+from tg.link.fused import fuse
+from tg.ops.catalog import FAMILIES
+from tg.ops.elementwise.arithmetic import absolute, add, floor_divide, maximum, nextafter, power, remainder
+from tg.ops.elementwise.cast import Cast, convert
+from tg.ops.elementwise.comparison import isnan, where
+from tg.ops.elementwise.exponential import exp, log1p, logaddexp
+from tg.ops.elementwise.trigonometric import sin, sinc, tanh
+from tg.types.dtypes import numpy_dtype
+from tg.types.tensor_type import TensorType
+from tg_c import pointwise, program, vectors
+from tg_c.machine import lane_by_lane, masked_moves, vector_bytes
+from tg_conformance.compare import differs
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float32", "float64")
+REAL = ("bool", *INTEGERS, *FLOATS)
+FUNCTIONS = tuple(fn for family in FAMILIES for fn in family.elementwise)
+LANES = tuple(vector_bytes() // size for size in (1, 2, 4, 8))
+LENGTHS = sorted({n for count in LANES for n in (0, 1, count - 1, count, count + 1, 2 * count + 3)})
+COMPOSED = (logaddexp, sinc)  # of steps that lose digits: compared at the precision they are computed with
+
+
+def loops(dtype):
+    """The functions that take a dtype, with the dtypes of operands and result; no halves, no complex numbers."""
+    for fn in FUNCTIONS:
+        try:
+            operands, result = fn.loop((dtype,) * fn.arity)
+        except DtypeError:
+            continue
+        operands = ("bool", dtype, dtype) if fn is where else operands
+        if {*operands, result} <= set(REAL):
+            yield fn, operands, result
+
+
+def hostile(dtype, shape, seed):
+    """Special numbers among random ones of every size."""
+    rng = np.random.default_rng(seed)
+    count = int(np.prod(shape))
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if dtype in FLOATS:
+        info = np.finfo(dtype)
+        known = [0.0, 1.0, 0.5, 1.5, 3.0, 1e5, 1e10, 700.0, np.inf, info.max, info.tiny, info.smallest_subnormal]
+        known = np.array([*known, *np.negative(known), np.nan], dtype)
+        found = rng.normal(size=count) * np.exp(3 * rng.normal(size=count))
+    else:
+        info = np.iinfo(dtype)
+        known = np.array([info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 7, 8, 31, 32, 63, 64], dtype)
+        found = rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+    chosen = rng.random(count) < 0.4
+    return np.where(chosen, known[rng.integers(0, known.size, count)], found.astype(dtype)).reshape(shape)
+
+
+def operand(fn, k, dtype, shape):
+    found = hostile(dtype, shape, FUNCTIONS.index(fn) + 100 * k)
+    return found % 5 if fn is power and k == 1 and dtype in INTEGERS else found
+
+
+def wanted(fn, arrays):
+    """The reference's values, those of float32 computed in float64."""
+    with np.errstate(all="ignore"):
+        if fn.accuracy and fn not in COMPOSED:
+            arrays = [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]
+        return np.asarray(fn.reference(*arrays))
+
+
+def check(fn, arrays, found, result):
+    with np.errstate(all="ignore"):
+        scale = np.maximum(*map(np.abs, arrays)) if fn is logaddexp else None
+    wrong = differs(found, wanted(fn, arrays), dtype=result, accuracy=fn.accuracy, scale=scale)
+    assert wrong is None, f"{fn} of {[a.dtype.name for a in arrays]} of {arrays[0].shape}: {wrong}"
+
+
+MACHINES = {64: "avx512", 32: "avx2", 16: ""}  # bytes of a vector, and the moves of its first lanes
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request, monkeypatch):
+    """Vectors and instructions of older machines."""
+    if request.param > vector_bytes() or (MACHINES[request.param] and not masked_moves()):
+        pytest.skip("this machine has no such vectors")
+    monkeypatch.setattr(pointwise, "vector_bytes", lambda: request.param)
+    monkeypatch.setattr(vectors, "masked_moves", lambda: MACHINES[request.param])
+
+
+def agrees_at_lengths(compiled, frozen_of, dtype):
+    cases = list(loops(dtype))
+    inputs = [[tg.Variable(TensorType(d, (None,)), name="x") for d in operands] for _, operands, _ in cases]
+    outputs = [fn(*xs) for (fn, _, _), xs in zip(cases, inputs, strict=True)]
+    executable = compiled(frozen_of(list(itertools.chain(*inputs)), outputs))
+    for n in LENGTHS:
+        arrays = [[operand(fn, k, d, (n,)) for k, d in enumerate(operands)] for fn, operands, _ in cases]
+        found, status = executable.run(list(itertools.chain(*arrays)))
+        assert status == ()
+        for (fn, _, result), xs, y in zip(cases, arrays, found, strict=True):
+            check(fn, xs, y, result)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
+    agrees_at_lengths(compiled, frozen_of, dtype)
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", *FLOATS])
+def test_every_function_with_narrower_vectors(dtype, compiled, frozen_of):
+    agrees_at_lengths(compiled, frozen_of, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
+    monkeypatch.setattr(program, "vector_symbol", lane_by_lane)
+    agrees_at_lengths(compiled, frozen_of, dtype)
+
+
+# Of each: what the graph makes of a variable, what NumPy makes of the array, the shape for rows of n.
+LAYOUTS = (
+    (lambda x: x[:, ::2], lambda a: a[:, ::2], lambda m, n: (m, 2 * n)),
+    (lambda x: x[:, ::-1], lambda a: a[:, ::-1], lambda m, n: (m, n)),
+    (lambda x: x.T, lambda a: a.T, lambda m, n: (n, m)),
+    (lambda x: x, lambda a: a, lambda m, n: (1, n)),
+    (lambda x: x, lambda a: a, lambda m, n: (m, 1)),
+)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+def test_every_function_along_every_stride(dtype, compiled, frozen_of):
+    firsts = range(len(LAYOUTS) if dtype == "float64" else 1)  # the loads are the same for all functions of a dtype
+    cases = [
+        (fn, (at + first) % len(LAYOUTS), operands, result)
+        for at, (fn, operands, result) in enumerate(loops(dtype))
+        for first in firsts
+    ]
+    inputs, outputs = [], []
+    for fn, first, operands, _ in cases:
+        given = []
+        for k, d in enumerate(operands):
+            view, _, shape = LAYOUTS[(first + k) % len(LAYOUTS)]
+            length = [1 if n == 1 else None for n in shape(2, 2)]
+            inputs.append(tg.Variable(TensorType(d, length), name="x"))
+            given.append(view(inputs[-1]))
+        outputs.append(fn(*given))
+    executable = compiled(frozen_of(inputs, outputs))
+    for m, n in ((3, 2 * vector_bytes() // numpy_dtype(dtype).itemsize + 3), (2, 5)):
+        arrays, views = [], []
+        for fn, first, operands, _ in cases:
+            layouts = [LAYOUTS[(first + k) % len(LAYOUTS)] for k in range(len(operands))]
+            given = [operand(fn, k, d, layouts[k][2](m, n)) for k, d in enumerate(operands)]
+            arrays += given
+            views.append([layout[1](a) for layout, a in zip(layouts, given, strict=True)])
+        found, status = executable.run(arrays)
+        assert status == ()
+        for (fn, _, _, result), xs, y in zip(cases, views, found, strict=True):
+            check(fn, xs, y, result)
+
+
+@pytest.mark.parametrize("source", REAL)
+def test_every_conversion(source, compiled, frozen_of):
+    x = tg.Variable(TensorType(source, (None,)), name="x")
+    executable = compiled(frozen_of([x], [Cast(target)(x) for target in REAL]))
+    for n in (1, 67, 500):
+        a = hostile(source, (n,), n)
+        found, _ = executable.run([a])
+        for target, y in zip(REAL, found, strict=True):
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(y, convert(a, target), err_msg=f"{source} to {target}", strict=True)
+
+
+def test_values_of_several_widths_share_a_loop(agrees):
+    x, y, c, k, b = (
+        tg.Variable(TensorType(d, (None,)), name="v") for d in ("float64", "float32", "bool", "int8", "uint16")
+    )
+    wide = tg.cast(y, "float64")
+    near = tg.logical_and(tg.less(x, wide), tg.logical_or(c, tg.greater(y, 0)))
+    chosen = tg.where(near, x * wide, tg.cast(k, "float64") + tg.cast(b, "float64"))
+    outputs = [
+        chosen,
+        near,
+        tg.where(near, y, -y),
+        tg.cast(near, "int8") + k,
+        tg.logical_not(tg.equal(k, 0)),
+        chosen > 1,
+    ]
+    for n in (0, 1, 7, 8, 9, 70):
+        arrays = [hostile(v.type.dtype, (n,), s) for s, v in enumerate((x, y, c, k, b))]
+        agrees([x, y, c, k, b], outputs, arrays)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "float32", "float64"])
+def test_lanes_computed_by_themselves_stand_among_vectors(dtype, compiled, frozen_of):
+    functions = (floor_divide, remainder, power) + ((nextafter,) if dtype in FLOATS else (isnan,))
+    x, y = (tg.Variable(TensorType(dtype, (None,)), name="x") for _ in range(2))
+    outputs = [where(x > y, fn(x, y) if fn.arity == 2 else tg.cast(fn(x), dtype), x) for fn in functions]
+    executable = compiled(fuse(frozen_of([x, y], outputs)))
+    assert "tg_each_" in executable.source()
+    for n in (1, 9, 70):
+        with np.errstate(all="ignore"):
+            a, b = hostile(dtype, (n,), 0), hostile(dtype, (n,), 1) % 7
+            found, _ = executable.run([a, b])
+            for fn, z in zip(functions, found, strict=True):
+                right = np.where(a > b, fn.reference(a, b) if fn.arity == 2 else convert(np.isnan(a), dtype), a)
+                assert differs(z, right, dtype=dtype, accuracy=fn.accuracy) is None
+
+
+def test_what_rows_share_is_computed_once_a_row(compiled, frozen_of):
+    x, s = (tg.Variable(TensorType("float64", shape), name="x") for shape in ((3, 10), (3, 1)))
+    executable = compiled(fuse(frozen_of([x, s], [x * tg.exp(tg.broadcast_to(s, (3, 10)))])))
+    assert "const f64 t2 = exp(t" in executable.source()
+    a, b = np.arange(30.0).reshape(3, 10), np.array([[0.0], [1.0], [-2.0]])
+    (found,), _ = executable.run([a, b])
+    np.testing.assert_allclose(found, a * np.exp(b), rtol=1e-15)
+
+
+def test_the_steps_of_a_block_are_written_once(compiled, frozen_of):
+    x = tg.Variable(TensorType("float64", (None,)), name="x")
+    source = compiled(fuse(frozen_of([x], [tg.exp(x) + x]))).source()
+    assert source.count("exp(t0)") == 1
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_strict_results_are_those_of_single_numbers(dtype, compiled, frozen_of):
+    functions = (exp, sin, tanh, log1p)
+    x, s = (tg.Variable(TensorType(dtype, shape), name="x") for shape in ((None,), ()))
+    strict = compiled(frozen_of([x], [fn(x) for fn in functions]), accuracy="strict")
+    assert "_ZGV" not in strict.source()
+    single = compiled(frozen_of([s], [fn(s) for fn in functions]))
+    a = hostile(dtype, (50,), 0)
+    found, _ = strict.run([a])
+    alone = [single.run([a[k]])[0] for k in range(a.size)]
+    for y, numbers in zip(found, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(y, np.array(numbers, dtype))
+
+
+# --- no element outside an array --------------------------------------------------------------------------------------
+
+
+class Guarded:
+    """Arrays that end, or begin, where the pages end that may be read and written."""
+
+    def __init__(self, size):
+        page = mmap.PAGESIZE
+        self.size = -(-size // page) * page
+        self.memory = mmap.mmap(-1, self.size + 2 * page)
+        self.bytes = np.frombuffer(self.memory, np.uint8)
+        libc = ctypes.CDLL(None, use_errno=True)
+        for start in (0, self.size + page):
+            assert libc.mprotect(ctypes.c_void_p(self.bytes.ctypes.data + start), ctypes.c_size_t(page), 0) == 0
+        self.inside = self.bytes[page : page + self.size]
+
+    def array(self, dtype, n, at_end):
+        size = n * numpy_dtype(dtype).itemsize
+        return (self.inside[self.size - size :] if at_end else self.inside[:size]).view(numpy_dtype(dtype))
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("at_end", [True, False])
+@pytest.mark.parametrize("dtype", REAL)
+def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of):
+    x, y, r = (tg.Variable(TensorType(dtype, shape), name="x") for shape in ((None,), (None,), (None, None)))
+    outputs = [maximum(x, y), absolute(x[::2]), add(x[::-1], y), absolute(r.T), tg.equal(x, y)]
+    executable = compiled(frozen_of([x, y, r], outputs))
+    memory = [Guarded(16 * vector_bytes() * 8) for _ in range(3 + len(outputs))]
+    for n in (n for n in LENGTHS if n):
+        lengths = (n, n, n, n, -(-n // 2), n, n, n)
+        dtypes = (*[dtype] * 7, "bool")
+        arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, dtypes, lengths, strict=True)]
+        for s, a in enumerate(arrays[:3]):
+            a[:] = hostile(dtype, (n,), s)
+        a, b, c = arrays[:3]
+        assert executable._unit.run([a, b, c.reshape(1, n)], arrays[3:]) == (0, ())
+        with np.errstate(all="ignore"):
+            expected = [np.maximum(a, b), np.abs(a[::2]), a[::-1] + b, np.abs(c), a == b]
+        for found, right in zip(arrays[3:], expected, strict=True):
+            np.testing.assert_array_equal(found, right)
