@@ -7,9 +7,10 @@ an array is ever read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.link.values import is_one
+from tg.ops.elementwise.arithmetic import divide
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from tg_c.kernel import Kernel
     from tg_c.site import Site
     from tg_c.vectors import Vectors
+
+
+LARGE: Final = {"float64": "0x1p1000", "float32": "0x1p100f"}
+"""Below these numbers, and above their inverses, the product with an inverse is the quotient but for the last place."""
 
 
 class Place(NamedTuple):
@@ -41,6 +46,7 @@ class Block:
         self.kernel, self.site, self.dtypes, self.vectors = kernel, site, dtypes, vectors
         self.values: dict[int, Lane] = {}
         self._bytes: set[str] = set()  # the bools that are bytes already
+        self._inverse: dict[int, str] = {}  # divisors that all elements share -> what ends the names of their inverses
         self.rest = ""  # how many elements are left, where that may be fewer than lanes
 
     def share(self, number: int, text: str) -> None:
@@ -70,7 +76,7 @@ class Block:
     def full(self) -> Block:
         """A round in which no lane is left over, with what is known before the loop."""
         block = Block(self.kernel, self.site, self.dtypes, self.vectors)
-        block.values = dict(self.values)
+        block.values, block._inverse = dict(self.values), self._inverse
         return block
 
     # --- loads -------------------------------------------------------------------------------------------------------
@@ -128,6 +134,27 @@ class Block:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
+    def invert(self, nodes: Sequence[Node]) -> None:
+        """Before the loop, the inverses of the divisors that all elements share: a product takes a tenth of a quotient.
+
+        Its error is less than one unit in the last place. Divisors with which it could be more are divided by: those
+        whose inverse, or they themselves, may be subnormal.
+        """
+        if self.vectors is None or self.site.is_strict:
+            return
+        for node in nodes:
+            divisor = node.inputs[-1]
+            if node.op.rule_key is divide and self.is_shared(divisor) and divisor not in self._inverse:
+                self._invert(divisor)
+
+    def _invert(self, divisor: int) -> None:
+        dtype, text = self.dtypes[divisor], self.values[divisor].text
+        if dtype in LARGE:
+            self._inverse[divisor] = str(divisor)
+            self.kernel.line(f"const {C_TYPES[dtype]} inverse{divisor} = 1 / {text};")
+            size, large = f"__builtin_fabs({text})", LARGE[dtype]
+            self.kernel.line(f"const int usual{divisor} = {size} < {large} && {size} > 1 / {large};")
+
     def run(self, nodes: Sequence[Node]) -> None:
         """The steps of the program, one local for each."""
         for node in nodes:
@@ -137,9 +164,16 @@ class Block:
 
     def _step(self, node: Node, operands: tuple[Lane, ...], result: str) -> Lane:
         if self.vectors is not None and any(v.kind for v in operands):
+            if node.op.rule_key is divide and node.inputs[1] in self._inverse and operands[0].kind:
+                return self._divided(operands[0], operands[1], self._inverse[node.inputs[1]])
             return in_lanes(self.site.rule(node.op), node.op, LaneElement(operands, result, self.vectors))
         texts, dtypes = tuple(v.text for v in operands), tuple(v.dtype for v in operands)
         return Lane(self.site.element(node.op, Element(texts, dtypes, result, self.site.prelude)), result)
+
+    def _divided(self, x: Lane, y: Lane, name: str) -> Lane:
+        assert self.vectors is not None
+        exact = f"{self.vectors.function('quotient', x.kind)}({x.text}, {y.text})"
+        return x._replace(text=f"usual{name} ? {x.text} * inverse{name} : {exact}")
 
     def name(self, number: int, value: Lane) -> None:
         """A local that holds a value."""

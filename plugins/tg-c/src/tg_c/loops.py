@@ -308,6 +308,7 @@ class _StageWriter:
         kept = [(j, self._value(r)) for j, r in self._numbered() if r.op is None and ("result", j) in self.nest.placed]
         stores = [self._place(n, ("result", j), inner) for j, n in kept]
         self._steps(block, self.early)
+        block.invert(self.late)
         if self.body:
             self._rounds(loads, stores)
         else:

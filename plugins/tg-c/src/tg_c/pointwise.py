@@ -164,6 +164,7 @@ class _Nest(NamedTuple):
         loads = [self._place(outer, f"p{k}", k, v, name, s) for k, v, name, s in reads if k in varying]
         targets = [self._place(outer, f"q{at}", k, y, name, s) for at, (k, y, name, s) in enumerate(stores)]
         block.run(early)
+        block.invert(late)
         if self.shape:
             block.open(self.shape[-1])
         block.load(loads)

@@ -51,6 +51,11 @@ class Site:
         """The declarations of the unit."""
         return self.function.unit.prelude
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether each operation is to give its own result, however long it takes."""
+        return bool(self.function.unit.request.options.accuracy == "strict")
+
     def element(self, op: Op, element: Element) -> str:
         """The C expression of an op on single elements."""
         return str(self.rule(op)(op, element))

@@ -60,6 +60,7 @@ TG_INLINE @M @NAME(@V x) {
   const @M i = (@M)x;
   return (i & ~(i < 0)) | ((i < 0) & @REST);
 }""",
+    "quotient": "TG_LAST @V @NAME(@V x, @E y) { return x / y; }",
     "fabs": "TG_INLINE @V @NAME(@V x) { return (@V)((@M)x & @REST); }",
     "copysign": "TG_INLINE @V @NAME(@V x, @V y) { return (@V)(((@M)x & @REST) | ((@M)y & ~@REST)); }",
 }
