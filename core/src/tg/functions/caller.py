@@ -108,17 +108,23 @@ def with_shared(f: Function, programs: Sequence[Program]) -> Callable[..., Any] 
     if entry is None:
         return None
 
+    def natives(held: Sequence[Value]) -> list[Any]:
+        try:
+            return [v._natives[backend] for v in held]
+        except KeyError:
+            return [v.native(backend, executable) for v in held]
+
     def read(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return general(*args, **kwargs)
         with COMMIT:
-            held = [s.snapshot for s in sources]
-        found = entry(*args, *[v.native(backend, executable) for v in held])
+            held = [s._value for s in sources]
+        found = entry(*args, *natives(held))
         return general(*args) if found is declined else found
 
     def update(*args: Any, **kwargs: Any) -> Any:
         def run(held: list[Value]) -> tuple[list[Any], list[Value]]:
-            found = declined if kwargs else entry(*args, *[v.native(backend, executable) for v in held])
+            found = declined if kwargs else entry(*args, *natives(held))
             if found is declined:
                 return f._run(f._arguments(args, kwargs), held)
             return found[:count], f._fresh(found, program)
