@@ -227,6 +227,12 @@ def test_parts_cut_anywhere_are_what_numpy_says(a, b):
 # --- shapes that users state ------------------------------------------------------------------------------------------
 
 
+def test_a_length_over_itself_is_not_1_where_it_may_be_0():
+    n = tg.constant(0) + V.shape[0] // V.shape[0]
+    found = rewritten([V], n)
+    assert [int(interpret(found, [np.ones(count)])[0]) for count in (0, 1, 5)] == [0, 1, 1]
+
+
 def test_an_axis_of_1_is_repeated_also_where_another_length_contradicts_itself():
     """Of no rows n - 7 rows are read, and one column becomes n; no other n fits both."""
     x = tg.tensor("x", shape=(None, 1))

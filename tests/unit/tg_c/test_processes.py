@@ -1,5 +1,6 @@
 """The compile cache between processes: many at once, killed ones, later ones, and file systems that do not serve."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -120,6 +121,10 @@ def killed(*arguments, after):
     with subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL) as process:
         after(process)
         os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        while True:  # until the last one is gone
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)
 
 
 def test_a_process_that_is_killed_while_it_compiles_leaves_a_cache_that_works(place, tmp_path, monkeypatch):

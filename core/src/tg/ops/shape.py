@@ -32,7 +32,7 @@ from tg.ops.shape_ops import (
     split_sizes,
 )
 from tg.types.dtypes import dtype_name
-from tg.types.lengths import Length, floor_divide, product, same
+from tg.types.lengths import Length, product, same, whole_quotient
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, constant, holds_variable, promoted
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _remaining(x: Variable, rest: Sequence[Any]) -> int | Length:
         raise ShapeError(message("reshape: -1 stands for no certain length where another length is 0"))
     if isinstance(total, int) and isinstance(part, int) and total % part:
         raise ShapeError(message(f"reshape: numbers of elements differ: {x.type} has {total}, no multiple of {part}"))
-    return floor_divide(total, part)
+    return whole_quotient(total, part)
 
 
 def ravel(x: Any, order: str = "C") -> Variable:

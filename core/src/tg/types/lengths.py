@@ -415,8 +415,13 @@ def floor_divide(a: int | Length, b: int | Length) -> int | Length:
         terms = _terms(a)
         whole = _from_terms({m: c // b for m, c in terms.items()})
         return add(whole, _part_divided(_from_terms({m: c % b for m, c in terms.items()}), b))
-    quotient = _exact_quotient(a, b)
-    return quotient if quotient is not None else of_atom(Derived("//", a, b))
+    return of_atom(Derived("//", a, b))  # not simplified: b may be 0, by which nothing is divided
+
+
+def whole_quotient(a: int | Length, b: int | Length) -> int | Length:
+    """`a // b` for a b that is not 0, or of which it does not matter: q of a = q * b."""
+    found = _exact_quotient(a, b)
+    return found if found is not None else floor_divide(a, b)
 
 
 def _part_divided(a: int | Length, b: int) -> int | Length:

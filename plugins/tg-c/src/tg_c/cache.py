@@ -44,7 +44,7 @@ STORES_PER_PRUNE = 64  # listing 10,000 entries takes as long as a compilation
 # A leading dot and a trailing part mark a file that is still being written, and the compiler has temporary files of its
 # own there. Nothing else in the directory is touched.
 _NAME = re.compile(r"[0-9a-f]{40}\.(so|c|txt)")
-_UNFINISHED = re.compile(r"\.[0-9a-f]{40}\.(so|c|txt)\.[0-9a-f]+|cc\w{6}\.\w+|[\w-]*-[0-9a-f]{6}\.o")
+_UNFINISHED = re.compile(r"\.[0-9a-f]{40}\.(so|c|txt)\.[0-9a-f]+|cc\w{6}(\.\w+)+|[\w-]*-[0-9a-f]{6}\.o")
 _SEALED = (".so", ".txt")  # a kept source is for people and never read again
 _SEAL = b"\ntg "  # and a digest in hexadecimal digits; programs and lines of text may be followed by anything
 _DIGEST_BYTES = 16
