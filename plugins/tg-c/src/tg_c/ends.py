@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.arithmetic import add, minimum, multiply
+from tg.ops.elementwise.comparison import logical_and
 from tg.ops.reduction import identity
 from tg.types.dtypes import is_float
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
@@ -119,7 +120,7 @@ class Accumulator:
 
     def _sign(self) -> str:
         if self.dtype == "bool":
-            return "&" if self.fn.name == "logical_and" else "|"
+            return "&" if self.fn in (logical_and, minimum, multiply) else "|"
         return "+" if self.fn is add else "*"
 
     # --- rounds ------------------------------------------------------------------------------------------------------
