@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-PROTOCOL = RuleProtocol("numba", 1)
+PROTOCOL = RuleProtocol("numba", 2)
 DTYPES = frozenset(
     (
         "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float32", "float64", "complex64", "complex128",
+        "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
     )
 )  # fmt: skip
 

@@ -11,11 +11,12 @@ import numpy as np
 from tg.graph.frozen import Origin
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.shapes import follows_from_inputs, length_text, number_of
+from tg.link.shown import lines_of
 from tg.link.values import Array, Scalar, Value, row_major
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
 from tg_numba.memory import ArenaMemory
-from tg_numba.nest import INDENT, Nest
-from tg_numba.pointwise import one_op
+from tg_numba.nest import INDENT
+from tg_numba.pointwise import copied, one_op
 from tg_numba.site import Failure, Site
 from tg_numba.text import SYNTAX, WORDS, identifier, item_size
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Constant
     from tg.link.schedule import Run
     from tg.types.lengths import Atom
+    from tg_numba.kernel import Kernel
+    from tg_numba.nest import Nest
     from tg_numba.program import Unit
 
 RETURN: Final = re.compile(r"^( *)return (.*)$", re.MULTILINE)
@@ -89,14 +92,17 @@ class GraphFunction:
     def _assembled(self) -> str:
         """The text; a function that takes memory gives it back wherever it returns."""
         body: list[str] = []
+        last: tuple[str, ...] = ()
         for at, line in enumerate(self.lines):
             node = self.marks.get(at)
-            locs = self.origin(node).locs if node is not None else ()
-            note = f"# {locs[0]}:  {locs[0].source}" if locs else None
-            if note is not None and note not in body[-12:]:
-                body.append(note)
+            notes = lines_of(self.origin(node).locs) if node is not None else ()
+            if notes and notes != last:
+                body += [f"# {note}" for note in notes]
+            last = notes or last
             if line is not None:
                 body.append(line)
+        if self.unit.ticks is not None and self.is_main and not self.plans:
+            body = [self.unit.ticks.begin, *body, self.unit.ticks.end]
         text = "\n".join((*self._head, *self.memory.frames, *body, "return 0"))
         if self.memory.needs_arena:
             text = "arena = at(frame(8), i64)\narena[0] = 0\n" + RETURN.sub(r"\1return leave(arena, \2)", text)
@@ -127,6 +133,11 @@ class GraphFunction:
             self.line(call)
             return "0"
         return self.local(call)
+
+    def run(self, kernel: Kernel) -> None:
+        """Call a finished loop over lanes."""
+        written, words, arguments = kernel.finish()
+        self.line(f"{self.unit.call_of(words)}({', '.join((self.unit.loop(written), *arguments))})")
 
     def name_of(self, number: int) -> str:
         """The Python name of a value."""
@@ -207,9 +218,10 @@ class GraphFunction:
 
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap."""
-        nest = Nest(self)
-        nest.copy(source, target)
-        self.call(nest)
+        if isinstance(source, Scalar) and not target.shape:
+            self.line(f"{target.pointer}[0] = {source.text}")
+        else:
+            copied(self, source, target)
 
     # --- nodes and checks --------------------------------------------------------------------------------------------
 
@@ -221,6 +233,9 @@ class GraphFunction:
         for n in (n for number in node.outputs for n in self._shape(number)):
             if not any(number_of(a) in node.outputs for a in atoms(n)):
                 self.natural(n)
+        start, ticks = len(self.lines), self.unit.ticks if not self.plans else None
+        if ticks is not None:
+            self.lines.append(None)
         site = Site(self, node)
         rule = self.unit.request.rule(node.op, self.graph, step.node)
         found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
@@ -228,6 +243,8 @@ class GraphFunction:
             self.values[number] = value
             if isinstance(value, Array) and value.buffer is not None:
                 value.buffer.users.add(number)
+        if ticks is not None:
+            ticks.around(self.lines, start, self.graph, step.node)
         self.memory.bury(step.dying, self.values)
 
     def _check(self, k: int, check: FrozenCheck) -> None:
@@ -343,10 +360,6 @@ class GraphFunction:
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
-    """Whether all elements are one value, of one sign if they are 0."""
-    if array.size == 0 or not bool((array == array.flat[0]).all()):
-        return False
-    if array.dtype.kind not in "fc":
-        return True
-    parts = [array] if array.dtype.kind == "f" else [array.real, array.imag]
-    return all(bool((np.signbit(p) == np.signbit(p.flat[0])).all()) for p in parts)
+    """Whether all elements are the same bits."""
+    rows = np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, array.itemsize)
+    return array.size > 0 and bool((rows == rows[0]).all())

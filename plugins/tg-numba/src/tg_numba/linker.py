@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
 from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
+from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.objects import is_layout_known
 from tg.link.shapes import LENGTH_SCOPE, python_length
-from tg_numba.machine import HEAD
+from tg.link.shown import with_names
+from tg_numba import entry
+from tg_numba.entry import Compiled
 from tg_numba.program import Program, Unit
 from tg_numba.site import Failure
+from tg_numba.ticks import Ticks, TimedModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.entry import Signature
+    from tg.link.timed import Timed
 
     Array = np.ndarray[Any, Any]
 
@@ -32,24 +38,38 @@ class NumbaLinker(Linker):
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Generate and compile the module."""
-        return NumbaExecutable(graph, Unit(request).program(graph))
+        return _compiled(graph, request)
+
+
+def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> NumbaExecutable:
+    program = Unit(request, ticks).program(graph)
+    with Span("entry"):
+        return NumbaExecutable(graph, request, program)
 
 
 @final
 class NumbaExecutable(Executable):
     """A compiled module and how to call it."""
 
-    def __init__(self, graph: FrozenGraph, program: Program) -> None:
-        self._program = program
+    def __init__(self, graph: FrozenGraph, request: Request, program: Program) -> None:
+        self._graph, self._request, self._program = graph, request, program
         self.run = _caller(graph, program)  # type: ignore[method-assign]
 
     def run(self, arrays: Sequence[Array]) -> tuple[Sequence[Any], Status]:
         """Call the program: `__init__` puts the generated caller here."""
         raise NotImplementedError
 
+    def entry(self, signature: Signature) -> Callable[..., Any] | None:
+        """The compiled entry; None where this machine has none."""
+        return entry.make(self._graph, Compiled(*self._program.addresses, self._program), signature)
+
+    def timed(self) -> Timed:
+        """The program with clocks around its loops, compiled now."""
+        return TimedModule(lambda ticks: _compiled(self._graph, self._request, ticks))
+
     def source(self) -> str:
         """The generated Python, with the user's lines."""
-        return self._program.text
+        return with_names(self._program.text, "def {loop}(", "# {text}")
 
 
 def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
@@ -137,15 +157,6 @@ def _failures() -> dict[int, TgError]:
     }
 
 
-def _test_layout() -> None:
-    """Make sure that arrays hold their pointers where generated code looks for them."""
-    probe = np.zeros((2, 3))
-    found = ctypes.c_void_p.from_address(id(probe) + HEAD).value
-    dimensions = ctypes.c_void_p.from_address(id(probe) + HEAD + 16).value
-    lengths = (ctypes.c_int64 * 2).from_address(dimensions or id(probe))
-    if found != probe.ctypes.data or tuple(lengths) != probe.shape:
-        raise TgError(message("backend 'numba': this build of NumPy lays arrays out in an unknown way"))
-
-
-_test_layout()
+if not is_layout_known():  # generated code reads arrays where they are
+    raise TgError(message("backend 'numba': this build of NumPy lays arrays out in an unknown way"))
 LINKER: Final = NumbaLinker()

@@ -14,7 +14,6 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-from tg_numba.libm import FUNCTIONS
 from tg_numba.native import both, compiled
 
 _types: Any = types  # what Numba's annotations leave out is there too
@@ -208,14 +207,6 @@ def leave(arena: Any, code: Any) -> Any:
     return code
 
 
-@compiled
-def fill_with(place: Any, count: int, value: Any) -> Any:
-    """Write one value to contiguous elements."""
-    for i in range(count):
-        place[i] = value
-    return 0
-
-
 # --- choosing --------------------------------------------------------------------------------------------------------
 
 
@@ -232,24 +223,7 @@ def select(typing: Any, condition: Any, x: Any, y: Any) -> Any:
     return kind(condition, x, y), write
 
 
-# --- integers and complex numbers ------------------------------------------------------------------------------------
-
-
-def _divides(signed: str, unsigned: str) -> Any:
-    def typed(typing: Any, x: Any, y: Any) -> Any:
-        kind = typing.unify_types(x, y)
-
-        def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            given = [context.cast(builder, v, t, kind) for v, t in zip(arguments, (x, y), strict=True)]
-            return getattr(builder, signed if kind.signed else unsigned)(*given)
-
-        return kind(x, y), write
-
-    return typed
-
-
-quotient = intrinsic(_divides("sdiv", "udiv"))
-rest = intrinsic(_divides("srem", "urem"))
+# --- complex numbers -------------------------------------------------------------------------------------------------
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -286,16 +260,6 @@ def imag(typing: Any, x: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def parts(typing: Any, place: Any) -> Any:
-    """The pointer to the parts of complex numbers: real and imaginary ones in turn."""
-
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
-
-    return _types.CPointer(place.dtype.underlying_float)(place), write
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def like(typing: Any, x: Any, value: Any) -> Any:
     """A number in the dtype of x."""
 
@@ -303,17 +267,6 @@ def like(typing: Any, x: Any, value: Any) -> Any:
         return context.cast(builder, arguments[1], signature.args[1], x)
 
     return x(x, value), write
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def is_negative(typing: Any, x: Any) -> Any:
-    """Whether the sign bit of a float is set."""
-
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = ir.IntType(x.bitwidth)
-        return builder.icmp_signed("<", builder.bitcast(arguments[0], whole), whole(0))
-
-    return types.boolean(x), write
 
 
 # --- BLAS ------------------------------------------------------------------------------------------------------------
@@ -420,6 +373,8 @@ MEMORY_TYPES: Final[dict[str, Any]] = {
     "u16": types.uint16,
     "u32": types.uint32,
     "u64": types.uint64,
+    "f16": types.uint16,
+    "bf16": types.uint16,
     "f32": types.float32,
     "f64": types.float64,
     "c64": types.complex64,
@@ -428,7 +383,7 @@ MEMORY_TYPES: Final[dict[str, Any]] = {
 """The type of an element in memory, by its word in generated code."""
 
 
-INTRINSICS: Final = (data, dim, at, shift, address, frame, select, pair, real, imag, parts, like, is_negative)
+INTRINSICS: Final = (data, dim, at, shift, address, frame, select, pair, real, imag, like)
 COMPILED: Final = (
     times, take, drop, leave, length_min, length_max, length_broadcast, length_floor, length_mod,
 )  # fmt: skip
@@ -438,15 +393,7 @@ COMPILED: Final = (
 def element_scope() -> dict[str, Any]:
     """What loop nests can use: no function of it is longer than a few instructions."""
     own = {f.__name__: f for f in INTRINSICS}
-    return {
-        **MEMORY_TYPES,
-        **own,
-        "quotient": quotient,
-        "rest": rest,
-        "lesser": lesser,
-        "greater": greater,
-        **FUNCTIONS,
-    }
+    return {**MEMORY_TYPES, **own, "lesser": lesser, "greater": greater}
 
 
 @functools.cache

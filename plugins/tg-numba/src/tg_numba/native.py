@@ -26,7 +26,7 @@ from numba.core.typed_passes import (
     PreLowerStripPhis,
 )
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
-from numba.extending import intrinsic
+from numba.extending import _Intrinsic, intrinsic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,11 +78,11 @@ def compiled(function: Callable[..., Any]) -> Any:
     return numba.njit(**PLAIN, no_cpython_wrapper=True)(function)
 
 
-def entry(function: Callable[..., Any], kinds: list[Any]) -> Callable[..., int]:
-    """The function for arguments of these types, as Python calls it: without a look at what they are."""
+def entry(function: Callable[..., Any], kinds: list[Any]) -> tuple[Callable[..., int], int]:
+    """The function for arguments of these types, as Python calls it: without a look at what they are; its address."""
     made = numba.njit(types.int64(*kinds), **PLAIN)(function)
     (result,) = made.overloads.values()
-    return result.entry_point  # type: ignore[no-any-return]
+    return result.entry_point, result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
 
 
 def apart(function: Callable[..., Any], *, nest: bool = False) -> Any:
@@ -116,12 +116,16 @@ def by_address(made: Any) -> Any:
 
         return back(*kinds), write
 
-    # an intrinsic takes its arguments one by one
-    names = ("typing", *(f"a{k}" for k in range(made.py_func.__code__.co_argcount)))
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    typed.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
     typed.__name__ = made.py_func.__name__
-    return intrinsic(typed)
+    return intrinsic(with_arguments(typed, made.py_func.__code__.co_argcount))
+
+
+def with_arguments(typed: Any, count: int) -> Any:
+    """A function of any arguments as one of a certain number: an intrinsic takes them one by one."""
+    names = ("typing", *(f"a{k}" for k in range(count)))
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    typed.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
+    return typed
 
 
 # --- what the process has compiled -----------------------------------------------------------------------------------
@@ -132,6 +136,8 @@ _nests: Final[weakref.WeakValueDictionary[object, Any]] = weakref.WeakValueDicti
 
 def both(function: Callable[..., Any]) -> tuple[Any, Any]:
     """A Python function of a rule, as what calls it includes it and as it is called by its address."""
+    if isinstance(function, _Intrinsic):
+        return function, function
     with LOCK:
         found = _functions.get(function)
         if found is None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.values import Scalar, collapsed, spread
 from tg_numba.text import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Array, Value
+    from tg.link.values import Array
     from tg.types.lengths import Length
     from tg_numba.function import GraphFunction
 
@@ -92,20 +91,6 @@ class Nest:
     def at(self, array: Array, indices: Sequence[str]) -> str:
         """The expression of an element of an array that is read."""
         return self.read(array.dtype, array.pointer, self.offset(indices, array.strides))
-
-    def copy(self, source: Value, target: Array) -> None:
-        """Copy elements into memory of the same shape, which does not overlap."""
-        if isinstance(source, Scalar) or source.fill is not None:
-            element = source.text if isinstance(source, Scalar) else str(source.fill)
-            space = collapsed(target.shape, [target.strides])
-            indices = self.loops(space.shape)
-        else:
-            source = spread(source, target.shape)
-            space = collapsed(target.shape, [target.strides, source.strides])
-            indices = self.loops(space.shape)
-            element = f"{source.pointer}[{self.offset(indices, space.strides[1])}]"
-        self.line(f"{target.pointer}[{self.offset(indices, space.strides[0])}] = {element}")
-        self.close(len(indices))
 
     def word(self, dtype: str) -> str:
         """The word for the element of a dtype in memory."""

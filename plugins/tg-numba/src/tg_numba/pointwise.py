@@ -2,67 +2,155 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node
-from tg.link.values import Array, Scalar, collapsed, is_zero, spread
-from tg_numba.element import Element
+from tg.link.values import Array, Scalar, collapsed, is_one, is_zero, spread
+from tg.ops.elementwise.cast import Cast
+from tg.types.tensor_type import TensorType
+from tg_numba.blocks import load, load_one, store
+from tg_numba.half import is_half, working
+from tg_numba.kernel import Kernel
+from tg_numba.lanes import constant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.op import Op
     from tg.link.loop import Loop
     from tg.link.values import Value
+    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
+    from tg_numba.function import GraphFunction
+    from tg_numba.kernel import Block
+    from tg_numba.lanes import Elements
     from tg_numba.program import Unit
     from tg_numba.site import Site
 
 
+SHORT: Final = 48  # steps of a program that is worth being written twice, for full and for partial blocks
+
+
 class ScalarProgram(NamedTuple):
-    """Steps over numbered scalars: the operands first; `literals` are those that are known."""
+    """Steps over numbered scalars: the operands first; `constants` are those that are known."""
 
     dtypes: tuple[str, ...]
-    literals: Mapping[int, str]
+    constants: Mapping[int, Any]
     nodes: tuple[Node, ...]
     outputs: tuple[int, ...]
 
 
-def program_of(frozen: FrozenGraph, unit: Unit) -> ScalarProgram:
+@final
+class Steps:
+    """A scalar program in the making; values are their numbers, the operands first."""
+
+    def __init__(self, dtypes: Sequence[str]) -> None:
+        self.dtypes = list(dtypes)
+        self.constants: dict[int, Any] = {}
+        self.nodes: list[Node] = []
+
+    def _new(self, dtype: str) -> int:
+        self.dtypes.append(dtype)
+        return len(self.dtypes) - 1
+
+    def constant(self, value: int, dtype: str) -> int:
+        """A number that is known."""
+        number = self._new(dtype)
+        self.constants[number] = value
+        return number
+
+    def do(self, fn: ElementwiseFunction, *operands: int, result: str | None = None) -> int:
+        """The result of a function, of the dtype of its last operand unless it is given."""
+        number = self._new(result or self.dtypes[operands[-1]])
+        self.nodes.append(Node(fn.op, operands, (number,)))
+        return number
+
+    def cast(self, operand: int, dtype: str) -> int:
+        """A value in another dtype."""
+        if self.dtypes[operand] == dtype:
+            return operand
+        number = self._new(dtype)
+        self.nodes.append(Node(Cast(dtype), (operand,), (number,)))
+        return number
+
+    def program(self, *outputs: int) -> ScalarProgram:
+        """The program with these results."""
+        return ScalarProgram(tuple(self.dtypes), self.constants, tuple(self.nodes), outputs)
+
+
+def program_of(frozen: FrozenGraph) -> ScalarProgram:
     """The scalar program that a graph of 0-d values is."""
     dtypes = tuple(t.dtype for t in frozen.types)
-    literals = {frozen.arity + k: unit.literal(c.data[()], c.type.dtype) for k, c in enumerate(frozen.constants)}
-    return ScalarProgram(dtypes, literals, frozen.nodes, frozen.outputs)
+    constants = {frozen.arity + k: c.data[()] for k, c in enumerate(frozen.constants)}
+    return ScalarProgram(dtypes, constants, frozen.nodes, frozen.outputs)
 
 
 def one_op(op: Op, site: Site) -> list[Value]:
     """A single op on elements."""
     n = len(site.inputs)
     dtypes = (*(v.dtype for v in site.inputs), site.types[0].dtype)
-    return pointwise(site, ScalarProgram(dtypes, {}, (Node(op, tuple(range(n)), (n,)),), (n,)))
+    return pointwise(site, ScalarProgram(dtypes, {}, (Node(op, tuple(range(n)), (n,)),), (n,)), site.inputs)
+
+
+def converted(value: Value, dtype: str, site: Site) -> Value:
+    """A value in another dtype."""
+    shape = value.shape if isinstance(value, Array) else ()
+    return one_op(Cast(dtype), site.given([value], [TensorType(dtype, shape)]))[0]
+
+
+def in_float32(rule: Callable[[Any, Site], Value]) -> Callable[[Any, Site], Value]:
+    """A rule with one result as it computes halves: in float32, rounded in the end."""
+
+    def widened(op: Any, site: Site) -> Value:
+        if not any(is_half(v.dtype) for v in site.inputs):
+            return rule(op, site)
+        inputs = [converted(v, working(v.dtype), site) for v in site.inputs]
+        (wanted,) = site.types
+        found = rule(op, site.given(inputs, [TensorType(working(wanted.dtype), wanted.shape)]))
+        if found.dtype != wanted.dtype:
+            return one_op(Cast(wanted.dtype), site.given([found]))[0]
+        return found
+
+    return widened
 
 
 def loop(op: Loop, site: Site) -> list[Value]:
-    """A fused loop of one stage."""
+    """A fused loop of one stage, all of whose results are kept."""
     (stage,) = op.stages
-    return pointwise(site, program_of(stage.program, site.unit))
+    program = program_of(stage.program)
+    kept = tuple(program.outputs[r.value] for r in stage.results)
+    return pointwise(site, program._replace(outputs=kept), [site.inputs[k] for k in stage.reads])
 
 
-def pointwise(site: Site, program: ScalarProgram) -> list[Value]:
+def pointwise(site: Site, program: ScalarProgram, inputs: Sequence[Value]) -> list[Value]:
     """Run a scalar program at every index of the space of the results."""
-    shape = site.types[0].shape
-    scalars = [_uniform(v) for v in site.inputs]
+    scalars = [_uniform(v) for v in inputs]
     if all(s is not None for s in scalars):
         return _uniform_results(site, program, [s for s in scalars if s is not None])
     outputs = [site.allocate(k) for k in range(len(program.outputs))]
-    operands = [
-        s if s is not None else spread(v, shape)  # type: ignore[arg-type]
-        for s, v in zip(scalars, site.inputs, strict=True)
-    ]
-    arrays = [v for v in operands if isinstance(v, Array)]
-    space = collapsed(shape, [a.strides for a in (*arrays, *outputs)])  # type: ignore[arg-type]
-    _write(site, program, operands, outputs, space.shape, space.strides)
+    mapped(site.function, program, inputs, outputs)
     return list(outputs)
+
+
+def copied(function: GraphFunction, source: Value, target: Array) -> None:
+    """Copy elements into memory of the same shape, which does not overlap."""
+    mapped(function, ScalarProgram((target.dtype,), {}, (), (0,)), [source], [target])
+
+
+def mapped(
+    function: GraphFunction, program: ScalarProgram, operands: Sequence[Value], outputs: Sequence[Array]
+) -> None:
+    """Run a scalar program at every index of the space of some arrays, and write its results there."""
+    shape = outputs[0].shape
+    known = [_uniform(v) or v for v in operands]
+    placed = [spread(v, shape) if isinstance(v, Array) else v for v in known]
+    strides = [v.strides for v in (*placed, *outputs) if isinstance(v, Array)]
+    space = collapsed(shape, strides)
+    stored = [s[-1] for s in space.strides[len(strides) - len(outputs) :] if s]
+    inner = space.shape[-1] if space.shape else 1
+    kernel = Kernel(function, program.dtypes if all(map(is_one, stored)) else (), length=inner)
+    _Nest(kernel, function.unit, program, placed, space.shape, space.strides).write(outputs)
+    function.run(kernel)
 
 
 def _uniform(value: Value) -> Scalar | None:
@@ -74,11 +162,12 @@ def _uniform(value: Value) -> Scalar | None:
 
 def _uniform_results(site: Site, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
     """The program run once, for all indices alike."""
-    texts = dict(program.literals)
+    texts = {k: site.unit.literal(value, program.dtypes[k]) for k, value in program.constants.items()}
     texts.update((k, s.text) for k, s in enumerate(operands))
     for node in program.nodes:
         (number,) = node.outputs
-        expression = step(site, program, node, texts)
+        dtypes = tuple(program.dtypes[k] for k in node.inputs)
+        expression = site.element(node.op, [texts[k] for k in node.inputs], dtypes, program.dtypes[number])
         name = site.names[program.outputs.index(number)] if number in program.outputs else None
         texts[number] = site.local(expression, name)
     found: list[Value] = []
@@ -91,45 +180,63 @@ def _uniform_results(site: Site, program: ScalarProgram, operands: Sequence[Scal
     return found
 
 
-def step(site: Site, program: ScalarProgram, node: Node, texts: Mapping[int, str]) -> str:
-    """The expression of one step."""
-    dtypes = tuple(program.dtypes[k] for k in node.inputs)
-    operands = tuple(texts[k] for k in node.inputs)
-    return site.element(node.op, Element(operands, dtypes, program.dtypes[node.outputs[0]], site.unit))
+class Place(NamedTuple):
+    """Where the elements of an operand begin along the inner axis, and how far they are apart."""
+
+    number: int
+    dtype: str
+    pointer: str
+    stride: int | Length
 
 
-def _write(
-    site: Site,
-    program: ScalarProgram,
-    operands: Sequence[Value],
-    outputs: Sequence[Array],
-    shape: Sequence[int | Length],
-    strides: Sequence[Sequence[int | Length]],
-) -> None:
-    """The loops of a scalar program: what is constant along the inner axis is read before the inner loop.
+class _Nest(NamedTuple):
+    """The loops of a scalar program: what is constant along the inner axis is read before the inner loop."""
 
-    `strides` are those of the arrays among the operands, then of the outputs.
-    """
-    nest = site.nest()
-    each = iter(strides)
-    texts = dict(program.literals)
-    texts.update((k, v.text) for k, v in enumerate(operands) if isinstance(v, Scalar))
-    reads = [(k, v, next(each)) for k, v in enumerate(operands) if isinstance(v, Array)]
-    stores = [(y, next(each)) for y in outputs]
-    outer = nest.loops(shape[:-1])
-    late: list[tuple[int, Array, str, int | Length]] = []
-    for k, v, s in reads:
-        if not shape or is_zero(s[-1]):
-            texts[k] = nest.local(nest.read(v.dtype, v.pointer, nest.offset(outer, s[: len(outer)])))
-        else:
-            late.append((k, v, nest.place(v.pointer, outer, s[: len(outer)]), s[-1]))
-    targets = [(nest.place(y.pointer, outer, s[: len(outer)]), s[-1] if shape else 0) for y, s in stores]
-    index = nest.loop(shape[-1]) if shape else "0"
-    for k, v, place, stride in late:
-        texts[k] = nest.local(nest.read(v.dtype, place, nest.step(index, stride)))
+    kernel: Kernel
+    unit: Unit
+    program: ScalarProgram
+    operands: Sequence[Value]
+    shape: Sequence[int | Length]
+    strides: Sequence[Sequence[int | Length]]  # of the arrays among the operands, then of the outputs
+
+    def write(self, outputs: Sequence[Array]) -> None:
+        """Write the whole function."""
+        kernel, program, body = self.kernel, self.program, self.kernel.body
+        values = {k: constant_of(body, value, program.dtypes[k]) for k, value in program.constants.items()}
+        values.update((k, kernel.scalar(v)) for k, v in enumerate(self.operands) if isinstance(v, Scalar))
+        strides = iter(self.strides)
+        reads = [
+            (k, v.dtype, kernel.read(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)
+        ]
+        stores = [(y.dtype, kernel.write(y), next(strides)) for y in outputs]
+        for n in self.shape:
+            kernel.length(n)
+        with kernel.loops(self.shape[:-1]) as outer:
+            places = [
+                Place(k, t, kernel.moved((t, pointer), outer, s[: len(outer)]), s[-1] if s else 0)
+                for k, t, pointer, s in reads
+            ]
+            targets = [
+                (kernel.moved((t, pointer), outer, s[: len(outer)]), s[-1] if s else 1) for t, pointer, s in stores
+            ]
+            late = [place for place in places if not is_zero(place.stride)]
+            values.update((p.number, load_one(kernel, p.dtype, p.pointer)) for p in places if p not in late)
+            run(self.unit, program, values)
+
+            def write(block: Block) -> None:
+                found = values | {p.number: load(kernel, p.dtype, p.pointer, p.stride, block) for p in late}
+                run(self.unit, program, found)
+                for number, (target, stride) in zip(program.outputs, targets, strict=True):
+                    store(kernel, found[number], target, stride, block)
+
+            kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=len(program.nodes) <= SHORT)
+
+
+def run(unit: Unit, program: ScalarProgram, values: dict[int, Elements]) -> None:
+    """Run the steps of a scalar program whose operands are known, on lanes; their results are then known too."""
     for node in program.nodes:
         (number,) = node.outputs
-        texts[number] = nest.local(step(site, program, node, texts))
-    for number, (place, stride) in zip(program.outputs, targets, strict=True):
-        nest.line(f"{place}[{nest.step(index, stride)}] = {texts[number]}")
-    site.call(nest)
+        if number not in values and all(k in values for k in node.inputs):
+            operands = tuple(values[k] for k in node.inputs)
+            found: Any = unit.rule(node.op)(node.op, operands, program.dtypes[number])
+            values[number] = found

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import keyword
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
+from numba.extending import _Intrinsic
 
 from tg.errors import DtypeError, message
+from tg.graph.timing import Span
 from tg.link.shapes import needs_plan, shapes_of
+from tg_numba.engine import compiled
 from tg_numba.function import GraphFunction
 from tg_numba.machine import MEMORY_TYPES, Head, element_scope, graph_scope
 from tg_numba.native import LOCK, apart, both, entry, nest
+from tg_numba.scalars import element_function, loop_call
 from tg_numba.text import WORDS, constant_text, plain_literal
 
 if TYPE_CHECKING:
@@ -23,16 +28,19 @@ if TYPE_CHECKING:
     from tg.link.linker import Request
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
+    from tg_numba.engine import Written
+    from tg_numba.ticks import Ticks
 
 PYTHON: Final = frozenset((*keyword.kwlist, "range"))
 
 
 class Program(NamedTuple):
-    """A generated module: its text, its entries, and what the entries refer to."""
+    """A generated module: its text, its entries, their addresses, and what the entries refer to."""
 
     text: str
     run: Callable[..., int]
     plan: Callable[..., int] | None
+    addresses: tuple[int, int]
     kept: tuple[object, ...]
 
 
@@ -40,8 +48,9 @@ class Program(NamedTuple):
 class Unit:
     """Collects the parts of one module."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
+        """Begin one; with `ticks`, one that takes the time of its parts."""
+        self.request, self.ticks = request, ticks
         self._constants: dict[tuple[str, str], str] = {}
         self._arguments: dict[object, str] = {}
         self._arrays: list[np.ndarray[Any, Any]] = []
@@ -49,11 +58,12 @@ class Unit:
         self._apart: set[str] = set()  # those that nests call by address
         self.known = PYTHON | element_scope().keys()  # words that are no names of values
         self._nests: dict[str, tuple[str, Any]] = {}  # text -> name and function
+        self._loops: dict[str, tuple[str, Written]] = {}  # key -> name of the address, and text
         self._functions: dict[FrozenGraph, str] = {}
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
         self._texts: list[tuple[str, str]] = []
-        self._scope: dict[str, Any] = {}
+        self._scope: dict[str, Any] = {} if ticks is None else ticks.scope
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -98,12 +108,41 @@ class Unit:
             name += "_"
         return name
 
+    def element(self, op: Op, dtypes: tuple[str, ...], result: str) -> str:
+        """The name of the function of single elements that an op is.
+
+        Raises:
+            NoRuleError: there is none for the dtypes.
+        """
+        words = dict.fromkeys((*(WORDS.get(d, d) for d in dtypes), WORDS.get(result, result)))
+        name = re.sub(r"\W", "_", "_".join((op.name, *words)))
+        function = element_function(op, self.rule(op), dtypes, result)
+        while self.functions.setdefault(name, function) is not function:
+            name += "_"
+        return name
+
+    def loop(self, written: Written) -> str:
+        """The name of the address of a loop over lanes: one for equal ones."""
+        known = self._loops.get(written.key)
+        if known is None:
+            known = self._loops[written.key] = (self._loop_name(), written)
+        return known[0]
+
+    def _loop_name(self) -> str:
+        return f"loop{len(self._nests) + len(self._loops)}"
+
+    def call_of(self, words: Sequence[str]) -> str:
+        """The name of the function that runs a loop whose arguments are of these kinds."""
+        name = "_".join(("run", *words))
+        self._scope[name] = loop_call(tuple(words))
+        return name
+
     def nest(self, text: str, used: Sequence[str]) -> str:
         """The name of the function of a loop nest: one for equal texts."""
         known = self._nests.get(text)
         if known is None:
             scope = {**element_scope(), **{name: both(self.functions[name])[name in self._apart] for name in used}}
-            known = self._nests[text] = (f"loop{len(self._nests)}", nest(text, scope))
+            known = self._nests[text] = (self._loop_name(), nest(text, scope))
         return known[0]
 
     def shapes(self, graph: FrozenGraph) -> Shapes:
@@ -135,24 +174,27 @@ class Unit:
     def program(self, graph: FrozenGraph) -> Program:
         """The module of a graph, compiled."""
         refuse_dtypes(graph)
-        main = GraphFunction(self, graph, "graph0", is_main=True).text()
-        self._texts.append(("graph0", main))
         plans = needs_plan(graph)
-        if plans:
-            self._texts.append(("plan0", GraphFunction(self, graph, "plan0", is_main=True, plans=True).text()))
-        code = self._code()
+        with Span("code"):
+            self._texts.append(("graph0", GraphFunction(self, graph, "graph0", is_main=True).text()))
+            if plans:
+                self._texts.append(("plan0", GraphFunction(self, graph, "plan0", is_main=True, plans=True).text()))
+            code = self._code()
+        with Span("compiler", "llvm"):
+            loops = compiled([written for _, written in self._loops.values()])
+        self._scope.update((name, c.address) for (name, _), c in zip(self._loops.values(), loops, strict=True))
         called = {name: both(function)[1] for name, function in self.functions.items()}
         self._scope.update(graph_scope(), np=np, **called, **dict(self._nests.values()))
         exec(compile(code, "<tg-numba>", "exec"), self._scope)
         inputs = [graph.types[k].dtype for k in range(graph.arity)]
         outputs = [graph.types[k].dtype for k in graph.outputs]
         report = ["int64"] if graph.checks else []
-        with LOCK:
+        with LOCK, Span("compiler", "numba"):
             for name in self._functions.values():
                 self._scope[name] = apart(self._scope[name])
-            run = entry(self._scope["graph0"], _heads([*inputs, *outputs, *report]))
-            plan = entry(self._scope["plan0"], _heads([*inputs, "int64", *report])) if plans else None
-        return Program(self._head() + code, run, plan, (self._scope, *self._arrays))
+            run, here = entry(self._scope["graph0"], _heads([*inputs, *outputs, *report]))
+            plan, there = entry(self._scope["plan0"], _heads([*inputs, "int64", *report])) if plans else (None, 0)
+        return Program(self._head() + code, run, plan, (here, there), (self._scope, *self._arrays, *loops))
 
     def _code(self) -> str:
         """Constants and functions."""
@@ -163,11 +205,14 @@ class Unit:
         """What stands before the code when it is shown: what it uses, the constants at addresses, loop nests."""
         lines = ["from tg_numba.machine import *"]
         for name, function in self.functions.items():
+            if isinstance(function, _Intrinsic):
+                continue
             origin = getattr(function, "py_func", function)
             lines.append(f"{name} = numba.njit({origin.__module__}.{origin.__qualname__})")
         lines += [f"# data{k}: the address of {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
         nests = [f"\n\n{text.replace('def loop(', f'def {name}(', 1)}" for text, (name, _) in self._nests.items()]
-        return "\n".join(lines) + "\n" + "".join(nests) + "\n\n"
+        loops = [f"\n\n{written.shown(name)}" for name, written in self._loops.values()]
+        return "\n".join(lines) + "\n" + "".join((*loops, *nests)) + "\n\n"
 
 
 def _heads(dtypes: Sequence[str]) -> list[Head]:

@@ -1,134 +1,16 @@
-"""Functions of whole rows that reductions call: sums by parts, extremes, and where they are.
+"""Functions of whole rows that find where extremes are.
 
 A row is a pointer, a number of elements and the distance between them.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-import numba
 import numpy as np
 
-from tg_numba.machine import at, frame, lesser, like, pair, parts, select, shift
+from tg_numba.machine import imag, like, real, select, shift
 from tg_numba.native import compiled
-from tg_numba.rules.elementwise.arithmetic import before
-
-BLOCK: Final = 128  # elements that are summed without parts
-STRIP: Final = 128  # columns that are summed together
-ROWS: Final = 16  # rows that are summed without parts
-LEVELS: Final = 32 * 8 * STRIP  # bytes of partial sums of columns: as many as a count has binary digits
-
-
-@compiled
-def sum_block(x: Any, n: Any, s: Any) -> Any:
-    """The sum of a few elements, in double precision, by eight accumulators."""
-    a = b = c = d = e = f = g = h = 0.0
-    whole = n - n % 8
-    if s == 1:
-        for i in range(0, whole, 8):
-            a += x[i]
-            b += x[i + 1]
-            c += x[i + 2]
-            d += x[i + 3]
-            e += x[i + 4]
-            f += x[i + 5]
-            g += x[i + 6]
-            h += x[i + 7]
-    else:
-        for i in range(0, whole, 8):
-            p = shift(x, i * s)
-            a += p[0]
-            b += p[s]
-            c += p[2 * s]
-            d += p[3 * s]
-            e += p[4 * s]
-            f += p[5 * s]
-            g += p[6 * s]
-            h += p[7 * s]
-    total = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for i in range(whole, n):
-        total += x[i * s]
-    return total
-
-
-@compiled
-def add_pairwise(parts: Any, count: Any, x: Any) -> Any:
-    """Add a number to partial sums of equal blocks, of which there are as many as `count` has binary digits."""
-    k = 0
-    left = count
-    while left & 1:
-        x += parts[k]
-        k += 1
-        left >>= 1
-    parts[k] = x
-    return count + 1
-
-
-@compiled
-def total_pairwise(parts: Any, count: Any) -> Any:
-    """The sum of the partial sums."""
-    total = like(parts[0], 0)
-    k = 0
-    while count:
-        if count & 1:
-            total += parts[k]
-        k += 1
-        count >>= 1
-    return total
-
-
-@compiled
-def sum_row(x: Any, n: Any, s: Any) -> Any:
-    """The sum of a row, in double precision."""
-    if n <= BLOCK:
-        return sum_block(x, n, s)
-    sums = at(frame(512), numba.float64)
-    count = 0
-    start = 0
-    while start < n:
-        count = add_pairwise(sums, count, sum_block(shift(x, start * s), lesser(BLOCK, n - start), s))
-        start += BLOCK
-    return total_pairwise(sums, count)
-
-
-@compiled
-def sum_row_complex(x: Any, n: Any, s: Any) -> Any:
-    """The sum of a row, in double precision: both parts by themselves."""
-    place = parts(x)
-    return pair(sum_row(place, n, 2 * s), sum_row(shift(place, 1), n, 2 * s))
-
-
-@compiled
-def sum_columns(x: Any, n: Any, s: Any, w: Any, y: Any) -> Any:
-    """The sums of n rows of up to STRIP columns, in double precision: rows in blocks, blocks pairwise."""
-    levels = at(frame(LEVELS), numba.float64)
-    count = 0
-    for start in range(0, n, ROWS):
-        for j in range(w):
-            y[j] = 0.0
-        for i in range(start, lesser(start + ROWS, n)):
-            row = shift(x, i * s)
-            for j in range(w):
-                y[j] += row[j]
-        level, left = levels, count
-        while left & 1:
-            for j in range(w):
-                y[j] += level[j]
-            level = shift(level, STRIP)
-            left >>= 1
-        for j in range(w):
-            level[j] = y[j]
-        count += 1
-    for j in range(w):
-        y[j] = 0.0
-    while count:
-        if count & 1:
-            for j in range(w):
-                y[j] += levels[j]
-        levels = shift(levels, STRIP)
-        count >>= 1
-    return 0
 
 
 @compiled
@@ -261,6 +143,13 @@ def argmin_floating(x: Any, n: Any, s: Any) -> Any:
         if x[i * s] == best:
             return i
     return 0
+
+
+@compiled
+def before(x: Any, y: Any) -> Any:
+    """Whether a complex number goes before another: by the real parts first."""
+    a, b, c, d = real(x), imag(x), real(y), imag(y)
+    return ((a < c) & (b == b) & (d == d)) | ((a == c) & (b < d))
 
 
 @compiled

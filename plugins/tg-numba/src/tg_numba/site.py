@@ -6,12 +6,12 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
 from tg.link.values import Array, Scalar, Value
-from tg_numba.element import Element
+from tg_numba.kernel import MOST, Kernel
 from tg_numba.nest import Nest
 from tg_numba.text import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from tg.graph.frozen import Node
@@ -40,26 +40,36 @@ class Failure(IntEnum):
 class Site:
     """What a rule is given besides the op: operands, types of the results, and means to write code."""
 
-    __slots__ = ("function", "inputs", "names", "node", "types")
+    __slots__ = ("function", "inputs", "is_graphs", "names", "node", "types")
 
     def __init__(self, function: GraphFunction, node: Node) -> None:
         self.function, self.node = function, node
+        self.is_graphs = True  # whether the results are values of the graph
         self.inputs: list[Value] = [function.values[k] for k in node.inputs]
         self.types: list[TensorType] = [function.shapes.types[k] for k in node.outputs]
-        self.names = [function.name_of(k) for k in node.outputs]
+        self.names: list[str | None] = [function.name_of(k) for k in node.outputs]
+
+    def given(self, inputs: Sequence[Value], types: Sequence[TensorType] | None = None) -> Site:
+        """The same with other operands; with other types, of results that are no values of the graph."""
+        found = Site.__new__(Site)
+        found.function, found.inputs, found.node = self.function, list(inputs), self.node
+        found.types, found.names, found.is_graphs = self.types, self.names, self.is_graphs
+        if types is not None:
+            found.types, found.names, found.is_graphs = list(types), [None] * len(types), False
+        return found
 
     @property
     def unit(self) -> Unit:
         """The generated module."""
         return self.function.unit
 
-    def element(self, op: Op, element: Element) -> str:
+    def element(self, op: Op, operands: Sequence[str], dtypes: tuple[str, ...], result: str) -> str:
         """The expression of an op on single elements."""
-        return str(self.unit.rule(op)(op, element))
+        return f"{self.unit.element(op, dtypes, result)}({', '.join(operands)})"
 
     def combine(self, fn: Any, dtype: str, x: str, y: str) -> str:
         """The expression of a function of two elements of one dtype, which the result has."""
-        return self.element(fn.op, Element((x, y), (dtype, dtype), dtype, self.unit))
+        return self.element(fn.op, (x, y), (dtype, dtype), dtype)
 
     def compiled(self, function: Callable[..., Any], *, small: bool = False) -> str:
         """The name of a Python function that Numba compiles; a `small` one becomes part of loop nests."""
@@ -68,7 +78,7 @@ class Site:
     def allocate(self, k: int) -> Array:
         """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""
         t = self.types[k]
-        return self.function.allocate(t.dtype, t.shape, self.node.outputs[k])
+        return self.function.allocate(t.dtype, t.shape, self.node.outputs[k] if self.is_graphs else None)
 
     def temporary(self, dtype: str, shape: Sequence[int | Length]) -> Array:
         """Memory for the time of this op."""
@@ -115,6 +125,14 @@ class Site:
     def call(self, nest: Nest, result: str = "0") -> str:
         """Call a finished loop nest; what it returns."""
         return self.function.call(nest, result)
+
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
+        return Kernel(self.function, dtypes, vectors=vectors, length=length)
+
+    def run(self, kernel: Kernel) -> None:
+        """Call a finished loop over lanes."""
+        self.function.run(kernel)
 
     def memory(self, value: Value) -> Array:
         """An array that has a pointer; a value that all elements share gets a place for one."""

@@ -25,18 +25,27 @@ WORDS: Final[Mapping[str, str]] = {
     "uint16": "u16",
     "uint32": "u32",
     "uint64": "u64",
+    "float16": "f16",
+    "bfloat16": "bf16",
     "float32": "f32",
     "float64": "f64",
     "complex64": "c64",
     "complex128": "c128",
 }
-"""The name of each dtype in generated code: a Numba type, called to convert a scalar. A bool in memory is a byte."""
+"""The name of each dtype in generated code: a Numba type, called to convert a scalar; a half is its bits. A bool in
+memory is a byte."""
+
+
+HALVES: Final = ("float16", "bfloat16")
+"""The dtypes that are stored in 16 bits and computed with in float32."""
 
 
 def kind_of(dtype: str) -> str:
-    """boolean, signed, unsigned, floating or complex."""
+    """boolean, signed, unsigned, half, floating or complex."""
     if dtype == "bool":
         return "boolean"
+    if dtype in HALVES:
+        return "half"
     if is_float(dtype):
         return "floating"
     if is_complex(dtype):
@@ -69,6 +78,8 @@ def plain_literal(value: Any, dtype: str) -> str | None:
 def constant_text(value: Any, dtype: str) -> str:
     """The Python expression of a NumPy scalar, for the head of the generated module."""
     kind = kind_of(dtype)
+    if kind == "half":
+        return f"np.uint16({int(np.asarray(value, numpy_dtype(dtype)).view(np.uint16))})"
     if kind == "complex":
         part = "float32" if dtype == "complex64" else "float64"
         return f"np.{dtype}(complex({_real(value.real, part)}, {_real(value.imag, part)}))"

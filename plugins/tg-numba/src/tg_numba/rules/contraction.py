@@ -9,6 +9,7 @@ from tg.link.values import spread
 from tg.ops import contraction as t
 from tg_numba.machine import AS_IS, TRANSPOSED, gemm, greater, like
 from tg_numba.native import compiled
+from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
     from tg.link.values import Value
@@ -107,4 +108,4 @@ def _address(site: Site, name: str) -> str:
     return site.unit.address(f"blas_{name}", found.table.get(name, 0) if found.source == "numpy-openblas64" else 0)
 
 
-RULES: Final[dict[object, Rule]] = {t.MatMul: matmul}
+RULES: Final[dict[object, Rule]] = {t.MatMul: in_float32(matmul)}

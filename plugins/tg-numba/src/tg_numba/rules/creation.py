@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops import creation as t
+from tg_numba.blocks import store_one
+from tg_numba.lanes import Lanes
 
 if TYPE_CHECKING:
     from tg.link.values import Value
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
 def arange(op: t.Arange, site: Site) -> Value:
     """0, 1, ..."""
     y = site.allocate(0)
-    nest = site.nest()
-    index = nest.loop(y.shape[0])
-    nest.line(f"{y.pointer}[{index}] = {index}")
-    site.call(nest)
+    kernel = site.kernel()
+    place = kernel.write(y)
+    with kernel.body.loop("0", kernel.length(y.shape[0])) as index:
+        store_one(kernel, Lanes(kernel.body, "int64", index), kernel.moved(("int64", place), [index], [1]))
+    site.run(kernel)
     return y
 
 

@@ -2,65 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
-import numba
-
+from tg.graph.frozen import Node
 from tg.link.values import Array, Scalar, collapsed, is_one, spread
 from tg.ops import indexing as t
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
+from tg.ops.elementwise.comparison import less, where
+from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
+from tg_numba.blocks import gathered, load, store, store_one
+from tg_numba.lanes import Lanes, constant, constant_of, select
 from tg_numba.machine import greater, lesser
+from tg_numba.pointwise import ScalarProgram, Steps, mapped, pointwise
 from tg_numba.site import Failure
 from tg_numba.text import integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_numba.kernel import Block, Kernel
     from tg_numba.site import Site
-
-
-def wrapped(x: Any, n: Any) -> Any:
-    """An index as int64 in [0, n), negative ones counted from the end."""
-    i = numba.int64(x)
-    if i < 0:
-        i += n
-    return greater(0, lesser(i, n - 1))
-
-
-def wrapped_unsigned(x: Any, n: Any) -> Any:
-    """An unsigned index as int64 in [0, n)."""
-    i = numba.uint64(x)
-    last = greater(n - 1, 0)
-    return numba.int64(i) if i < numba.uint64(last) else last
-
-
-def clipped(x: Any, n: Any) -> Any:
-    """An index as int64 in [0, n), the nearest one."""
-    return greater(0, lesser(numba.int64(x), n - 1))
 
 
 def wrap_index(op: t.WrapIndex, site: Site) -> Value:
     """int64, negative ones counted from the end, clamped."""
-    i, n = site.inputs
-    assert isinstance(n, Scalar)
-    function = wrapped_unsigned if i.dtype.startswith("u") else clipped if op.mode == "clip" else wrapped
-    name = site.compiled(function, small=True)
-    if isinstance(i, Scalar):
-        return site.scalar(f"{name}({i.text}, {n.text})")
-    if i.fill is not None:
-        text = site.local(f"{name}({i.fill}, {n.text})")
-        return Array("int64", "", i.shape, i.strides, None, text)
-    y = site.allocate(0)
-    space = collapsed(i.shape, [i.strides, y.strides])
-    nest = site.nest()
-    indices = nest.loops(space.shape)
-    element = nest.read(i.dtype, i.pointer, nest.offset(indices, space.strides[0]))
-    nest.line(f"{y.pointer}[{nest.offset(indices, space.strides[1])}] = {name}({element}, i64({n.text}))")
-    site.call(nest)
-    return y
+    index, length = site.inputs
+    steps = Steps([index.dtype, length.dtype])
+    zero = steps.constant(0, "int64")
+    last = steps.do(maximum, steps.do(subtract, 1, steps.constant(1, "int64")), zero)
+    if index.dtype.startswith("u"):
+        found = steps.cast(steps.do(minimum, steps.cast(0, "uint64"), steps.cast(last, "uint64")), "int64")
+    else:
+        found = steps.cast(0, "int64")
+        if op.mode != "clip":
+            found = steps.do(where, steps.do(less, found, zero, result="bool"), steps.do(add, found, 1), found)
+        found = steps.do(maximum, steps.do(minimum, found, last), zero)
+    return pointwise(site, steps.program(found), site.inputs)[0]
 
 
 def slice_(op: t.Slice, site: Site) -> Value:
@@ -146,15 +129,8 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
     if op.fn is None:
         site.copy(v, target)
         return y
-    source = spread(site.memory(v), v.shape)
-    space = collapsed(v.shape, [source.strides, target.strides])
-    nest = site.nest()
-    indices = nest.loops(space.shape)
-    place = nest.offset(indices, space.strides[1])
-    old = nest.local(nest.read(y.dtype, target.pointer, place))
-    new = nest.local(nest.read(y.dtype, source.pointer, nest.offset(indices, space.strides[0])))
-    nest.line(f"{target.pointer}[{place}] = {site.combine(op.fn, y.dtype, old, new)}")
-    site.call(nest)
+    dtypes = (y.dtype, y.dtype, y.dtype)
+    mapped(site.function, ScalarProgram(dtypes, {}, (Node(op.fn.op, (0, 1), (2,)),), (2,)), [target, v], [target])
     return y
 
 
@@ -162,8 +138,42 @@ def gather(op: t.Gather, site: Site) -> Value:
     """Loops over the positions, in them loops over the other axes."""
     x, *indices = site.inputs
     y = site.allocate(0)
-    _positions(site, op.axes, x, y, indices, None)
+    if len(op.axes) == (x.ndim if isinstance(x, Array) else 0) and y.shape:
+        _elements(site, op.axes, site.memory(x), y, [site.memory(i) for i in indices])
+    else:
+        _positions(site, op.axes, x, y, indices, None)
     return y
+
+
+def _elements(site: Site, axes: tuple[int, ...], x: Array, y: Array, rows: Sequence[Array]) -> None:
+    """Read single elements of x at the positions into y, in lanes."""
+    strides = [y.strides, *(spread(i, y.shape).strides for i in rows)]
+    space = collapsed(y.shape, strides)
+    inner = space.shape[-1] if space.shape else 1
+    kernel = site.kernel([y.dtype, "int64"], length=inner)
+    body, source, target = kernel.body, kernel.read(x), kernel.write(y)
+    places = [kernel.read(i) for i in rows]
+    lengths = [kernel.length(x.shape[a]) for a in axes]
+    for n in (*y.shape, *y.strides, *x.strides, *space.shape, *(s for one in space.strides for s in one)):
+        kernel.length(n)
+    with _unless_empty(kernel, lengths, y, target), kernel.loops(space.shape[:-1]) as outer:
+        to, *of = (
+            (kernel.moved((d, p), outer, s[: len(outer)]), s[-1] if s else 0)
+            for d, p, s in zip((y.dtype, *["int64"] * len(rows)), (target, *places), space.strides, strict=True)
+        )
+
+        def write(block: Block) -> None:
+            offset = constant(body, 0, "int64")
+            for a, n, (place, stride) in zip(axes, lengths, of, strict=True):
+                last = Lanes(body, "int64", body.splat("i64", body.find(f"sub i64 {n}, 1")))
+                index: Any = load(kernel, "int64", place, stride, block)
+                index = select(index > last, last, index)
+                step = Lanes(body, "int64", body.splat("i64", kernel.length(x.strides[a])))
+                offset = offset + select(index < 0, 0, index) * step
+            store(kernel, gathered(kernel, y.dtype, source, offset), to[0], 1, block)
+
+        kernel.blocks(inner, write, twice=True)
+    site.run(kernel)
 
 
 def scatter(op: t.Scatter, site: Site) -> Value:
@@ -175,49 +185,73 @@ def scatter(op: t.Scatter, site: Site) -> Value:
     return y
 
 
-def inside(index: Any, length: Any) -> Any:
-    """An index moved inside an axis."""
-    return greater(0, lesser(index, length - 1))
-
-
 def _positions(
     site: Site, axes: tuple[int, ...], source: Value, y: Array, indices: Sequence[Value], op: t.Scatter | None
 ) -> None:
     """Read `source` at the positions into y, or (for a scatter) write or combine `source` into y there."""
     x = site.memory(source)
+    others = [k for k in range(y.ndim if op is not None else x.ndim) if k - (y.ndim if op else x.ndim) not in axes]
     indexed, plain = (y, x) if op is not None else (x, y)
     rows = [site.memory(i) for i in indices]
     front = len(rows[0].shape)
-    nest = site.nest()
-    others = [k for k in range(indexed.ndim) if k - indexed.ndim not in axes]
-    lengths = [indexed.shape[a] for a in axes]
-    empty = " or ".join(f"{nest.length(n)} <= 0" for n in lengths if type(n) is not int or n <= 0)
-    if empty:  # no index is in range: a check has reported it
-        nest.open(f"if {empty}")
-        if op is None:
-            nest.copy(Scalar(y.dtype, site.unit.literal(0, y.dtype)), y)
-        else:
-            nest.line("pass")
-        nest.close()
-        nest.open("else")
-    outer = nest.loops(plain.shape[:front])
-    positions = []
-    for i, n in zip(rows, lengths, strict=True):
-        position = nest.read(i.dtype, i.pointer, nest.offset(outer, i.strides))
-        positions.append(nest.local(f"{site.compiled(inside, small=True)}({position}, i64({nest.length(n)}))"))
-    here = nest.place(plain.pointer, outer, plain.strides[:front])
-    there = nest.place(indexed.pointer, positions, [indexed.strides[a] for a in axes])
-    inner = nest.loops([indexed.shape[k] for k in others])
-    near = nest.offset(inner, plain.strides[front:])
-    far = nest.offset(inner, [indexed.strides[k] for k in others])
-    if op is None:
-        nest.line(f"{here}[{near}] = {there}[{far}]")
-    elif op.fn is None:
-        nest.line(f"{there}[{far}] = {here}[{near}]")
-    else:
-        old, new = nest.local(nest.read(y.dtype, there, far)), nest.local(nest.read(y.dtype, here, near))
-        nest.line(f"{there}[{far}] = {site.combine(op.fn, y.dtype, old, new)}")
-    site.call(nest)
+    space = collapsed([indexed.shape[k] for k in others], [[indexed.strides[k] for k in others], plain.strides[front:]])
+    in_lanes = bool(space.shape) and all(is_one(s[-1]) for s in space.strides)
+    kernel = site.kernel([y.dtype] if in_lanes else ())
+    far, near = (kernel.read(x), kernel.write(y)) if op is None else (kernel.write(y), kernel.read(x))
+    places = [kernel.read(i) for i in rows]
+    lengths = [kernel.length(indexed.shape[a]) for a in axes]
+    for n in (*plain.shape, *indexed.shape, *plain.strides, *indexed.strides, *(s for i in rows for s in i.strides)):
+        kernel.length(n)
+    with _unless_empty(kernel, lengths, y if op is None else None, near), kernel.loops(plain.shape[:front]) as outer:
+        positions = [
+            _inside(kernel, kernel.moved(("int64", place), outer, i.strides), n)
+            for place, i, n in zip(places, rows, lengths, strict=True)
+        ]
+        here = kernel.moved((y.dtype, near), outer, plain.strides[:front])
+        there = kernel.moved((y.dtype, far), positions, [indexed.strides[a] for a in axes])
+        with kernel.loops(space.shape[:-1]) as inner:
+            there, here = (
+                kernel.moved((y.dtype, p), inner, s[:-1]) for p, s in zip((there, here), space.strides, strict=True)
+            )
+            steps = [s[-1] if s else 1 for s in space.strides]
+
+            def write(block: Block) -> None:
+                if op is None:
+                    store(kernel, load(kernel, y.dtype, there, steps[0], block), here, steps[1], block)
+                    return
+                value: Any = load(kernel, y.dtype, here, steps[1], block)
+                if op.fn is not None:
+                    old = load(kernel, y.dtype, there, steps[0], block)
+                    value = site.unit.rule(op.fn.op)(op.fn.op, (old, value), y.dtype)
+                store(kernel, value, there, steps[0], block)
+
+            kernel.blocks(space.shape[-1] if space.shape else 1, write)
+    site.run(kernel)
+
+
+@contextlib.contextmanager
+def _unless_empty(kernel: Kernel, lengths: Sequence[str], zeroed: Array | None, pointer: str) -> Iterator[None]:
+    """What is done only if no length is 0; else no index is in range, and an array is set to 0."""
+    body = kernel.body
+    if all(n.isdecimal() and n != "0" for n in lengths):
+        yield
+        return
+    found = [body.find(f"icmp sgt i64 {n}, 0") for n in lengths]
+    every = functools.reduce(lambda a, b: body.find(f"and i1 {a}, {b}"), found)
+    with body.when(every):
+        yield
+    if zeroed is not None:
+        with body.when(body.find(f"xor i1 {every}, true")), kernel.loops(zeroed.shape) as indices:
+            place = kernel.moved((zeroed.dtype, pointer), indices, zeroed.strides)
+            store_one(kernel, constant_of(body, numpy_dtype(zeroed.dtype).type(0), zeroed.dtype), place)
+
+
+def _inside(kernel: Kernel, place: str, length: str) -> str:
+    """The index at a place, moved inside an axis."""
+    body = kernel.body
+    index, last = body.made(f"load i64, ptr {place}"), body.find(f"sub i64 {length}, 1")
+    low = body.called("llvm.smin.i64", "i64", [("i64", index), ("i64", last)])
+    return body.called("llvm.smax.i64", "i64", [("i64", low), ("i64", "0")])
 
 
 def nonzero(op: t.Nonzero, site: Site) -> Value:

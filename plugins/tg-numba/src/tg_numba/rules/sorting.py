@@ -9,6 +9,7 @@ from tg.types.dtypes import is_complex
 from tg.types.lengths import multiply
 from tg_numba.machine import imag, lesser, real
 from tg_numba.native import compiled
+from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,4 +152,8 @@ def searchsorted(op: t.SearchSorted, site: Site) -> Value:
     return y
 
 
-RULES: Final[dict[object, Rule]] = {t.ArgSort: argsort, t.Sort: sort, t.SearchSorted: searchsorted}
+RULES: Final[dict[object, Rule]] = {
+    t.ArgSort: in_float32(argsort),
+    t.Sort: in_float32(sort),
+    t.SearchSorted: in_float32(searchsorted),
+}

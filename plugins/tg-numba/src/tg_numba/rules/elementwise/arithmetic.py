@@ -5,247 +5,289 @@ Complex products, quotients and powers are NumPy's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import operator
+from typing import TYPE_CHECKING, Final
 
-import numba
 import numpy as np
 
 from tg.ops.elementwise import arithmetic as t
-from tg_numba.element import Expression
-from tg_numba.libm import copysign, cpow, fabs, floor, fmod, hypot
-from tg_numba.machine import imag, like, pair, quotient, real, rest, select
-from tg_numba.native import compiled
+from tg_numba.element import Elementwise
+from tg_numba.half import widened
+from tg_numba.lanes import Pair, is_signed, select
+from tg_numba.text import item_size
+from tg_numba.vectors import complex_named, copysign, fabs, floor, lane_by_lane, libm_named, sqrt
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_numba.lanes import Lanes
+
+EXACT: Final = 4  # bytes of the widest whole numbers whose quotients double precision finds
+fmod, hypot = libm_named("fmod"), libm_named("hypot")
 
 
-def floor_divide_signed(x: Any, y: Any) -> Any:
+# --- whole numbers ---------------------------------------------------------------------------------------------------
+
+
+def quotient(x: Lanes, y: Lanes) -> Lanes:
+    """The quotient towards 0, of a divisor that is neither 0 nor -1; vectors know only quotients of floats."""
+    if not x.body.lanes or item_size(x.dtype) > EXACT:
+        return x // y
+    wide = "int64" if x.dtype == "uint32" else "int32"
+    return (x.to("float64") / y.to("float64")).truncated(wide).to(x.dtype)
+
+
+def divisor(y: Lanes) -> Lanes:
+    """Y, and 1 in the place of 0 and -1."""
+    return select((y == 0) | (y == -1), 1, y) if is_signed(y.dtype) else select(y == 0, 1, y)
+
+
+def floor_divide_signed(x: Lanes, y: Lanes) -> Lanes:
     """0 for a divisor of 0; a divisor of -1 negates, which wraps."""
-    safe = select((y == 0) | (y == -1), 1, y)
+    safe = divisor(y)
     q = quotient(x, safe)
     down = (q * safe != x) & ((x < 0) != (safe < 0))
-    return select(y == 0, 0, select(y == -1, -x, q - down))
+    return select(y == 0, 0, select(y == -1, -x, select(down, q - 1, q)))
 
 
-def remainder_signed(x: Any, y: Any) -> Any:
+def floor_divide_unsigned(x: Lanes, y: Lanes) -> Lanes:
+    """0 for a divisor of 0."""
+    return select(y == 0, 0, quotient(x, divisor(y)))
+
+
+def remainder_signed(x: Lanes, y: Lanes) -> Lanes:
     """0 for divisors of 0 and -1, else of the sign of y."""
-    safe = select((y == 0) | (y == -1), 1, y)
-    r = rest(x, safe)
-    return r + select((r != 0) & ((r < 0) != (safe < 0)), safe, 0)
+    safe = divisor(y)
+    r = x - quotient(x, safe) * safe
+    return select((y == 0) | (y == -1), 0, select((r != 0) & ((r < 0) != (safe < 0)), r + safe, r))
 
 
-def floor_divide_floating(x: Any, y: Any) -> Any:
+def remainder_unsigned(x: Lanes, y: Lanes) -> Lanes:
+    """0 for a divisor of 0."""
+    safe = divisor(y)
+    return select(y == 0, 0, x - quotient(x, safe) * safe)
+
+
+POWER: Final = """\
+define internal i64 @tg.power(i64 %x, i64 %y) noinline nounwind {
+entry:
+  br label %head
+head:
+  %p = phi i64 [1, %entry], [%product, %body]
+  %factor = phi i64 [%x, %entry], [%squared, %body]
+  %left = phi i64 [%y, %entry], [%rest, %body]
+  %go = icmp ne i64 %left, 0
+  br i1 %go, label %body, label %done
+body:
+  %last = and i64 %left, 1
+  %odd = icmp ne i64 %last, 0
+  %more = mul i64 %p, %factor
+  %product = select i1 %odd, i64 %more, i64 %p
+  %squared = mul i64 %factor, %factor
+  %rest = lshr i64 %left, 1
+  br label %head
+done:
+  ret i64 %p
+}"""
+
+
+def power_integer(x: Lanes, y: Lanes) -> Lanes:
+    """By squaring; a check has refused negative exponents."""
+    x.body.module.define("tg.power", POWER)
+    times = select(y < 0, 0, y) if is_signed(y.dtype) else y
+    wide = "int64" if is_signed(x.dtype) else "uint64"
+    return lane_by_lane("tg.power", (x.to(wide), times.to(wide))).to(x.dtype)
+
+
+# --- real numbers ----------------------------------------------------------------------------------------------------
+
+
+def floor_divide_floating(x: Lanes, y: Lanes) -> Lanes:
     """As NumPy: Python's signs, nan for inf // y, the quotient snapped to an integer."""
-    if y == 0:
-        return x / y
     r = fmod(x, y)
     q = (x - r) / y
-    if r != 0 and (y < 0) != (r < 0):
-        q -= like(x, 1)
-    if q == 0:
-        return copysign(like(x, 0), x / y)
+    q = select((r != 0) & ((y < 0) != (r < 0)), q - 1, q)
     whole = floor(q)
-    return select(q - whole > 0.5, whole + like(x, 1), whole)
+    whole = select(q - whole > 0.5, whole + 1, whole)
+    return select(y == 0, x / y, select(q == 0, copysign(x.like(0), x / y), whole))
 
 
-def remainder_floating(x: Any, y: Any) -> Any:
+def remainder_floating(x: Lanes, y: Lanes) -> Lanes:
     """As NumPy: of the sign of y."""
     r = fmod(x, y)
-    if y == 0:
-        return r
-    if r == 0:
-        return copysign(r, y)
-    return select((y < 0) != (r < 0), r + y, r)
+    signed = select((y < 0) != (r < 0), r + y, r)
+    return select(y == 0, r, select(r == 0, copysign(r, y), signed))
 
 
-def power_signed(x: Any, y: Any) -> Any:
-    """By squaring; a check has refused negative exponents."""
-    p, factor, left = 1, numba.int64(x), numba.int64(y)
-    while left > 0:
-        if left & 1:
-            p *= factor
-        factor *= factor
-        left >>= 1
-    return p
+def sign_floating(x: Lanes) -> Lanes:
+    """-1, 0, 1 or NaN."""
+    return select(x.is_nan(), x, (x > 0).to(x.dtype) - (x < 0).to(x.dtype))
 
 
-def power_unsigned(x: Any, y: Any) -> Any:
-    """By squaring."""
-    zero, one = numba.uint64(0), numba.uint64(1)
-    p, factor, left = one, numba.uint64(x), numba.uint64(y)
-    while left > zero:
-        if left & one:
-            p *= factor
-        factor *= factor
-        left >>= one
-    return p
+def maximum_floating(x: Lanes, y: Lanes) -> Lanes:
+    """The larger, or the first that is NaN."""
+    return select((x >= y) | x.is_nan(), x, y)
 
 
-@compiled
-def multiplied(x: Any, y: Any) -> Any:
-    """The complex product by its definition."""
-    a, b, c, d = real(x), imag(x), real(y), imag(y)
-    return pair(a * c - b * d, a * d + b * c)
+def minimum_floating(x: Lanes, y: Lanes) -> Lanes:
+    """The smaller, or the first that is NaN."""
+    return select((x <= y) | x.is_nan(), x, y)
 
 
-@compiled
-def divided(x: Any, y: Any) -> Any:
-    """The complex quotient as NumPy has it."""
-    a, b, c, d = real(x), imag(x), real(y), imag(y)
-    if fabs(c) >= fabs(d):
-        if c == 0 and d == 0:
-            return pair(a / fabs(c), b / fabs(c))
-        r = d / c
-        scale = like(a, 1) / (c + d * r)
-        return pair((a + b * r) * scale, (b - a * r) * scale)
-    r = c / d
-    scale = like(a, 1) / (c * r + d)
-    return pair((a * r + b) * scale, (b * r - a) * scale)
+def clip(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
+    """The smaller of z and the larger of x and y."""
+    raised = select(x > y, x, y)
+    return select(raised < z, raised, z)
 
 
-@compiled
-def before(x: Any, y: Any) -> Any:
-    """Whether a complex number goes before another: by the real parts first."""
-    a, b, c, d = real(x), imag(x), real(y), imag(y)
-    return ((a < c) & (b == b) & (d == d)) | ((a == c) & (b < d))
-
-
-def power_complex(x: Any, y: Any) -> Any:
-    """Small whole exponents by products, as NumPy's npy_cpow."""
-    a = real(y)
-    one, nil, nan = pair(like(a, 1), like(a, 0)), pair(like(a, 0), like(a, 0)), pair(like(a, np.nan), like(a, np.nan))
-    if y == 0:
-        return one
-    if x == 0:
-        return nil if a > 0 else nan
-    if imag(y) != 0 or not (-100 < a < 100) or a != floor(a):
-        return cpow(x, y)
-    if a == 1:
-        return x
-    p, factor, left = one, x, int(fabs(a))
-    while left > 0:
-        if left & 1:
-            p = multiplied(p, factor)
-        left >>= 1
-        if left > 0:
-            factor = multiplied(factor, factor)
-    return divided(one, p) if a < 0 else p
-
-
-def reciprocal_complex(x: Any) -> Any:
-    """1 / x without overflow in between."""
-    a, b = real(x), imag(x)
-    one = like(a, 1)
-    if fabs(b) <= fabs(a):
-        r = b / a
-        d = a + b * r
-        return pair(one / d, -r / d)
-    r = a / b
-    d = a * r + b
-    return pair(r / d, -one / d)
-
-
-def sign_complex(x: Any) -> Any:
-    """X / |x|, and 0 for 0; an infinite part alone decides."""
-    a, b = real(x), imag(x)
-    size = hypot(a, b)
-    one, nil, nan = like(a, 1), like(a, 0), like(a, np.nan)
-    if size == 0:
-        return pair(nil, nil)
-    if size != np.inf:
-        return pair(a / size, b / size)
-    left, up = fabs(a) == np.inf, fabs(b) == np.inf
-    if left and up:
-        return pair(nan, nan)
-    return pair(copysign(one, a), nil) if left else pair(nil, copysign(one, b))
-
-
-def square_complex(x: Any) -> Any:
-    """X times x."""
-    return multiplied(x, x)
-
-
-def maximum_complex(x: Any, y: Any) -> Any:
-    """The later one, or the first that is NaN."""
-    return x if x == y or x != x or before(y, x) else y
-
-
-def minimum_complex(x: Any, y: Any) -> Any:
-    """The earlier one, or the first that is NaN."""
-    return x if x == y or x != x or before(x, y) else y
-
-
-def clip_complex(x: Any, y: Any, z: Any) -> Any:
-    """By the real parts, then by the imaginary ones; a limit of which a part is NaN is taken as NumPy takes it."""
-    a, b = real(x), real(y)
-    raised = x if x != x or (imag(x) > imag(y) if a == b else a > b) else y
-    c, d = real(raised), real(z)
-    return raised if raised != raised or (imag(raised) < imag(z) if c == d else c < d) else z
-
-
-def gate_complex(x: Any, y: Any) -> Any:
-    """0 where x is 0, else the product."""
-    return x - x if x == 0 else multiplied(x, y)
-
-
-def clip_floating(x: Any, y: Any, z: Any) -> Any:
+def clip_floating(x: Lanes, y: Lanes, z: Lanes) -> Lanes:
     """NaN stays, and comes from the limits too."""
-    raised = select((x != x) | (x > y), x, y)
-    return select((raised != raised) | (raised < z), raised, z)
+    raised = select(x.is_nan() | (x > y), x, y)
+    return select(raised.is_nan() | (raised < z), raised, z)
+
+
+def next_after(x: Lanes, y: Lanes) -> Lanes:
+    """The bits of a number, without its sign, are in the order of its values."""
+    a, b = (widened(v) if v.dtype.endswith("float16") else v for v in (x, y))
+    bits = x.bits()
+    away = select((a < b) == (a > 0), bits + 1, bits - 1).seen_as(x.dtype)
+    top = bits.like(1) << 8 * item_size(x.dtype) - 1
+    least = ((y.bits() & top) | 1).seen_as(x.dtype)
+    moved = select(a == 0, least, away)
+    return select(a.is_nan(), x, select(b.is_nan() | (a == b), y, moved))
+
+
+# --- complex numbers -------------------------------------------------------------------------------------------------
+
+
+def multiplied(x: Pair, y: Pair) -> Pair:
+    """The complex product by its definition."""
+    (a, b), (c, d) = x, y
+    return Pair(a * c - b * d, a * d + b * c)
+
+
+def divided(x: Pair, y: Pair) -> Pair:
+    """The complex quotient as NumPy has it."""
+    (a, b), (c, d) = x, y
+    by_real = fabs(c) >= fabs(d)
+    large, small = select(by_real, c, d), select(by_real, d, c)
+    r = small / large
+    scale = 1 / (large + small * r)
+    first, second = select(by_real, a, b), select(by_real, b, a)
+    up = first + second * r
+    over = select(by_real, b - a * r, b * r - a)
+    quotient = Pair(up * scale, over * scale)
+    return select((c == 0) & (d == 0), Pair(a / fabs(c), b / fabs(c)), quotient)
+
+
+def before(x: Pair, y: Pair) -> Lanes:
+    """Whether a complex number goes before another: by the real parts first."""
+    (a, b), (c, d) = x, y
+    return ((a < c) & ~b.is_nan() & ~d.is_nan()) | ((a == c) & (b < d))
+
+
+def power_complex(x: Pair, y: Pair) -> Pair:
+    """Small whole exponents by products, as NumPy's npy_cpow."""
+    a = y.real
+    one, small = x.like(1), (a > -100) & (a < 100)
+    p, factor, left = one, x, select(small, fabs(a), 0).to("int32")
+    for bit in range(7):
+        p = select((left >> bit & 1) != 0, multiplied(p, factor), p)
+        if bit < 6:
+            factor = multiplied(factor, factor)
+    whole = select(a == 1, x, select(a < 0, divided(one, p), p))
+    is_whole = (y.imag == 0) & small & (a == floor(a))
+    found = select(is_whole, whole, complex_named("cpow")(x, y))
+    of_zero = select(a > 0, x.like(0), x.like(np.nan, np.nan))
+    return select(y.is_zero(), one, select(x.is_zero(), of_zero, found))
+
+
+def reciprocal_complex(x: Pair) -> Pair:
+    """1 / x without overflow in between."""
+    a, b = x
+    by_real = fabs(b) <= fabs(a)
+    large, small = select(by_real, a, b), select(by_real, b, a)
+    r = small / large
+    d = large + small * r
+    return select(by_real, Pair(1 / d, -r / d), Pair(r / d, -1 / d))
+
+
+def sign_complex(x: Pair) -> Pair:
+    """X / |x|, and 0 for 0; an infinite part alone decides."""
+    a, b = x
+    size = hypot(a, b)
+    left, up = fabs(a) == np.inf, fabs(b) == np.inf
+    nil, one = a.like(0), a.like(1)
+    along = select(left, Pair(copysign(one, a), nil), Pair(nil, copysign(one, b)))
+    infinite = select(left & up, x.like(np.nan, np.nan), along)
+    finite = Pair(a / size, b / size)
+    return select(size == 0, x.like(0), select(size != np.inf, finite, infinite))
+
+
+def maximum_complex(x: Pair, y: Pair) -> Pair:
+    """The later one, or the first that is NaN."""
+    return select(x.equals(y) | x.is_nan() | before(y, x), x, y)
+
+
+def minimum_complex(x: Pair, y: Pair) -> Pair:
+    """The earlier one, or the first that is NaN."""
+    return select(x.equals(y) | x.is_nan() | before(x, y), x, y)
+
+
+def clip_complex(x: Pair, y: Pair, z: Pair) -> Pair:
+    """By the real parts, then by the imaginary ones; a limit of which a part is NaN is taken as NumPy takes it."""
+    (a, b), (c, d) = x, y
+    raised = select(x.is_nan() | select(a == c, b > d, a > c), x, y)
+    (a, b), (c, d) = raised, z
+    return select(raised.is_nan() | select(a == c, b < d, a < c), raised, z)
+
+
+def gate_complex(x: Pair, y: Pair) -> Pair:
+    """0 where x is 0, else the product."""
+    return select(x.is_zero(), x.like(0), multiplied(x, y))
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.add: Expression("x + y", boolean="x | y"),
-    t.subtract: Expression("x - y"),
-    t.multiply: Expression("x * y", boolean="x & y", complex=multiplied),
-    t.divide: Expression(floating="x / y", complex=divided),
-    t.floor_divide: Expression(
-        signed=floor_divide_signed,
-        unsigned="select(y == @0, @0, quotient(x, select(y == @0, @1, y)))",
-        floating=floor_divide_floating,
+    t.add: Elementwise(operator.add, boolean=operator.or_, complex=Pair.plus),
+    t.subtract: Elementwise(operator.sub, complex=Pair.minus),
+    t.multiply: Elementwise(operator.mul, boolean=operator.and_, complex=multiplied),
+    t.divide: Elementwise(floating=operator.truediv, complex=divided),
+    t.floor_divide: Elementwise(
+        signed=floor_divide_signed, unsigned=floor_divide_unsigned, floating=floor_divide_floating
     ),
-    t.remainder: Expression(
-        signed=remainder_signed, unsigned="rest(x, select(y == @0, @1, y))", floating=remainder_floating
+    t.remainder: Elementwise(signed=remainder_signed, unsigned=remainder_unsigned, floating=remainder_floating),
+    t.power: Elementwise(integer=power_integer, floating=libm_named("pow"), complex=power_complex),
+    t.negative: Elementwise(operator.neg, complex=Pair.negated),
+    t.absolute: Elementwise(
+        boolean=lambda x: x,
+        unsigned=lambda x: x,
+        signed=lambda x: select(x < 0, -x, x),
+        floating=fabs,
+        complex=lambda x: hypot(x.real, x.imag),
     ),
-    t.power: Expression(signed=power_signed, unsigned=power_unsigned, floating="pow(x, y)", complex=power_complex),
-    t.negative: Expression("-x"),
-    t.absolute: Expression(
-        boolean="x",
-        unsigned="x",
-        signed="select(x < 0, -x, x)",
-        floating="fabs(x)",
-        complex="hypot(real(x), imag(x))",
-    ),
-    t.sign: Expression(
-        unsigned="@T(x != @0)",
-        signed="i64(x > 0) - i64(x < 0)",
-        floating="select(x != x, x, @T(x > @0) - @T(x < @0))",
+    t.sign: Elementwise(
+        unsigned=lambda x: (x != 0).to(x.dtype),
+        signed=lambda x: (x > 0).to(x.dtype) - (x < 0).to(x.dtype),
+        floating=sign_floating,
         complex=sign_complex,
     ),
-    t.square: Expression("x * x", complex=square_complex),
-    t.sqrt: Expression(floating="sqrt(x)", complex="csqrt(x)"),
-    t.reciprocal: Expression(
-        signed="select((x == 1) | (x == -1), x, @0)",
-        unsigned="@T(x == @1)",
-        floating="@1 / x",
+    t.square: Elementwise(lambda x: x * x, complex=lambda x: multiplied(x, x)),
+    t.sqrt: Elementwise(floating=sqrt, complex=complex_named("csqrt")),
+    t.reciprocal: Elementwise(
+        signed=lambda x: select((x == 1) | (x == -1), x, 0),
+        unsigned=lambda x: (x == 1).to(x.dtype),
+        floating=lambda x: 1 / x,
         complex=reciprocal_complex,
     ),
-    t.maximum: Expression(
-        "select(x > y, x, y)", boolean="x | y", floating="select((x >= y) | (x != x), x, y)", complex=maximum_complex
+    t.maximum: Elementwise(
+        lambda x, y: select(x > y, x, y), boolean=operator.or_, floating=maximum_floating, complex=maximum_complex
     ),
-    t.minimum: Expression(
-        "select(x < y, x, y)", boolean="x & y", floating="select((x <= y) | (x != x), x, y)", complex=minimum_complex
+    t.minimum: Elementwise(
+        lambda x, y: select(x < y, x, y), boolean=operator.and_, floating=minimum_floating, complex=minimum_complex
     ),
-    t.clip: Expression(
-        "select(select(x > y, x, y) < z, select(x > y, x, y), z)",
-        boolean="(x | y) & z",
-        floating=clip_floating,
-        complex=clip_complex,
-    ),
-    t.cbrt: Expression(floating="cbrt(x)"),
-    t.hypot: Expression(floating="hypot(x, y)"),
-    t.copysign: Expression(floating="copysign(x, y)"),
-    t.nextafter: Expression(floating="nextafter(x, y)"),
-    t.gate: Expression("select(x == @0, @0, x * y)", boolean="x & y", complex=gate_complex),
+    t.clip: Elementwise(clip, boolean=lambda x, y, z: (x | y) & z, floating=clip_floating, complex=clip_complex),
+    t.cbrt: Elementwise(floating=libm_named("cbrt")),
+    t.hypot: Elementwise(floating=hypot),
+    t.copysign: Elementwise(floating=copysign),
+    t.nextafter: Elementwise(floating=next_after, half=next_after),
+    t.gate: Elementwise(lambda x, y: select(x == 0, 0, x * y), boolean=operator.and_, complex=gate_complex),
 }

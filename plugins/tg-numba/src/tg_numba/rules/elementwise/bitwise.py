@@ -5,44 +5,43 @@ Shifts by a negative number or by the width and more have no meaning for the pro
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import bitwise as t
-from tg_numba.element import Element, Expression
-from tg_numba.text import WORDS, item_size
+from tg_numba.element import Elementwise
+from tg_numba.lanes import is_signed, select
+from tg_numba.text import item_size
 
 if TYPE_CHECKING:
-    from tg.graph.op import Op
     from tg.plugin.records import Rule
+    from tg_numba.lanes import Lanes
 
 
-def left_shift(op: Op, element: Element) -> str:
+def is_inside(y: Lanes) -> Lanes:
+    """Whether a number is one of bits to shift by."""
+    return y.bits() < 8 * item_size(y.dtype)
+
+
+def left_shift(x: Lanes, y: Lanes) -> Lanes:
     """0 where nothing is left."""
-    x, y = element.operands
-    width, none = 8 * item_size(element.dtype), element.unit.literal(0, element.dtype)
-    wide = "u64" if element.dtype.startswith("u") else "i64"
-    inside = f"({y} >= {none}) & ({y} < {WORDS[element.dtype]}({width}))"
-    by = f"select({inside}, {wide}({y}), {wide}(0))"
-    return element.exactly(f"select({inside}, {wide}({x}) << {by}, {wide}(0))")
+    inside = is_inside(y)
+    return select(inside, x << select(inside, y, 0), 0)
 
 
-def right_shift(op: Op, element: Element) -> str:
+def right_shift(x: Lanes, y: Lanes) -> Lanes:
     """0, or the sign throughout, where nothing is left."""
-    x, y = element.operands
-    width, none = 8 * item_size(element.dtype), element.unit.literal(0, element.dtype)
-    word = WORDS[element.dtype]
-    inside = f"({y} >= {none}) & ({y} < {word}({width}))"
-    if element.dtype.startswith("u"):
-        by = f"select({inside}, u64({y}), u64(0))"
-        return element.exactly(f"select({inside}, u64({x}) >> {by}, u64(0))")
-    return element.exactly(f"i64({x}) >> select({inside}, i64({y}), {width - 1})")
+    inside = is_inside(y)
+    if is_signed(x.dtype):
+        return x >> select(inside, y, 8 * item_size(x.dtype) - 1)
+    return select(inside, x >> select(inside, y, 0), 0)
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.bitwise_and: Expression("x & y"),
-    t.bitwise_or: Expression("x | y"),
-    t.bitwise_xor: Expression("x ^ y"),
-    t.bitwise_invert: Expression("~x", boolean="not x"),
-    t.left_shift: left_shift,
-    t.right_shift: right_shift,
+    t.bitwise_and: Elementwise(operator.and_),
+    t.bitwise_or: Elementwise(operator.or_),
+    t.bitwise_xor: Elementwise(operator.xor),
+    t.bitwise_invert: Elementwise(operator.invert),
+    t.left_shift: Elementwise(left_shift),
+    t.right_shift: Elementwise(right_shift),
 }

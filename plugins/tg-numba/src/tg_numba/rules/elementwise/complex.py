@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import complex as t
-from tg_numba.element import Expression
+from tg_numba.element import Elementwise
+from tg_numba.lanes import Pair
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
 RULES: Final[dict[object, Rule]] = {
-    t.complex: Expression(floating="pair(x, y)"),
-    t.real: Expression(complex="real(x)"),
-    t.imag: Expression(complex="imag(x)"),
-    t.conjugate: Expression(complex="pair(real(x), -imag(x))"),
+    t.complex: Elementwise(floating=Pair),
+    t.real: Elementwise(complex=lambda x: x.real),
+    t.imag: Elementwise(complex=lambda x: x.imag),
+    t.conjugate: Elementwise(complex=lambda x: Pair(x.real, -x.imag)),
 }

@@ -1,86 +1,71 @@
-"""Exponentials and logarithms, by the system's libm."""
+"""Exponentials and logarithms."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from tg.ops.elementwise import exponential as t
-from tg_numba.element import Expression
-from tg_numba.libm import atan2, cexp, clog, cos, exp, expm1, fabs, hypot, log, log1p, sin
-from tg_numba.machine import imag, like, pair, real, select
-from tg_numba.native import compiled
+from tg_numba.element import Elementwise
+from tg_numba.lanes import Pair, select
+from tg_numba.vectors import complex_named, cos, exp, fabs, libm_named, log, log1p, sin
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_numba.lanes import Lanes
+
+LOG_2: Final = 0.69314718055994530942
+expm1, hypot, atan2 = (libm_named(name) for name in ("expm1", "hypot", "atan2"))
+cexp, clog = complex_named("cexp"), complex_named("clog")
 
 
-def logaddexp(x: Any, y: Any) -> Any:
+def logaddexp(x: Lanes, y: Lanes) -> Lanes:
     """Infinities of one sign too."""
-    if x == y:
-        return x + like(x, 0.69314718055994530942)
     d = x - y
-    if d > 0:
-        return x + log1p(exp(-d))
-    if d <= 0:
-        return y + log1p(exp(d))
-    return d
+    larger = select(d > 0, x, y)
+    found = larger + log1p(exp(-fabs(d)))
+    return select(x == y, x + LOG_2, select(d.is_nan(), d, found))
 
 
-def expm1_complex(x: Any) -> Any:
+def expm1_complex(x: Pair) -> Pair:
     """By its parts, exact near 0."""
-    a, b = real(x), imag(x)
-    s = sin(b / like(b, 2))
-    return pair(expm1(a) * cos(b) - like(b, 2) * s * s, exp(a) * sin(b))
+    a, b = x
+    s = sin(b / 2)
+    return Pair(expm1(a) * cos(b) - 2 * s * s, exp(a) * sin(b))
 
 
-def log1p_complex(x: Any) -> Any:
+def log1p_complex(x: Pair) -> Pair:
     """By its parts."""
-    a, b = real(x) + like(real(x), 1), imag(x)
-    return pair(log(hypot(a, b)), atan2(b, a))
+    a, b = x.real + 1, x.imag
+    return Pair(log(hypot(a, b)), atan2(b, a))
 
 
-@compiled
-def scaled(x: Any, factor: Any) -> Any:
+def scaled(x: Pair, factor: float) -> Pair:
     """A complex number times a real one, part by part: infinite parts make no NaN of the other."""
-    return pair(real(x) * like(real(x), factor), imag(x) * like(real(x), factor))
+    return Pair(x.real * factor, x.imag * factor)
 
 
-def exp2_complex(x: Any) -> Any:
-    """2 to the power x."""
-    return cexp(scaled(x, 0.69314718055994530942))
-
-
-def log2_complex(x: Any) -> Any:
-    """The logarithm to base 2."""
-    return scaled(clog(x), 1.44269504088896340736)
-
-
-def log10_complex(x: Any) -> Any:
-    """The logarithm to base 10."""
-    return scaled(clog(x), 0.43429448190325182765)
-
-
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Lanes) -> Lanes:
     """Without overflow."""
     decay = exp(-fabs(x))
-    one = like(x, 1)
-    return select(x >= 0, one, decay) / (one + decay)
+    return select(x >= 0, 1, decay) / (decay + 1)
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: Lanes) -> Lanes:
     """Without overflow."""
-    return select((x >= 0) | (x != x), x, like(x, 0)) + log1p(exp(-fabs(x)))
+    return select((x >= 0) | x.is_nan(), x, 0) + log1p(exp(-fabs(x)))
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.exp: Expression(floating="exp(x)", complex="cexp(x)"),
-    t.exp2: Expression(floating="exp2(x)", complex=exp2_complex),
-    t.expm1: Expression(floating="expm1(x)", complex=expm1_complex),
-    t.log: Expression(floating="log(x)", complex="clog(x)"),
-    t.log2: Expression(floating="log2(x)", complex=log2_complex),
-    t.log10: Expression(floating="log10(x)", complex=log10_complex),
-    t.log1p: Expression(floating="log1p(x)", complex=log1p_complex),
-    t.logaddexp: Expression(floating=logaddexp),
-    t.sigmoid: Expression(floating=sigmoid),
-    t.softplus: Expression(floating=softplus),
+    t.exp: Elementwise(floating=exp, complex=cexp),
+    t.exp2: Elementwise(floating=libm_named("exp2"), complex=lambda x: cexp(scaled(x, LOG_2))),
+    t.expm1: Elementwise(floating=expm1, complex=expm1_complex),
+    t.log: Elementwise(floating=log, complex=clog),
+    t.log2: Elementwise(floating=libm_named("log2"), complex=lambda x: scaled(clog(x), np.log2(np.e))),
+    t.log10: Elementwise(floating=libm_named("log10"), complex=lambda x: scaled(clog(x), np.log10(np.e))),
+    t.log1p: Elementwise(floating=log1p, complex=log1p_complex),
+    t.logaddexp: Elementwise(floating=logaddexp),
+    t.sigmoid: Elementwise(floating=sigmoid),
+    t.softplus: Elementwise(floating=softplus),
 }

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise import rounding as t
-from tg_numba.element import Expression
+from tg_numba.element import Elementwise
+from tg_numba.lanes import Pair
+from tg_numba.vectors import ceil, floor, rint, trunc
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
 RULES: Final[dict[object, Rule]] = {
-    t.floor: Expression(floating="floor(x)"),
-    t.ceil: Expression(floating="ceil(x)"),
-    t.trunc: Expression(floating="trunc(x)"),
-    t.rint: Expression(floating="rint(x)", complex="pair(rint(real(x)), rint(imag(x)))"),
+    t.floor: Elementwise(floating=floor),
+    t.ceil: Elementwise(floating=ceil),
+    t.trunc: Elementwise(floating=trunc),
+    t.rint: Elementwise(floating=rint, complex=lambda x: Pair(rint(x.real), rint(x.imag))),
 }

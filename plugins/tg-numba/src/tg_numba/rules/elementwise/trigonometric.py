@@ -1,37 +1,45 @@
-"""Trigonometric and hyperbolic functions, by the system's libm."""
+"""Trigonometric and hyperbolic functions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from tg.ops.elementwise import trigonometric as t
-from tg_numba.element import Expression
-from tg_numba.libm import sin
-from tg_numba.machine import like
+from tg_numba.element import Elementwise
+from tg_numba.lanes import select
+from tg_numba.vectors import complex_named, libm_named, sin
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_numba.lanes import Lanes
 
 
-def sinc(x: Any) -> Any:
+def both(name: str) -> Elementwise:
+    """A function of libm, which has it for complex numbers too."""
+    return Elementwise(floating=libm_named(name), complex=complex_named(f"c{name}"))
+
+
+def sinc(x: Lanes) -> Lanes:
     """sin(pi x) / (pi x), and 1 at 0."""
-    a = x * like(x, 3.14159265358979323846)
-    return like(x, 1) if a == 0 else sin(a) / a
+    a = x * np.pi
+    return select(a == 0, 1, sin(a) / a)
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.sin: Expression(floating="sin(x)", complex="csin(x)"),
-    t.cos: Expression(floating="cos(x)", complex="ccos(x)"),
-    t.tan: Expression(floating="tan(x)", complex="ctan(x)"),
-    t.arcsin: Expression(floating="asin(x)", complex="casin(x)"),
-    t.arccos: Expression(floating="acos(x)", complex="cacos(x)"),
-    t.arctan: Expression(floating="atan(x)", complex="catan(x)"),
-    t.arctan2: Expression(floating="atan2(x, y)"),
-    t.sinh: Expression(floating="sinh(x)", complex="csinh(x)"),
-    t.cosh: Expression(floating="cosh(x)", complex="ccosh(x)"),
-    t.tanh: Expression(floating="tanh(x)", complex="ctanh(x)"),
-    t.arcsinh: Expression(floating="asinh(x)", complex="casinh(x)"),
-    t.arccosh: Expression(floating="acosh(x)", complex="cacosh(x)"),
-    t.arctanh: Expression(floating="atanh(x)", complex="catanh(x)"),
-    t.sinc: Expression(floating=sinc),
+    t.sin: both("sin"),
+    t.cos: both("cos"),
+    t.tan: both("tan"),
+    t.arcsin: both("asin"),
+    t.arccos: both("acos"),
+    t.arctan: both("atan"),
+    t.arctan2: Elementwise(floating=libm_named("atan2")),
+    t.sinh: both("sinh"),
+    t.cosh: both("cosh"),
+    t.tanh: both("tanh"),
+    t.arcsinh: both("asinh"),
+    t.arccosh: both("acosh"),
+    t.arctanh: both("atanh"),
+    t.sinc: Elementwise(floating=sinc),
 }

@@ -1,0 +1,232 @@
+"""Text in LLVM's language: modules of functions, and the bodies of functions in the making.
+
+A body computes some lanes at a time, or single elements; what has been computed once in a block is not computed again.
+Rules and loops are written this way because Numba's own front end takes most of its time to compile, and because
+vectors have no words in Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+ITEMS: Final[Mapping[str, str]] = {
+    "bool": "i1",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "i8",
+    "uint16": "i16",
+    "uint32": "i32",
+    "uint64": "i64",
+    "float16": "i16",
+    "bfloat16": "i16",
+    "float32": "float",
+    "float64": "double",
+}
+"""LLVM's type of an element in a register; a half is its bits. Complex numbers are two elements."""
+
+PARTS: Final[Mapping[str, str]] = {"complex64": "float32", "complex128": "float64"}
+"""The dtype of the parts of complex numbers."""
+
+SHORT: Final[Mapping[str, str]] = {"float": "f32", "double": "f64"}
+"""LLVM's types as they stand in the names of its intrinsics, where that differs."""
+
+
+def memory_item(dtype: str) -> str:
+    """LLVM's type of an element in memory, of a complex one's parts; a bool is a byte."""
+    return "i8" if dtype == "bool" else ITEMS[PARTS.get(dtype, dtype)]
+
+
+def memory_cell(dtype: str) -> str:
+    """LLVM's type of an element in memory."""
+    return f"[2 x {memory_item(dtype)}]" if dtype in PARTS else memory_item(dtype)
+
+
+class Declaration(NamedTuple):
+    """The types of a function that is somewhere else."""
+
+    result: str
+    arguments: tuple[str, ...]
+    attributes: str
+
+
+@final
+class Module:
+    """Declarations and definitions, each once."""
+
+    __slots__ = ("declared", "defined")
+
+    def __init__(self) -> None:
+        self.declared: dict[str, Declaration] = {}
+        self.defined: dict[str, str] = {}
+
+    def declare(self, name: str, result: str, arguments: Sequence[str], attributes: str = "nounwind") -> None:
+        """Say that there is a function of this name."""
+        self.declared.setdefault(name, Declaration(result, tuple(arguments), attributes))
+
+    def define(self, name: str, text: str) -> None:
+        """Add a function, unless there is one of this name."""
+        self.defined.setdefault(name, text)
+
+    def include(self, other: Module) -> None:
+        """Add what another module has."""
+        self.declared.update(other.declared)
+        self.defined.update(other.defined)
+
+    def text(self) -> str:
+        """The whole module."""
+        heads = [
+            f"declare {d.result} @{name}({', '.join(d.arguments)}) {d.attributes}" for name, d in self.declared.items()
+        ]
+        return "\n".join((*heads, *self.defined.values())) + "\n"
+
+
+@final
+class Body:
+    """The inside of a function of `module`, which computes `lanes` elements at a time; 0 stands for single ones."""
+
+    def __init__(self, module: Module, lanes: int = 0) -> None:
+        self.module, self.lanes = module, lanes
+        self.lines: list[str] = []
+        self._frame: list[str] = []  # what comes before the first line
+        self._heads: list[tuple[int, str, str]] = []  # of loops around: place of phis, labels before and at the end
+        self._last = (0, "", "")  # the same of the loop that ended last
+        self._label = "entry"
+        self._count = 0
+        self._known: list[dict[str, str]] = [{}]  # of each block around: expressions and where their values are
+
+    def kind(self, dtype: str) -> str:
+        """The type of the elements of a dtype in a register."""
+        return self.type(ITEMS[dtype])
+
+    def type(self, item: str) -> str:
+        """The type of some elements."""
+        return f"<{self.lanes} x {item}>" if self.lanes else item
+
+    def short(self, item: str) -> str:
+        """`type` as it stands in the name of an intrinsic."""
+        found = SHORT.get(item, item)
+        return f"v{self.lanes}{found}" if self.lanes else found
+
+    def all(self, constant: str, item: str) -> str:
+        """The operand that is a constant in all lanes."""
+        return f"splat ({item} {constant})" if self.lanes else constant
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def find(self, expression: str) -> str:
+        """The name of the value of an expression that depends on nothing but its text."""
+        for known in reversed(self._known):
+            if expression in known:
+                return known[expression]
+        found = self._known[-1][expression] = self.made(expression)
+        return found
+
+    def made(self, expression: str) -> str:
+        """The name of the value of an expression, computed here and now."""
+        name = self.fresh()
+        self.do(f"{name} = {expression}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Add an instruction."""
+        self.lines.append(f"  {instruction}")
+
+    def called(self, name: str, result: str, arguments: Sequence[tuple[str, str]], attributes: str = "") -> str:
+        """The value of a function that has no effects, for (type, operand) pairs."""
+        if not name.startswith("tg."):
+            self.module.declare(name, result, [kind for kind, _ in arguments], attributes or "nounwind")
+        return self.find(f"call {result} @{name}({', '.join(f'{kind} {x}' for kind, x in arguments)})")
+
+    def product(self, a: str, b: str) -> str:
+        """The product of two int64."""
+        if "0" in (a, b):
+            return "0"
+        if "1" in (a, b):
+            return b if a == "1" else a
+        return self.find(f"mul i64 {a}, {b}")
+
+    def place(self, item: str, pointer: str, offset: str) -> str:
+        """A pointer some elements on."""
+        return pointer if offset == "0" else self.find(f"getelementptr {item}, ptr {pointer}, i64 {offset}")
+
+    def splat(self, item: str, value: str) -> str:
+        """A value in all lanes."""
+        if not self.lanes:
+            return value
+        kind = self.type(item)
+        first = self.find(f"insertelement {kind} poison, {item} {value}, i64 0")
+        return self.find(f"shufflevector {kind} {first}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def frame(self, kind: str, count: int = 1) -> str:
+        """Memory of the running function for some values of a type, at a multiple of 64 bytes."""
+        name = self.fresh()
+        self._frame.append(f"  {name} = alloca {kind}, i64 {count}, align 64")
+        return name
+
+    # --- blocks --------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def loop(self, start: str, end: str, step: int = 1) -> Iterator[str]:
+        """A loop from `start` to before `end`; gives the index."""
+        self._count += 1
+        index, at = f"%i{self._count}", self._count
+        self.do(f"%any{at} = icmp slt i64 {start}, {end}")
+        before = self._label
+        self.do(f"br i1 %any{at}, label %body{at}, label %done{at}")
+        self._open(f"body{at}")
+        self.do(f"{index} = phi i64 [{start}, %{before}], [%next{at}, %tail{at}]")
+        self._heads.append((len(self.lines), before, f"tail{at}"))
+        self._known.append({})
+        yield index
+        self._known.pop()
+        self.do(f"br label %tail{at}")
+        self._open(f"tail{at}")
+        self.do(f"%next{at} = add i64 {index}, {step}")
+        self.do(f"%more{at} = icmp slt i64 %next{at}, {end}")
+        self.do(f"br i1 %more{at}, label %body{at}, label %done{at}")
+        self._open(f"done{at}")
+        self._last = self._heads.pop()
+
+    def fold(
+        self, start: str, end: str, step: int, kind: str, first: Sequence[str], write: Callable[..., Sequence[str]]
+    ) -> list[str]:
+        """A loop that carries values of one type: `write` makes, of the index and the last ones, the next ones."""
+        names = [self.fresh() for _ in first]
+        with self.loop(start, end, step) as index:
+            found = write(index, *names)
+        place, before, last = self._last
+        edges = [f"phi {kind} [{a}, %{before}], [{b}, %{last}]" for a, b in zip(first, found, strict=True)]
+        self.lines[place:place] = [f"  {name} = {phi}" for name, phi in zip(names, edges, strict=True)]
+        return [self.made(phi) for phi in edges]
+
+    @contextlib.contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is done only if a condition holds."""
+        self._count += 1
+        at = self._count
+        self.do(f"br i1 {condition}, label %then{at}, label %done{at}")
+        self._open(f"then{at}")
+        self._known.append({})
+        yield
+        self._known.pop()
+        self.do(f"br label %done{at}")
+        self._open(f"done{at}")
+
+    def _open(self, label: str) -> None:
+        self._label = label
+        self.lines.append(f"{label}:")
+
+    def text(self) -> str:
+        """The lines."""
+        return "\n".join(("entry:", *self._frame, *self.lines))

@@ -1,0 +1,455 @@
+"""The entry of a compiled function, in machine code: it checks, makes the results, runs the program and nests them.
+
+It is an entry as `tg.link.entry` describes them, but written for one signature in LLVM's language, where everything is
+known beforehand that a record would say. A program gets the arrays of a call as they are, and for a NumPy scalar or a
+float something that has its data where an array has them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.graph.checks import STATUS_LENGTH
+from tg.link import objects
+from tg.link.entry import dtypes_of, fits, nesting_of, output_lengths, patience
+from tg.link.objects import HEAD
+from tg.link.shapes import needs_plan
+from tg_numba.assembly import Body, Module
+from tg_numba.engine import code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.entry import Signature, Step
+    from tg_numba.engine import Code
+
+DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning
+FALSE_ARRAY: Final = f"[{(HEAD + 8) // 8} x i64]"  # the beginning of one, as far as the data
+USABLE: Final = 0x101  # contiguous in C order, and aligned
+MOST: Final = 200  # arrays: the text grows with their number
+
+CALLED: Final = """
+@name = internal constant [5 x i8] c"call\\00"
+@definition = internal global {{ ptr, ptr, i32, ptr }} {{ ptr @name, ptr @called, i32 130, ptr null }}
+define ptr @called(ptr %self, ptr %given, i64 %count, ptr %names) {{
+  %first = call ptr {PyTuple_GetItem}(ptr %self, i64 0)
+  %words = call ptr {PyBytes_AsString}(ptr %first)
+  %attempt = load ptr, ptr %words
+  %at1 = getelementptr i64, ptr %words, i64 1
+  %general = load ptr, ptr %at1
+  %at2 = getelementptr i64, ptr %words, i64 2
+  %arity = load i64, ptr %at2
+  %fits = icmp eq i64 %count, %arity
+  %plain = icmp eq ptr %names, null
+  %usual = and i1 %fits, %plain
+  br i1 %usual, label %quick, label %slow
+quick:
+  %found = call ptr %attempt(ptr %given)
+  %declined = icmp eq ptr %found, null
+  br i1 %declined, label %slow, label %done
+done:
+  ret ptr %found
+slow:
+  %other = call ptr {PyObject_Vectorcall}(ptr %general, ptr %given, i64 %count, ptr %names)
+  ret ptr %other
+}}
+define ptr @function(ptr %self) {{
+  %made = call ptr {PyCFunction_NewEx}(ptr @definition, ptr %self, ptr null)
+  ret ptr %made
+}}
+"""
+"""A function of Python that is called with the record `self[0]`: what to attempt, what else to call, the arity."""
+
+RELEASE: Final = """
+define internal void @release(ptr %made, i64 %count) {{
+entry:
+  br label %head
+head:
+  %k = phi i64 [0, %entry], [%next, %tail]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %body, label %done
+body:
+  %place = getelementptr ptr, ptr %made, i64 %k
+  %thing = load ptr, ptr %place
+  %none = icmp eq ptr %thing, null
+  br i1 %none, label %tail, label %drop
+drop:
+  call void {Py_DecRef}(ptr %thing)
+  br label %tail
+tail:
+  %next = add i64 %k, 1
+  br label %head
+done:
+  call void {PyErr_Clear}()
+  ret void
+}}
+"""
+
+FLOOR: Final = """
+define internal i64 @floor_of(i64 %a, i64 %b) {
+  %zero = icmp eq i64 %b, 0
+  %one = icmp eq i64 %b, -1
+  %special = or i1 %zero, %one
+  br i1 %special, label %without, label %divided
+without:
+  %negative = sub i64 0, %a
+  %found = select i1 %zero, i64 0, i64 %negative
+  ret i64 %found
+divided:
+  %quotient = sdiv i64 %a, %b
+  %rest = srem i64 %a, %b
+  %uneven = icmp ne i64 %rest, 0
+  %signs = xor i64 %rest, %b
+  %differ = icmp slt i64 %signs, 0
+  %less = and i1 %uneven, %differ
+  %one_less = zext i1 %less to i64
+  %floor = sub i64 %quotient, %one_less
+  ret i64 %floor
+}
+define internal i64 @remainder_of(i64 %a, i64 %b) {
+  %floor = call i64 @floor_of(i64 %a, i64 %b)
+  %whole = mul i64 %b, %floor
+  %rest = sub i64 %a, %whole
+  %zero = icmp eq i64 %b, 0
+  %found = select i1 %zero, i64 0, i64 %rest
+  ret i64 %found
+}
+"""
+
+PROBE: Final = """
+define i32 @probe(ptr %result, ptr %failure, ptr %a0, ptr %a1, ptr %y0, ptr %y1) {{
+  {copies}
+  %code = load i64, ptr inttoptr (i64 {code} to ptr)
+  store i64 %code, ptr %result
+  ret i32 0
+}}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+
+class Compiled(NamedTuple):
+    """What Numba has made of a program: the addresses of its functions (0: there is no plan), and their owner."""
+
+    run: int
+    plan: int
+    owner: object
+
+
+def make(graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any] | None:
+    """A function that is called as the compiled one is; None where there can be no entry for it."""
+    function = opened()
+    if function is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
+        return None
+    return _made(function, graph, compiled, signature)
+
+
+def _made(function: Any, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any]:
+    attempt = _Attempt(graph, compiled, signature)
+    code = _code(attempt.text(), "attempt")
+    words = struct.pack("=3q", code.address, id(signature.general), graph.arity)
+    kept = (code, compiled.owner, signature.general, *dtypes_of(graph), *attempt.objects)
+    return function((words, *kept))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def opened() -> Any:
+    """What makes functions, tried; None where objects, arrays or scalars are not as it expects them."""
+    try:
+        text = CALLED.format_map(_Functions())
+        if not objects.is_layout_known():
+            return None
+    except (AttributeError, ImportError):
+        return None
+    code = _code(text, "function")
+    make_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(code.address)
+
+    def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
+        copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
+        probe = _code(PROBE.format(copies="\n  ".join(copies), code=code), "probe")
+        return _made(make_function, graph, Compiled(probe.address, 0, probe), signature)
+
+    if not objects.works(probing):
+        return None
+    _kept.append(code)
+    return make_function
+
+
+_kept: Final[list[object]] = []  # code that is in use until the process ends
+
+
+def _copy(k: int, size: int) -> list[str]:
+    lines = []
+    for name in ("a", "y"):
+        lines.append(f"%{name}{k}at = getelementptr i8, ptr %{name}{k}, i64 {DATA}")
+        lines.append(f"%{name}{k}data = load ptr, ptr %{name}{k}at")
+    lines.append(f"call void @llvm.memcpy.p0.p0.i64(ptr %y{k}data, ptr %a{k}data, i64 {size}, i1 false)")
+    return lines
+
+
+def _code(text: str, name: str) -> Code:
+    """The code of a function that is compiled fast: it is called once in a call and has no loops."""
+    return code_of(text, name, level=0)
+
+
+class _Functions(dict[str, str]):
+    """The functions of Python and NumPy as operands."""
+
+    def __missing__(self, name: str) -> str:
+        return f"inttoptr (i64 {objects.bound()[name]} to ptr)"
+
+
+@final
+class _Attempt:
+    """Writes the function of a signature: from the arguments of a call to its result, or to 0 where it declines."""
+
+    def __init__(self, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> None:
+        self.graph, self.compiled = graph, compiled
+        self.steps = nesting_of(signature.structure, (list, tuple))
+        self.objects = [thing for _, thing in self.steps if thing is not None]
+        self.body = Body(Module())
+        self.frame: list[str] = []
+        self.exit = "decline"
+        self.work = "0"
+        self.heads: list[str] = []  # of the inputs
+        self.lengths: list[str] = []
+        self.made: list[str] = []  # places of what has been made so far
+
+    def text(self) -> str:
+        """The module."""
+        for k in range(self.graph.arity):
+            self._input(k)
+        planned = self._planned() if needs_plan(self.graph) else []
+        self.exit = "undo"
+        outputs = [self._output(k, steps, planned) for k, steps in enumerate(output_lengths(self.graph))]
+        self._run(self.compiled.run, [*self.heads, *outputs])
+        self.body.do(f"ret ptr {self._nested(outputs)}")
+        count = len(self.made)
+        frame = [*self.frame, *(f"store ptr null, ptr {place}" for place in self.made)]
+        places = [f"{p} = getelementptr ptr, ptr %made, i64 {k}" for k, p in enumerate(self.made)]
+        lines = [
+            "define ptr @attempt(ptr %given) {",
+            *(f"  {line}" for line in (f"%made = alloca [{count + 1} x ptr]", *places, *frame)),
+            *self.body.lines,
+            f"undo:\n  call void @release(ptr %made, i64 {count})\n  br label %decline",
+            "decline:\n  ret ptr null\n}",
+        ]
+        return "\n".join([self.body.module.text(), RELEASE.format_map(_Functions()), FLOOR, *lines]) + "\n"
+
+    # --- instructions --------------------------------------------------------------------------------------------
+
+    def _call(self, function: str, result: str, *arguments: tuple[str, str]) -> str:
+        given = ", ".join(f"{kind} {x}" for kind, x in arguments)
+        text = f"call {result} {_Functions()[function]}({given})"
+        if result != "void":
+            return self.body.made(text)
+        self.body.do(text)
+        return ""
+
+    def _need(self, condition: str) -> None:
+        """Go on only if a condition holds."""
+        label = self.body.fresh()[1:]
+        self.body.do(f"br i1 {condition}, label %{label}, label %{self.exit}")
+        self.body._open(label)
+
+    def _test(self, comparison: str) -> str:
+        return self.body.made(f"icmp {comparison}")
+
+    def _local(self, kind: str) -> str:
+        """Memory in the frame."""
+        name = self.body.fresh()
+        self.frame.append(f"{name} = alloca {kind}, align 8")
+        return name
+
+    def _load(self, kind: str, pointer: str, offset: int = 0) -> str:
+        return self.body.made(f"load {kind}, ptr {self._at(pointer, offset)}")
+
+    def _at(self, pointer: str, offset: int) -> str:
+        return self.body.made(f"getelementptr i8, ptr {pointer}, i64 {offset}") if offset else pointer
+
+    def _false_array(self, data: str) -> str:
+        """Something that has its data where an array has them."""
+        found = self._local(FALSE_ARRAY)
+        self.body.do(f"store ptr {data}, ptr {self._at(found, DATA)}")
+        return found
+
+    # --- arguments -----------------------------------------------------------------------------------------------
+
+    def _input(self, k: int) -> None:
+        t = self.graph.types[k]
+        given = self._load("ptr", "%given", 8 * k)
+        is_array = self._test(f"eq ptr {self._load('ptr', given, HEAD - 8)}, {_object(objects.bound()['ndarray'])}")
+        if t.ndim:
+            self._need(is_array)
+            self._array(given, k)
+            self.heads.append(given)
+            return
+        found, number = self._local("ptr"), self.body.fresh()[1:]
+        self.body.do(f"br i1 {is_array}, label %array{number}, label %scalar{number}")
+        self.body._open(f"array{number}")
+        self._array(given, k)
+        self._store(found, given, f"done{number}")
+        self.body._open(f"scalar{number}")
+        self._scalar(given, k)
+        self._store(found, self._false_array(self._at(given, HEAD)), f"done{number}")
+        self.body._open(f"done{number}")
+        self.heads.append(self._load("ptr", found))
+
+    def _store(self, place: str, value: str, after: str) -> None:
+        self.body.do(f"store ptr {value}, ptr {place}")
+        self.body.do(f"br label %{after}")
+
+    def _scalar(self, given: str, k: int) -> None:
+        """A NumPy scalar of the dtype, or a float as one."""
+        dtype = self.graph.types[k].dtype
+        kinds = [objects.scalar_type(dtype), objects.bound()["float"] if dtype == "float64" else 0]
+        kind, is_one = self._load("ptr", given, HEAD - 8), "false"
+        for address in filter(None, kinds):
+            is_one = self.body.made(f"or i1 {is_one}, {self._test(f'eq ptr {kind}, {_object(address)}')}")
+        self._need(is_one)
+
+    def _array(self, given: str, k: int) -> None:
+        t = self.graph.types[k]
+        wanted = _object(id(t.numpy_dtype))
+        dtype, number = self._load("ptr", given, DTYPE), self.body.fresh()[1:]
+        same = self._test(f"eq ptr {dtype}, {wanted}")
+        self.body.do(f"br i1 {same}, label %same{number}, label %ask{number}")
+        self.body._open(f"ask{number}")
+        is_same = self._call("PyArray_EquivTypes", "i8", ("ptr", dtype), ("ptr", wanted))
+        self.body.do(f"br i1 {self._test(f'ne i8 {is_same}, 0')}, label %same{number}, label %{self.exit}")
+        self.body._open(f"same{number}")
+        self._need(self._test(f"eq i32 {self._load('i32', given, RANK)}, {t.ndim}"))
+        flags = self.body.made(f"and i32 {self._load('i32', given, FLAGS)}, {USABLE}")
+        fits, size = self._test(f"eq i32 {flags}, {USABLE}"), "1"
+        shape = self._load("ptr", given, LENGTHS) if t.ndim else ""
+        for axis, known in enumerate(t.static.shape):
+            n = self._load("i64", shape, 8 * axis)
+            right = self._test(f"ne i64 {n}, 1" if known is None else f"eq i64 {n}, {known}")
+            fits = self.body.made(f"and i1 {fits}, {right}")
+            size = self.body.product(size, n)
+            self.lengths.append(n)
+        self._need(fits)
+        if t.ndim:
+            self.work = self.body.made(f"add i64 {self.work}, {size}")
+
+    # --- results -------------------------------------------------------------------------------------------------
+
+    def _output(self, k: int, lengths: Sequence[Sequence[Step]], planned: Sequence[str]) -> str:
+        t = self.graph.types[self.graph.outputs[k]]
+        shape, size = self._local(f"[{t.ndim + 1} x i64]"), "1"
+        for axis, steps in enumerate(lengths):
+            n = self._length(steps, planned)
+            size = self.body.product(size, n)
+            self.body.do(f"store i64 {n}, ptr {self._at(shape, 8 * axis)}")
+        self.work = self.body.made(f"add i64 {self.work}, {size}")
+        dtype, none = ("ptr", _object(id(t.numpy_dtype))), ("ptr", "null")
+        self._call("Py_IncRef", "void", dtype)  # the array takes this reference
+        kind, rank = ("ptr", _object(objects.bound()["ndarray"])), ("i32", str(t.ndim))
+        return self._kept(
+            self._call("PyArray_NewFromDescr", "ptr", kind, dtype, rank, ("ptr", shape), none, none, ("i32", "0"), none)
+        )
+
+    def _kept(self, thing: str) -> str:
+        """A new object, dropped if the call is declined after all."""
+        self.made.append(f"%made{len(self.made)}")
+        self.body.do(f"store ptr {thing}, ptr {self.made[-1]}")
+        self._need(self._test(f"ne ptr {thing}, null"))
+        return thing
+
+    def _length(self, steps: Sequence[Step], planned: Sequence[str]) -> str:
+        """The value of a length in postfix; the call is declined where there is none."""
+        stack: list[str] = []
+        for what, operand in steps:
+            if what in ("constant", "length", "planned"):
+                known = {"length": self.lengths, "planned": planned}
+                stack.append(str(operand) if what == "constant" else known[what][operand])
+                continue
+            b, a = stack.pop(), stack.pop()
+            stack.append(self._combined(what, a, b))
+        if len(steps) > 1 or steps[0].what != "length":
+            self._need(self._test(f"sge i64 {stack[0]}, 0"))
+        return stack[0]
+
+    def _combined(self, what: str, a: str, b: str) -> str:
+        pair = f"(i64 {a}, i64 {b})"
+        if what in ("+", "*"):
+            name = {"+": "llvm.sadd.with.overflow.i64", "*": "llvm.smul.with.overflow.i64"}[what]
+            self.body.module.declare(name, "{i64, i1}", ("i64", "i64"))
+            both = self.body.made(f"call {{i64, i1}} @{name}{pair}")
+            overflows = self.body.made(f"extractvalue {{i64, i1}} {both}, 1")
+            self._need(self._test(f"eq i1 {overflows}, false"))
+            return self.body.made(f"extractvalue {{i64, i1}} {both}, 0")
+        if what in ("min", "max"):
+            self.body.module.declare(f"llvm.s{what}.i64", "i64", ("i64", "i64"))
+            return self.body.made(f"call i64 @llvm.s{what}.i64{pair}")
+        if what in ("//", "%"):
+            return self.body.made(f"call i64 @{'floor_of' if what == '//' else 'remainder_of'}{pair}")
+        is_one = self._test(f"eq i64 {a}, 1")
+        alike = self.body.made(f"or i1 {self._test(f'eq i64 {a}, {b}')}, {self._test(f'eq i64 {b}, 1')}")
+        self._need(self.body.made(f"or i1 {is_one}, {alike}"))
+        return self.body.made(f"select i1 {is_one}, i64 {b}, i64 {a}")
+
+    def _nested(self, outputs: Sequence[str]) -> str:
+        """The result: all lists and tuples are made before one is filled, so that there is nothing to take back."""
+        makers = {"list": ("PyList_New", "PyList_SetItem"), "tuple": ("PyTuple_New", "PyTuple_SetItem")}
+        new = [
+            self._kept(self._call(makers[s.what][0], "ptr", ("i64", str(s.operand))))
+            for s, _ in self.steps
+            if s.what in makers
+        ]
+        leaves, containers, stack = iter(outputs), iter(new), list[str]()
+        for step, thing in self.steps:
+            if step.what == "leaf":
+                stack.append(next(leaves))
+            elif step.what == "call":
+                stack.append(self._built(thing, stack.pop()))
+            else:
+                parts = stack[len(stack) - step.operand :]
+                del stack[len(stack) - step.operand :]
+                stack.append(next(containers))
+                for k, part in enumerate(parts):
+                    self._call(makers[step.what][1], "i32", ("ptr", stack[-1]), ("i64", str(k)), ("ptr", part))
+        return stack[0]
+
+    def _built(self, function: object, leaves: str) -> str:
+        """What Python makes of the list of all leaves."""
+        self.body.do(f"store ptr {leaves}, ptr %made")
+        arguments = (("ptr", _object(id(function))), ("ptr", "%made"), ("i64", "1"), ("ptr", "null"))
+        found = self._call("PyObject_Vectorcall", "ptr", *arguments)
+        self._call("Py_DecRef", "void", ("ptr", leaves))
+        with self.body.when(self._test(f"eq ptr {found}, null")):
+            self._call("PyErr_Clear", "void")
+        return found
+
+    # --- running -------------------------------------------------------------------------------------------------
+
+    def _planned(self) -> list[str]:
+        """The lengths of all outputs, as the plan finds them."""
+        count = sum(self.graph.types[number].ndim for number in self.graph.outputs)
+        found = self._local(f"[{count} x i64]")
+        self._run(self.compiled.plan, [*self.heads, self._false_array(found)])
+        return [self._load("i64", found, 8 * k) for k in range(count)]
+
+    def _run(self, address: int, heads: Sequence[str]) -> None:
+        """Call one of the program's functions, without the GIL if that may take long; go on if nothing failed."""
+        result, failure, state = self._local("i64"), self._local("ptr"), self._local("ptr")
+        if self.graph.checks:
+            heads = [*heads, self._false_array(self._local(f"[{STATUS_LENGTH} x i64]"))]
+        self.body.do(f"store ptr null, ptr {state}")
+        with self.body.when(self._test(f"sgt i64 {self.work}, {patience(self.graph)}")):
+            self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")
+        given = ", ".join(f"ptr {x}" for x in (result, failure, *heads))
+        raised = self.body.made(f"call i32 {_object(address)}({given})")
+        released = self._load("ptr", state)
+        with self.body.when(self._test(f"ne ptr {released}, null")):
+            self._call("PyEval_RestoreThread", "void", ("ptr", released))
+        self._need(self._test(f"eq i32 {raised}, 0"))
+        self._need(self._test(f"eq i64 {self._load('i64', result)}, 0"))
+
+
+def _object(address: int) -> str:
+    """Something at a known address, as an operand."""
+    return f"inttoptr (i64 {address} to ptr)"

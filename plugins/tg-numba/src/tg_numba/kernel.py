@@ -1,0 +1,145 @@
+"""A loop in the making: a function in LLVM's language, and how the function of a graph calls it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from tg.types.dtypes import is_complex
+from tg_numba.assembly import ITEMS, PARTS, Body, Module, memory_cell
+from tg_numba.engine import Written
+from tg_numba.lanes import Lanes, Pair
+from tg_numba.text import WORDS, item_size
+from tg_numba.vectors import vector_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tg.link.values import Array, Scalar
+    from tg.types.lengths import Length
+    from tg_numba.function import GraphFunction
+    from tg_numba.lanes import Elements
+
+MOST: Final = 64  # lanes
+ALIGNED: Final = "alignstack(64)"  # vectors that are kept over a call must not cross lines of the cache
+
+
+class Block(NamedTuple):
+    """Some lanes of the inner axis: the index of the first, and, where not all are inside, which are and how many."""
+
+    first: str
+    mask: str | None = None
+    inside: str = ""
+
+
+@final
+class Kernel:
+    """Writes one function. Arguments are gathered as they are needed; the text does not depend on their names."""
+
+    def __init__(
+        self, function: GraphFunction, dtypes: Iterable[str] = (), *, vectors: int = 1, length: int | Length = MOST
+    ) -> None:
+        """Start with as many lanes as some vectors have for the widest dtype, and no more than a length that is known.
+
+        Without dtypes: with single elements.
+        """
+        self.function = function
+        self.module = Module()
+        widest = max((item_size(PARTS.get(d, d)) for d in dtypes), default=0)
+        lanes = min(vectors * vector_bytes() // widest, MOST) if widest else 0
+        while type(length) is int and lanes >= 2 * max(length, 2):
+            lanes //= 2
+        self.body = Body(self.module, lanes)
+        self.arguments: dict[tuple[str, str], str] = {}  # (word, text in Python) -> name here
+        self._heads: list[str] = []
+
+    def _argument(self, word: str, text: str, kind: str) -> str:
+        known = self.arguments.get((word, text))
+        if known is None:
+            known = self.arguments[word, text] = f"%a{len(self.arguments)}"
+            self._heads.append(f"{kind} {known}")
+        return known
+
+    def read(self, array: Array) -> str:
+        """The pointer of an array that is read."""
+        return self._argument("p", array.pointer, "ptr")
+
+    def write(self, array: Array) -> str:
+        """The pointer of an array that is written and that nothing else reaches."""
+        return self._argument("p", array.pointer, "ptr noalias")
+
+    def length(self, length: int | Length) -> str:
+        """A length, or the distance of elements."""
+        text = self.function.length(length)
+        return str(length) if type(length) is int else self._argument("n", text, "i64")
+
+    def scalar(self, scalar: Scalar) -> Elements:
+        """A scalar of the function in all lanes."""
+        body, dtype = self.body, scalar.dtype
+        if not is_complex(dtype):
+            name = self._argument(WORDS[dtype], scalar.text, ITEMS[dtype])
+            return Lanes(body, dtype, body.splat(ITEMS[dtype], name))
+        item = ITEMS[PARTS[dtype]]
+        name = self._argument(WORDS[dtype], scalar.text, f"{{{item}, {item}}}")
+        found = [body.find(f"extractvalue {{{item}, {item}}} {name}, {k}") for k in (0, 1)]
+        return Pair(*(Lanes(body, PARTS[dtype], body.splat(item, part)) for part in found))
+
+    def offset(self, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
+        """The number of elements to a position."""
+        total = "0"
+        for index, stride in zip(indices, strides, strict=True):
+            step = self.body.product(index, self.length(stride))
+            if step != "0":
+                total = step if total == "0" else self.body.find(f"add i64 {total}, {step}")
+        return total
+
+    @contextlib.contextmanager
+    def loops(self, lengths: Sequence[int | Length]) -> Iterator[list[str]]:
+        """Nested loops over axes; gives the indices."""
+        with contextlib.ExitStack() as stack:
+            yield [stack.enter_context(self.body.loop("0", self.length(n))) for n in lengths]
+
+    def blocks(self, length: int | Length, write: Callable[[Block], None], *, twice: bool = False) -> None:
+        """Run along an axis in blocks of lanes; `write` writes what is done with one block.
+
+        Args:
+            twice: full blocks have code of their own, apart from that for the last, partial one.
+        """
+        body, lanes = self.body, self.body.lanes
+        n = self.length(length)
+        if not lanes:
+            with body.loop("0", n) as index:
+                write(Block(index))
+            return
+        start = "0"
+        if twice:
+            start = body.find(f"and i64 {n}, {-lanes}")
+            with body.loop("0", start, lanes) as index:
+                write(Block(index))
+        if type(length) is int and start != "0" and length % lanes == 0:
+            return
+        with body.loop(start, n, lanes) as index:
+            write(self.partial(index, n))
+
+    def partial(self, index: str, length: str) -> Block:
+        """The block from an index on, of which some lanes may be outside."""
+        body, lanes = self.body, self.body.lanes
+        left = body.find(f"sub i64 {length}, {index}")
+        count = body.called("llvm.umin.i64", "i64", [("i64", left), ("i64", str(lanes))])
+        short = body.find(f"trunc i64 {count} to i8")
+        places = ", ".join(f"i8 {k}" for k in range(lanes))
+        mask = body.find(f"icmp ult <{lanes} x i8> <{places}>, {body.splat('i8', short)}")
+        return Block(index, mask, count)
+
+    def moved(self, array: tuple[str, str], indices: Sequence[str], strides: Sequence[int | Length]) -> str:
+        """The pointer (of a dtype, pointer pair) to a position."""
+        dtype, pointer = array
+        return self.body.place(memory_cell(dtype), pointer, self.offset(indices, strides))
+
+    def finish(self) -> tuple[Written, list[str], list[str]]:
+        """The function, the words for the kinds of its arguments, and these as the caller writes them."""
+        self.body.do("ret void")
+        head = f"define void @loop({', '.join(self._heads)}) nounwind {ALIGNED}"
+        text = f"{head} {{\n{self.body.text()}\n}}"
+        words, arguments = zip(*self.arguments, strict=True) if self.arguments else ((), ())
+        return Written(self.module, text), list(words), list(arguments)

@@ -1,0 +1,313 @@
+"""Loops over lanes: every elementwise function at lengths around a block, along every stride, inside its arrays."""
+
+import ctypes
+import itertools
+import mmap
+
+import numpy as np
+import pytest
+
+import tg
+from tg.errors import DtypeError
+from tg.ops.catalog import FAMILIES
+from tg.ops.elementwise.arithmetic import absolute, add, maximum, power
+from tg.ops.elementwise.cast import Cast, convert
+from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.exponential import logaddexp
+from tg.ops.elementwise.trigonometric import sinc
+from tg.types.dtypes import is_complex, is_float, numpy_dtype
+from tg.types.tensor_type import TensorType
+from tg_conformance.compare import differs
+from tg_numba import kernel, vectors
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float32", "float64")
+HALVES = ("float16", "bfloat16")
+REAL = ("bool", *INTEGERS, *HALVES, *FLOATS)
+FUNCTIONS = tuple(fn for family in FAMILIES for fn in family.elementwise)
+LANES = tuple(vectors.vector_bytes() // size for size in (1, 2, 4, 8))
+LENGTHS = sorted({n for count in LANES for n in (0, 1, count - 1, count, count + 1, 2 * count + 3)})
+COMPOSED = (logaddexp, sinc)  # of steps that lose digits: compared at the precision they are computed with
+
+
+def loops(dtype):
+    """The functions that take a dtype, with the dtypes of operands and result."""
+    for fn in FUNCTIONS:
+        try:
+            operands, result = fn.loop((dtype,) * fn.arity)
+        except DtypeError:
+            continue
+        operands = ("bool", dtype, dtype) if fn is where else operands
+        if {*operands, result} <= {"bool", dtype}:
+            yield fn, operands, result
+
+
+def hostile(dtype, shape, seed):
+    """Special numbers among random ones of every size."""
+    rng = np.random.default_rng(seed)
+    count = int(np.prod(shape))
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    kind = numpy_dtype(dtype)
+    if is_float(dtype):
+        known = [0.0, 1.0, 0.5, 1.5, 3.0, 1e5, 1e10, 700.0, np.inf, 1e-38, 6e-8, 1e-40]
+        found = rng.normal(size=count) * np.exp(3 * rng.normal(size=count))
+        known = [*known, *np.negative(known), np.nan]
+    else:
+        info = np.iinfo(dtype)
+        known = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 7, 8, 31, 32, 63, 64]
+        found = rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+    with np.errstate(all="ignore"):
+        known, found = np.array(known, kind), found.astype(kind)
+    chosen = rng.random(count) < 0.4
+    return np.where(chosen, known[rng.integers(0, known.size, count)], found).reshape(shape)
+
+
+def operand(fn, k, dtype, shape):
+    found = hostile(dtype, shape, FUNCTIONS.index(fn) + 100 * k)
+    return found % 5 if fn is power and k == 1 and dtype in INTEGERS else found
+
+
+def wanted(fn, arrays):
+    """The reference's values, those of float32 computed in float64."""
+    with np.errstate(all="ignore"):
+        if fn.accuracy and fn not in COMPOSED:
+            arrays = [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]
+        return np.asarray(fn.reference(*arrays))
+
+
+def check(fn, arrays, found, result):
+    with np.errstate(all="ignore"):
+        scale = np.maximum(*map(np.abs, arrays)) if fn is logaddexp else None
+    wrong = differs(found, wanted(fn, arrays), dtype=result, accuracy=fn.accuracy, scale=scale)
+    assert wrong is None, f"{fn} of {[a.dtype.name for a in arrays]} of {arrays[0].shape}: {wrong}"
+
+
+def same(found, right, note=""):
+    """Equal, and NaN where NaN is; NumPy's own comparison knows no NaN of bfloat16."""
+    assert found.dtype == right.dtype
+    if found.dtype.name == "bfloat16":
+        found, right = found.astype(np.float32), right.astype(np.float32)
+    np.testing.assert_array_equal(found, right, err_msg=note, strict=True)
+
+
+@pytest.fixture
+def width(request, monkeypatch):
+    """The bytes of a vector, as on machines that have no wider ones."""
+    if request.param > vectors.vector_bytes():
+        pytest.skip("this machine has no such vectors")
+    monkeypatch.setattr(kernel, "vector_bytes", lambda: request.param)
+    return request.param
+
+
+def agrees_at_lengths(compiled, frozen_of, dtype):
+    cases = list(loops(dtype))
+    inputs = [[tg.Variable(TensorType(d, (None,)), name="x") for d in operands] for _, operands, _ in cases]
+    outputs = [fn(*xs) for (fn, _, _), xs in zip(cases, inputs, strict=True)]
+    executable = compiled(frozen_of(list(itertools.chain(*inputs)), outputs))
+    for n in LENGTHS:
+        arrays = [[operand(fn, k, d, (n,)) for k, d in enumerate(operands)] for fn, operands, _ in cases]
+        found, status = executable.run(list(itertools.chain(*arrays)))
+        assert status == ()
+        for (fn, _, result), xs, y in zip(cases, arrays, found, strict=True):
+            check(fn, xs, y, result)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
+    agrees_at_lengths(compiled, frozen_of, dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width"), [("int8", 32), ("float32", 32), ("float16", 16), ("float64", 16)], indirect=["width"]
+)
+def test_every_function_with_narrower_vectors(dtype, width, compiled, frozen_of):
+    agrees_at_lengths(compiled, frozen_of, dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
+    monkeypatch.setattr(vectors, "variants", lambda name, dtype, arity: {})
+    agrees_at_lengths(compiled, frozen_of, dtype)
+
+
+# Of each: what the graph makes of a variable, what NumPy makes of the array, the shape for rows of n.
+LAYOUTS = (
+    (lambda x: x[:, ::2], lambda a: a[:, ::2], lambda m, n: (m, 2 * n)),
+    (lambda x: x[:, ::-1], lambda a: a[:, ::-1], lambda m, n: (m, n)),
+    (lambda x: x.T, lambda a: a.T, lambda m, n: (n, m)),
+    (lambda x: x, lambda a: a, lambda m, n: (1, n)),
+    (lambda x: x, lambda a: a, lambda m, n: (m, 1)),
+)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "bfloat16", "float64", "complex64"])
+def test_functions_along_every_stride(dtype, compiled, frozen_of):
+    cases = [(fn, first) for fn in (maximum, add, tg.equal) for first in range(len(LAYOUTS))]
+    inputs, outputs = [], []
+    for fn, first in cases:
+        given = []
+        for k in range(2):
+            view, _, shape = LAYOUTS[(first + k) % len(LAYOUTS)]
+            inputs.append(tg.Variable(TensorType(dtype, [1 if n == 1 else None for n in shape(2, 2)]), name="x"))
+            given.append(view(inputs[-1]))
+        outputs.append(fn(*given))
+    executable = compiled(frozen_of(inputs, outputs))
+    for m, n in ((3, 2 * vectors.vector_bytes() // numpy_dtype(dtype).itemsize + 3), (2, 5)):
+        arrays, views = [], []
+        for _, first in cases:
+            layouts = [LAYOUTS[(first + k) % len(LAYOUTS)] for k in range(2)]
+            given = [elements(dtype, layout[2](m, n), k) for k, layout in enumerate(layouts)]
+            arrays += given
+            views.append([layout[1](a) for layout, a in zip(layouts, given, strict=True)])
+        found, status = executable.run(arrays)
+        assert status == ()
+        for (fn, _), xs, y in zip(cases, views, found, strict=True):
+            with np.errstate(all="ignore"):
+                same(y, np.asarray(fn.reference(*xs)))
+
+
+def elements(dtype, shape, seed):
+    if not is_complex(dtype):
+        return hostile(dtype, shape, seed)
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("source", REAL)
+def test_every_conversion(source, compiled, frozen_of):
+    x = tg.Variable(TensorType(source, (None,)), name="x")
+    executable = compiled(frozen_of([x], [Cast(target)(x) for target in REAL]))
+    for n in (1, 67, 500):
+        a = hostile(source, (n,), n)
+        found, _ = executable.run([a])
+        for target, y in zip(REAL, found, strict=True):
+            with np.errstate(all="ignore"):
+                same(y, convert(a, target), f"{source} to {target}")
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_every_half_becomes_the_same_float32_and_comes_back(dtype, compiled, frozen_of):
+    x = tg.Variable(TensorType(dtype, (None,)), name="x")
+    y = tg.Variable(TensorType("float32", (None,)), name="y")
+    run = compiled(frozen_of([x, y], [Cast("float32")(x), Cast(dtype)(y)])).run
+    a = np.arange(2**16, dtype=np.uint16).view(numpy_dtype(dtype))
+    with np.errstate(all="ignore"):
+        wide = a.astype(np.float32)
+        (found, back), _ = run([a, wide])
+    np.testing.assert_array_equal(found, wide)
+    number = ~np.isnan(wide)
+    np.testing.assert_array_equal(back.view(np.uint16)[number], a.view(np.uint16)[number])
+    assert np.isnan(back[~number].astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("source", FLOATS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_numbers_between_two_halves_are_rounded_once(dtype, source, compiled, frozen_of):
+    x = tg.Variable(TensorType(source, (None,)), name="x")
+    run = compiled(frozen_of([x], [Cast(dtype)(x)])).run
+    with np.errstate(all="ignore"):
+        halves = np.arange(2**16, dtype=np.uint16).view(numpy_dtype(dtype)).astype(source)
+        halves = np.unique(halves[np.isfinite(halves)])
+        between = (halves[1:] + halves[:-1]) / 2
+        a = np.concatenate([between, np.nextafter(between, np.inf), np.nextafter(between, -np.inf)], dtype=source)
+        (found,), _ = run([a])
+        np.testing.assert_array_equal(found, a.astype(numpy_dtype(dtype)))
+
+
+def test_values_of_several_widths_share_a_loop(agrees):
+    x, y, c, k, b, h = (
+        tg.Variable(TensorType(d, (None,)), name="v")
+        for d in ("float64", "float32", "bool", "int8", "uint16", "float16")
+    )
+    wide = tg.cast(y, "float64")
+    near = tg.logical_and(tg.less(x, wide), tg.logical_or(c, tg.greater(y, 0)))
+    chosen = tg.where(near, x * wide, tg.cast(k, "float64") + tg.cast(b, "float64"))
+    outputs = [chosen, near, tg.where(near, y, -y), tg.cast(near, "int8") + k, tg.exp(y) * tg.cast(h, "float32")]
+    for n in (0, 1, 7, 8, 9, 70):
+        arrays = [hostile(v.type.dtype, (n,), s) for s, v in enumerate((x, y, c, k, b, h))]
+        agrees([x, y, c, k, b, h], outputs, arrays)
+
+
+# --- no element outside an array --------------------------------------------------------------------------------------
+
+
+class Guarded:
+    """Arrays that end, or begin, where the pages end that may be read and written."""
+
+    def __init__(self, size):
+        page = mmap.PAGESIZE
+        self.size = -(-size // page) * page
+        self.memory = mmap.mmap(-1, self.size + 2 * page)
+        self.bytes = np.frombuffer(self.memory, np.uint8)
+        libc = ctypes.CDLL(None, use_errno=True)
+        for start in (0, self.size + page):
+            assert libc.mprotect(ctypes.c_void_p(self.bytes.ctypes.data + start), ctypes.c_size_t(page), 0) == 0
+        self.inside = self.bytes[page : page + self.size]
+
+    def array(self, dtype, n, at_end):
+        size = n * numpy_dtype(dtype).itemsize
+        return (self.inside[self.size - size :] if at_end else self.inside[:size]).view(numpy_dtype(dtype))
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float32", "float64", "complex128"])
+def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of):
+    x, y, r = (tg.Variable(TensorType(dtype, shape), name="x") for shape in ((None,), (None,), (None, None)))
+    outputs = [add(x, y), tg.equal(x[::2], y[::2]), add(x[::-1], y), absolute(r.T), tg.equal(x, y)]
+    executable = compiled(frozen_of([x, y, r], outputs))
+    kinds = [v.type.dtype for v in (x, y, r, *outputs)]
+    memory = [Guarded(16 * vectors.vector_bytes() * 8) for _ in kinds]
+    for n in (n for n in LENGTHS if n):
+        lengths = (n, n, n, n, -(-n // 2), n, n, n)
+        arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, kinds, lengths, strict=True)]
+        for s, a in enumerate(arrays[:3]):
+            a[:] = elements(dtype, (n,), s)
+        a, b, c = arrays[:3]
+        shaped = [*arrays[3:6], arrays[6].reshape(n, 1), arrays[7]]
+        assert executable._program.run(a, b, c.reshape(1, n), *shaped, np.zeros(5, np.int64)) == 0
+        with np.errstate(all="ignore"):
+            expected = [add.reference(a, b), a[::2] == b[::2], add.reference(a[::-1], b), absolute.reference(c), a == b]
+        for k, (found, right) in enumerate(zip(arrays[3:], expected, strict=True)):
+            if k != 3 or not is_complex(dtype):
+                np.testing.assert_array_equal(found, right)
+
+
+# --- the machine code of loops ----------------------------------------------------------------------------------------
+
+
+def test_code_goes_with_its_last_program(compiled, frozen_of):
+    import gc
+
+    from tg_numba import engine
+
+    x = tg.Variable(TensorType("float64", (None,)), name="x")
+    kept = compiled(frozen_of([x], [tg.arctan(x * 17.25)]))
+    inside = len(engine._known)
+    again = compiled(frozen_of([x], [tg.arctan(x * 17.25)]))
+    assert len(engine._known) == inside
+    np.testing.assert_array_equal(kept.run([np.ones(3)])[0][0], again.run([np.ones(3)])[0][0])
+    del kept, again
+    gc.collect()
+    assert len(engine._known) < inside
+
+
+def test_a_thousand_compilations_take_no_more_and_more_memory():
+    import resource
+
+    from tg_numba import engine
+    from tg_numba.assembly import Module
+
+    def compile_one(k):
+        text = f"define void @loop(ptr %a) {{\nentry:\n  store i64 {k}, ptr %a\n  ret void\n}}"
+        (code,) = engine.compiled([engine.Written(Module(), text)])
+        place = ctypes.c_int64(-1)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)(ctypes.addressof(place))
+        assert place.value == k
+
+    for k in range(300):
+        compile_one(k)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for k in range(300, 1000):
+        compile_one(k)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8_000
