@@ -6,6 +6,9 @@ JOBS ?= auto
 # of make conformance: names of backends, all by default
 BACKENDS ?=
 
+# and how much of it: sparse, quick or full
+TIER ?= full
+
 # of make fuzz
 BACKEND ?= perform
 GRAPHS ?= 20000
@@ -66,7 +69,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 conformance: $(STAMP)
-	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier full $(BACKENDS:%=--backend %) \
+	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier $(TIER) $(BACKENDS:%=--backend %) \
 		--conformance-report reports/conformance.json --conformance-html reports/conformance.html
 
 # The classes of rewrites (tg.rewrite.phases) and how they are left out: the suite means the same without any of them.

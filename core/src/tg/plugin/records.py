@@ -20,14 +20,14 @@ HOOK_API = 1
 """The version of the hooks, part of the names of the entry-point groups: `tg.backends.1`, `tg.extensions.1`."""
 
 Shapes = Literal["static", "dynamic"]
-Compiles = Literal["fast", "slowly"]
+Compiles = Literal["fast", "slowly", "very slowly"]
 Category = Literal["never", "upstream", "todo"]
 State = Literal["available", "not installed", "broken", "wrong API", "forbidden"]
 Rule = Callable[..., object]
 
 CATEGORIES = ("never", "upstream", "todo")
 SHAPES = ("static", "dynamic")
-COMPILES = ("fast", "slowly")
+COMPILES = ("fast", "slowly", "very slowly")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Backend:
     devices: tuple[str, ...] = ("cpu",)
     priority: int = 0  # backend="auto" takes the highest; one below 0 is never taken
     gaps: str | None = None  # "module:GAPS", a tuple of Gap
-    compiles: Compiles = "fast"  # "slowly": the quick tier of conformance has fewer items, for time's sake
+    compiles: Compiles = "fast"  # how much of the quick tier of conformance there is time for
     facts: str | None = None  # "module:FUNCTION": without arguments gives {name: text}, for `tg doctor`
     cache: str | None = None  # "module:CACHE", a DiskCache
     conformance_level: int = 1  # what it was certified for: cases of a higher level are advisory
@@ -90,7 +90,7 @@ class Backend:
             address = getattr(self, field)
             self._need(address is None or _is_address(address), field, "'module:ATTRIBUTE' or None")
         self._need(self.shapes in SHAPES, "shapes", "'static' or 'dynamic'")
-        self._need(self.compiles in COMPILES, "compiles", "'fast' or 'slowly'")
+        self._need(self.compiles in COMPILES, "compiles", "'fast', 'slowly' or 'very slowly'")
         self._need(_is_frozen(self.options), "options", "a frozen dataclass")
         level = self.conformance_level
         self._need(type(level) is int and level >= 1, "conformance_level", "an int of at least 1")

@@ -38,7 +38,7 @@ def tg_backends() -> tuple[Backend, ...]:
             dtypes=DTYPES,
             shapes="dynamic",
             raises=True,
-            compiles="slowly",
+            compiles="very slowly",
             options=Options,
             linker="tg_numba.linker:LINKER",
             gaps="tg_numba.gaps:GAPS",
