@@ -283,3 +283,19 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
             expected = [np.maximum(a, b), np.abs(a[::2]), a[::-1] + b, np.abs(c), a == b]
         for found, right in zip(arrays[3:], expected, strict=True):
             np.testing.assert_array_equal(found, right)
+
+
+def test_bools_and_small_integers_of_one_unit_stay_apart():
+    """Masks beside bytes have the type of int8: functions are told apart by the dtypes."""
+    b, x = tg.vector("b", dtype="bool"), tg.vector("x", dtype="int8")
+    outputs = [tg.clip(b, False, b), tg.clip(x, -5, x), tg.minimum(b, b[::-1]), tg.minimum(x, x[::-1])]
+    f = tg.function([b, x], outputs, backend="c")
+    flags, numbers = np.arange(100) % 3 == 0, np.arange(-50, 50, dtype=np.int8)
+    wanted = [
+        flags,
+        np.minimum(np.maximum(numbers, -5), numbers),
+        flags & flags[::-1],
+        np.minimum(numbers, numbers[::-1]),
+    ]
+    for found, expected in zip(f(flags, numbers), wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)

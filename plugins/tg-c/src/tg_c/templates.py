@@ -195,7 +195,8 @@ class Inline(_Template):
         body = self.lane_template(element.dtypes, element.result)
         if body is None:
             return None
-        name = f"tg_{op.name}_{element.vector}"
+        kinds = "_".join(C_TYPES[d] for d in dict.fromkeys((*element.dtypes, element.result)))
+        name = f"tg_{op.name}_{kinds}_{element.vector}"  # lanes of bools and of int8 are one type
         if not element.prelude.has(name):
             head = f"static inline {element.result_vector} {name}({element.parameters})"
             text = f"{head} {{\n  {element.expand(body).strip()}\n}}"
