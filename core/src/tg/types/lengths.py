@@ -415,7 +415,10 @@ def floor_divide(a: int | Length, b: int | Length) -> int | Length:
         terms = _terms(a)
         whole = _from_terms({m: c // b for m, c in terms.items()})
         return add(whole, _part_divided(_from_terms({m: c % b for m, c in terms.items()}), b))
-    return of_atom(Derived("//", a, b))  # not simplified: b may be 0, by which nothing is divided
+    if type(a) is int and a == 0:
+        return 0
+    exact = _exact_quotient(a, b) if is_natural(subtract(b, 1)) else None
+    return exact if exact is not None else of_atom(Derived("//", a, b))  # b may be 0, which gives 0 and no quotient
 
 
 def whole_quotient(a: int | Length, b: int | Length) -> int | Length:
