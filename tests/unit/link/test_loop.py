@@ -12,8 +12,6 @@ from tg.link.fusion import ELEMENTWISE, MAX_STEPS, Choices
 from tg.link.loop import Loop
 from tg.types.tensor_type import TensorType
 
-WHOLE = Choices(gathers=True, ends=lambda node, graph: True, rows=True)
-
 
 def fused(inputs, outputs, choices=ELEMENTWISE):
     """The fused graph, after a look at whether it computes the same."""

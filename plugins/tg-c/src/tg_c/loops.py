@@ -8,7 +8,7 @@ from tg.link.values import Array, collapsed, is_one, is_zero, row_major, spread
 from tg.ops.indexing import Gather, WrapIndex
 from tg_c.block import Block, Place
 from tg_c.ends import CHUNK, Accumulator
-from tg_c.pointwise import pointwise, program_of, uniform, vectors_for
+from tg_c.pointwise import pointwise, program_of, split, uniform, vectors_for
 from tg_c.positions import add_at, gathered, never_empty, wrapped
 from tg_c.text import C_TYPES
 
@@ -169,7 +169,8 @@ class _StageWriter:
         self.inner = nest.is_inner(s)
         self.program = program_of(self.stage.program)
         self.body: Sequence[int | Length] = nest.body if self.inner else ()
-        self.early, self.late = self._split()
+        self.varying = {k for k in self._inputs() if self._varies(k)}
+        self.early, self.late = split(self.program.nodes, self.varying)
         self.block = self._block()
         self.tables = self._tables()
         self.bases = self._bases()
@@ -203,19 +204,6 @@ class _StageWriter:
         """Whether an input differs along the innermost axis."""
         where = self._read(number)
         return where is not None and bool(self.body) and not is_zero(self.nest.placed[where].inner[-1])
-
-    def _split(self) -> tuple[list[Node], list[Node]]:
-        """The steps of which all elements along the innermost axis are equal, and the others."""
-        varying = {k for k in self._inputs() if self._varies(k)}
-        early, late = [], []
-        for node in self.program.nodes:
-            if varying.isdisjoint(node.inputs):
-                early.append(node)
-            else:
-                late.append(node)
-                varying.update(node.outputs)
-        self.varying = varying
-        return early, late
 
     def _tables(self) -> dict[int, Array]:
         """The arrays that the program gathers from, by its inputs, with the names that they have in the kernel."""

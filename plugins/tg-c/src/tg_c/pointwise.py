@@ -128,6 +128,18 @@ def _lane_size(site: Site, program: ScalarProgram, node: Node) -> int | None:
     return lane_size(site.rule(node.op), dtypes, program.dtypes[node.outputs[0]])
 
 
+def split(nodes: Sequence[Node], varying: set[int]) -> tuple[list[Node], list[Node]]:
+    """The steps of which all elements along the inner axis are equal, and the others, whose results join `varying`."""
+    early, late = [], []
+    for node in nodes:
+        if varying.isdisjoint(node.inputs):
+            early.append(node)
+        else:
+            late.append(node)
+            varying.update(node.outputs)
+    return early, late
+
+
 class _Nest(NamedTuple):
     """The loops of a scalar program: what is the same along the inner axis is computed before the inner loop."""
 
@@ -144,7 +156,7 @@ class _Nest(NamedTuple):
         strides = iter(self.strides)
         reads = [(k, v, kernel.read(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
         varying = [k for k, _, _, s in reads if self.shape and not is_zero(s[-1])]
-        early, late = self._split(set(varying))
+        early, late = split(program.nodes, set(varying))
         numbers = {*varying, *(number for node in late for number in node.outputs)}
         vectors = vectors_for(self.site, program, numbers, self.shape[-1]) if self.shape else None
         block = Block(kernel, self.site, program.dtypes, vectors)
@@ -171,17 +183,6 @@ class _Nest(NamedTuple):
         block.run(late)
         block.store(targets)
         kernel.close(len(self.shape))
-
-    def _split(self, varying: set[int]) -> tuple[list[Node], list[Node]]:
-        """The steps of which all elements along the inner axis are equal, and the others."""
-        early, late = [], []
-        for node in self.program.nodes:
-            if varying.isdisjoint(node.inputs):
-                early.append(node)
-            else:
-                late.append(node)
-                varying.update(node.outputs)
-        return early, late
 
     def _place(
         self, outer: Sequence[str], row: str, number: int, v: Array, name: str, strides: Sequence[int | Length]
