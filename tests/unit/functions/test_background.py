@@ -203,6 +203,10 @@ def test_the_report_tells_apart_what_was_waited_for(compiler):
     assert "rewrite" in {row.name for row in rows[:started]}
 
 
+BESIDE_JAX = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")  # where a test before imported it
+
+
+@BESIDE_JAX
 def test_a_forked_child_compiles_what_its_parent_had_not(compiler, monkeypatch):
     monkeypatch.setattr(pool, "FORK_PATIENCE", 0.0)
     x = tg.vector("x")
@@ -223,6 +227,7 @@ def test_a_forked_child_compiles_what_its_parent_had_not(compiler, monkeypatch):
     assert f.wait(LONG)
 
 
+@BESIDE_JAX
 def test_a_fork_waits_for_what_is_being_compiled(compiler):
     x = tg.vector("x")
     f = made([x], x + 1)
