@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,16 @@ def test_set_and_inc_of_an_indexed_variable_change_the_place_it_is_from():
     assert x[x > 1.5].set(9.0).eval(given).tolist() == [1.0, 9.0, 9.0]
     with pytest.raises(tg.InputError, match=r"set: .* is not x\[index\]"):
         (x[1:] + 1).set(0.0)
+
+
+FAR = (-(2**63), -(2**61), -9, -3, 0, 2, 9, 2**61, 2**63 - 1)
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -3])
+@pytest.mark.parametrize("mode", ["off", "default"])
+def test_bounds_of_slices_that_come_with_the_call_may_be_any_integers(step, mode):
+    x, start, stop = tg.vector("x"), tg.scalar("start", "int64"), tg.scalar("stop", "int64")
+    f = tg.function([x, start, stop], x[start:stop:step], backend="perform", mode=mode)
+    values = np.arange(7.0)
+    for a, b in itertools.product(FAR, FAR):
+        np.testing.assert_array_equal(f(values, a, b), values[a:b:step])

@@ -12,6 +12,7 @@ import numpy as np
 
 from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
+from tg.ops.elementwise.arithmetic import maximum, minimum
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import less, logical_and, where
 from tg.ops.elementwise.record import align_ranks
@@ -202,7 +203,8 @@ def _bound(value: Any, n: int | Length, low: int | Length, high: int | Length, d
         v = v if v >= 0 else add_lengths(n, v)
     elif not is_natural(v):
         value = as_size_variable(v)
-        v = size_value(where(less(value, 0), value + as_size_variable(n), value))
+        size = as_size_variable(n)  # what is far outside of the axis is no further outside than sums of lengths can be
+        v = size_value(where(less(value, 0), maximum(value + size, -1), minimum(value, size)))
     return max_length(low, min_length(v, high))
 
 
