@@ -143,30 +143,52 @@ def is_elementwise(v: Variable) -> bool:
     return v.apply is not None and type(v.apply.op) in POINTWISE
 
 
-def _pushed(root: Apply, view: View) -> Variable | None:
-    """A movement of a tree of elementwise values, used only there, as that tree over moved operands."""
-    top = root.inputs[0]
-    op: Any = root.op
+def _inwards(view: View, roots: list[Apply]) -> dict[int, Variable]:
+    """Movements of elementwise values that nothing reads as they are: the same values of moved operands."""
+    moved = _only_moved(view, roots)
     done: dict[int, Variable] = {}
-    stack = [top] if top.type.ndim else []
-    while stack:
-        v = stack[-1]
-        if id(v) in done:
-            stack.pop()
-        elif v.type.ndim == 0:
-            done[id(v)] = v
-        elif is_elementwise(v) and view.uses(v) == 1 and _goes_through(v, op):
-            assert v.apply is not None
-            missing = [u for u in v.apply.inputs if id(u) not in done]
-            if missing:
-                stack.extend(missing)
-            else:
-                done[id(v)] = applied(v.apply.op, [done[id(u)] for u in v.apply.inputs])
-        elif v is top:
-            return None
-        else:
-            done[id(v)] = _moved(v, root)
-    return done.get(id(top))
+    for node in view.applies:
+        v = view.results(node)[0]
+        root = moved.get(id(v))
+        if root is not None:
+            done[id(v)] = applied(node.op, [_operand(u, root, moved, done) for u in node.inputs])
+    return {id(view.results(root)[0]): done[id(v)] for root in roots if id(v := root.inputs[0]) in done}
+
+
+def _only_moved(view: View, roots: list[Apply]) -> dict[int, Apply]:
+    """The elementwise values that are read by one of these movements alone, or to compute others such; and by which."""
+    found: dict[int, Apply] = {}
+    reads: dict[int, dict[object, int]] = {}  # value -> movement -> how often it is read for that
+
+    def read(v: Variable, root: Apply) -> None:
+        counts = reads.setdefault(id(v), {})
+        counts[_kind(root)] = counts.get(_kind(root), 0) + 1
+
+    for root in roots:
+        read(root.inputs[0], root)
+    first = {_kind(root): root for root in reversed(roots)}
+    for node in reversed(view.applies):
+        v = view.results(node)[0]
+        counts = reads.get(id(v))
+        if counts is None or len(counts) > 1 or not is_elementwise(v) or v.type.ndim == 0:
+            continue
+        ((kind, count),) = counts.items()
+        if count == view.uses(v) and _goes_through(v, first[kind].op):
+            found[id(v)] = first[kind]
+            for u in node.inputs:
+                read(u, first[kind])
+    return found
+
+
+def _kind(movement: Apply) -> object:
+    """What makes movements of one value one movement."""
+    return movement.op, tuple(map(id, movement.inputs[1:]))
+
+
+def _operand(u: Variable, root: Apply, moved: dict[int, Apply], done: dict[int, Variable]) -> Variable:
+    if u.type.ndim == 0:
+        return u
+    return done[id(u)] if moved.get(id(u)) is root else _moved(u, root)
 
 
 def _goes_through(v: Variable, op: Any) -> bool:
@@ -186,27 +208,14 @@ def _moved(v: Variable, root: Apply) -> Variable:
 
 def _scalars(view: View) -> dict[int, Variable]:
     """A squeeze that leaves no axis, of an elementwise value that nothing else reads."""
-    found: dict[int, Variable] = {}
-    for node in view.applies:
-        if type(node.op) is Squeeze and view.results(node)[0].type.ndim == 0:
-            _push(node, view, found)
-    return found
+    applies = view.applies
+    return _inwards(view, [n for n in applies if type(n.op) is Squeeze and view.results(n)[0].type.ndim == 0])
 
 
 def _between(view: View) -> dict[int, Variable]:
     """Movements between elementwise functions, of values that nothing else reads."""
-    found: dict[int, Variable] = {}
     read = {id(v) for node in view.applies if type(node.op) in POINTWISE for v in node.inputs}
-    for node in view.applies:
-        if type(node.op) in KINDS and id(view.results(node)[0]) in read:
-            _push(node, view, found)
-    return found
-
-
-def _push(node: Apply, view: View, found: dict[int, Variable]) -> None:
-    new = _pushed(node, view)
-    if new is not None:
-        found[id(view.results(node)[0])] = new
+    return _inwards(view, [n for n in view.applies if type(n.op) in KINDS and id(view.results(n)[0]) in read])
 
 
 RULES = (

@@ -81,6 +81,18 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "One op, which does so itself.",
     ),
     (
+        "softplus_from_maximum_in_sum",
+        lambda x, y: y + maximum(x, 0) + softplus(-absolute(x)),
+        lambda x, y: y + softplus(x),
+        "One op, which does so itself.",
+    ),
+    (
+        "softplus_from_maximum_in_difference",
+        lambda x, y: y - maximum(x, 0) - softplus(-absolute(x)),
+        lambda x, y: y - softplus(x),
+        "One op, which does so itself.",
+    ),
+    (
         "exp_of_negative_softplus",
         lambda x: exp(-softplus(x)),
         lambda x: sigmoid(-x),
