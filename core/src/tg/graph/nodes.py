@@ -39,6 +39,7 @@ class Variable(Operators):
     __slots__ = (
         "__weakref__",
         "_facts",
+        "_size",
         "_symbolic",
         "apply",
         "assumed",
@@ -53,6 +54,7 @@ class Variable(Operators):
     type: TensorType
     lengths: tuple[int | Length | None, ...]  # None: an atom of this variable's own
     _symbolic: TensorType | None
+    _size: int | Length | None  # of an integer scalar, once it has been read through the arithmetic that makes it
     apply: Apply | None
     index: int
     name: str | None
@@ -73,6 +75,7 @@ class Variable(Operators):
         self.serial = next(_SERIALS)
         self.place = None
         self._facts = None
+        self._size = None
 
     @property
     def dtype(self) -> str:
@@ -285,9 +288,12 @@ def _size_value(v: Variable, depth: int) -> int | Length:
         return int(v.data)
     if v.apply is None or v.type.dtype != "int64":
         return of_atom(ScalarValue(v))
+    if v._size is not None:
+        return v._size
     if depth < MAX_DEPTH:
         found = v.apply.op.length_value(v.apply.inputs, lambda operand: _size_value(operand, depth + 1))
         if found is not None:
+            v._size = found
             return found
     return of_atom(ScalarValue(v))
 

@@ -384,7 +384,12 @@ def add(a: int | Length, b: int | Length) -> int | Length:
 
 def subtract(a: int | Length, b: int | Length) -> int | Length:
     """The difference of two lengths."""
-    return add(a, multiply(-1, b))
+    if type(b) is int:
+        return add(a, -b)
+    total = dict(_terms(a))
+    for monomial, factor in _terms(b).items():
+        total[monomial] = total.get(monomial, 0) - factor
+    return _from_terms(total)
 
 
 def multiply(a: int | Length, b: int | Length) -> int | Length:
