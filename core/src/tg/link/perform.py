@@ -71,6 +71,20 @@ class PerformExecutable(Executable):
         return to_text(self.graph)
 
 
+def explained(
+    graph: FrozenGraph, arrays: Sequence[np.ndarray[Any, Any]], error: Exception
+) -> tuple[Sequence[Any], Status]:
+    """What becomes of a call that native code has refused without saying why: the status by the reference.
+
+    Raises:
+        Exception: the reference's own; `error` where the reference finds nothing wrong.
+    """
+    _, status = PerformExecutable(graph).run(arrays)
+    if status:
+        return (), status
+    raise error
+
+
 def _owned_outputs(graph: FrozenGraph) -> list[bool]:
     """Whether each output is a fresh array: computed, and not given out twice."""
     seen: set[int] = set()

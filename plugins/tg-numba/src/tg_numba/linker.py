@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.objects import is_layout_known
+from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, python_length
 from tg.link.shown import with_names
 from tg_numba import entry
@@ -79,7 +81,7 @@ def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
         "__name__": "tg.link",
         "UNREAD": UNREAD,
         "empty": np.empty,
-        "failed": _failed,
+        "failed": functools.partial(_failed, graph),
         "keep": program,
         **LENGTH_SCOPE,
         "plan": _planner(graph, program),
@@ -107,10 +109,10 @@ def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
         lines.append(f"    {y} = empty({shape}, T{y})")
     given = ", ".join((*names, *outputs))
     if graph.checks:
-        lines.append(f"    if run({given}, UNREAD): return failed(run, {given})")
+        lines.append(f"    if run({given}, UNREAD): return failed(arrays, run, {given})")
     else:
         lines.append(f"    code = run({given})")
-        lines.append("    if code: return failed(lambda *_: code)")
+        lines.append("    if code: return failed(arrays, lambda *_: code)")
     lines.append(f"    return [{', '.join(outputs)}], ()")
     exec(compile("\n".join(lines), "<tg-numba caller>", "exec"), scope)
     return scope["call"]  # type: ignore[no-any-return]
@@ -124,7 +126,7 @@ def _planner(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
         assert program.plan is not None
         found, status = np.empty(size, np.int64), np.zeros(STATUS_LENGTH, np.int64)
         code = program.plan(*arrays, found, *([status] if graph.checks else []))
-        return _status(code, status) if code else found.tolist()
+        return _status(graph, arrays, code, status) if code else found.tolist()
 
     return plan
 
@@ -134,19 +136,21 @@ def _usable(array: Array) -> Array:
     return np.array(array, order="C", copy=True)
 
 
-def _failed(run: Callable[..., int], *arrays: Array) -> tuple[Sequence[Any], Status]:
+def _failed(
+    graph: FrozenGraph, arrays: Sequence[Array], run: Callable[..., int], *given: Array
+) -> tuple[Sequence[Any], Status]:
     """The status of a call that failed, which is made once more to see the values that the check reports."""
     status = np.zeros(STATUS_LENGTH, np.int64)
-    return _status(run(*arrays, status), status)
+    return _status(graph, arrays, run(*given, status), status)
 
 
-def _status(code: int, status: Array) -> tuple[Sequence[Any], Status]:
-    """The status of a check that failed; other failures raise."""
+def _status(graph: FrozenGraph, arrays: Sequence[Array], code: int, status: Array) -> tuple[Sequence[Any], Status]:
+    """The status of a check that failed; of other failures the reference says which values were wrong."""
     if code > 0:
         return (), (code, *status[:STATUS_VALUES].tolist())
     if code == Failure.MEMORY:
         raise MemoryError("backend 'numba': no memory for an intermediate result")
-    raise _failures()[code]
+    return explained(graph, arrays, _failures()[code])
 
 
 def _failures() -> dict[int, TgError]:
