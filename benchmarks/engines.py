@@ -1,4 +1,4 @@
-"""The engines that run a model: tg's backends, NumPy, raw JAX, raw torch, and PyTensor where it is installed.
+"""The engines that run a model: tg's backends, NumPy, raw JAX, torch and MLX, what is written by hand, PyTensor.
 
 Each takes a model and its arrays and gives a function of the arrays, NumPy in and NumPy out, that returns the
 expression's value, followed by the gradients.
@@ -6,6 +6,7 @@ expression's value, followed by the gradients.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     Compiled = Callable[..., Any]
 
 
-def tg_backend(backend: str, model: Model, arrays: Arrays) -> Compiled:
-    """The model by tg, its lengths unknown."""
+def tg_backend(choice: str, model: Model, arrays: Arrays) -> Compiled:
+    """The model by tg, its lengths unknown; the choice is a backend's name and options, as in "c threads=2"."""
     import tg
+
+    name, *options = choice.split()
+    backend = tg.backend(name, **{key: int(value) for key, value in (option.split("=") for option in options)})
 
     inputs = [tg.tensor(f"v{i}", a.dtype.name, (None,) * a.ndim) for i, a in enumerate(arrays)]
     value = model.loss(tg, *inputs)
@@ -32,7 +36,7 @@ def tg_backend(backend: str, model: Model, arrays: Arrays) -> Compiled:
 def numpy(model: Model, arrays: Arrays) -> Compiled:
     """The model by NumPy, without gradients."""
     if model.wrt:
-        raise NotImplementedError
+        raise NotImplementedError("NumPy has no gradients")
     return lambda *given: [np.asarray(model.loss(np, *given))]
 
 
@@ -58,13 +62,11 @@ def jax(model: Model, arrays: Arrays) -> Compiled:
     return call
 
 
-def torch(model: Model, arrays: Arrays) -> Compiled:
-    """The model by torch, eager, with its autograd."""
+def torch_namespace() -> Any:
+    """NumPy's names where torch has others."""
     import torch as library
 
     class Namespace:
-        """NumPy's names where torch has others."""
-
         exp, sin, log1p, log, tanh, dot = (
             getattr(library, n) for n in ("exp", "sin", "log1p", "log", "tanh", "matmul")
         )
@@ -81,15 +83,44 @@ def torch(model: Model, arrays: Arrays) -> Compiled:
         def maximum(x: Any, y: float) -> Any:
             return library.clamp(x, min=y)
 
+    return Namespace
+
+
+def torch(model: Model, arrays: Arrays) -> Compiled:
+    """The model by torch, eager, with its autograd."""
+    import torch as library
+
+    xp = torch_namespace()
+
     def call(*given: Any) -> Any:
         tensors = [library.from_numpy(np.asarray(a)) for a in given]
         for i in model.wrt:
             tensors[i].requires_grad_()
-        value = model.loss(Namespace, *tensors)
+        value = model.loss(xp, *tensors)
         gradients = library.autograd.grad(value, [tensors[i] for i in model.wrt]) if model.wrt else []
         return [value.detach().numpy(), *(g.numpy() for g in gradients)]
 
     return call
+
+
+def torch_compile(model: Model, arrays: Arrays) -> Compiled:
+    """The model and its gradients by torch.compile, for the lengths it is called with."""
+    import torch as library
+
+    xp = torch_namespace()
+
+    def loss(*given: Any) -> Any:
+        return model.loss(xp, *given)
+
+    def program(*given: Any) -> Any:
+        if not model.wrt:
+            return (loss(*given),)
+        gradients, value = library.func.grad_and_value(loss, model.wrt)(*given)
+        return value, *gradients
+
+    program.__code__ = program.__code__.replace()  # torch keeps few programs of one code
+    fast = library.compile(program, dynamic=False)
+    return lambda *given: [a.numpy() for a in fast(*(library.from_numpy(np.asarray(a)) for a in given))]
 
 
 def pytensor(mode: str, model: Model, arrays: Arrays) -> Compiled:
@@ -105,11 +136,65 @@ def pytensor(mode: str, model: Model, arrays: Arrays) -> Compiled:
     return lambda *given: [np.asarray(a) for a in compiled(*given)]
 
 
+def mlx(model: Model, arrays: Arrays) -> Compiled:
+    """The model by mx.compile and mx.value_and_grad, on the processor; its float64 has float32's accuracy in places."""
+    import mlx.core as mx
+
+    mx.set_default_device(mx.cpu)
+    kinds = [getattr(mx, a.dtype.name) for a in arrays]
+
+    class Namespace:
+        """NumPy's names where MLX has others."""
+
+        exp, sin, log1p, log, tanh, dot, sum, max, maximum = (
+            staticmethod(getattr(mx, n))
+            for n in ("exp", "sin", "log1p", "log", "tanh", "matmul", "sum", "max", "maximum")
+        )
+
+    loss = partial(model.loss, Namespace)
+    fast = mx.compile(mx.value_and_grad(loss, model.wrt) if model.wrt else loss)
+
+    def call(*given: Any) -> Any:
+        found = fast(*(mx.array(a, dtype=kind) for a, kind in zip(given, kinds, strict=True)))
+        if not model.wrt:
+            return [np.array(found)]
+        value, gradients = found
+        return [np.array(value), *map(np.array, gradients if len(model.wrt) > 1 else [gradients])]
+
+    return call
+
+
+def limit(model: Model, arrays: Arrays, threads: int = 1) -> Compiled:
+    """The model by hand in C."""
+    import hand_c
+
+    return hand_c.compiled(model, arrays, threads)
+
+
+def numba(model: Model, arrays: Arrays) -> Compiled:
+    """The model by hand in Numba."""
+    import hand_numba
+
+    return hand_numba.compiled(model)
+
+
+RAW = {
+    "numpy": numpy,
+    "jax": jax,
+    "torch": torch,
+    "torch.compile": torch_compile,
+    "mlx": mlx,
+    "limit": limit,
+    "limit threads=2": partial(limit, threads=2),
+    "numba": numba,
+}
+
+
 def compiled(engine: str, model: Model, arrays: Arrays) -> Compiled:
-    """The model by the engine of this name: numpy, jax, torch, tg-BACKEND or pytensor-MODE."""
+    """The model by the engine of this name: one of RAW, tg-BACKEND (with options), or pytensor-MODE."""
     family, _, rest = engine.partition("-")
     if family == "tg":
         return tg_backend(rest, model, arrays)
     if family == "pytensor":
         return pytensor(rest, model, arrays)
-    return {"numpy": numpy, "jax": jax, "torch": torch}[family](model, arrays)
+    return RAW[engine](model, arrays)

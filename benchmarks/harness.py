@@ -23,6 +23,12 @@ ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "OPENBL
 LIMIT = 150.0  # seconds; an engine that takes longer is told to have
 
 
+def caches(folder: str) -> dict[str, str]:
+    """The settings that make a folder hold all that a child process compiles."""
+    names = ("TG_CACHE_DIR", "NUMBA_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+    return {**dict.fromkeys(names, folder), "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
+
+
 def child(*arguments: str, python: Path | None = None) -> Any:
     """What a child process printed as its last line, parsed as JSON."""
     return json.loads(_run(arguments, python, 1)[1].splitlines()[-1])
@@ -37,9 +43,7 @@ def _run(arguments: Sequence[str], python: Path | None, times: int) -> tuple[flo
     """The seconds and the output of the last of some equal children that share a cache of their own."""
     line = [str(python or sys.executable), *arguments]
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**ENVIRONMENT, "TG_CACHE_DIR": cache, "NUMBA_CACHE_DIR": cache}
-        if python is not None:
-            environment["PYTENSOR_FLAGS"] = f"compiledir={cache}"
+        environment = {**ENVIRONMENT, **caches(cache)}
         for _ in range(times):
             before = time.perf_counter()
             done = subprocess.run(

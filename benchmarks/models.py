@@ -59,8 +59,13 @@ def normal(xp: Any, mu: Any, log_sigma: Any, x: Any) -> Any:
 
 
 def layer(xp: Any, x: Any, w: Any, b: Any) -> Any:
-    """w6: sum(tanh(X @ W + b))."""
-    return xp.sum(xp.tanh(xp.dot(x, w) + b))
+    """w6: tanh(X @ W + b)."""
+    return xp.tanh(xp.dot(x, w) + b)
+
+
+def layer_sum(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    """w6 summed, to be differentiated."""
+    return xp.sum(layer(xp, x, w, b))
 
 
 def grouped(xp: Any, mu: Any, a: Any, idx: Any, x: Any, y: Any) -> Any:
@@ -107,9 +112,18 @@ def _radon_arrays() -> list[np.ndarray[Any, Any]]:
     return [0.1 * draw(5 + 2 * COUNTIES), county, (r.uniform(size=HOUSES) < 0.17).astype(float), draw(HOUSES, seed=1)]
 
 
-def _grouped_arrays(n: int, groups: int) -> list[np.ndarray[Any, Any]]:
+def _grouped_arrays(n: int, groups: int, *, ordered: bool = False) -> list[np.ndarray[Any, Any]]:
     idx = np.random.default_rng(6).integers(0, groups, n)
+    idx = np.sort(idx) if ordered else idx
     return [draw(groups, seed=1), draw(groups, seed=2), idx, draw(n, seed=3), draw(n, seed=4)]
+
+
+def _normal_arrays(n: int) -> list[np.ndarray[Any, Any]]:
+    return [np.array(0.2), np.array(0.4), draw(n)]
+
+
+def _layer_arrays() -> list[np.ndarray[Any, Any]]:
+    return [draw(1000, 1000), 0.03 * draw(1000, 1000, seed=1), draw(1000)]
 
 
 def _logistic_arrays() -> list[np.ndarray[Any, Any]]:
@@ -123,15 +137,16 @@ MODELS: dict[str, Model] = {
     "w2 transcendental 1e5": Model(transcendental, lambda: [draw(100_000)]),
     "w2 transcendental 1e7": Model(transcendental, lambda: [draw(10_000_000)]),
     "w2 transcendental 1e5 float32": Model(transcendental, lambda: [draw(100_000).astype("float32")]),
+    "w2 transcendental 1e7 float32": Model(transcendental, lambda: [draw(10_000_000).astype("float32")]),
     "w3 softmax rows 1000x1000": Model(softmax_rows, lambda: [draw(1000, 1000)]),
     "w4 logsumexp rows 1000x1000": Model(logsumexp_rows, lambda: [draw(1000, 1000)]),
-    "w5 normal 1e5": Model(normal, lambda: [np.array(0.2), np.array(0.4), draw(100_000)], (0, 1)),
-    "w6 layer 1000": Model(layer, lambda: [draw(1000, 1000), 0.03 * draw(1000, 1000, seed=1), draw(1000)]),
-    "w6 layer 1000, gradient": Model(
-        layer, lambda: [draw(1000, 1000), 0.03 * draw(1000, 1000, seed=1), draw(1000)], (1, 2)
-    ),
+    "w5 normal 1e5": Model(normal, lambda: _normal_arrays(100_000), (0, 1)),
+    "w5 normal 1e7": Model(normal, lambda: _normal_arrays(10_000_000), (0, 1)),
+    "w6 layer 1000": Model(layer, _layer_arrays),
+    "w6 layer 1000, gradient": Model(layer_sum, _layer_arrays, (1, 2)),
     "w7 grouped 1e6": Model(grouped, lambda: _grouped_arrays(1_000_000, 1000)),
     "w7 grouped 1e6, gradient": Model(grouped, lambda: _grouped_arrays(1_000_000, 1000), (0, 1)),
+    "w7 grouped 1e6 sorted, gradient": Model(grouped, lambda: _grouped_arrays(1_000_000, 1000, ordered=True), (0, 1)),
     "radon": Model(radon, _radon_arrays, (0,)),
     "logistic 5000x20": Model(logistic, _logistic_arrays, (0,)),
     "mlp 10x64": Model(

@@ -1,4 +1,4 @@
-"""The figures as one self-contained page: a plot and a table for each measurement."""
+"""The figures as one self-contained page: what was reached of the targets, a plot and a table for each measurement."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
+from report import beside, reached, shown, why_not
+from targets import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 STYLE = """
@@ -20,16 +22,24 @@ svg { max-width: 100%; height: auto }
 """
 
 
+ABOUT_LIMITS = """<p>limit: by hand in C with explicit vectors, arguments not checked, results written into memory that
+is made once. numba: by hand in Numba, fastmath, results made anew. Ratios are of medians, in brackets of the least of
+all calls. The seconds to the first result stand where something had to be compiled. One thread, unless an engine names
+more.</p>"""
+TITLES = {
+    "start": "Start: whole processes, seconds",
+    "calls": "Calls: microseconds",
+    "compile": "Compile: seconds from the expression to the first result, cold",
+    "run": "Run: microseconds a call",
+}
+
+
 def write(results: Mapping[str, Any], path: Path) -> None:
     """Write the page."""
-    parts = [_section("Start: whole processes, seconds", _of_start(results))]
-    parts.append(_section("Calls: microseconds", _transposed(_numbers(results.get("calls", {})))))
-    for key, title in (("compile", "Compile: seconds to the first result"), ("run", "Run: microseconds a call")):
-        rows = {
-            model: {engine: got[key] for engine, got in row.items() if key in got}
-            for model, row in results.get("models", {}).items()
-        }
-        parts.append(_section(title, rows))
+    pages = tables(results)
+    parts = [_heading("Run beside the limit and the best peer", ABOUT_LIMITS + _table(*beside(results)))]
+    parts.append(_heading("Targets", _table(*reached(results))))
+    parts += [_section(title, pages[page]) for page, title in TITLES.items()]
     for name, row in results.get("engine", {}).items():
         sizes = {
             who: {str(round(got["applies"])): got["total"] for got in found.values()}
@@ -37,19 +47,21 @@ def write(results: Mapping[str, Any], path: Path) -> None:
             if "error" not in found
         }
         parts.append(_section(f"Rewriting {name}: seconds by number of applies", _transposed(sizes)))
+    parts.append(_heading("What has no figure", _table(*why_not(results))))
     about = ", ".join(f"{key}: {value}" for key, value in results.get("machine", {}).items())
     body = f"<h1>tg beside its peers</h1><p>{html.escape(about)}</p>{''.join(parts)}"
     page = f"<!doctype html><meta charset=utf-8><title>tg benchmarks</title><style>{STYLE}</style>{body}"
     path.write_text(page, encoding="utf-8")
 
 
-def _of_start(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    found = {name: got["seconds"] for name, got in results.get("start", {}).items() if "seconds" in got}
-    return {"first result": found} if found else {}
+def _heading(title: str, content: str) -> str:
+    return f"<h2>{html.escape(title)}</h2>{content}"
 
 
-def _numbers(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    return {name: {k: v for k, v in row.items() if isinstance(v, float)} for name, row in rows.items()}
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = ("".join(f"<td>{html.escape(cell)}" for cell in line) for line in lines)
+    titles = "".join(f"<th>{html.escape(name)}" for name in head)
+    return f"<table><tr>{titles}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def _transposed(rows: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -63,16 +75,8 @@ def _section(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     if not rows:
         return ""
     engines = list(dict.fromkeys(engine for row in rows.values() for engine in row))
-    head = "".join(f"<th>{html.escape(name)}" for name in ("", *engines))
-    lines = "".join(
-        f"<tr><td>{html.escape(label)}" + "".join(f"<td>{_shown(row.get(engine))}" for engine in engines)
-        for label, row in rows.items()
-    )
-    return f"<h2>{html.escape(title)}</h2>{_plot(rows, engines)}<table><tr>{head}</tr>{lines}</table>"
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    lines = [[label, *(shown(row.get(engine)) for engine in engines)] for label, row in rows.items()]
+    return _heading(title, _plot(rows, engines) + _table(("", *engines), lines))
 
 
 def _plot(rows: Mapping[str, Mapping[str, float]], engines: list[str]) -> str:

@@ -2,7 +2,8 @@
 
 Tables are printed; benchmarks/results/latest.json has the figures and benchmarks/results/index.html shows them.
 PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
-`pip install pytensor numba jax`. `--only start calls` measures these pages alone and keeps the others' last figures.
+`pip install pytensor numba jax`. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the
+page `run`; the others keep their last figures. `--quick` leaves out the engines that compile for minutes.
 """
 
 from __future__ import annotations
@@ -14,12 +15,23 @@ import os
 import platform
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import PEER, child, in_turn, seconds
-from page import write
+from models import MODELS
+from page import TITLES, write
+from report import beside, reached, shown, why_not
 from rich.console import Console
 from rich.table import Table
+from targets import tables
+from workers import measured
+
+import tg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from report import Lines
 
 RESULTS = Path(__file__).parent / "results"
 BACKENDS = ("perform", "c", "numba", "jax", "torch", "mlx")
@@ -28,22 +40,8 @@ SIZES["deep"] = SIZES["mix"]  # of "wide" each node of the expression makes four
 PEER_SIZES = ("250", "1000")  # four times as many nodes take PyTensor many minutes on "wide"
 ENGINE_MODELS = ("radon", "logistic 5000x20", "mlp 10x64", "deep 5342")
 PEER_MODES = ("NUMBA", "CVM")
-MODELS = (
-    "w1 sum of squares 1e5",
-    "w2 transcendental 1e3",
-    "w2 transcendental 1e5",
-    "w2 transcendental 1e5 float32",
-    "w3 softmax rows 1000x1000",
-    "w4 logsumexp rows 1000x1000",
-    "w5 normal 1e5",
-    "w6 layer 1000, gradient",
-    "w7 grouped 1e6",
-    "w7 grouped 1e6, gradient",
-    "radon",
-    "logistic 5000x20",
-    "mlp 10x64",
-    "deep 500",
-)
+THREADED = "tg-c threads=2"
+SLOW = ("pytensor", "torch.compile")  # minutes of compiling
 
 
 def start(rounds: int) -> dict[str, Any]:
@@ -56,24 +54,30 @@ def start(rounds: int) -> dict[str, Any]:
 
 def calls(rounds: int) -> dict[str, Any]:
     """The median over rounds of the least microseconds a call."""
-    names = ("raw-numpy", "raw-jax", "raw-torch", "raw-mlx", "raw-numba", *(f"tg-{name}" for name in BACKENDS))
-    peers = {f"pytensor-{mode}": PEER for mode in PEER_MODES if PEER.exists()}
-    return in_turn("calls", [*names, *peers], rounds, lambda name: child("calls.py", name, python=peers.get(name)))
+    names = ("limit", *(f"raw-{name}" for name in ("numpy", "jax", "torch", "mlx", "numba")))
+    peers = {f"pytensor-{mode}": PEER for mode in (*PEER_MODES, "NUMBA-trusted", "CVM-trusted") if PEER.exists()}
+    engines = [*names, *(f"tg-{name}" for name in BACKENDS), *peers]
+    return in_turn("calls", engines, rounds, lambda name: child("calls.py", name, python=peers.get(name)))
 
 
-def models(rounds: int) -> dict[str, Any]:
-    """For each model and engine: seconds to the first result, microseconds a call, checksum."""
-    names = ("numpy", "jax", "torch", *(f"tg-{name}" for name in BACKENDS))
-    peers = {f"pytensor-{mode}": PEER for mode in PEER_MODES if PEER.exists()}
-    return {
-        model: in_turn(
-            model,
-            [*names, *peers],
-            rounds,
-            lambda engine, model=model: child("measure.py", model, engine, python=peers.get(engine)),
-        )
-        for model in MODELS
-    }
+def run(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
+    """For each model and engine: microseconds a call, seconds to the first result, checksum."""
+    rows = [row for row in MODELS if not words or any(row.startswith(word) for word in words)]
+    own = [f"tg-{name}" for name in BACKENDS]
+    own.insert(own.index("tg-c") + 1, THREADED)
+    peers = [f"pytensor-{mode}" for mode in PEER_MODES if PEER.exists()]
+    engines = ["limit", "limit threads=2", "numba", "numpy", "jax", "torch", "torch.compile", "mlx", *own, *peers]
+    left_out = SLOW * quick + (THREADED,) * (not has_threads())
+    return measured(rows, [name for name in engines if not name.startswith(left_out)], rounds)
+
+
+def has_threads() -> bool:
+    """Whether tg-c can use several threads."""
+    try:
+        tg.backend("c", threads=2)
+    except (tg.errors.OptionError, tg.errors.BackendUnavailable):
+        return False
+    return True
 
 
 def engine(rounds: int) -> dict[str, Any]:
@@ -93,7 +97,7 @@ def engine(rounds: int) -> dict[str, Any]:
     return found
 
 
-PAGES = {"start": start, "calls": calls, "models": models, "engine": engine}
+PAGES = {"start": start, "calls": calls, "run": run, "engine": engine}
 
 
 def machine() -> dict[str, str]:
@@ -113,44 +117,40 @@ def machine() -> dict[str, str]:
 def wrong(results: dict[str, Any]) -> list[str]:
     """The models on which two engines do not agree."""
     found = []
-    for model, row in results.get("models", {}).items():
+    for model, row in results.get("run", {}).items():
         sums = {name: got["checksum"] for name, got in row.items() if "checksum" in got}
         reference = sums.get("tg-perform")
         tolerance = 1e-3 if "float32" in model else 1e-6
         for name, values in sums.items() if reference else ():
-            pairs = zip(values, reference, strict=True)
-            if any(abs(a - b) > tolerance * max(1.0, abs(b)) for a, b in pairs):
-                found.append(f"{model}: {name} found {values}, the reference {reference}")
+            pairs = zip(values, reference, strict=False)
+            worst = max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs)
+            if len(values) != len(reference) or not worst <= tolerance:
+                found.append(f"{model}: {name} is off by {worst:.2g}, with {len(values)} results of {len(reference)}")
     return found
 
 
-def shown(got: float | str) -> str:
-    """A figure with three digits, or why there is none."""
-    return got if isinstance(got, str) else f"{got:,.0f}" if got >= 1000 else f"{got:.3g}"
-
-
-def table(title: str, rows: dict[str, dict[str, Any]], console: Console) -> None:
-    """Print engines as rows and workloads as columns."""
+def table(title: str, rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
+    """Print a dict of rows; what all have makes the columns."""
+    if not rows:
+        return
     columns = list(dict.fromkeys(label for row in rows.values() for label in row))
-    printed = Table("", *columns, title=title)
-    for name, row in rows.items():
-        printed.add_row(name, *(shown(row[label]) if label in row else "" for label in columns))
+    cells = [[name, *(shown(row.get(column)) for column in columns)] for name, row in rows.items()]
+    lines(title, (["", *columns], cells), console)
+
+
+def lines(title: str, found: Lines, console: Console) -> None:
+    """Print titles and rows."""
+    head, rows = found
+    printed = Table(*head, title=title)
+    for row in rows:
+        printed.add_row(*row)
     console.print(printed)
 
 
 def show(results: dict[str, Any], console: Console) -> None:
     """The tables."""
-    if "start" in results:
-        table("start: seconds of whole processes", results["start"], console)
-    if "calls" in results:
-        table("calls, µs", results["calls"], console)
-    for key, unit in (("compile", "seconds to the first result"), ("run", "µs a call")):
-        rows = {
-            model: {name: got[key] for name, got in row.items() if key in got}
-            for model, row in results.get("models", {}).items()
-        }
-        if rows:
-            table(unit, rows, console)
+    for page, title in TITLES.items():
+        table(title, tables(results)[page], console)
     for name, row in results.get("engine", {}).items():
         rows = {
             who: {f"{size} ({got['applies']:.0f} applies)": got["total"] for size, got in sizes.items()}
@@ -160,6 +160,9 @@ def show(results: dict[str, Any], console: Console) -> None:
         table(f"rewriting {name}, seconds", rows, console)
         for line in growth(row.get("tg", {})):
             console.print(line)
+    lines("Run beside the limit and the best peer", beside(results), console)
+    lines("Targets that are not met", reached(results, whole=False), console)
+    lines("What has no figure", why_not(results), console)
 
 
 def growth(sizes: dict[str, Any]) -> list[str]:
@@ -178,15 +181,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PAGES, default=list(PAGES))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", nargs="+", default=[], help="of the page run: what their names begin with")
+    parser.add_argument("--quick", action="store_true", help="without PyTensor and torch.compile")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "latest.json"
     results = json.loads(path.read_text()) if path.exists() else {}
     results["machine"] = machine()
     for name in given.only:
-        results[name] = PAGES[name](given.rounds)
+        if name == "run":
+            found = results.get(name, {}) | run(given.rounds, given.rows, quick=given.quick)
+            results[name] = {row: found[row] for row in MODELS if row in found}
+        else:
+            results[name] = PAGES[name](given.rounds)
         path.write_text(json.dumps(results, indent=1) + "\n")
-    show(results, Console(width=180))
+    show(results, Console(width=220))
     for line in wrong(results):
         print(f"WRONG  {line}")
     write(results, RESULTS / "index.html")

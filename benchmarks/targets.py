@@ -1,0 +1,164 @@
+"""What tg is to reach, as figures in one run: a bound for an engine on a row, from what the others took on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from models import MODELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Row = Mapping[str, float]  # figures by engine
+    Stated = tuple[str, Callable[[Row], float | None]]  # a bound in words, and what it is in a row
+
+OWN = ("tg-c", "tg-numba")
+CALL = 0.3  # microseconds: a checked call of one array
+NOISE = 1.05  # of what is to be equal
+FRAMEWORKS = {"tg-jax": "jax", "tg-torch": "torch", "tg-mlx": "mlx"}
+
+
+class Target(NamedTuple):
+    """An engine's bound on a row of a page."""
+
+    page: str
+    row: str
+    engine: str
+    text: str
+    bound: Callable[[Row], float | None]  # None: what it is compared with has no figure
+
+
+class Verdict(NamedTuple):
+    """A target beside what was found."""
+
+    target: Target
+    found: float
+    bound: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the figure is within the bound."""
+        return self.found <= self.bound
+
+
+def tables(results: Mapping[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
+    """The figures by page, row and engine; what failed is left out."""
+    calls = results.get("calls", {})
+    labels = dict.fromkeys(label for engine in calls.values() for label in engine if label != "error")
+    run = results.get("run", {})
+    pages = {
+        "start": {
+            "first result": {name: got["seconds"] for name, got in results.get("start", {}).items() if "seconds" in got}
+        },
+        "calls": {label: {name: got[label] for name, got in calls.items() if label in got} for label in labels},
+        **{
+            key: {row: {name: got[key] for name, got in found.items() if key in got} for row, found in run.items()}
+            for key in ("compile", "run", "least")
+        },
+    }
+    return {page: {row: found for row, found in rows.items() if found} for page, rows in pages.items()}
+
+
+def verdicts(results: Mapping[str, Any]) -> list[Verdict]:
+    """What was found of each target whose figures are there."""
+    pages = tables(results)
+    found = []
+    for target in TARGETS:
+        row = pages[target.page].get(target.row, {})
+        bound = target.bound(row)
+        if target.engine in row and bound is not None:
+            found.append(Verdict(target, row[target.engine], bound))
+    return found
+
+
+def best_peer(row: Row) -> str | None:
+    """The fastest engine that is neither tg's nor a limit."""
+    peers = [name for name in row if not name.startswith(("limit", "tg-"))]
+    return min(peers, key=lambda name: row[name], default=None)
+
+
+def _times(factor: float, of: str = "limit", call: float = 0.0) -> Stated:
+    text = f"≤ {factor} × {of}" + " + call" * (call > 0)
+    return text, lambda row: factor * row[of] + call if of in row else None
+
+
+def _beyond(seconds: float, of: str) -> Stated:
+    return f"≤ {of} + {seconds:g}", lambda row: row[of] + seconds if of in row else None
+
+
+def _most(bound: float) -> Stated:
+    return f"≤ {bound}", lambda row: bound
+
+
+def _eighth() -> Stated:
+    """An eighth of PyTensor's best."""
+
+    def bound(row: Row) -> float | None:
+        modes = [figure for name, figure in row.items() if name.startswith("pytensor")]
+        return min(modes) / 8 if modes else None
+
+    return "≤ PyTensor / 8", bound
+
+
+RUN = {  # the bounds of OWN, by the first words of a row
+    "w1": _times(1.1),
+    "w2 transcendental 1e3": _times(1.3, call=CALL),
+    "w2": _times(1.2),
+    "w3": _times(1.05),
+    "w4": _times(1.05),
+    "w5": _times(1.15),
+    "w6": _times(1.1, "jax"),
+    "w7": _times(1.15),
+    "radon": _times(1.2, call=CALL),
+    "logistic": _times(1.3),
+    "deep": _times(1.2),
+}
+COMPILE = {
+    ("radon", "tg-c"): _most(0.25),
+    ("radon", "tg-numba"): _most(0.6),
+    ("radon", "tg-jax"): _beyond(0.05, "jax"),
+    ("mlp 10x64", "tg-c"): _most(0.25),
+    ("mlp 10x64", "tg-numba"): _most(2.0),
+    ("deep 5342", "tg-c"): _most(0.9),
+    ("logistic 5000x20", "tg-c"): _most(0.25),
+}
+CALLS = {"scalar x+1": (0.2, 2), "3-vector sum(x**2)": (0.2, 2), "5 in, 5 out": (0.5, 10)}  # and how many arrays
+START = {
+    "import-tg": _beyond(0.05, "import-numpy"),
+    "perform": _most(0.15),
+    "c": _most(0.25),
+    "c-warm": _most(0.18),
+    **{name: _beyond(0.1, f"raw-{name}") for name in ("jax", "torch", "mlx")},
+}
+
+
+def _targets_of_run() -> list[Target]:
+    found = []
+    for row in MODELS:
+        own = next((bound for words, bound in RUN.items() if row.startswith(words)), None)
+        found += [Target("run", row, engine, *own) for engine in OWN if own]
+        if row.startswith("w2 transcendental") and "1e3" not in row:
+            found += [Target("run", row, engine, *_eighth()) for engine in OWN]
+        found.append(Target("run", row, "tg-c threads=2", *_times(NOISE, "tg-c")))
+        found.append(Target("run", row, "tg-c threads=2", *_times(1.1, "limit threads=2")))
+        found += [Target("run", row, own, *_times(NOISE, framework)) for own, framework in FRAMEWORKS.items()]
+    return found
+
+
+def _targets_of_calls() -> list[Target]:
+    found = []
+    for row, (bound, arrays) in CALLS.items():
+        found += [Target("calls", row, engine, *_most(bound)) for engine in OWN]
+        found += [
+            Target("calls", row, own, *_beyond(1 + 0.3 * arrays, f"raw-{framework}"))
+            for own, framework in FRAMEWORKS.items()
+        ]
+    return found
+
+
+TARGETS = (
+    *_targets_of_run(),
+    *(Target("compile", row, engine, *bound) for (row, engine), bound in COMPILE.items()),
+    *_targets_of_calls(),
+    *(Target("start", "first result", engine, *bound) for engine, bound in START.items()),
+)
