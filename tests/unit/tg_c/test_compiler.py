@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tg.cache import spare
 from tg.errors import BackendUnavailable, TgError
-from tg_c import cache, compiler, spare
+from tg_c import compiler
+from tg_c.cache import UNITS
 from tg_c.compiler import CompileError, Flags, compile_unit
 
 UNIT = "long long tg_run(void) { return 0; }\n"
@@ -236,7 +238,7 @@ print(ctypes.CDLL(str(compile_unit("int seven(void) { return 7; }"))).seven())
         time.sleep(0.01)
     start.touch()
     assert [worker.communicate(timeout=60)[0] for worker in workers] == ["7\n"] * 8
-    assert len(cache.entries()) == 1
+    assert len(UNITS.entries()) == 1
     assert not [path for path in home.iterdir() if path.name.startswith(".")]
 
 

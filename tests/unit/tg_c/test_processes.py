@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from tg_c import cache, spare
+from tg.cache import spare
+from tg_c.cache import UNITS
 
 # Adds each argument to exp(x).
 PROGRAM = """
@@ -100,7 +101,7 @@ def test_a_second_process_compiles_nothing(place):
 
 def test_thirty_two_processes_that_compile_one_graph_at_once_all_get_it(place):
     assert run(32, script=AT_ONCE).stdout == f"{[0] * 32}\n"
-    assert all(cache.lookup(path.name) == path for path in cache.entries())
+    assert all(UNITS.lookup(path.name) == path for path in UNITS.entries())
     assert unfinished(place) == []
     count = compilations(place)
     assert run(2, script=AT_ONCE).stdout == "[0, 0]\n"
@@ -157,7 +158,7 @@ def test_processes_that_are_killed_at_any_time_leave_nothing_that_is_loaded_or_s
         killed(*arguments, after=lambda process: time.sleep(random.uniform(0.3, 1.2)))
     for path in place.iterdir():
         if not path.name.startswith(".") and path.suffix in {".so", ".txt"}:
-            assert cache.lookup(path.name) == path
+            assert UNITS.lookup(path.name) == path
         os.utime(path, (0, 0))
     run(*range(0, 120, 10), "0.5")
     assert unfinished(place) == []

@@ -2,7 +2,6 @@
 
 import ctypes
 import itertools
-import mmap
 
 import numpy as np
 import pytest
@@ -232,32 +231,14 @@ def test_values_of_several_widths_share_a_loop(agrees):
 # --- no element outside an array --------------------------------------------------------------------------------------
 
 
-class Guarded:
-    """Arrays that end, or begin, where the pages end that may be read and written."""
-
-    def __init__(self, size):
-        page = mmap.PAGESIZE
-        self.size = -(-size // page) * page
-        self.memory = mmap.mmap(-1, self.size + 2 * page)
-        self.bytes = np.frombuffer(self.memory, np.uint8)
-        libc = ctypes.CDLL(None, use_errno=True)
-        for start in (0, self.size + page):
-            assert libc.mprotect(ctypes.c_void_p(self.bytes.ctypes.data + start), ctypes.c_size_t(page), 0) == 0
-        self.inside = self.bytes[page : page + self.size]
-
-    def array(self, dtype, n, at_end):
-        size = n * numpy_dtype(dtype).itemsize
-        return (self.inside[self.size - size :] if at_end else self.inside[:size]).view(numpy_dtype(dtype))
-
-
 @pytest.mark.parametrize("at_end", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float32", "float64", "complex128"])
-def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of):
+def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of, guarded):
     x, y, r = (tg.Variable(TensorType(dtype, shape), name="x") for shape in ((None,), (None,), (None, None)))
     outputs = [add(x, y), tg.equal(x[::2], y[::2]), add(x[::-1], y), absolute(r.T), tg.equal(x, y)]
     executable = compiled(frozen_of([x, y, r], outputs))
     kinds = [v.type.dtype for v in (x, y, r, *outputs)]
-    memory = [Guarded(16 * vectors.vector_bytes() * 8) for _ in kinds]
+    memory = [guarded(16 * vectors.vector_bytes() * 8) for _ in kinds]
     for n in (n for n in LENGTHS if n):
         lengths = (n, n, n, n, -(-n // 2), n, n, n)
         arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, kinds, lengths, strict=True)]
@@ -300,9 +281,10 @@ def test_a_thousand_compilations_take_no_more_and_more_memory():
 
     def compile_one(k):
         text = f"define void @loop(ptr %a) {{\nentry:\n  store i64 {k}, ptr %a\n  ret void\n}}"
-        (code,) = engine.compiled([engine.Written(Module(), text)])
+        written = engine.Written(Module(), text)
+        code = engine.loaded(engine.bundle(engine.compiled([written]), {"loop": written.symbol}), {})
         place = ctypes.c_int64(-1)
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)(ctypes.addressof(place))
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("loop"))(ctypes.addressof(place))
         assert place.value == k
 
     for k in range(300):

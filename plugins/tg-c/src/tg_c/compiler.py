@@ -19,7 +19,7 @@ from typing import final
 
 from tg.errors import BackendUnavailable, TgError, message
 from tg.graph.timing import Span, annotate
-from tg_c import cache
+from tg_c.cache import UNITS
 
 __all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "cpu", "level_for", "macros"]
 
@@ -139,13 +139,13 @@ def compile_unit(source: str, options: Flags = USUAL) -> Path:
     with Span("cache"):
         chosen = compiler()
         line = chosen.line(options)
-        key = cache.key(source, chosen.identity, "\0".join(line), cpu())
-        found = cache.lookup(key)
+        key = UNITS.key(source, chosen.identity, "\0".join(line), cpu())
+        found = UNITS.lookup(key)
         annotate("miss" if found is None else "hit")
     if found is not None:
         return found
     with Span("compiler", f"{Path(chosen.path).name} -O{options.level}"):
-        return cache.store(key, functools.partial(_build, source, line))
+        return UNITS.store(key, functools.partial(_build, source, line))
 
 
 def macros() -> frozenset[str]:
@@ -156,13 +156,13 @@ def macros() -> frozenset[str]:
 @functools.cache
 def _macros(chosen: Compiler) -> frozenset[str]:
     line = (*chosen.line(USUAL), "-dM", "-E")
-    key = cache.key(chosen.identity, "\0".join(line), cpu(), suffix=".txt")
+    key = UNITS.key(chosen.identity, "\0".join(line), cpu(), suffix=".txt")
 
     def write(file: Path) -> None:
         code, words = _run(line, "")
         file.write_text(" ".join(_VECTOR_MACRO.findall(words)) if code == 0 else "", encoding="utf-8")
 
-    entry = cache.lookup(key) or cache.store(key, write)
+    entry = UNITS.lookup(key) or UNITS.store(key, write)
     return frozenset(entry.read_text(encoding="utf-8").partition("\n")[0].split())
 
 
@@ -196,8 +196,8 @@ def _identified(command: tuple[str, ...], path: str) -> Compiler:
     """`command` with version and target, which the cache remembers while its programs stay the same files."""
     programs = [found for word in command if (found := shutil.which(word, path=path))]
     real = os.path.realpath(programs[0])
-    key = cache.key(*command, *map(_fingerprint, programs), suffix=".txt")
-    entry = cache.lookup(key) or cache.store(key, lambda file: _remember(file, command))
+    key = UNITS.key(*command, *map(_fingerprint, programs), suffix=".txt")
+    entry = UNITS.lookup(key) or UNITS.store(key, lambda file: _remember(file, command))
     version, target, *_ = entry.read_text(encoding="utf-8").splitlines()  # the seal of the cache follows
     return Compiler(command, real, version, target)
 
@@ -282,12 +282,12 @@ def _excerpt(source: str, diagnostic: re.Match[str]) -> list[tuple[str, str]]:
 
 def keep(source: str) -> Path:
     """The file in the cache that keeps a unit's text."""
-    key = cache.key(source, suffix=".c")
+    key = UNITS.key(source, suffix=".c")
 
     def write(path: Path) -> None:
         path.write_text(source, encoding="utf-8")
 
-    return cache.store(key, write)
+    return UNITS.store(key, write)
 
 
 def _how_to_install() -> str:

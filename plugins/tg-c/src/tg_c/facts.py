@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 
 from tg.link.blas import blas
-from tg_c import cache, entry
+from tg_c import entry
+from tg_c.cache import UNITS
 from tg_c.compiler import USUAL, compiler
 from tg_c.machine import VECTOR_LIBRARY, vector_bytes, vector_library
 
@@ -25,5 +26,5 @@ def facts() -> dict[str, str]:
         "vectors": f"{vector_bytes()} bytes",
         "vector library": VECTOR_LIBRARY if vector_library() is not None else f"{VECTOR_LIBRARY} is not there",
         "calls": "in machine code" if entry.opened() is not None else "through Python",
-        "cache": f"{cache.directory()}: {len(cache.entries())} units, {cache.size() / 1e6:.1f} MB",
+        "cache": f"{UNITS.directory()}: {len(UNITS.entries())} units, {UNITS.size() / 1e6:.1f} MB",
     }

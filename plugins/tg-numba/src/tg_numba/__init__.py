@@ -42,6 +42,7 @@ def tg_backends() -> tuple[Backend, ...]:
             options=Options,
             linker="tg_numba.linker:LINKER",
             gaps="tg_numba.gaps:GAPS",
+            cache="tg_numba.cache:CACHE",
             priority=15,
         ),
     )

@@ -177,6 +177,13 @@ class Body:
     # --- blocks --------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
+    def of(self, lanes: int) -> Iterator[None]:
+        """What is computed with another number of lanes."""
+        before, self.lanes = self.lanes, lanes
+        yield
+        self.lanes = before
+
+    @contextlib.contextmanager
     def loop(self, start: str, end: str, step: int = 1) -> Iterator[str]:
         """A loop from `start` to before `end`; gives the index."""
         self._count += 1
@@ -199,14 +206,18 @@ class Body:
         self._last = self._heads.pop()
 
     def fold(
-        self, start: str, end: str, step: int, kind: str, first: Sequence[str], write: Callable[..., Sequence[str]]
+        self, start: str, end: str, step: int, first: Sequence[tuple[str, str]], write: Callable[..., Sequence[str]]
     ) -> list[str]:
-        """A loop that carries values of one type: `write` makes, of the index and the last ones, the next ones."""
+        """A loop that carries values: `write` makes, of the index and the last ones, the next ones.
+
+        Args:
+            first: the types and the values to begin with.
+        """
         names = [self.fresh() for _ in first]
         with self.loop(start, end, step) as index:
             found = write(index, *names)
         place, before, last = self._last
-        edges = [f"phi {kind} [{a}, %{before}], [{b}, %{last}]" for a, b in zip(first, found, strict=True)]
+        edges = [f"phi {t} [{a}, %{before}], [{b}, %{last}]" for (t, a), b in zip(first, found, strict=True)]
         self.lines[place:place] = [f"  {name} = {phi}" for name, phi in zip(names, edges, strict=True)]
         return [self.made(phi) for phi in edges]
 

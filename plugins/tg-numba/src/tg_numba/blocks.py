@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tg.link.values import is_one, is_zero
 from tg.types.dtypes import is_complex
 from tg_numba.assembly import PARTS, memory_cell, memory_item
-from tg_numba.lanes import Lanes, Pair, constant_text, parts
+from tg_numba.lanes import Lanes, Pair, constant_text, lane_of, parts
 
 if TYPE_CHECKING:
     from tg.types.lengths import Length
@@ -79,8 +79,7 @@ def gathered(kernel: Kernel, dtype: str, pointer: str, offsets: Lanes) -> Elemen
     kind, count = body.type(item), 2 if is_complex(dtype) else 1
     found = ["poison"] * count
     for lane in range(body.lanes):
-        offset = body.made(f"extractelement {offsets.kind} {offsets.text}, i64 {lane}")
-        place = body.made(f"getelementptr {memory_cell(dtype)}, ptr {pointer}, i64 {offset}")
+        place = body.place(memory_cell(dtype), pointer, lane_of(offsets, lane).text)
         for k in range(count):
             element = body.made(f"load {item}, ptr {body.place(item, place, str(k))}")
             found[k] = body.made(f"insertelement {kind} {found[k]}, {item} {element}, i64 {lane}")

@@ -1,20 +1,37 @@
-"""Machine code of loops: one LLVM module for those of a program, kept as long as one of them is in use."""
+"""Machine code: object files made of text in LLVM's language, and engines that have some of them in memory.
+
+An engine has what one program consists of, and goes with it.
+"""
 
 from __future__ import annotations
 
-import threading
+import ctypes
+import functools
+import hashlib
 import weakref
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import llvmlite.binding as llvm
 
 from tg_numba.assembly import Module
+from tg_numba.native import LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+CALLER: Final = """
+declare i32 @"{name}"(ptr, ptr{kinds})
+define i64 @"{caller}"(ptr %given) nounwind {{
+  %result = alloca i64
+  %failure = alloca ptr
+{places}
+  %status = call i32 @"{name}"(ptr %result, ptr %failure{given})
+  %code = load i64, ptr %result
+  ret i64 %code
+}}
+"""
 LEVEL: Final = 2  # of the code generator; passes before it gain nothing where vectors are written as such
-LOCK: Final = threading.Lock()
 
 
 class Written(NamedTuple):
@@ -28,6 +45,11 @@ class Written(NamedTuple):
         """What makes two loops one."""
         return self.module.text() + self.definition
 
+    @property
+    def symbol(self) -> str:
+        """The name of its function among others."""
+        return f"tg.loop.{hashlib.blake2b(self.key.encode(), digest_size=16).hexdigest()}"
+
     def shown(self, name: str) -> str:
         """The loop under a name as Python that says what it is."""
         text = self.definition.replace("@loop(", f"@{name}(", 1).replace("\n", "\n    ")
@@ -36,59 +58,147 @@ class Written(NamedTuple):
 
 @final
 class Code:
-    """A loop that can be called: `address` is good as long as this object lives."""
+    """An object file, the names that it has functions under, and those of what it needs from elsewhere."""
 
-    __slots__ = ("__weakref__", "_engine", "address")
+    __slots__ = ("__weakref__", "data", "has", "needs")
 
-    def __init__(self, engine: Any, address: int) -> None:
-        self._engine, self.address = engine, address
+    def __init__(self, data: bytes, has: frozenset[str], needs: frozenset[str]) -> None:
+        self.data, self.has, self.needs = data, has, needs
 
 
+class Bundle(NamedTuple):
+    """The object files of a program, what its functions are called in them, and what they all need from elsewhere."""
+
+    objects: tuple[bytes, ...]
+    names: Mapping[str, str]
+    needs: tuple[str, ...]
+
+
+def bundle(codes: Iterable[Code], names: Mapping[str, str]) -> Bundle:
+    """Object files as one bundle."""
+    codes = tuple(codes)
+    needs = frozenset[str]().union(*(code.needs for code in codes)).difference(*(code.has for code in codes))
+    return Bundle(tuple(code.data for code in codes), names, tuple(sorted(needs)))
+
+
+@final
+class Loaded:
+    """Machine code in memory: addresses in it are good as long as this object lives."""
+
+    __slots__ = ("__weakref__", "_engine", "_names")
+
+    def __init__(self, engine: Any, names: Mapping[str, str]) -> None:
+        self._engine, self._names = engine, names
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        found: int = self._engine.get_function_address(self._names[name])
+        return found
+
+    def caller(self, name: str, count: int) -> Callable[..., int]:
+        """A function of so many arrays as Python calls it, without a look at what they are and without the GIL."""
+        function = _CALLED(self._engine.get_function_address(_caller_name(self._names[name])))
+        return functools.partial(self._call, function, ctypes.py_object * count)
+
+    def _call(self, function: Callable[..., int], pointers: Callable[..., Any], *arrays: Any) -> int:
+        return function(pointers(*arrays))
+
+
+_CALLED: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _known: Final[weakref.WeakValueDictionary[str, Code]] = weakref.WeakValueDictionary()
 
 
 def compiled(loops: Sequence[Written]) -> list[Code]:
-    """The code of loops; one that the process has already is not made again."""
+    """The object files that loops are in; one that the process has already is not made again."""
     with LOCK:
-        found = [_known.get(loop.key) for loop in loops]
-        missing = list({loop.key: loop for loop, code in zip(loops, found, strict=True) if code is None}.values())
-        made = dict(zip((loop.key for loop in missing), _made(missing), strict=True)) if missing else {}
-        _known.update(made)
-        return [code or made[loop.key] for loop, code in zip(loops, found, strict=True)]
+        keys = [loop.key for loop in loops]
+        found = [_known.get(key) for key in keys]
+        missing = {key: loop for key, loop, code in zip(keys, loops, found, strict=True) if code is None}
+        if missing:
+            made = _made(list(missing.values()))
+            _known.update(dict.fromkeys(missing, made))
+            found = [code or made for code in found]
+        return list(dict.fromkeys(code for code in found if code is not None))
 
 
-def _made(loops: Sequence[Written]) -> list[Code]:
+def _made(loops: Sequence[Written]) -> Code:
     whole = Module()
-    for k, loop in enumerate(loops):
+    for loop in loops:
         whole.include(loop.module)
-        whole.define(f"loop{k}", loop.definition.replace("@loop(", f"@loop{k}(", 1))
-    engine = _loaded(_assembled(whole.text()))
-    return [Code(engine, engine.get_function_address(f"loop{k}")) for k in range(len(loops))]
+        whole.define(loop.symbol, loop.definition.replace("@loop(", f"@{loop.symbol}(", 1))
+    return assembled(whole.text())
 
 
-def code_of(text: str, name: str, level: int = LEVEL) -> Code:
-    """The code of one function of a module."""
-    engine = _loaded(_assembled(text, level))
-    return Code(engine, engine.get_function_address(name))
+def assembled(text: str, level: int = LEVEL) -> Code:
+    """The object file that a text becomes."""
+    module = llvm.parse_assembly(text)
+    return code_of_module(module, _machine(level).emit_object(module))
 
 
-def _assembled(text: str, level: int = LEVEL) -> bytes:
-    """The object file that the text becomes."""
-    found: bytes = _machine(level).emit_object(llvm.parse_assembly(text))
-    return found
+def code_of_module(module: Any, data: bytes) -> Code:
+    """The object file that a module has become."""
+    has, needs = set[str](), set[str]()
+    for one in (*module.functions, *module.global_variables):
+        (needs if one.is_declaration else has).add(one.name)
+    return Code(data, frozenset(has), frozenset(name for name in needs if not name.startswith("llvm.")))
 
 
-def _loaded(code: bytes) -> Any:
-    """An engine that has an object file in memory."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
+def callers(counts: Mapping[str, int]) -> str:
+    """Functions that call those of compiled Python with the arrays that a table has: the text of their module."""
+    return "\n".join(starmap(_caller, counts.items()))
+
+
+def _caller(name: str, count: int) -> str:
+    places = [f"  %p{k} = getelementptr ptr, ptr %given, i64 {k}\n  %a{k} = load ptr, ptr %p{k}" for k in range(count)]
+    return CALLER.format(
+        name=name,
+        caller=_caller_name(name),
+        kinds=", ptr" * count,
+        places="\n".join(places),
+        given="".join(f", ptr %a{k}" for k in range(count)),
+    )
+
+
+def _caller_name(name: str) -> str:
+    return f"tg.call.{name}"
+
+
+class MissingError(Exception):
+    """Neither the process nor its libraries have what object files need: LLVM would end the process."""
+
+
+def loaded(bundle: Bundle, addresses: Mapping[str, int]) -> Loaded:
+    """Object files in memory.
+
+    Args:
+        addresses: of what they need and no library has under its name.
+
+    Raises:
+        MissingError: they need more than that.
+    """
+    with LOCK:
+        module = llvm.parse_assembly("\n".join(f'@"{name}" = external global i8' for name in addresses))
+        engine = llvm.create_mcjit_compiler(module, _machine())  # from here on the symbols of the process are found
+        absent = [name for name in bundle.needs if name not in addresses and not llvm.address_of_symbol(name)]
+        if absent:
+            raise MissingError(", ".join(absent))
+        for name, address in addresses.items():
+            engine.add_global_mapping(module.get_global_variable(name), address)
+        first, *others = bundle.objects
+        engine.set_object_cache(getbuffer_func=lambda module: first)  # as if it were what the names become
+        for data in others:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+        return Loaded(engine, bundle.names)
 
 
 def _machine(level: int = LEVEL) -> Any:
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=level, jit=True, codemodel="jitdefault"
-    )
+    target, cpu, features = _host()
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True, codemodel="jitdefault")
+
+
+@functools.cache
+def _host() -> tuple[Any, str, str]:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()

@@ -17,15 +17,15 @@ from tg.link import objects
 from tg.link.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg.link.objects import HEAD
 from tg.link.shapes import needs_plan
+from tg_numba import cache, engine
 from tg_numba.assembly import Body, Module
-from tg_numba.engine import code_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.link.entry import Signature, Step
-    from tg_numba.engine import Code
+    from tg_numba.engine import Bundle, Loaded
 
 DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning
 FALSE_ARRAY: Final = f"[{(HEAD + 8) // 8} x i64]"  # the beginning of one, as far as the data
@@ -123,10 +123,11 @@ define internal i64 @remainder_of(i64 %a, i64 %b) {
 PROBE: Final = """
 define i32 @probe(ptr %result, ptr %failure, ptr %a0, ptr %a1, ptr %y0, ptr %y1) {{
   {copies}
-  %code = load i64, ptr inttoptr (i64 {code} to ptr)
+  %code = load i64, ptr @"tg.code"
   store i64 %code, ptr %result
   ret i32 0
 }}
+@"tg.code" = external global i64
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
@@ -149,8 +150,8 @@ def make(graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callab
 
 def _made(function: Any, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any]:
     attempt = _Attempt(graph, compiled, signature)
-    code = _code(attempt.text(), "attempt")
-    words = struct.pack("=3q", code.address, id(signature.general), graph.arity)
+    code = _code(attempt.text(), "attempt", attempt.addresses)
+    words = struct.pack("=3q", code.address("attempt"), id(signature.general), graph.arity)
     kept = (code, compiled.owner, signature.general, *dtypes_of(graph), *attempt.objects)
     return function((words, *kept))  # type: ignore[no-any-return]
 
@@ -159,18 +160,19 @@ def _made(function: Any, graph: FrozenGraph, compiled: Compiled, signature: Sign
 def opened() -> Any:
     """What makes functions, tried; None where objects, arrays or scalars are not as it expects them."""
     try:
-        text = CALLED.format_map(_Functions())
+        addresses = dict[str, int]()
+        text = CALLED.format_map(_Functions(addresses))
         if not objects.is_layout_known():
             return None
     except (AttributeError, ImportError):
         return None
-    code = _code(text, "function")
-    make_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(code.address)
+    code = _code("\n".join((text, *declared(addresses))), "function", addresses)
+    make_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(code.address("function"))
 
     def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
         copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
-        probe = _code(PROBE.format(copies="\n  ".join(copies), code=code), "probe")
-        return _made(make_function, graph, Compiled(probe.address, 0, probe), signature)
+        probe = _code(PROBE.format(copies="\n  ".join(copies)), "probe", {"tg.code": code})
+        return _made(make_function, graph, Compiled(probe.address("probe"), 0, probe), signature)
 
     if not objects.works(probing):
         return None
@@ -190,16 +192,33 @@ def _copy(k: int, size: int) -> list[str]:
     return lines
 
 
-def _code(text: str, name: str) -> Code:
-    """The code of a function that is compiled fast: it is called once in a call and has no loops."""
-    return code_of(text, name, level=0)
+def _code(text: str, name: str, addresses: Mapping[str, int]) -> Loaded:
+    """The code of a function that is compiled fast: it is called once in a call and has no loops.
+
+    Args:
+        addresses: of what the text has other names for.
+    """
+
+    def make() -> Bundle:
+        return engine.bundle([engine.assembled(text, level=0)], {name: name})
+
+    return cache.opened(["entry", text], addresses, make)
+
+
+def declared(addresses: Mapping[str, int]) -> list[str]:
+    """What says that there is something of these names."""
+    return [f'@"{name}" = external global i8' for name in addresses]
 
 
 class _Functions(dict[str, str]):
-    """The functions of Python and NumPy as operands."""
+    """The functions of Python and NumPy as operands; their addresses are noted."""
+
+    def __init__(self, addresses: dict[str, int]) -> None:
+        self._addresses = addresses
 
     def __missing__(self, name: str) -> str:
-        return f"inttoptr (i64 {objects.bound()[name]} to ptr)"
+        self._addresses[f"tg.{name}"] = objects.bound()[name]
+        return f'@"tg.{name}"'
 
 
 @final
@@ -217,6 +236,9 @@ class _Attempt:
         self.heads: list[str] = []  # of the inputs
         self.lengths: list[str] = []
         self.made: list[str] = []  # places of what has been made so far
+        self.addresses: dict[str, int] = {}  # of what the text has names for
+        self._functions = _Functions(self.addresses)
+        self._objects: dict[int, str] = {}  # by address
 
     def text(self) -> str:
         """The module."""
@@ -237,17 +259,24 @@ class _Attempt:
             f"undo:\n  call void @release(ptr %made, i64 {count})\n  br label %decline",
             "decline:\n  ret ptr null\n}",
         ]
-        return "\n".join([self.body.module.text(), RELEASE.format_map(_Functions()), FLOOR, *lines]) + "\n"
+        whole = [self.body.module.text(), RELEASE.format_map(self._functions), FLOOR, *lines]
+        return "\n".join((*whole, *declared(self.addresses))) + "\n"
 
     # --- instructions --------------------------------------------------------------------------------------------
 
     def _call(self, function: str, result: str, *arguments: tuple[str, str]) -> str:
         given = ", ".join(f"{kind} {x}" for kind, x in arguments)
-        text = f"call {result} {_Functions()[function]}({given})"
+        text = f"call {result} {self._functions[function]}({given})"
         if result != "void":
             return self.body.made(text)
         self.body.do(text)
         return ""
+
+    def _object(self, address: int) -> str:
+        """Something at a known address, as an operand."""
+        name = self._objects.setdefault(address, f"tg.object{len(self._objects)}")
+        self.addresses[name] = address
+        return f'@"{name}"'
 
     def _need(self, condition: str) -> None:
         """Go on only if a condition holds."""
@@ -281,7 +310,8 @@ class _Attempt:
     def _input(self, k: int) -> None:
         t = self.graph.types[k]
         given = self._load("ptr", "%given", 8 * k)
-        is_array = self._test(f"eq ptr {self._load('ptr', given, HEAD - 8)}, {_object(objects.bound()['ndarray'])}")
+        array = self._object(objects.bound()["ndarray"])
+        is_array = self._test(f"eq ptr {self._load('ptr', given, HEAD - 8)}, {array}")
         if t.ndim:
             self._need(is_array)
             self._array(given, k)
@@ -308,12 +338,12 @@ class _Attempt:
         kinds = [objects.scalar_type(dtype), objects.bound()["float"] if dtype == "float64" else 0]
         kind, is_one = self._load("ptr", given, HEAD - 8), "false"
         for address in filter(None, kinds):
-            is_one = self.body.made(f"or i1 {is_one}, {self._test(f'eq ptr {kind}, {_object(address)}')}")
+            is_one = self.body.made(f"or i1 {is_one}, {self._test(f'eq ptr {kind}, {self._object(address)}')}")
         self._need(is_one)
 
     def _array(self, given: str, k: int) -> None:
         t = self.graph.types[k]
-        wanted = _object(id(t.numpy_dtype))
+        wanted = self._object(id(t.numpy_dtype))
         dtype, number = self._load("ptr", given, DTYPE), self.body.fresh()[1:]
         same = self._test(f"eq ptr {dtype}, {wanted}")
         self.body.do(f"br i1 {same}, label %same{number}, label %ask{number}")
@@ -345,9 +375,9 @@ class _Attempt:
             size = self.body.product(size, n)
             self.body.do(f"store i64 {n}, ptr {self._at(shape, 8 * axis)}")
         self.work = self.body.made(f"add i64 {self.work}, {size}")
-        dtype, none = ("ptr", _object(id(t.numpy_dtype))), ("ptr", "null")
+        dtype, none = ("ptr", self._object(id(t.numpy_dtype))), ("ptr", "null")
         self._call("Py_IncRef", "void", dtype)  # the array takes this reference
-        kind, rank = ("ptr", _object(objects.bound()["ndarray"])), ("i32", str(t.ndim))
+        kind, rank = ("ptr", self._object(objects.bound()["ndarray"])), ("i32", str(t.ndim))
         return self._kept(
             self._call("PyArray_NewFromDescr", "ptr", kind, dtype, rank, ("ptr", shape), none, none, ("i32", "0"), none)
         )
@@ -417,7 +447,7 @@ class _Attempt:
     def _built(self, function: object, leaves: str) -> str:
         """What Python makes of the list of all leaves."""
         self.body.do(f"store ptr {leaves}, ptr %made")
-        arguments = (("ptr", _object(id(function))), ("ptr", "%made"), ("i64", "1"), ("ptr", "null"))
+        arguments = (("ptr", self._object(id(function))), ("ptr", "%made"), ("i64", "1"), ("ptr", "null"))
         found = self._call("PyObject_Vectorcall", "ptr", *arguments)
         self._call("Py_DecRef", "void", ("ptr", leaves))
         with self.body.when(self._test(f"eq ptr {found}, null")):
@@ -442,14 +472,9 @@ class _Attempt:
         with self.body.when(self._test(f"sgt i64 {self.work}, {patience(self.graph)}")):
             self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")
         given = ", ".join(f"ptr {x}" for x in (result, failure, *heads))
-        raised = self.body.made(f"call i32 {_object(address)}({given})")
+        raised = self.body.made(f"call i32 {self._object(address)}({given})")
         released = self._load("ptr", state)
         with self.body.when(self._test(f"ne ptr {released}, null")):
             self._call("PyEval_RestoreThread", "void", ("ptr", released))
         self._need(self._test(f"eq i32 {raised}, 0"))
         self._need(self._test(f"eq i64 {self._load('i64', result)}, 0"))
-
-
-def _object(address: int) -> str:
-    """Something at a known address, as an operand."""
-    return f"inttoptr (i64 {address} to ptr)"

@@ -32,6 +32,15 @@ class Block(NamedTuple):
     inside: str = ""
 
 
+def lanes_for(dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
+    """As many lanes as some vectors have for the widest dtype, and no more than a length that is known."""
+    widest = max((item_size(PARTS.get(d, d)) for d in dtypes), default=0)
+    lanes = min(vectors * vector_bytes() // widest, MOST) if widest else 0
+    while type(length) is int and lanes >= 2 * max(length, 2):
+        lanes //= 2
+    return lanes
+
+
 @final
 class Kernel:
     """Writes one function. Arguments are gathered as they are needed; the text does not depend on their names."""
@@ -45,11 +54,7 @@ class Kernel:
         """
         self.function = function
         self.module = Module()
-        widest = max((item_size(PARTS.get(d, d)) for d in dtypes), default=0)
-        lanes = min(vectors * vector_bytes() // widest, MOST) if widest else 0
-        while type(length) is int and lanes >= 2 * max(length, 2):
-            lanes //= 2
-        self.body = Body(self.module, lanes)
+        self.body = Body(self.module, lanes_for(dtypes, vectors, length))
         self.arguments: dict[tuple[str, str], str] = {}  # (word, text in Python) -> name here
         self._heads: list[str] = []
 

@@ -324,6 +324,32 @@ def select(condition: Lanes, x: Any, y: Any) -> Any:
     return Lanes(x.body, x.dtype, x.body.find(text))
 
 
+@overload
+def lane_of(value: Lanes, lane: int) -> Lanes: ...
+@overload
+def lane_of(value: Elements, lane: int) -> Elements: ...
+def lane_of(value: Elements, lane: int) -> Elements:
+    """One lane, as a single element: for what is computed without lanes."""
+    if isinstance(value, Pair):
+        return Pair(lane_of(value.real, lane), lane_of(value.imag, lane))
+    body = value.body
+    if not body.lanes:
+        return value
+    text = body.find(f"extractelement {value.kind} {value.text}, i64 {lane}")
+    return Lanes(body, value.dtype, text)
+
+
+@overload
+def in_all_lanes(value: Lanes) -> Lanes: ...
+@overload
+def in_all_lanes(value: Elements) -> Elements: ...
+def in_all_lanes(value: Elements) -> Elements:
+    """A single element in all lanes."""
+    if isinstance(value, Pair):
+        return Pair(in_all_lanes(value.real), in_all_lanes(value.imag))
+    return Lanes(value.body, value.dtype, value.body.splat(ITEMS[value.dtype], value.text))
+
+
 def parts(values: Sequence[Elements]) -> list[Lanes]:
     """All values, complex ones by their parts."""
     found: list[Lanes] = []

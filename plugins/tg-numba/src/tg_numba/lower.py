@@ -1,13 +1,34 @@
-"""What the Numba backend does to a graph before it is compiled: elementwise ops are gathered into loops."""
+"""What the Numba backend does to a graph before it is compiled: ops over one index space are gathered into loops."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tg.link.fused import fuse
+from tg.link.fusion import Choices, is_scatter_of_elements
+from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
+
+if TYPE_CHECKING:
+    from tg.graph.frozen import FrozenGraph, Node
+
+
+def is_end(node: Node, graph: FrozenGraph) -> bool:
+    """Whether a loop can finish with a node: reductions and scatters of elements."""
+    return isinstance(node.op, Reduce) or is_scatter_of_elements(node, graph)
+
+
+def is_column_end(node: Node, graph: FrozenGraph) -> bool:
+    """Whether rows are combined in memory while a loop goes through them."""
+    return isinstance(node.op, Reduce)
+
+
+def fused(graph: FrozenGraph) -> FrozenGraph:
+    """The graph with everything in loops that loops of this backend can have."""
+    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True))
+
 
 REWRITES: Final = Rewrites(
     passes=(
@@ -15,7 +36,7 @@ REWRITES: Final = Rewrites(
             "fuse_loops",
             kind=EXACT,
             why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
-            run=fuse,
+            run=fused,
         ),
     )
 )

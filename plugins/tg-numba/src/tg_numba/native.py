@@ -1,159 +1,172 @@
-"""How Numba compiles generated functions, and how they call one another.
+"""What generated Python calls, before anything of it is compiled: nothing here imports Numba.
 
 Numba's cost grows faster than the length of a function, and what a function calls is compiled again as part of it. So
-each loop nest is a function of its own that others call by its address, and a nest that has been compiled serves all
+each loop nest is a function of its own that others call by its name, and a nest that has been compiled serves all
 programs of the process that need it. Only functions of single elements become part of the nests that call them.
+
+Numba asks an object that is a global of what it compiles for its `_numba_type_`; only then is Numba there.
 """
 
 from __future__ import annotations
 
-import inspect
+import functools
 import threading
 import weakref
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
-
-import numba
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
-from numba.core.typed_passes import (
-    AnnotateTypes,
-    IRLegalization,
-    NativeLowering,
-    NoPythonBackend,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-)
-from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
-from numba.extending import _Intrinsic, intrinsic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_types: Any = types  # what Numba's annotations leave out is there too
 LOCK: Final = threading.RLock()  # of everything that compiles
-STEPS: Final = (
-    TranslateByteCode,
-    FixupArgs,
-    IRProcessing,
-    ReconstructSSA,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-    IRLegalization,
-    AnnotateTypes,
-    NativeLowering,
-    NoPythonBackend,
-)
-"""The passes that straight-line code with loops needs; Numba's usual pipeline has three times as many."""
-
-
-class Pipeline(CompilerBase):  # type: ignore[misc]
-    """Compiles functions of scalars and pointers."""
-
-    apart = False  # whether no two pointers among the arguments reach one place
-
-    def define_pipelines(self) -> list[Any]:
-        """One pipeline of the passes that are needed."""
-        self.state.flags.noalias = self.apart
-        found = PassManager("tg")
-        for step in STEPS:
-            found.add_pass(step, step.__name__)
-        found.finalize()
-        return [found]
 
 
 @final
-class NestPipeline(Pipeline):
-    """Compiles loop nests."""
+class Word:
+    """A word of generated code that LLVM's instructions stand for; `tg_numba.meanings` has what it means."""
 
-    apart = True
+    def __init__(self, name: str, *, literal: bool = False) -> None:
+        """Name a word.
+
+        Args:
+            literal: its meaning depends on the values of arguments that are numbers in the text.
+        """
+        self.__name__, self.literal = name, literal
+
+    @property
+    def key(self) -> str:
+        """What makes two words one."""
+        return self.__name__
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from tg_numba import front, meanings
+
+        return front.word_type(self, meanings.of(self.__name__), literal=self.literal)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Words are for compiled code alone."""
+        raise NotImplementedError(f"{self.__name__} means nothing in Python")
 
 
-PLAIN: Final = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "pipeline_class": Pipeline}
+@final
+class ItemWord:
+    """A word for the type of elements in memory, which converts a number to it too."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.key = name
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from tg_numba import meanings
+
+        return meanings.item_type(self.__name__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Words are for compiled code alone."""
+        raise NotImplementedError(f"{self.__name__} means nothing in Python")
 
 
-def compiled(function: Callable[..., Any]) -> Any:
+@final
+class Symbol:
+    """An address that the text names, and that becomes known when the code is loaded."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def _numba_type_(self) -> Any:
+        from tg_numba import front
+
+        return front.PLACE
+
+
+class Callee:
+    """A Python function that compiled code calls, compiled when it is first needed for arguments of some types."""
+
+    def __init__(self, function: Callable[..., Any] | None, *, apart: bool) -> None:
+        """Wrap a function.
+
+        Args:
+            apart: it is called by its name, and not part of what calls it.
+        """
+        self.py_func, self.apart = function, apart
+        if function is not None:
+            functools.update_wrapper(self, function)
+        self.noalias = False  # whether no two pointers among the arguments reach one place
+        self.overloads: dict[Any, Any] = {}  # by types of the arguments
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function."""
+        assert self.py_func is not None
+        return self.py_func
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from tg_numba import front
+
+        return front.callee_type(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What Python makes of the function."""
+        return self.function(*arguments)
+
+
+@final
+class Nest(Callee):
+    """A loop nest, whose text becomes a function when it is compiled."""
+
+    def __init__(self, text: str, scope: dict[str, Any]) -> None:
+        super().__init__(None, apart=True)
+        self._text, self._scope = text, scope
+        self.noalias = True
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function."""
+        if self.py_func is None:
+            names = dict(self._scope)
+            exec(compile(self._text, "<tg-numba nest>", "exec"), names)
+            self.py_func = names["loop"]
+        return self.py_func
+
+
+def compiled(function: Callable[..., Any]) -> Callee:
     """A function that becomes part of those that call it."""
-    return numba.njit(**PLAIN, no_cpython_wrapper=True)(function)
+    return Callee(function, apart=False)
 
 
-def entry(function: Callable[..., Any], kinds: list[Any]) -> tuple[Callable[..., int], int]:
-    """The function for arguments of these types, as Python calls it: without a look at what they are; its address."""
-    made = numba.njit(types.int64(*kinds), **PLAIN)(function)
-    (result,) = made.overloads.values()
-    return result.entry_point, result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+def apart(function: Callable[..., Any]) -> Callee:
+    """A function that others call by its name."""
+    return Callee(function, apart=True)
 
 
-def apart(function: Callable[..., Any], *, nest: bool = False) -> Any:
-    """A function that others call by its address, compiled when it is first needed for some types.
-
-    Args:
-        nest: no two pointers among its arguments reach one place that it writes.
-    """
-    options = {**PLAIN, "pipeline_class": NestPipeline} if nest else PLAIN
-    return by_address(numba.njit(**options, no_cpython_wrapper=True)(function))
-
-
-def by_address(made: Any) -> Any:
-    """What Numba has compiled, called by its address."""
-
-    def typed(typing: Any, *arguments: Any) -> Any:
-        kinds = tuple(map(_types.unliteral, arguments))
-        made.compile(kinds)
-        result = made.overloads[kinds]
-        back = result.signature.return_type
-        place = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-
-        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            convention = context.call_conv
-            callee = builder.inttoptr(ir.IntType(64)(place), convention.get_function_type(back, kinds).as_pointer())
-            found = cgutils.alloca_once(builder, convention.get_return_type(back).pointee)
-            failure = cgutils.alloca_once(builder, callee.type.pointee.args[1].pointee)
-            given = context.get_arg_packer(kinds).as_arguments(builder, values)
-            builder.call(callee, [found, failure, *given])
-            return context.get_returned_value(builder, back, builder.load(found))
-
-        return back(*kinds), write
-
-    typed.__name__ = made.py_func.__name__
-    return intrinsic(with_arguments(typed, made.py_func.__code__.co_argcount))
-
-
-def with_arguments(typed: Any, count: int) -> Any:
-    """A function of any arguments as one of a certain number: an intrinsic takes them one by one."""
-    names = ("typing", *(f"a{k}" for k in range(count)))
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    typed.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
-    return typed
-
-
-# --- what the process has compiled -----------------------------------------------------------------------------------
+# --- what the process knows ------------------------------------------------------------------------------------------
 
 _functions: Final[dict[Callable[..., Any], tuple[Any, Any]]] = {}
-_nests: Final[weakref.WeakValueDictionary[object, Any]] = weakref.WeakValueDictionary()
+_nests: Final[weakref.WeakValueDictionary[object, Nest]] = weakref.WeakValueDictionary()
 
 
 def both(function: Callable[..., Any]) -> tuple[Any, Any]:
-    """A Python function of a rule, as what calls it includes it and as it is called by its address."""
-    if isinstance(function, _Intrinsic):
+    """A function of a rule, as what calls it includes it and as it is called by its name."""
+    if not isinstance(function, Callee) and hasattr(type(function), "_numba_type_"):
         return function, function
     with LOCK:
         found = _functions.get(function)
         if found is None:
-            made = function if hasattr(function, "py_func") else compiled(function)
-            found = _functions[function] = (made, by_address(made))
+            made = function if isinstance(function, Callee) else compiled(function)
+            found = _functions[function] = (made, apart(made.function))
         return found
 
 
-def nest(text: str, scope: dict[str, Any]) -> Any:
-    """The function of a loop nest, called by its address: one for equal texts that use the same functions."""
+def nest(text: str, scope: dict[str, Any]) -> Nest:
+    """The function of a loop nest, called by its name: one for equal texts that use the same functions."""
     key = (text, frozenset((name, id(value)) for name, value in scope.items()))
     with LOCK:
         found = _nests.get(key)
         if found is None:
-            names = dict(scope)
-            exec(compile(text, "<tg-numba nest>", "exec"), names)
-            found = apart(names["loop"], nest=True)
-            _nests[key] = found
+            found = _nests[key] = Nest(text, scope)
         return found

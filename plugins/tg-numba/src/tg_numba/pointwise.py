@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node
@@ -9,6 +10,7 @@ from tg.link.values import Array, Scalar, collapsed, is_one, is_zero, spread
 from tg.ops.elementwise.cast import Cast
 from tg.types.tensor_type import TensorType
 from tg_numba.blocks import load, load_one, store
+from tg_numba.divisors import inverses, quotient
 from tg_numba.half import is_half, working
 from tg_numba.kernel import Kernel
 from tg_numba.lanes import constant_of
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.op import Op
-    from tg.link.loop import Loop
     from tg.link.values import Value
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
+    from tg_numba.divisors import Inverse
     from tg_numba.function import GraphFunction
     from tg_numba.kernel import Block
     from tg_numba.lanes import Elements
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tg_numba.site import Site
 
 
+NO_INVERSES: Final[Mapping[int, Inverse]] = MappingProxyType({})
 SHORT: Final = 48  # steps of a program that is worth being written twice, for full and for partial blocks
 
 
@@ -114,17 +117,9 @@ def in_float32(rule: Callable[[Any, Site], Value]) -> Callable[[Any, Site], Valu
     return widened
 
 
-def loop(op: Loop, site: Site) -> list[Value]:
-    """A fused loop of one stage, all of whose results are kept."""
-    (stage,) = op.stages
-    program = program_of(stage.program)
-    kept = tuple(program.outputs[r.value] for r in stage.results)
-    return pointwise(site, program._replace(outputs=kept), [site.inputs[k] for k in stage.reads])
-
-
 def pointwise(site: Site, program: ScalarProgram, inputs: Sequence[Value]) -> list[Value]:
     """Run a scalar program at every index of the space of the results."""
-    scalars = [_uniform(v) for v in inputs]
+    scalars = [uniform(v) for v in inputs]
     if all(s is not None for s in scalars):
         return _uniform_results(site, program, [s for s in scalars if s is not None])
     outputs = [site.allocate(k) for k in range(len(program.outputs))]
@@ -142,7 +137,7 @@ def mapped(
 ) -> None:
     """Run a scalar program at every index of the space of some arrays, and write its results there."""
     shape = outputs[0].shape
-    known = [_uniform(v) or v for v in operands]
+    known = [uniform(v) or v for v in operands]
     placed = [spread(v, shape) if isinstance(v, Array) else v for v in known]
     strides = [v.strides for v in (*placed, *outputs) if isinstance(v, Array)]
     space = collapsed(shape, strides)
@@ -153,7 +148,7 @@ def mapped(
     function.run(kernel)
 
 
-def _uniform(value: Value) -> Scalar | None:
+def uniform(value: Value) -> Scalar | None:
     """The scalar that all elements of a value equal, if they are known to."""
     if isinstance(value, Scalar):
         return value
@@ -222,21 +217,31 @@ class _Nest(NamedTuple):
             late = [place for place in places if not is_zero(place.stride)]
             values.update((p.number, load_one(kernel, p.dtype, p.pointer)) for p in places if p not in late)
             run(self.unit, program, values)
+            shared = inverses(program.nodes, values)
 
             def write(block: Block) -> None:
                 found = values | {p.number: load(kernel, p.dtype, p.pointer, p.stride, block) for p in late}
-                run(self.unit, program, found)
+                run(self.unit, program, found, shared)
                 for number, (target, stride) in zip(program.outputs, targets, strict=True):
                     store(kernel, found[number], target, stride, block)
 
             kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=len(program.nodes) <= SHORT)
 
 
-def run(unit: Unit, program: ScalarProgram, values: dict[int, Elements]) -> None:
+def run(
+    unit: Unit, program: ScalarProgram, values: dict[int, Elements], shared: Mapping[int, Inverse] = NO_INVERSES
+) -> None:
     """Run the steps of a scalar program whose operands are known, on lanes; their results are then known too."""
     for node in program.nodes:
-        (number,) = node.outputs
-        if number not in values and all(k in values for k in node.inputs):
-            operands = tuple(values[k] for k in node.inputs)
-            found: Any = unit.rule(node.op)(node.op, operands, program.dtypes[number])
-            values[number] = found
+        if node.outputs[0] not in values and all(k in values for k in node.inputs):
+            step(unit, program, node, values, shared)
+
+
+def step(
+    unit: Unit, program: ScalarProgram, node: Node, values: dict[int, Elements], shared: Mapping[int, Inverse]
+) -> None:
+    """Run one step whose operands are known; `shared` has the inverses of divisors."""
+    (number,) = node.outputs
+    operands = tuple(values[k] for k in node.inputs)
+    found: Any = quotient(node, values, shared) or unit.rule(node.op)(node.op, operands, program.dtypes[number])
+    values[number] = found

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import keyword
 import re
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
-from numba.extending import _Intrinsic
 
 from tg.errors import DtypeError, message
 from tg.graph.timing import Span
 from tg.link.shapes import needs_plan, shapes_of
-from tg_numba.engine import compiled
+from tg_numba import cache, engine
 from tg_numba.function import GraphFunction
-from tg_numba.machine import MEMORY_TYPES, Head, element_scope, graph_scope
-from tg_numba.native import LOCK, apart, both, entry, nest
+from tg_numba.identity import UnknownError, identity
+from tg_numba.machine import element_scope, graph_scope
+from tg_numba.native import LOCK, Callee, Symbol, apart, both, nest
 from tg_numba.scalars import element_function, loop_call
 from tg_numba.text import WORDS, constant_text, plain_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Constant
@@ -28,14 +29,16 @@ if TYPE_CHECKING:
     from tg.link.linker import Request
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
-    from tg_numba.engine import Written
+    from tg_numba.engine import Bundle, Loaded, Written
     from tg_numba.ticks import Ticks
 
 PYTHON: Final = frozenset((*keyword.kwlist, "range"))
+COMMENT: Final = re.compile(r"^ *#.*\n", re.MULTILINE)  # says where a line of the user's is, which moves
+GRAPHS: Final = {"run": "graph", "plan": "plan"}  # what the functions that make an entry are called in the text
 
 
 class Program(NamedTuple):
-    """A generated module: its text, its entries, their addresses, and what the entries refer to."""
+    """A generated module: its text, its entries, their addresses (0: there is no plan), and what these refer to."""
 
     text: str
     run: Callable[..., int]
@@ -63,7 +66,11 @@ class Unit:
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
         self._texts: list[tuple[str, str]] = []
-        self._scope: dict[str, Any] = {} if ticks is None else ticks.scope
+        self._scope: dict[str, Any] = {}
+        self._addresses: dict[str, int] = {}  # of symbols
+        if ticks is not None:
+            self._scope.update(ticks.scope)
+            self.address("TICKS", ticks.table.ctypes.data)
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -87,12 +94,16 @@ class Unit:
         if name == f"data{len(self._arrays)}":
             array = constant.data if constant.data.flags.c_contiguous else constant.data.copy("C")
             self._arrays.append(array)
-            self._scope[name] = array.ctypes.data
+            self.address(name, array.ctypes.data)
         return name
 
     def address(self, name: str, value: int) -> str:
-        """The name of an address that is the same throughout the process."""
-        self._scope[name] = value
+        """The name of an address that is the same throughout the process; 0 is none."""
+        if value:
+            self._scope[name] = Symbol(f"tg.{name}")
+            self._addresses[f"tg.{name}"] = value
+        else:
+            self._scope[name] = 0
         return name
 
     def row_function_of(self, function: Callable[..., Any]) -> str:
@@ -126,6 +137,7 @@ class Unit:
         known = self._loops.get(written.key)
         if known is None:
             known = self._loops[written.key] = (self._loop_name(), written)
+            self._scope[known[0]] = Symbol(written.symbol)
         return known[0]
 
     def _loop_name(self) -> str:
@@ -180,21 +192,52 @@ class Unit:
             if plans:
                 self._texts.append(("plan0", GraphFunction(self, graph, "plan0", is_main=True, plans=True).text()))
             code = self._code()
+        inputs = [WORDS[graph.types[k].dtype] for k in range(graph.arity)]
+        outputs = [WORDS[graph.types[k].dtype] for k in graph.outputs]
+        report = [WORDS["int64"]] if graph.checks else []
+        heads = {"run": [*inputs, *outputs, *report]}
+        if plans:
+            heads["plan"] = [*inputs, WORDS["int64"], *report]
+        kept: list[object] = []  # what programs share in this process
+        found = self._loaded(code, heads, lambda: self._compiled(code, heads, kept))
+        run = found.caller("run", len(heads["run"]))
+        plan = found.caller("plan", len(heads["plan"])) if plans else None
+        places = (found.address("run"), found.address("plan") if plans else 0)
+        return Program(self._head() + code, run, plan, places, (found, *self._arrays, self.ticks, *kept))
+
+    def _loaded(self, code: str, heads: Mapping[str, Sequence[str]], make: Callable[[], Bundle]) -> Loaded:
+        """The machine code of the module, from the cache if what determines it can be told."""
+        nests = [(name, text) for text, (name, _) in self._nests.items()]
+        loops = [(name, key) for key, (name, _) in self._loops.items()]
+        places = [(name, value) for name, value in self._scope.items() if isinstance(value, int)]
+        try:
+            parts = [COMMENT.sub("", code), identity(self.functions)]
+        except UnknownError:
+            return engine.loaded(make(), self._addresses)
+        return cache.opened([*parts, *map(repr, (heads, nests, loops, places))], self._addresses, make)
+
+    def _compiled(self, code: str, heads: Mapping[str, Sequence[str]], kept: list[object]) -> Bundle:
+        """The object files of the module."""
         with Span("compiler", "llvm"):
-            loops = compiled([written for _, written in self._loops.values()])
-        self._scope.update((name, c.address) for (name, _), c in zip(self._loops.values(), loops, strict=True))
+            loops = engine.compiled([written for _, written in self._loops.values()])
+        kept += [*loops, *(function for _, function in self._nests.values())]
         called = {name: both(function)[1] for name, function in self.functions.items()}
-        self._scope.update(graph_scope(), np=np, **called, **dict(self._nests.values()))
-        exec(compile(code, "<tg-numba>", "exec"), self._scope)
-        inputs = [graph.types[k].dtype for k in range(graph.arity)]
-        outputs = [graph.types[k].dtype for k in graph.outputs]
-        report = ["int64"] if graph.checks else []
+        scope = {**graph_scope(), "np": np, **called, **dict(self._nests.values()), **self._scope}
+        exec(compile(code, "<tg-numba>", "exec"), scope)
         with LOCK, Span("compiler", "numba"):
+            from tg_numba import front, meanings
+
             for name in self._functions.values():
-                self._scope[name] = apart(self._scope[name])
-            run, here = entry(self._scope["graph0"], _heads([*inputs, *outputs, *report]))
-            plan, there = entry(self._scope["plan0"], _heads([*inputs, "int64", *report])) if plans else (None, 0)
-        return Program(self._head() + code, run, plan, (here, there), (self._scope, *self._arrays, *loops))
+                scope[name] = apart(scope[name])
+            entries = {
+                name: front.overload_of(apart(scope[f"{GRAPHS[name]}0"]), meanings.heads(words))
+                for name, words in heads.items()
+            }
+            codes = [found.code for found in front.with_callees([*entries.values()])]
+        counts = {found.name: len(heads[name]) for name, found in entries.items()}
+        callers = engine.assembled(engine.callers(counts), level=0)
+        names = {name: found.name for name, found in entries.items()}
+        return engine.bundle([*codes, *loops, callers], names)
 
     def _code(self) -> str:
         """Constants and functions."""
@@ -205,18 +248,14 @@ class Unit:
         """What stands before the code when it is shown: what it uses, the constants at addresses, loop nests."""
         lines = ["from tg_numba.machine import *"]
         for name, function in self.functions.items():
-            if isinstance(function, _Intrinsic):
+            if not isinstance(function, (Callee, FunctionType)):
                 continue
-            origin = getattr(function, "py_func", function)
+            origin = function.function if isinstance(function, Callee) else function
             lines.append(f"{name} = numba.njit({origin.__module__}.{origin.__qualname__})")
         lines += [f"# data{k}: the address of {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
         nests = [f"\n\n{text.replace('def loop(', f'def {name}(', 1)}" for text, (name, _) in self._nests.items()]
         loops = [f"\n\n{written.shown(name)}" for name, written in self._loops.values()]
         return "\n".join(lines) + "\n" + "".join((*loops, *nests)) + "\n\n"
-
-
-def _heads(dtypes: Sequence[str]) -> list[Head]:
-    return [Head(MEMORY_TYPES[WORDS[d]]) for d in dtypes]
 
 
 def refuse_dtypes(graph: FrozenGraph) -> None:

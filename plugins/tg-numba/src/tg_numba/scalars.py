@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from typing import TYPE_CHECKING, Any, Final, final
-
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from tg.types.dtypes import is_complex
 from tg_numba.assembly import ITEMS, PARTS, Body, Module
 from tg_numba.lanes import Lanes, Pair, parts
-from tg_numba.native import with_arguments
-from tg_numba.text import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,73 +18,69 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_numba.lanes import Elements
 
-IR_TYPES: Final = {
-    "float": ir.FloatType(),
-    "double": ir.DoubleType(),
-    **{f"i{n}": ir.IntType(n) for n in (1, 8, 16, 32, 64)},
-    "{double, double}": ir.LiteralStructType([ir.DoubleType(), ir.DoubleType()]),
-}
-VALUES: Final[dict[str, Any]] = {
-    "bool": types.boolean,
-    "float16": types.uint16,
-    "bfloat16": types.uint16,
-    **{d: getattr(types, d) for d in ITEMS if d not in ("bool", "float16", "bfloat16")},
-    "complex64": types.complex64,
-    "complex128": types.complex128,
-}
-"""Numba's type of a single element in compiled Python."""
-_numbers: Final = itertools.count()
+NAME = "@element"  # of the function of an element, in its text
+
+
+class Definition(NamedTuple):
+    """A function of single elements in LLVM's language: its text, what it calls, and types of its arguments."""
+
+    text: str
+    module: Module
+    items: tuple[str, ...]  # LLVM's types of the arguments: a complex number is two
+    back: tuple[str, ...]  # LLVM's types of the result or its parts
 
 
 @final
-class Written(ir.Function):  # type: ignore[misc]
-    """A function whose text is given, in one of llvmlite's modules."""
+class Element:
+    """What compiled Python calls for an op on single elements of some dtypes."""
 
-    def __init__(self, module: Any, kind: Any, name: str, text: str) -> None:
-        super().__init__(module, kind, name)
-        self._text = text
+    def __init__(self, name: str, definition: Definition, dtypes: tuple[str, ...], result: str) -> None:
+        self.__name__, self.definition, self.dtypes, self.result = name, definition, dtypes, result
+        text = definition.module.text() + definition.text
+        self.key = hashlib.blake2b(f"{dtypes} {result} {text}".encode(), digest_size=16).hexdigest()
+        self.symbol = f"tg.{name}.{self.key}"
 
-    def __str__(self) -> str:
-        return self._text
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from tg_numba import calls
+
+        return calls.element_type(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Elements are for compiled code alone."""
+        raise NotImplementedError(f"{self.__name__} means nothing in Python")
+
+
+@final
+class LoopCall:
+    """What compiled Python calls to run a loop: with its address, and arguments of these kinds.
+
+    Args:
+        words: of each argument "p" for a pointer, "n" for a length, else the word of a dtype.
+    """
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.__name__ = self.key = "_".join(("run", *words))
+        self.words = words
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from tg_numba import calls
+
+        return calls.loop_type(self)
 
 
 @functools.cache
-def element_function(op: Op, rule: Rule, dtypes: tuple[str, ...], result: str) -> Any:
+def element_function(op: Op, rule: Rule, dtypes: tuple[str, ...], result: str) -> Element:
     """What compiled Python calls for an op on single elements of these dtypes.
 
     Raises:
         NoRuleError: the rule knows nothing for the dtypes.
     """
-    module = Module()
-    body = Body(module)
+    body = Body(Module())
     given = [_parameter(body, dtype, k) for k, dtype in enumerate(dtypes)]
     found: Any = rule(op, given, result)
-    name = f"tg.{op.name}.{next(_numbers)}"
-    items = [ITEMS[part.dtype] for part in parts(given)]
-    text, back = _definition(name, body, parts(given), parts([found]))
-
-    def typed(typing: Any, *arguments: Any) -> Any:
-        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            kind = ir.FunctionType(back, [IR_TYPES[item] for item in items])
-            function = builder.module.globals.get(name) or _included(builder.module, module, kind, name, text)
-            flat: list[Any] = []
-            for value, argument in zip(values, signature.args, strict=True):
-                if isinstance(argument, types.Complex):
-                    number = context.make_complex(builder, argument, value)
-                    flat += [number.real, number.imag]
-                else:
-                    flat.append(value)
-            value = builder.call(function, flat)
-            if not is_complex(result):
-                return value
-            made = context.make_complex(builder, VALUES[result])
-            made.real, made.imag = (builder.extract_value(value, k) for k in (0, 1))
-            return made._getvalue()
-
-        return VALUES[result](*(VALUES[d] for d in dtypes)), write
-
-    typed.__name__ = op.name
-    return intrinsic(with_arguments(typed, len(dtypes)))
+    return Element(op.name, _definition(body, parts(given), parts([found])), dtypes, result)
 
 
 def _parameter(body: Body, dtype: str, k: int) -> Elements:
@@ -98,52 +89,21 @@ def _parameter(body: Body, dtype: str, k: int) -> Elements:
     return Lanes(body, dtype, f"%x{k}")
 
 
-def _definition(name: str, body: Body, given: Sequence[Lanes], found: Sequence[Lanes]) -> tuple[str, Any]:
-    """The text of the function, and the type of what it returns."""
-    kinds = [ITEMS[x.dtype] for x in found]
+def _definition(body: Body, given: Sequence[Lanes], found: Sequence[Lanes]) -> Definition:
+    kinds = tuple(ITEMS[x.dtype] for x in found)
     if len(found) == 1:
-        whole, last, back = kinds[0], found[0].text, IR_TYPES[kinds[0]]
+        whole, last = kinds[0], found[0].text
     else:
-        whole, back = f"{{{', '.join(kinds)}}}", ir.LiteralStructType([IR_TYPES[k] for k in kinds])
-        last = "poison"
+        whole, last = f"{{{', '.join(kinds)}}}", "poison"
         for k, x in enumerate(found):
             last = body.made(f"insertvalue {whole} {last}, {kinds[k]} {x.text}, {k}")
     heads = ", ".join(f"{x.kind} {x.text}" for x in given)
     body.do(f"ret {whole} {last}")
-    return f'define internal {whole} @"{name}"({heads}) alwaysinline nounwind {{\n{body.text()}\n}}', back
-
-
-def _included(target: Any, module: Module, kind: Any, name: str, text: str) -> Any:
-    """The function in one of llvmlite's modules, with all that it calls."""
-    for other, declared in module.declared.items():
-        if other not in target.globals:
-            arguments = [IR_TYPES[item] for item in declared.arguments]
-            ir.Function(target, ir.FunctionType(IR_TYPES[declared.result], arguments), other)
-    for other, definition in module.defined.items():
-        if other not in target.globals:
-            Written(target, ir.FunctionType(ir.VoidType(), []), other, definition)
-    return Written(target, kind, name, text)
+    text = f"define internal {whole} {NAME}({heads}) alwaysinline nounwind {{\n{body.text()}\n}}"
+    return Definition(text, body.module, tuple(ITEMS[x.dtype] for x in given), kinds)
 
 
 @functools.cache
-def loop_call(words: tuple[str, ...]) -> Any:
-    """What compiled Python calls to run a loop: with its address, and arguments of these kinds.
-
-    Args:
-        words: of each argument "p" for a pointer, "n" for a length, else the word of a dtype.
-    """
-    by_word = {WORDS[d]: kind for d, kind in VALUES.items()} | {"n": types.int64}
-
-    def typed(typing: Any, address: Any, *arguments: Any) -> Any:
-        kinds = [given if w == "p" else by_word[w] for w, given in zip(words, arguments, strict=True)]
-
-        def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            place, *given = values
-            function = ir.FunctionType(ir.VoidType(), [value.type for value in given])
-            builder.call(builder.inttoptr(place, function.as_pointer()), given)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, *kinds), write
-
-    typed.__name__ = "run_loop"
-    return intrinsic(with_arguments(typed, 1 + len(words)))
+def loop_call(words: tuple[str, ...]) -> LoopCall:
+    """What compiled Python calls to run a loop whose arguments are of these kinds: one for equal kinds."""
+    return LoopCall(words)

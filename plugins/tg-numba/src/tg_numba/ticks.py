@@ -8,15 +8,12 @@ time from the node that calls the graph.
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from tg.link.timed import Part, Reading, Timed, part_of
+from tg_numba.native import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,66 +25,7 @@ HEAD: Final = 2  # words of the table before those of the parts: when, and which
 WORDS: Final = 2  # of each part: nanoseconds, how often it ran
 MOST: Final = 1 << 16  # parts: the table must be there before they are counted
 WORK: Final = re.compile(r"\w\(")
-INT: Final = ir.IntType(64)
-
-
-def _now(builder: Any) -> Any:
-    """The nanoseconds of the monotonic clock."""
-    moment = cgutils.alloca_once(builder, ir.LiteralStructType([INT, INT]))
-    declared = ir.FunctionType(ir.IntType(32), [ir.IntType(32), moment.type])
-    function = cgutils.get_or_insert_function(builder.module, declared, "clock_gettime")
-    builder.call(function, [ir.IntType(32)(time.CLOCK_MONOTONIC), moment])
-    seconds, nanoseconds = (builder.load(cgutils.gep_inbounds(builder, moment, 0, k)) for k in (0, 1))
-    return builder.add(builder.mul(seconds, INT(10**9)), nanoseconds)
-
-
-def _change(builder: Any, table: Any, part: Any) -> Any:
-    """Make another part the one that runs; the one that ran."""
-    words = builder.inttoptr(table, INT.as_pointer())
-    when, which = (builder.gep(words, [INT(k)]) for k in (0, 1))
-    now, before = _now(builder), builder.load(which)
-    spent = builder.gep(words, [builder.add(INT(HEAD), builder.mul(before, INT(WORDS)))])
-    builder.store(builder.add(builder.load(spent), builder.sub(now, builder.load(when))), spent)
-    builder.store(now, when)
-    builder.store(part, which)
-    return before
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def tick_change(typing: Any, table: Any, part: Any) -> Any:
-    """The part that ran, when another goes on."""
-
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _change(builder, *arguments)
-
-    return types.int64(types.int64, types.int64), write
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def tick_enter(typing: Any, table: Any, part: Any) -> Any:
-    """The part that ran, when another begins."""
-
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, part = arguments
-        words = builder.inttoptr(table, INT.as_pointer())
-        runs = builder.gep(words, [builder.add(INT(HEAD + 1), builder.mul(part, INT(WORDS)))])
-        builder.store(builder.add(builder.load(runs), INT(1)), runs)
-        return _change(builder, table, part)
-
-    return types.int64(types.int64, types.int64), write
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def tick_begin(typing: Any, table: Any) -> Any:
-    """Start the clock, with no part running."""
-
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = builder.inttoptr(arguments[0], INT.as_pointer())
-        builder.store(_now(builder), words)
-        builder.store(INT(0), builder.gep(words, [INT(1)]))
-        return INT(0)
-
-    return types.int64(types.int64), write
+tick_begin, tick_change, tick_enter = map(Word, ("tick_begin", "tick_change", "tick_enter"))
 
 
 @final
@@ -103,9 +41,8 @@ class Ticks:
 
     @property
     def scope(self) -> dict[str, Any]:
-        """What the statements use."""
-        functions = {"tick_begin": tick_begin, "tick_change": tick_change, "tick_enter": tick_enter}
-        return {"TICKS": self.table.ctypes.data, **functions}
+        """What the statements use besides the address of the table."""
+        return {"tick_begin": tick_begin, "tick_change": tick_change, "tick_enter": tick_enter}
 
     def around(self, lines: list[str | None], start: int, graph: FrozenGraph, node: int) -> None:
         """Put the clock around what a node has written, of which `start` is an empty line, if it takes time."""

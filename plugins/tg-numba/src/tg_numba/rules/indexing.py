@@ -13,10 +13,11 @@ from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
-from tg_numba.blocks import gathered, load, store, store_one
-from tg_numba.lanes import Lanes, constant, constant_of, select
+from tg_numba.blocks import load, store, store_one
+from tg_numba.lanes import constant_of
 from tg_numba.machine import greater, lesser
 from tg_numba.pointwise import ScalarProgram, Steps, mapped, pointwise
+from tg_numba.positions import gathered, offset, whole
 from tg_numba.site import Failure
 from tg_numba.text import integer
 
@@ -139,38 +140,27 @@ def gather(op: t.Gather, site: Site) -> Value:
     x, *indices = site.inputs
     y = site.allocate(0)
     if len(op.axes) == (x.ndim if isinstance(x, Array) else 0) and y.shape:
-        _elements(site, op.axes, site.memory(x), y, [site.memory(i) for i in indices])
+        _elements(site, site.memory(x), y, [site.memory(i) for i in indices])
     else:
         _positions(site, op.axes, x, y, indices, None)
     return y
 
 
-def _elements(site: Site, axes: tuple[int, ...], x: Array, y: Array, rows: Sequence[Array]) -> None:
-    """Read single elements of x at the positions into y, in lanes."""
-    strides = [y.strides, *(spread(i, y.shape).strides for i in rows)]
-    space = collapsed(y.shape, strides)
+def _elements(site: Site, x: Array, y: Array, rows: Sequence[Array]) -> None:
+    """Read single elements of x at positions along all its axes into y, in lanes; 0 where x has none."""
+    space = collapsed(y.shape, [y.strides, *(spread(i, y.shape).strides for i in rows)])
     inner = space.shape[-1] if space.shape else 1
     kernel = site.kernel([y.dtype, "int64"], length=inner)
-    body, source, target = kernel.body, kernel.read(x), kernel.write(y)
-    places = [kernel.read(i) for i in rows]
-    lengths = [kernel.length(x.shape[a]) for a in axes]
-    for n in (*y.shape, *y.strides, *x.strides, *space.shape, *(s for one in space.strides for s in one)):
-        kernel.length(n)
-    with _unless_empty(kernel, lengths, y, target), kernel.loops(space.shape[:-1]) as outer:
+    table, target, places = whole(kernel, x, kernel.read(x)), kernel.write(y), [kernel.read(i) for i in rows]
+    with kernel.loops(space.shape[:-1]) as outer:
         to, *of = (
             (kernel.moved((d, p), outer, s[: len(outer)]), s[-1] if s else 0)
             for d, p, s in zip((y.dtype, *["int64"] * len(rows)), (target, *places), space.strides, strict=True)
         )
 
         def write(block: Block) -> None:
-            offset = constant(body, 0, "int64")
-            for a, n, (place, stride) in zip(axes, lengths, of, strict=True):
-                last = Lanes(body, "int64", body.splat("i64", body.find(f"sub i64 {n}, 1")))
-                index: Any = load(kernel, "int64", place, stride, block)
-                index = select(index > last, last, index)
-                step = Lanes(body, "int64", body.splat("i64", kernel.length(x.strides[a])))
-                offset = offset + select(index < 0, 0, index) * step
-            store(kernel, gathered(kernel, y.dtype, source, offset), to[0], 1, block)
+            at: Any = [load(kernel, "int64", place, stride, block) for place, stride in of]
+            store(kernel, gathered(kernel, table, offset(table, at, [False] * len(at))), to[0], 1, block)
 
         kernel.blocks(inner, write, twice=True)
     site.run(kernel)

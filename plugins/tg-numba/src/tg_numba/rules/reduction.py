@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.link.values import collapsed, is_one
 from tg.ops import reduction as t
-from tg.ops.elementwise.arithmetic import add, maximum
-from tg.types.dtypes import is_complex, is_float, is_inexact
+from tg.ops.elementwise.arithmetic import maximum
+from tg.types.dtypes import is_complex, is_float
 from tg_numba import rows
 from tg_numba.blocks import load, store, store_one
-from tg_numba.folds import Fold
-from tg_numba.kernel import Block
+from tg_numba.folds import Fold, narrow, rounds, working_dtype
 from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
     from tg.link.values import Array, Space, Value
     from tg.plugin.records import Rule
-    from tg_numba.kernel import Kernel
+    from tg_numba.kernel import Block, Kernel
     from tg_numba.lanes import Elements
     from tg_numba.site import Site
 
@@ -54,10 +53,9 @@ class _Reduction:
         """Choose the form, write it and call it."""
         dense = bool(self.lead) and is_one(self.lead_strides[0][-1]) and is_one(self.lead_strides[1][-1])
         by_columns = dense and not is_one(self.body_strides[-1])
-        sums = self.fn is add and is_inexact(self.x.dtype)
         vectors = VECTORS if by_columns or self._is_dense else 1
         along = self.lead[-1] if by_columns else self.body[-1]
-        kernel = self.site.kernel(["float64" if sums else self.x.dtype], vectors, along)
+        kernel = self.site.kernel([working_dtype(self.fn, self.x.dtype)], vectors, along)
         for n in (*self.lead, *self.body, *self.lead_strides[0], *self.lead_strides[1], *self.body_strides):
             kernel.length(n)
         rule, terms = self.site.unit.rule(self.fn.op), self._terms(kernel, by_columns)
@@ -80,21 +78,20 @@ class _Reduction:
     def _by_rows(self) -> None:
         """Lanes along the inner of the axes that go."""
         kernel, fold = self.kernel, self.fold
-        n, step = kernel.length(self.body[-1]), self.body_strides[-1]
-        whole = kernel.body.find(f"and i64 {n}, {-kernel.body.lanes}")
+        step = self.body_strides[-1]
         with kernel.loops(self.lead) as indices:
             start = kernel.moved(self.source, indices, self.lead_strides[0])
             fold.begin()
             with kernel.loops(self.body[:-1]) as outer:
                 row = kernel.moved((self.x.dtype, start), outer, self.body_strides[:-1])
 
-                def element(block: Block) -> Elements:
-                    return fold.inside(load(kernel, self.x.dtype, row, step, block), block)
+                def element(block: Block) -> list[Elements]:
+                    return [load(kernel, self.x.dtype, row, step, block)]
 
-                fold.over(whole, kernel.body.lanes, lambda at: element(Block(at)))
-                fold.over(n, kernel.body.lanes, lambda at: element(kernel.partial(at, n)), whole)
-            found = fold.across()
-            store_one(kernel, found.to(self.y.dtype), kernel.moved(self.target, indices, self.lead_strides[1]))
+                rounds(kernel, [fold], self.body[-1], element, twice=True)
+            found, place = fold.result(), kernel.moved(self.target, indices, self.lead_strides[1])
+            with kernel.body.of(0):
+                store_one(kernel, found, place)
 
     def _by_columns(self) -> None:
         """Lanes along the inner of the axes that stay."""
@@ -112,8 +109,8 @@ class _Reduction:
                     def row(at: str) -> Elements:
                         return load(kernel, self.x.dtype, kernel.moved((self.x.dtype, place), [at], [step]), 1, block)
 
-                    fold.over(kernel.length(self.body[-1]), 1, row)
-                store(kernel, fold.total().to(self.y.dtype), target, 1, block)
+                    fold.over(kernel.length(self.body[-1]), row)
+                store(kernel, narrow(fold.total(), self.x.dtype), target, 1, block)
 
             kernel.blocks(self.lead[-1], columns, twice=True)
 
@@ -146,4 +143,4 @@ def _position(largest: bool, dtype: str) -> Any:
     return rows.argmax if largest else rows.argmin
 
 
-RULES: Final[dict[object, Rule]] = {t.Reduce: in_float32(reduce), t.ArgReduce: in_float32(arg_reduce)}
+RULES: Final[dict[object, Rule]] = {t.Reduce: reduce, t.ArgReduce: in_float32(arg_reduce)}

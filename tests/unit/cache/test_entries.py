@@ -1,4 +1,4 @@
-"""The compile cache: what it keeps, what it refuses to load, and what it does where it cannot write."""
+"""A cache: what it keeps, what it refuses to load, and what it does where it cannot write."""
 
 import errno
 import itertools
@@ -10,22 +10,27 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tg.cache import entries, spare, trust
+from tg.cache.entries import Cache
 from tg.errors import OptionError
-from tg_c import cache, spare, trust
 
 SEAL = "\ntg " + 32 * "0"
 
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
 
 
+cache = Cache("test", compiled=".so", sealed=(".txt",), unsealed=(".c",), unfinished=r"cc\w{6}(\.\w+)+")
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "home"))
     monkeypatch.setattr(spare, "_made", {})
-    return tmp_path / "home" / "c"
+    return tmp_path / "home" / "test"
 
 
 def writes(text):
@@ -58,6 +63,22 @@ def test_what_is_stored_is_found(home):
     assert cache.size() == 4 + len(SEAL)
 
 
+def test_what_an_entry_holds_is_read_without_its_seal():
+    assert cache.read(cache.key("x")) is None
+    path = cache.store(cache.key("x"), writes("unit"))
+    assert cache.read(cache.key("x")) == b"unit"
+    path.write_text("other")
+    assert cache.read(cache.key("x")) is None
+
+
+def test_only_what_the_system_opens_needs_a_file_system_with_programs(home, monkeypatch):
+    flags = SimpleNamespace(f_flag=os.ST_NOEXEC)
+    monkeypatch.setattr(os, "statvfs", lambda path: flags)
+    with pytest.warns(UserWarning, match="mounted noexec"):
+        assert cache.directory() != home
+    assert Cache("data", compiled=".o", is_opened=False).directory() == home.parent / "data"
+
+
 def test_directory_and_entries_belong_to_the_user_alone_whatever_the_umask(home):
     before = os.umask(0)
     try:
@@ -71,10 +92,10 @@ def test_directory_and_entries_belong_to_the_user_alone_whatever_the_umask(home)
 def test_the_directory_is_xdg_cache_home_or_dot_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("TG_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.directory() == tmp_path / "xdg" / "tg" / "c"
+    assert cache.directory() == tmp_path / "xdg" / "tg" / "test"
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache.directory() == tmp_path / ".cache" / "tg" / "c"
+    assert cache.directory() == tmp_path / ".cache" / "tg" / "test"
 
 
 def test_an_entry_that_its_group_can_write_is_not_loaded_and_made_again():
@@ -169,10 +190,10 @@ def test_links_on_the_way_are_followed_once_and_what_they_lead_to_is_looked_at(t
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "link"))
-    assert cache.directory() == tmp_path / "real" / "c"
+    assert cache.directory() == tmp_path / "real" / "test"
     (tmp_path / "real").chmod(0o777)
     with pytest.warns(UserWarning, match="others can write"):
-        assert cache.directory() != tmp_path / "real" / "c"
+        assert cache.directory() != tmp_path / "real" / "test"
 
 
 @pytest.mark.parametrize("bits", [0o770, 0o777, 0o702])
@@ -272,8 +293,8 @@ def test_the_private_directory_goes_when_its_process_ends_and_stays_when_a_child
     script = """
 import os, sys, warnings
 warnings.simplefilter("ignore")
-from tg.errors import OptionError
-from tg_c import cache, spare, trust
+from tg.cache.entries import Cache
+cache = Cache("test", compiled=".so")
 path = cache.store(cache.key("x"), lambda path: path.write_text("unit") and None)
 child = os.fork()
 if child == 0:
@@ -292,7 +313,8 @@ def test_the_private_directory_of_a_process_that_was_killed_is_removed_by_the_ne
     script = """
 import os, signal, sys, warnings
 warnings.simplefilter("ignore")
-from tg_c import cache
+from tg.cache.entries import Cache
+cache = Cache("test", compiled=".so")
 print(cache.directory(), flush=True)
 if sys.argv[1:]:
     sys.stdin.read()
@@ -303,7 +325,7 @@ if sys.argv[1:]:
 
     def next_one():
         subprocess.run(command, check=True, **streams)
-        return sorted(path.name for path in tmp_path.glob("tg-c-*"))
+        return sorted(path.name for path in tmp_path.glob("tg-test-*"))
 
     with subprocess.Popen([*command, "kill"], stdin=subprocess.PIPE, **streams) as killed:
         folder = Path(killed.stdout.readline().strip())
@@ -351,9 +373,9 @@ def test_pruning_removes_what_is_unused_for_longest_and_spares_what_is_young():
 
 
 def test_the_limit_is_what_the_environment_says_in_megabytes(monkeypatch):
-    assert cache.limit() == 512 * 10**6
+    assert entries.limit() == 512 * 10**6
     monkeypatch.setenv("TG_CACHE_LIMIT", "3")
-    assert cache.limit() == 3 * 10**6
+    assert entries.limit() == 3 * 10**6
     old = cache.store(cache.key("old"), writes("x" * 2 * 10**6))
     os.utime(old, (0, 0))
     new = cache.store(cache.key("new"), writes("x" * 2 * 10**6))
@@ -365,12 +387,12 @@ def test_the_limit_is_what_the_environment_says_in_megabytes(monkeypatch):
 def test_a_limit_that_is_no_number_is_an_error(monkeypatch, text):
     monkeypatch.setenv("TG_CACHE_LIMIT", text)
     with pytest.raises(OptionError, match=f"TG_CACHE_LIMIT: found '{text}', needed a whole number of megabytes"):
-        cache.limit()
+        entries.limit()
 
 
 def test_what_a_killed_process_left_is_removed_after_an_hour_and_not_before(home):
     kept = cache.store(cache.key("x"), writes("unit"))
-    left = [home / name for name in (f".{cache.key('y')}.0123456789abcdef", "ccAb3x_9.o", "ccAb3x_9.res", "-1f2e3d.o")]
+    left = [home / name for name in (f".{cache.key('y')}.0123456789abcdef", "ccAb3x_9.o", "ccAb3x_9.res")]
     for path in left:
         path.write_text("half")
     assert cache.prune() == 0
@@ -391,7 +413,7 @@ def test_storing_prunes_now_and_then(monkeypatch):
     calls = []
     monkeypatch.setattr(cache, "prune", lambda: calls.append(1))
     monkeypatch.setattr(cache, "_stores", itertools.count())
-    for number in range(cache.STORES_PER_PRUNE):
+    for number in range(entries.STORES_PER_PRUNE):
         cache.store(cache.key(str(number)), writes("unit"))
     assert len(calls) == 1
 

@@ -1,0 +1,1 @@
+"""What backends keep on disk between processes."""

@@ -1,0 +1,107 @@
+"""What the stages of a loop read and leave, whatever the language that they are written in.
+
+A backend writes a loop as its outer axes, in them stage after stage, each over the inner axes or, where it reads
+nothing that has them, once. Results are numbered through all stages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from tg.link.values import Array, is_one
+from tg.ops.indexing import Gather
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tg.graph.frozen import Node
+    from tg.link.loop import Loop, Result, Stage
+    from tg.link.values import Value
+    from tg.types.lengths import Length
+
+
+@final
+class Staging:
+    """A loop over operands as a backend has them: its space, and where its stages find what they read."""
+
+    def __init__(self, op: Loop, inputs: Sequence[Value]) -> None:
+        self.op, self.inputs = op, inputs
+        self.rank = len(op.extents)
+        self.results: list[tuple[int, Result]] = [(s, r) for s, stage in enumerate(op.stages) for r in stage.results]
+        self.elements = sorted({k for stage in op.stages for k in _element_operands(stage)})
+        self.space = [self._length(axis) for axis in range(self.rank)]
+
+    def _length(self, axis: int) -> int | Length:
+        shapes = [v.shape for k in self.elements if isinstance(v := self.inputs[k], Array)]
+        return next((s[axis] for s in shapes if not is_one(s[axis])), 1)
+
+    def numbered(self, s: int) -> list[tuple[int, Result]]:
+        """The results of a stage, with their numbers."""
+        return [(j, r) for j, (stage, r) in enumerate(self.results) if stage == s]
+
+    def is_inner(self, s: int) -> bool:
+        """Whether a stage runs over the inner axes."""
+        stage = self.op.stages[s]
+        given = zip(stage.reads, stage.program.input_types, strict=True)
+        return len(self.op.stages) == 1 or any(self._spans(k) for k, t in given if not t.ndim)
+
+    def _spans(self, read: int) -> bool:
+        """Whether what a stage reads has the inner axes."""
+        if read < 0:
+            s, result = self.results[~read]
+            return result.fn is None and self.is_inner(s)
+        v = self.inputs[read]
+        return isinstance(v, Array) and any(not is_one(n) for n in v.shape[self.op.outer :])
+
+    def is_scalar(self, j: int) -> bool:
+        """Whether a result is one number for each outer index."""
+        s, result = self.results[j]
+        return result.into is None and not self.is_column(j) and (result.fn is not None or not self.is_inner(s))
+
+    def is_column(self, j: int) -> bool:
+        """Whether a result is reduced over the outer axes."""
+        _, result = self.results[j]
+        return result.into is None and result.fn is not None and result.axes[-1] < self.op.outer - self.rank
+
+    def is_total(self, j: int) -> bool:
+        """Whether a result is reduced over all axes."""
+        _, result = self.results[j]
+        return result.into is None and result.fn is not None and len(result.axes) == self.rank
+
+    def is_row(self, j: int) -> bool:
+        """Whether a result is not stored, but needs memory for a row that later stages read."""
+        _, result = self.results[j]
+        read = any(~j in stage.reads for stage in self.op.stages)
+        return not result.stored and read and not self.is_scalar(j)
+
+
+def _element_operands(stage: Stage) -> list[int]:
+    return [k for k, t in zip(stage.reads, stage.program.input_types, strict=True) if k >= 0 and not t.ndim]
+
+
+def split(nodes: Sequence[Node], varying: set[int]) -> tuple[list[Node], list[Node]]:
+    """The steps of which all elements along the inner axis are equal, and the others, whose results join `varying`."""
+    early, late = [], []
+    for node in nodes:
+        if varying.isdisjoint(node.inputs):
+            early.append(node)
+        else:
+            late.append(node)
+            varying.update(node.outputs)
+    return early, late
+
+
+def bounded_by(
+    nodes: Sequence[Node], tables: Mapping[int, Sequence[str]], written: Iterable[tuple[Sequence[int], Sequence[str]]]
+) -> dict[int, list[str]]:
+    """Of each value that is a position the lengths, as texts, of the axes that it is one of.
+
+    Args:
+        tables: of each value that is gathered from the lengths.
+        written: of each array that is scattered into the values that are positions, and the lengths.
+    """
+    found: dict[int, list[str]] = {}
+    for at, lengths in (*((n.inputs[1:], tables[n.inputs[0]]) for n in nodes if type(n.op) is Gather), *written):
+        for number, length in zip(at, lengths, strict=True):
+            found.setdefault(number, []).append(length)
+    return found

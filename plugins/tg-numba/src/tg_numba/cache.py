@@ -1,0 +1,98 @@
+"""The object files that are kept between processes: those of a program in one entry, with what loading them takes.
+
+An entry is named by a digest of the texts that it was made of, of what makes machine code of them, and of the
+processor. Machine code holds no address: it has names for them, which the process that loads it resolves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.metadata
+import json
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from tg.cache.entries import Cache, limit
+from tg.graph.timing import Span, annotate
+from tg.plugin.records import DiskCache
+from tg_numba.engine import Bundle, MissingError, loaded
+from tg_numba.identity import own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from tg_numba.engine import Loaded
+
+__all__ = ["CACHE", "PROGRAMS", "opened"]
+
+PROGRAMS: Final = Cache("numba", compiled=".o", is_opened=False)
+CACHE: Final = DiskCache(PROGRAMS.directory, PROGRAMS.entries, PROGRAMS.size, PROGRAMS.clear, limit)
+
+
+def opened(parts: Iterable[str], addresses: Mapping[str, int], make: Callable[[], Bundle]) -> Loaded:
+    """The code that texts determine, from the cache or made now.
+
+    Args:
+        addresses: of what the code has names for besides functions of libraries.
+    """
+    with Span("cache"):
+        key = PROGRAMS.key(*parts, *_circumstances())
+        found = _read(key)
+        annotate("miss" if found is None else "hit")
+    if found is not None:
+        with contextlib.suppress(MissingError), Span("open"):
+            return loaded(found, addresses)
+    found = make()
+    with Span("cache"):
+        _store(key, found)
+    with Span("open"):
+        return loaded(found, addresses)
+
+
+@functools.cache
+def _machine() -> tuple[str, ...]:
+    """What machine code depends on besides its text."""
+    versions = (importlib.metadata.version("numba"), llvmlite.__version__, sys.version)
+    processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    return (*versions, *processor, own())
+
+
+def _circumstances() -> tuple[str, ...]:
+    """The machine, and Numba's options that the environment gives."""
+    return (*_machine(), *(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("NUMBA_")))
+
+
+def _read(key: str) -> Bundle | None:
+    try:
+        content = PROGRAMS.read(key)
+    except OSError:  # there is no directory, not even a temporary one: `_store` says so
+        return None
+    if content is None:
+        return None
+    head, _, data = content.partition(b"\n")
+    about = json.loads(head)
+    objects, at = [], 0
+    for size in about["sizes"]:
+        objects.append(data[at : at + size])
+        at += size
+    return Bundle(tuple(objects), about["names"], tuple(about["needs"]))
+
+
+def _store(key: str, bundle: Bundle) -> None:
+    head = {"names": dict(bundle.names), "needs": bundle.needs, "sizes": [len(data) for data in bundle.objects]}
+    content = json.dumps(head).encode() + b"\n" + b"".join(bundle.objects)
+
+    def write(path: Path) -> None:
+        path.write_bytes(content)
+
+    try:
+        PROGRAMS.store(key, write)
+    except OSError as error:
+        warnings.warn(f"cache: nothing is kept: {error}", stacklevel=2)

@@ -1,0 +1,59 @@
+"""Divisors that all elements along an axis share: a product with the inverse takes a tenth of a quotient.
+
+The error is less than one unit in the last place. A divisor whose inverse, or which itself, may be subnormal is scaled
+by a power of two first, and what it divides afterwards: no quotient overflows that should not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tg.ops.elementwise.arithmetic import divide
+from tg_numba.lanes import Lanes, is_wide_float, select
+from tg_numba.vectors import fabs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tg.graph.frozen import Node
+    from tg_numba.lanes import Elements
+
+LARGE: Final = {"float64": (2.0**1000, 2.0**600), "float32": (2.0**100, 2.0**60)}
+"""From which numbers on, and below the inverse of which, divisors are scaled, and by what."""
+
+
+class Inverse(NamedTuple):
+    """The inverse of a divisor times `scale`."""
+
+    inverse: Lanes
+    scale: Lanes
+
+    def times(self, x: Lanes) -> Lanes:
+        """What the divisor divides x into."""
+        return x * self.inverse * self.scale
+
+
+def inverses(nodes: Sequence[Node], known: Mapping[int, Elements]) -> dict[int, Inverse]:
+    """The inverses of those divisors of steps that are known before the loop over the axis begins."""
+    found: dict[int, Inverse] = {}
+    for node in nodes:
+        if node.op.rule_key is divide and node.inputs[0] not in known:
+            y = known.get(node.inputs[1])
+            if isinstance(y, Lanes) and is_wide_float(y.dtype) and node.inputs[1] not in found:
+                found[node.inputs[1]] = _inverse(y)
+    return found
+
+
+def _inverse(y: Lanes) -> Inverse:
+    large, far = LARGE[y.dtype]
+    size = fabs(y)
+    scale = select(size > large, y.like(1 / far), select(size < 1 / large, y.like(far), 1.0))
+    return Inverse(1 / (y * scale), scale)
+
+
+def quotient(node: Node, values: Mapping[int, Elements], known: Mapping[int, Inverse]) -> Lanes | None:
+    """What a step gives by an inverse; None if it has to be computed otherwise."""
+    x, inverse = values[node.inputs[0]], known.get(node.inputs[-1])
+    if inverse is None or node.op.rule_key is not divide or not isinstance(x, Lanes):
+        return None
+    return inverse.times(x)

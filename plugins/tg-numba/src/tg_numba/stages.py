@@ -1,0 +1,292 @@
+"""A stage of a loop: what it reads is loaded, its steps run, its values are kept, reduced and scattered.
+
+What all elements along the innermost axis share is computed once, as single elements, and the rest in lanes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.link.staging import bounded_by, split
+from tg.link.values import is_zero
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.indexing import Gather, WrapIndex
+from tg_numba.blocks import load, load_one, store, store_one
+from tg_numba.columns import Column
+from tg_numba.divisors import inverses
+from tg_numba.folds import Fold, rounds
+from tg_numba.half import working
+from tg_numba.kernel import Block, lanes_for
+from tg_numba.lanes import Lanes, constant_of, in_all_lanes
+from tg_numba.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
+from tg_numba.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tg.graph.frozen import Node
+    from tg.link.loop import Result
+    from tg.types.lengths import Length
+    from tg_numba.divisors import Inverse
+    from tg_numba.lanes import Elements
+    from tg_numba.loops import LoopNest
+
+    Values = dict[int, Elements]
+
+LIGHT: Final = 6  # exact steps of a stage up to which waiting for an accumulator takes longer than they do
+VECTORS: Final = 4  # that such a stage works on at once
+
+
+@final
+class StageWriter:
+    """Writes one stage."""
+
+    def __init__(self, nest: LoopNest, s: int) -> None:
+        self.nest, self.site, self.kernel, self.body = nest, nest.site, nest.kernel, nest.kernel.body
+        self.stage = nest.op.stages[s]
+        self.numbered = nest.staging.numbered(s)
+        self.program = program_of(self.stage.program)
+        self.axes: Sequence[int | Length] = nest.body if nest.staging.is_inner(s) else ()
+        self.inputs = [k for k, t in enumerate(self.stage.program.input_types) if not t.ndim]
+        self.varying = {k for k in self.inputs if self._varies(k)}
+        self.early, self.late = split(self.program.nodes, self.varying)
+        self.kept = {j: self._value(r) for j, r in self.numbered if r.op is None}
+        self.values: Values = {}  # single elements, the same for the whole loop
+        self.tables: dict[int, Whole] = {}  # by inputs of the program
+        self.scattered: dict[int, Scattering] = {}
+        self.lasts: dict[int, Lanes] = {}  # by wrapped indices: the last position that they may be
+        self.folds: dict[int, Fold] = {}
+        self.columns: dict[int, Column] = {}
+
+    def _value(self, result: Result) -> int:
+        return self.program.outputs[result.value]
+
+    def _of(self, j: int) -> int:
+        """The value of the program that a result is made of."""
+        return self._value(self.nest.staging.results[j][1])
+
+    def _read(self, number: int) -> tuple[str, int] | None:
+        """Where an input of the program lies in memory, None if it is one number of the outer index."""
+        read = self.stage.reads[number]
+        if read < 0:
+            return None if self.nest.staging.is_scalar(~read) else ("result", ~read)
+        return ("operand", read) if ("operand", read) in self.nest.placed else None
+
+    def _varies(self, number: int) -> bool:
+        """Whether an input differs along the innermost axis."""
+        where = self._read(number)
+        return where is not None and bool(self.axes) and not is_zero(self.nest.placed[where].inner[-1])
+
+    # --- before and after all loops ----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """What is known before the loops; totals begin."""
+        body, dtypes = self.body, self.program.dtypes
+        self.values.update((k, constant_of(body, c, dtypes[k])) for k, c in self.program.constants.items())
+        for k in self.inputs:
+            read = self.stage.reads[k]
+            scalar = uniform(self.site.inputs[read]) if read >= 0 else None
+            if scalar is not None:
+                self.values[k] = self.kernel.scalar(scalar)
+        self._find_arrays()
+        self._find_lasts()
+        self.lanes = self._lanes()
+        self._run(self.early, self.values)
+        with body.of(self.lanes):
+            for j, r in self.numbered:
+                if r.fn is not None and r.into is None:
+                    self._reduce(j, r.fn, dtypes[self._value(r)])
+            for fold in self._folds(total=True).values():
+                fold.begin()
+            for column in self.columns.values():
+                column.begin()
+
+    def _reduce(self, j: int, fn: Any, dtype: str) -> None:
+        """Prepare the reduction that a result is."""
+        rule, nest = self.site.unit.rule(fn.op), self.nest
+        if not nest.staging.is_column(j):
+            self.folds[j] = Fold(self.kernel, fn, rule, dtype, self._terms(j))
+        elif j in nest.stored:
+            inner = nest.staging.space[nest.op.outer :]
+            self.columns[j] = Column(self.kernel, fn, rule, dtype, nest.placed["column", j].pointer, inner)
+
+    def end(self) -> None:
+        """Store the totals, and what columns have."""
+        for j, column in self.columns.items():
+            with self.body.of(self.lanes):
+                column.end(self.nest.placed["result", j].pointer)
+        for j, fold in self._folds(total=True).items():
+            if j in self.nest.stored:
+                with self.body.of(self.lanes):
+                    found = fold.result()
+                store_one(self.kernel, found, self.nest.placed["result", j].pointer)
+
+    def _folds(self, *, total: bool) -> dict[int, Fold]:
+        return {j: fold for j, fold in self.folds.items() if self.nest.staging.is_total(j) is total}
+
+    def _find_arrays(self) -> None:
+        """What is read and written at positions."""
+        for k, t in enumerate(self.stage.program.input_types):
+            if t.ndim:
+                table = self.site.memory(self.site.inputs[self.stage.reads[k]])
+                self.tables[k] = whole(self.kernel, table, self.kernel.read(table))
+        for j, r in self.numbered:
+            if r.into is not None and j in self.nest.stored:
+                y = self.nest.stored[j]
+                rule = self.site.unit.rule(r.fn.op) if r.fn is not None else None
+                base = whole(self.kernel, y, self.kernel.write(y))
+                self.scattered[j] = Scattering(self.kernel, base, r.fn, rule)
+
+    def _find_lasts(self) -> None:
+        """Wrapped indices stay inside of all arrays that they are used for, whatever length they were wrapped for."""
+        written = [(self._places(j), scattering.base.lengths) for j, scattering in self.scattered.items()]
+        tables = {k: table.lengths for k, table in self.tables.items()}
+        bounds = bounded_by(self.program.nodes, tables, written)
+        for node in self.program.nodes:
+            if type(node.op) is WrapIndex:
+                (out,) = node.outputs
+                size: Any = self.values[node.inputs[1]]
+                self.lasts[out] = last_of(self.body, [size.to("int64").text, *bounds.get(out, ())])
+
+    def _places(self, j: int) -> list[int]:
+        """The values that are the positions of a result that is scattered."""
+        return [self.program.outputs[k] for k in self.nest.staging.results[j][1].at]
+
+    def _lanes(self) -> int:
+        """How many elements along the innermost axis are computed at once; 0 where there is no such axis."""
+        if not self.axes:
+            return 0
+        dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
+        return lanes_for(map(working, dtypes), VECTORS if self._waits() else 1, self.axes[-1])
+
+    def _waits(self) -> bool:
+        """Whether rounds of one vector would wait for what few reductions have found."""
+        if self.kept or self.scattered or len(self.numbered) >= VECTORS:
+            return False
+        if any(self.nest.staging.is_column(j) for j, _ in self.numbered):
+            return False
+        return len(self.late) <= LIGHT and not any(map(_is_called, self.late))
+
+    def _terms(self, j: int) -> int | None:
+        """How many elements a lane of a reduction takes, if it is known."""
+        axes = (*self.nest.lead, *self.axes) if self.nest.staging.is_total(j) else self.axes
+        lengths = [n for n in axes if type(n) is int]
+        if len(lengths) < len(axes) or not self.axes:
+            return None
+        return math.prod(lengths[:-1]) * -(-lengths[-1] // self.lanes)
+
+    # --- at one outer index ------------------------------------------------------------------------------------------
+
+    def write(self, outer: Sequence[str]) -> None:
+        """The stage, inside of the outer loops."""
+        values, kernel, body = dict(self.values), self.kernel, self.body
+        values.update((k, self.nest.rows[~r]) for k, r in enumerate(self.stage.reads) if ~r in self.nest.rows)
+        with body.of(self.lanes):
+            for fold in self._folds(total=False).values():
+                fold.begin()
+        with kernel.loops(self.axes[:-1]) as inner:
+            indices = [*outer, *inner]
+            for k in self.inputs:
+                where = self._read(k)
+                if where is not None and k not in self.varying:
+                    values[k] = load_one(kernel, self.program.dtypes[k], self._pointer(where, indices))
+            self._run(self.early, values)
+            with body.of(self.lanes):
+                self._over_elements(self._spread(values), indices)
+        with body.of(self.lanes):
+            for column in self.columns.values():
+                column.end_row()
+        self._finish(values, outer)
+
+    def _pointer(self, where: tuple[str, int], indices: Sequence[str]) -> str:
+        """Where the elements of an array begin at some outer and inner indices."""
+        a = self.nest.placed[where]
+        strides = (*a.outer, *a.inner)[: len(indices)]
+        return self.kernel.moved((a.dtype, a.pointer), indices, strides)
+
+    def _spread(self, values: Values) -> Values:
+        """What is known of a row in all lanes, and lengths besides, so that the rounds need not do it."""
+        needed = {k for node in self.late for k in node.inputs} | set(self.program.outputs)
+        found: Values = {}
+        for k in sorted(needed & values.keys()):
+            c = self.program.constants.get(k)
+            found[k] = in_all_lanes(values[k]) if c is None else constant_of(self.body, c, self.program.dtypes[k])
+        for last in self.lasts.values():
+            in_all_lanes(last)
+        for array in (*self.tables.values(), *(s.base for s in self.scattered.values())):
+            for stride in sorted({*array.strides} - {"0", "1"}):
+                in_all_lanes(Lanes(self.body, "int64", stride))
+        return found
+
+    def _finish(self, values: Values, outer: Sequence[str]) -> None:
+        """The numbers of this outer index, for later stages and in memory."""
+        for j, r in self.numbered:
+            if not self.nest.staging.is_scalar(j) or self.nest.staging.is_total(j):
+                continue
+            if j in self.folds:
+                with self.body.of(self.lanes):
+                    self.nest.rows[j] = self.folds[j].result()
+            else:
+                self.nest.rows[j] = values[self._value(r)]
+            if j in self.nest.stored:
+                store_one(self.kernel, self.nest.rows[j], self._pointer(("result", j), outer))
+
+    # --- rounds ------------------------------------------------------------------------------------------------------
+
+    def _over_elements(self, known: Values, indices: Sequence[str]) -> None:
+        """The rounds along the innermost axis."""
+        kernel, placed = self.kernel, self.nest.placed
+        loads = {k: where for k in self.inputs if (where := self._read(k)) is not None and k in self.varying}
+        stores = {j: ("result", j) for j in self.kept if ("result", j) in placed and not self.nest.staging.is_scalar(j)}
+        shared = inverses(self.late, known)
+        taken = [("column", j) for j in self.columns]
+        pointers = {where: self._pointer(where, indices) for where in (*loads.values(), *stores.values(), *taken)}
+
+        def write(block: Block) -> list[Elements]:
+            found = dict(known)
+            for k, where in loads.items():
+                found[k] = load(kernel, self.program.dtypes[k], pointers[where], placed[where].inner[-1], block)
+            self._run(self.late, found, shared)
+            for j, where in stores.items():
+                stride = placed[where].inner[-1] if self.axes else 0
+                store(kernel, found[self.kept[j]], pointers[where], stride, block)
+            for j, column in self.columns.items():
+                column.take(found[self._of(j)], pointers["column", j], block)
+            for j, scattering in self.scattered.items():
+                place = self._offset(scattering.base, self._places(j), found)
+                scattering.write(found[self._of(j)], place, block)
+            return [found[self._of(j)] for j in self.folds]
+
+        if self.axes:
+            twice, calls = len(self.late) <= SHORT, any(map(_is_called, self.late))
+            rounds(kernel, list(self.folds.values()), self.axes[-1], write, twice=twice, calls=calls)
+            return
+        for fold, value in zip(self.folds.values(), write(Block("0")), strict=True):
+            fold.keep(fold.taken([text for _, text in fold.first()], value))
+
+    def _run(self, nodes: Sequence[Node], values: Values, shared: Mapping[int, Inverse] = NO_INVERSES) -> None:
+        """Run those steps whose operands are known; their results are then known too."""
+        for node in nodes:
+            (number,) = node.outputs
+            if number in values or not all(k in values or k in self.tables for k in node.inputs):
+                continue
+            if type(node.op) is Gather:
+                table = self.tables[node.inputs[0]]
+                values[number] = gathered(self.kernel, table, self._offset(table, node.inputs[1:], values))
+            elif type(node.op) is WrapIndex:
+                index, length = (values[k] for k in node.inputs)
+                assert isinstance(index, Lanes)
+                assert isinstance(length, Lanes)
+                values[number] = wrapped(node.op, index, length, in_all_lanes(self.lasts[number]))
+            else:
+                step(self.site.unit, self.program, node, values, shared)
+
+    def _offset(self, array: Whole, at: Sequence[int], values: Values) -> Lanes:
+        places: Any = [values[k] for k in at]
+        return offset(array, places, [k in self.lasts for k in at])
+
+
+def _is_called(node: Node) -> bool:
+    """Whether a step is likely to be a call of a function, around which few vectors can be kept."""
+    return isinstance(node.op, Elementwise) and node.op.fn.accuracy > 1

@@ -1,0 +1,215 @@
+"""Loops with ends, positions and stages in lanes: against the reference, how exact sums are, inside their arrays."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tg
+from tg.graph.interpret import interpret
+from tg.types.dtypes import numpy_dtype
+from tg.types.tensor_type import TensorType
+from tg_numba import kernel, vectors
+from tg_numba.folds import CHUNK
+from tg_numba.lower import fused
+
+LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)
+
+
+def agrees(inputs, outputs, arrays, rtol=1e-12):
+    """Compare with the reference, layouts and dtypes too."""
+    found = tg.function(inputs, outputs, backend="numba")(*arrays)
+    wanted = tg.function(inputs, outputs, backend="perform")(*arrays)
+    for a, b in zip(found, wanted, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+@pytest.fixture(params=[64, 32, 16])
+def width(request, monkeypatch):
+    """The bytes of a vector, as on machines that have no wider ones."""
+    if request.param > vectors.vector_bytes():
+        pytest.skip("this machine has no such vectors")
+    monkeypatch.setattr(kernel, "vector_bytes", lambda: request.param)
+
+
+def test_one_pass_gives_a_sum_an_extreme_and_an_array():
+    x, mu = tg.vector("x"), tg.scalar("mu")
+    z = x - mu
+    f = tg.function([x, mu], [tg.sum(z * z), tg.sum(z), tg.exp(z)], backend="numba")
+    assert f.source().count("define void @loop") == 1
+    for n in LENGTHS:
+        a = normal(n)
+        found = f(a, 0.5)
+        np.testing.assert_allclose(found[0], math.fsum((a - 0.5) ** 2), rtol=1e-13)
+        np.testing.assert_allclose(found[2], np.exp(a - 0.5), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (1, 8), (4, 17), (0, 3), (2, 100), (5, 1)])
+def test_rows(shape):
+    x, a = tg.matrix("x"), normal(*shape)
+    e = tg.exp(x - tg.max(x, axis=-1, keepdims=True))
+    c = x - tg.mean(x, axis=-1, keepdims=True)
+    rows = [e / tg.sum(e, axis=-1, keepdims=True), c / tg.sqrt(tg.mean(c * c, axis=-1, keepdims=True) + 1e-3)]
+    agrees([x], [*rows, tg.sum(c * c)], [a])
+    agrees([x], [tg.sum(tg.exp(x), axis=-1), tg.sum(tg.exp(x) * 2.0), tg.exp(x)], [a])
+    agrees([x], [tg.all(x > 0), tg.any(x > 1.0, axis=-1), tg.prod(x * 1.5, axis=-1)], [a])
+    agrees([x], [tg.sum(tg.exp(x.T), axis=-1), tg.sum(tg.exp(x[:, ::-1]))], [a])
+
+
+@pytest.mark.usefixtures("width")
+def test_rows_and_positions_with_narrower_vectors():
+    x, i = tg.matrix("x"), tg.vector("i", dtype="int64")
+    e = tg.exp(x - tg.max(x, axis=-1, keepdims=True))
+    softmax = e / tg.sum(e, axis=-1, keepdims=True)
+    for n in (5, 70):
+        arrays = [normal(3, n), np.random.default_rng(2).integers(-3, 3, n)]
+        z = x[i, 1] * 2.0
+        agrees([x, i], [softmax, tg.sum(x * x), tg.any(x > 2.0), tg.sum(z), tg.grad(tg.sum(z * z), x)], arrays)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int8", "uint16", "uint64", "bool", "complex64"])
+def test_reductions_of_other_dtypes(dtype):
+    x = tg.tensor("x", dtype, (None, None))
+    for shape in ((3, 5), (2, 70), (0, 4)):
+        a = normal(*shape) > 0 if dtype == "bool" else (np.abs(normal(*shape)) * 3).astype(dtype)
+        tolerance = 1e-5 if dtype in ("float32", "complex64") else 0
+        agrees([x], [tg.sum(x + x), tg.sum(x * x, axis=-1), tg.sum(x)], [a], tolerance)
+        if shape[0] and dtype != "complex64":
+            agrees([x], [tg.max(x * x), tg.min(x * x, axis=-1)], [a], tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex64", "complex128"])
+def test_columns(dtype):
+    x = tg.tensor("x", dtype, (None, None))
+    y, b = tg.tensor("y", dtype, (None, None, None)), tg.vector("b")
+    squares = x & x if dtype == "bool" else x * x
+    outputs = [tg.sum(squares, axis=0), tg.sum(squares), squares, tg.prod(y + y, axis=(0, 1)), tg.sum(y + y, axis=0)]
+    wide = squares if dtype.startswith("complex") else tg.cast(squares, "float64")
+    outputs.append(tg.sum(tg.exp(b) * wide, axis=0))
+    if not dtype.startswith("complex"):
+        outputs.append(tg.max(squares, axis=0))
+    for m, n in ((1, 5), (3, 1), (70, 9), (4100, 33)):
+        arrays = [normal(m, n) > 0 if dtype == "bool" else (np.abs(normal(m, n)) * 3).astype(dtype)]
+        arrays += [arrays[0].reshape(1, m, n)[:, :40] + arrays[0][0, 0], normal(n)]
+        agrees([x, y, b], outputs, arrays, 1e-5 if dtype in ("float32", "complex64") else 1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_are_reduced_in_wider_numbers_and_rounded_once(dtype):
+    x = tg.tensor("x", dtype, (None, None))
+    outputs = [tg.sum(-x, axis=-1), tg.max(-x, axis=-1), tg.sum(-x), tg.min(-x), tg.sum(abs(x), axis=0)]
+    f = tg.function([x], outputs, backend="numba")
+    for n in (1, 40, 700):
+        a = normal(3, n).astype(numpy_dtype(dtype))
+        wide = -a.astype(np.float64)
+        known = (wide.sum(-1), wide.max(-1), wide.sum(), wide.min(), np.abs(wide).sum(0))
+        for found, wanted in zip(f(a), known, strict=True):
+            error = np.abs(found.astype(np.float64) - wanted)
+            assert (error <= np.abs(wanted) * float(ml_dtypes.finfo(a.dtype).eps) / 2 * 1.001).all()
+
+
+@pytest.mark.parametrize("places", [1, 3, 50])
+def test_reads_and_writes_at_positions(places):
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    b, j = tg.matrix("b"), tg.vector("j", dtype="int32")
+    z = x * a[i] + 1.0
+    summed = [tg.sum(z * z), *tg.grad(tg.sum(z * z), [a, x])]
+    paired = [tg.exp(b[i, j]) * x, tg.grad(tg.sum(tg.exp(b[i, j]) * x), b)]
+    rng = np.random.default_rng(1)
+    for n in LENGTHS:
+        index, other = rng.integers(-places, places, n), rng.integers(0, 4, n).astype("int32")
+        agrees([a, x, i], summed, [normal(places), normal(n), index])
+        agrees([a, x, i], summed, [normal(places), normal(n), np.sort(index)])
+        agrees([b, i, j, x], paired, [normal(places, 4), index, other, normal(n)])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
+def test_every_way_to_write_at_positions(dtype):
+    x, y = (tg.tensor(name, dtype, (None,)) for name in "xy")
+    i = tg.tensor("i", "uint64" if dtype == "uint64" else "int16", (None,))
+    ways = ["set", "add", "multiply", "min", "max"]
+    outputs = [getattr(x.at[i], way)(tg.where(y == x[i], y, x[i])) for way in ways]
+    for n in (0, 1, 9, 70):
+        arrays = [(normal(m, seed=s) * 2).astype(dtype) for s, m in enumerate((5, n))]
+        index = np.random.default_rng(n).integers(0, 5, n).astype(i.type.dtype)
+        agrees([x, y, i], outputs, [*arrays, index], 1e-5)
+
+
+def test_positions_outside_are_refused_as_ever():
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    f = tg.function([a, x, i], tg.sum(x * a[i]), backend="numba")
+    for length, index in ((3, [5, 0]), (3, [-4, 0]), (0, [0, 0])):
+        with pytest.raises(IndexError, match="is out of bounds for an axis of length"):
+            f(np.ones(length), np.ones(2), np.array(index))
+    b = tg.matrix("b")
+    g = tg.function([b, x, i], [tg.sum(x * b[0, i]), tg.grad(tg.sum(x * b[i - i, i]), b)], backend="numba")
+    with pytest.raises(IndexError, match="is out of bounds for an axis of length 0"):
+        g(np.ones((0, 3)), np.ones(2), np.array([2, 1]))
+
+
+def test_the_first_nan_wins_over_any_extreme():
+    x = tg.vector("x")
+    f = tg.function([x], [tg.max(x * 2.0), tg.min(x * 2.0)], backend="numba")
+    for n in (1, 8, 40):
+        for k in range(n):
+            a = normal(n)
+            a[k] = np.nan
+            assert np.isnan(f(a)).all()
+
+
+@pytest.mark.parametrize("n", [1000, 123_457])
+def test_the_error_of_a_sum_is_bounded(n):
+    x = tg.vector("x")
+    sums = tg.function([x], [tg.sum(x * 1.5), tg.sum(tg.exp(x))], backend="numba")
+    alone = tg.function([x], tg.sum(x), backend="numba")
+    a = normal(n) * 10.0 ** np.random.default_rng(2).integers(-3, 4, n)
+    a[a > 30] = 30.0
+    for found, terms in zip((*sums(a), alone(a)), (a * 1.5, np.exp(a), a), strict=True):
+        bound = (CHUNK + math.log2(n) + 4) * np.finfo(np.float64).eps  # 4: of the exponentials themselves
+        assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_divisor_that_a_row_shares_is_inverted_and_scaled_where_it_must_be(dtype):
+    x, s = tg.tensor("x", dtype, (None,)), tg.tensor("s", dtype, ())
+    f = tg.function([x, s], [x / s - 0.0, tg.max(x / s)], backend="numba")
+    info = np.finfo(dtype)
+    known = [1.0, -0.0, 3.0, np.inf, -np.inf, np.nan, info.smallest_subnormal, info.max / 1.05, 7.0]
+    divisors = [3.0, -7.0, info.smallest_subnormal, info.tiny / 3, info.tiny, info.max / 1e3, info.max, 0.0, -0.0]
+    a = np.array(known, dtype)
+    with np.errstate(all="ignore"):
+        for divisor in np.array([*divisors, np.inf, np.nan, 1e37, 1e-37], dtype):
+            wanted = a / divisor - 0
+            found, most = f(a, divisor)
+            np.testing.assert_allclose(found, wanted, rtol=1.05 * info.eps, atol=info.smallest_subnormal)
+            assert np.isnan(most)
+            np.testing.assert_allclose(f(a[6:], divisor)[1], wanted[6:].max(), rtol=1.05 * info.eps, atol=info.tiny)
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float32", "float64", "complex128"])
+def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of, guarded):
+    x, t = (tg.Variable(TensorType(dtype, (None,)), name="x") for _ in range(2))
+    m = tg.Variable(TensorType(dtype, (None, None)), name="m")
+    i = tg.Variable(TensorType("int64", (None,)), name="i")
+    read = tg.where(x == t[i], x, t[i])
+    rows = tg.sum(tg.where(m == m[:, 0][:, None], m, m[:, ::-1]), axis=-1)
+    outputs = [tg.sum(read), rows, t.at[i].add(read), read, tg.sum(tg.where(m == m[0], m, m[:, ::-1]), axis=0)]
+    frozen = frozen_of([x, t, m, i], outputs)
+    executable = compiled(fused(frozen))
+    kinds = [v.type.dtype for v in (x, t, m, i, *outputs)]
+    memory = [guarded(3 * 200 * 16) for _ in kinds]
+    for n in (1, 7, 33, 200):
+        shapes = ((n,), (5,), (3, n), (n,), (), (3,), (5,), (n,), (n,))
+        arrays = [g.array(d, math.prod(s), at_end).reshape(s) for g, d, s in zip(memory, kinds, shapes, strict=True)]
+        for seed, (a, d) in enumerate(zip(arrays[:4], kinds, strict=False)):
+            a[...] = np.random.default_rng(seed).integers(0, 5, a.shape).astype(numpy_dtype(d))
+        assert executable._program.run(*arrays, np.zeros(5, np.int64)) == 0
+        for found, wanted in zip(arrays[4:], interpret(frozen, arrays[:4]), strict=True):
+            np.testing.assert_array_equal(found, wanted)  # small whole numbers, whose sums are exact
