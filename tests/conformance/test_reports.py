@@ -64,9 +64,10 @@ def test_a_dtype_that_a_backend_does_not_claim_is_told(monkeypatch: pytest.Monke
 
 
 def test_the_report_is_json_with_versions_and_counts(results: Results) -> None:
-    report = json.loads(results.report("full").as_json())
-    assert report["version"] == 2
+    report = json.loads(results.report("full", ["threads=2"]).as_json())
+    assert report["version"] == 3
     assert report["tier"] == "full"
+    assert report["options"] == ["threads=2"]
     assert {"tg", "python", "numpy", "machine", "time"} <= report.keys()
     jax = next(one for one in report["backends"] if one["name"] == "jax")
     assert jax["distribution"] == "tg-jax"
@@ -101,6 +102,12 @@ def test_the_page_is_well_formed_and_needs_nothing_else(results: Results) -> Non
     tags.close()
     assert tags.open == tags.addresses == []
     assert not re.search(r"url\(|@import|https?:|<link", text)
+
+
+def test_the_page_says_with_which_options_of_the_backends(results: Results) -> None:
+    text = page(results.report("full", ["threads=2", "accuracy=strict"]))
+    assert "full tier with threads=2, accuracy=strict; tg" in text
+    assert "quick tier; tg" in page(results.report("quick"))
 
 
 def test_the_page_shows_failures_gaps_counts_and_a_filter(results: Results) -> None:

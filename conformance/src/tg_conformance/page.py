@@ -66,7 +66,9 @@ def page(report: Report) -> str:
 
 
 def _facts(report: Report) -> str:
-    told = f"{report.tier} tier; tg {report.tg}, Python {report.python}, NumPy {report.numpy}; {report.machine}"
+    options = f" with {', '.join(report.options)}" if report.options else ""
+    made = f"tg {report.tg}, Python {report.python}, NumPy {report.numpy}"
+    told = f"{report.tier} tier{options}; {made}; {report.machine}"
     return f"<p>{escape(told)}; {escape(report.time)}</p>"
 
 

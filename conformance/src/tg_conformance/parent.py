@@ -29,16 +29,24 @@ class Worker:
     """The one worker process of a backend, started when it is first needed and again after it has died."""
 
     def __init__(
-        self, backend: str, tier: str, limit: float, *, mode: str | None = None, exclude: Sequence[str] = ()
+        self,
+        backend: str,
+        tier: str,
+        limit: float,
+        *,
+        mode: str | None = None,
+        exclude: Sequence[str] = (),
+        options: Sequence[str] = (),
     ) -> None:
         """A worker that is yet to be started.
 
         Args:
             mode: of the functions that it compiles; None for the configured one.
             exclude: rules, passes and classes of rewriting that they go without.
+            options: of the backend, as `NAME=VALUE`.
         """
         self.backend, self.tier, self.limit = backend, tier, limit
-        self.mode, self.exclude = mode, tuple(exclude)
+        self.mode, self.exclude, self.options = mode, tuple(exclude), tuple(options)
         self.restarts = 0
         self._folder = tempfile.TemporaryDirectory(prefix="tg-conformance-")
         self._process: subprocess.Popen[str] | None = None
@@ -107,6 +115,7 @@ class Worker:
             return self._process
         self.restarts += 1
         command = [sys.executable, "-m", "tg_conformance.worker", "--backend", self.backend, "--tier", self.tier]
+        command += [word for option in self.options for word in ("--option", option)]
         errors = self._file("stderr").open("w")
         self._process = subprocess.Popen(
             [*command, "--journal", str(self._file("journal"))],

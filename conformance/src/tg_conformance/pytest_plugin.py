@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tg import plugin
+from tg.errors import OptionError
 from tg_conformance import report
 from tg_conformance.case import TIERS, Item, batches, items
+from tg_conformance.choice import choice
 from tg_conformance.outcome import NOT_RUN
 from tg_conformance.page import page
 from tg_conformance.parent import Worker
@@ -50,6 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="a rule, pass or class of rewriting that they go without; may be repeated",
     )
+    group.addoption(
+        "--backend-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the backends, such as threads=2; may be repeated",
+    )
     group.addoption("--time-limit", type=float, default=LIMIT, help="seconds that one batch of cases may take")
     group.addoption("--conformance-report", type=Path, metavar="FILE", help="write what came of each case as JSON")
     group.addoption("--conformance-html", type=Path, metavar="FILE", help="write it as a page to read")
@@ -58,6 +67,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """The results of the run, and one group for each batch where pytest-xdist distributes."""
     config.stash[RESULTS] = report.Results()
+    options = config.getoption("--backend-option")
+    for name in (config.getoption("--backend") or available()) if options else ():
+        try:
+            choice(name, options)
+        except OptionError as error:
+            raise pytest.UsageError(str(error)) from error
 
 
 RESULTS: pytest.StashKey[report.Results] = pytest.StashKey()
@@ -84,8 +99,8 @@ class BackendCases(pytest.Collector):
         """The cases in batches, then the gaps."""
         tier: Tier = self.config.getoption("--tier")
         mode, exclude = self.config.getoption("--mode"), self.config.getoption("--exclude")
-        limit = self.config.getoption("--time-limit")
-        self.worker = Worker(self.name, tier, limit, mode=mode, exclude=exclude)
+        limit, options = self.config.getoption("--time-limit"), self.config.getoption("--backend-option")
+        self.worker = Worker(self.name, tier, limit, mode=mode, exclude=exclude, options=options)
         self.outcomes: dict[str, Outcome] = {}
         self.config.add_cleanup(self.worker.close)
         backend = plugin.registry().backend(self.name)
@@ -95,7 +110,7 @@ class BackendCases(pytest.Collector):
             for item in batch:
                 yield CaseItem.from_parent(self, name=item.id, item=item, batch=(number, ids))
         gaps = plugin.registry().gaps(self.name)
-        if gaps and not mode and not exclude:  # gaps are strict about what is compiled by default
+        if gaps and not (mode or exclude or options):  # gaps are strict about what is compiled by default
             from tg_conformance.run import gap_name
 
             for k, gap in enumerate(gaps):
@@ -198,7 +213,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     chosen: dict[str, Path | None] = {name: config.getoption(f"--conformance-{name}") for name in ("report", "html")}
     if not any(chosen.values()):
         return
-    made = results.report(config.getoption("--tier"))
+    made = results.report(config.getoption("--tier"), config.getoption("--backend-option"))
     for name, path in chosen.items():
         if path is not None:
             report.write(path, made.as_json() if name == "report" else page(made))

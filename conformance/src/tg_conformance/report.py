@@ -4,8 +4,9 @@
 
 | field | |
 |---|---|
-| `version` | of this layout: 2 |
+| `version` | of this layout: 3 |
 | `tier`, `time` | `quick` or `full`; when the run ended, in UTC |
+| `options` | of the backends, where they are not the usual ones, as `NAME=VALUE` |
 | `tg`, `python`, `numpy`, `machine` | versions, and the processor |
 | `backends` | for each: `name`, `distribution`, `version`, `engines`, `level`, `counts`, `seconds` |
 | `cases` | for each: `backend`, `family`, `case`, `dtype`, `level`, `outcome`, `counts`, `seconds`, `details` |
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from tg.plugin import Backend
 
-VERSION: Final = 2
+VERSION: Final = 3
 OUTCOMES: Final = ("failed", "advisory", "gap", "passed", NOT_RUN)
 """What can come of a case, the worst first."""
 
@@ -95,6 +96,7 @@ class Report(NamedTuple):
     python: str
     numpy: str
     machine: str
+    options: tuple[str, ...]
     backends: tuple[Tested, ...]
     cases: tuple[Entry, ...]
 
@@ -134,7 +136,7 @@ class Results:
             found.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3)))
         return found
 
-    def report(self, tier: str) -> Report:
+    def report(self, tier: str, options: Iterable[str] = ()) -> Report:
         """All of it; cases that ran on some backend and not on another, or not in a dtype, are there as not run."""
         tested = self.summary()
         absent = list(self._not_run())
@@ -147,7 +149,7 @@ class Results:
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
         versions = (tg.__version__, platform.python_version(), np.__version__, machine)
-        return Report(VERSION, tier, now, *versions, tuple(tested), tuple(entries))
+        return Report(VERSION, tier, now, *versions, tuple(options), tuple(tested), tuple(entries))
 
     def _ran(self) -> Iterator[Entry]:
         groups: dict[tuple[str, str, str], list[Record]] = {}

@@ -19,12 +19,14 @@ from tg.plugin.records import key_name
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import MODES
 from tg_conformance import compare
+from tg_conformance.choice import choice
 from tg_conformance.outcome import NOT_RUN, Outcome
 from tg_conformance.program import Program, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from tg.functions.backends import BackendChoice
     from tg.graph.frozen import FrozenGraph
     from tg.plugin import Gap
     from tg.types.tensor_type import TensorType
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
 class Runner:
     """Runs items on one backend."""
 
-    def __init__(self, backend: str, journal: Callable[[Sequence[str]], None]) -> None:
-        self.backend, self.journal = backend, journal
+    def __init__(self, backend: str, journal: Callable[[Sequence[str]], None], options: Iterable[str] = ()) -> None:
+        """A runner on `backend` with options, given as `NAME=VALUE`."""
+        self.backend, self.journal, self.choice = backend, journal, choice(backend, options)
         self.gaps = plugin.registry().gaps(backend)
         self.dtypes = plugin.registry().backend(backend).dtypes
 
@@ -65,7 +68,7 @@ class Runner:
         """The outcome of an item that raises or makes its own functions."""
         started = time.perf_counter()
         try:
-            detail = (_error if item.kind == "error" else _script)(item, self.backend)
+            detail = (_error if item.kind == "error" else _script)(item, self.choice)
         except Exception:  # noqa: BLE001
             detail = _trace()
         gap = self._refused(item) if detail and item.kind == "error" else None
@@ -87,7 +90,7 @@ class Runner:
         if gap is None or gap.raises is None:
             return None
         try:
-            tg.function(program.arguments, program.outputs, backend=self.backend, on_unused_input="ignore")
+            tg.function(program.arguments, program.outputs, backend=self.choice, on_unused_input="ignore")
         except gap.raises:
             return gap
         except Exception:  # noqa: BLE001 (not what the gap says)
@@ -101,7 +104,7 @@ class Runner:
         started = time.perf_counter()
         self.journal([item.id for _, members in programs for item in members])
         try:
-            wrong = evaluate(programs, self.backend)
+            wrong = evaluate(programs, self.choice)
         except Exception as error:  # noqa: BLE001
             raised = error
         else:
@@ -136,7 +139,7 @@ class Runner:
         """The same of an item that is to raise, where compiling it raises for want of a rule."""
         try:
             program = Program(item)
-            tg.function(program.arguments, program.outputs, backend=self.backend, on_unused_input="ignore")
+            tg.function(program.arguments, program.outputs, backend=self.choice, on_unused_input="ignore")
         except tg.NoRuleError:
             return self.unclaimed(program)
         except Exception:  # noqa: BLE001 (what the case is about)
@@ -150,7 +153,7 @@ class Runner:
             started = time.perf_counter()
             self.journal([item.id])
             try:
-                detail = evaluate([(program, [item])], self.backend)[item.id]
+                detail = evaluate([(program, [item])], self.choice)[item.id]
             except Exception as error:  # noqa: BLE001
                 if gap.raises is None or isinstance(error, gap.raises):
                     found.append(Outcome(item.id, "xfailed", gap.reason, time.perf_counter() - started))
@@ -230,7 +233,7 @@ def gap_in(frozen: FrozenGraph, gaps: Sequence[Gap]) -> Gap | None:
     return None
 
 
-def evaluate(programs: list[tuple[Program, list[Item]]], backend: str) -> dict[str, str | None]:
+def evaluate(programs: list[tuple[Program, list[Item]]], backend: BackendChoice) -> dict[str, str | None]:
     """What is wrong with each item: all programs as one function, called twice for each item of the longest."""
     function = tg.function(
         [v for program, _ in programs for v in program.arguments],
@@ -264,7 +267,7 @@ def _shown(call: Any) -> str:
     return "; ".join(" ".join(text.split()) for text in texts)
 
 
-def _error(item: Item, backend: str) -> str | None:
+def _error(item: Item, backend: BackendChoice) -> str | None:
     """What is wrong with the exception of an item: its class, and its text, which is the reference's."""
     case = item.case
     assert case.raises is not None
@@ -277,7 +280,7 @@ def _error(item: Item, backend: str) -> str | None:
     return None if str(got) == str(want) else f"found the text\n{got}\nneeded\n{want}"
 
 
-def _raised_by(item: Item, backend: str, mode: str | None) -> BaseException | None:
+def _raised_by(item: Item, backend: BackendChoice | str, mode: str | None) -> BaseException | None:
     try:
         program = Program(item)
         call = program.call(item, 0)
@@ -287,7 +290,7 @@ def _raised_by(item: Item, backend: str, mode: str | None) -> BaseException | No
     return None
 
 
-def _script(item: Item, backend: str) -> str | None:
+def _script(item: Item, backend: BackendChoice) -> str | None:
     """What is wrong with what a script returns."""
     case = item.case
     arrays = [drawn(item, k, 0) for k in range(len(case.inputs))]

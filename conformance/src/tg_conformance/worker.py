@@ -36,7 +36,7 @@ def main() -> None:
             journal.flush()
 
         known = {item.id: item for item in items(plugin.registry().backend(given.backend), given.tier)}
-        runner = Runner(given.backend, note)
+        runner = Runner(given.backend, note, given.option)
         _answer(answers, [])
         for line in sys.stdin:
             request = json.loads(line)
@@ -52,6 +52,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--backend", required=True)
     parser.add_argument("--tier", required=True)
     parser.add_argument("--journal", required=True, type=Path)
+    parser.add_argument("--option", action="append", default=[])
     return parser.parse_args()
 
 

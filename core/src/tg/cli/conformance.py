@@ -26,6 +26,13 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--exclude", action="append", default=[], help="a rule, a pass or a class that is left out; may be repeated"
     )
+    command.add_argument(
+        "--backend-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the backends, such as threads=2; may be repeated",
+    )
     command.add_argument("-k", metavar="WORDS", help="only the cases whose names match, as pytest's -k")
     command.add_argument("--jobs", "-n", default="auto", help="worker processes, where pytest-xdist is installed")
     command.add_argument("--html", metavar="FILE", help="write the report as a page: case x dtype x backend, failures")
@@ -59,6 +66,7 @@ def options(given: argparse.Namespace) -> list[str]:
     """What the command was given, as pytest's options."""
     chosen = [word for name in given.backend for word in ("--backend", name)]
     chosen += [word for name in given.exclude for word in ("--exclude", name)]
+    chosen += [word for option in given.backend_option for word in ("--backend-option", option)]
     if given.mode:
         chosen += ["--mode", given.mode]
     if given.k:
