@@ -143,6 +143,27 @@ def test_other_reductions_than_of_rows_or_everything_stay_outside():
     assert names(found).count("Reduce") == 2
 
 
+def test_columns_that_a_loop_computes_are_reduced_in_it_where_the_backend_wants_that():
+    x, choices = tg.tensor("x", "float64", (3, 5, 7)), WHOLE._replace(columns=lambda node, graph: True)
+    y = tg.exp(x) * x
+    found = fused([x], [tg.sum(y, axis=0), y * 2.0, tg.sum(y)], choices)
+    (loop,) = loops(found)
+    assert "Reduce" not in names(found)
+    assert loop.outer == 1
+    assert [r.axes for r in results(loop) if r.fn] == [(-3,), (-3, -2, -1)]
+    found = fused([x], [tg.sum(y, axis=(0, 1)), tg.sum(y, axis=-1), tg.sum(y, axis=1)], choices)
+    assert names(found).count("Reduce") == 1
+    assert "Reduce" in names(fused([x], [tg.sum(x, axis=0), y], choices))
+
+
+def test_what_reads_reduced_columns_is_another_loop():
+    x, choices = tg.tensor("x", "float64", (5, 7)), WHOLE._replace(columns=lambda node, graph: True)
+    y = tg.exp(x)
+    found = fused([x], [(y - tg.mean(y, axis=0)) * 2.0, tg.sum(y, axis=-1)], choices)
+    assert all(len(loop.stages) == 1 for loop in loops(found))
+    assert len(loops(found)) >= 2
+
+
 def test_scattered_values_keep_their_order():
     x, v, i = tg.vector("x"), tg.vector("v"), tg.vector("i", dtype="int64")
     found = fused([x, v, i], [Scatter((-1,))(x, v * 2.0, tg.clip(i, 0, 2))])

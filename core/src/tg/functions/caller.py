@@ -1,29 +1,22 @@
-"""The short ways through a call: Python made for one function's inputs, and what shared variables add to an entry.
+"""The short way through a call where there is no compiled entry: Python made for one function's inputs.
 
-The first takes exactly typed NumPy arrays whose lengths are not 1, runs the main program and gives back the outputs;
-whatever is unusual (other types, names, defaults, failure) goes the general way, which starts the call anew.
+It takes exactly typed NumPy arrays whose lengths are not 1, runs the main program and gives back the outputs; whatever
+is unusual (other types, names, defaults, failure) goes the general way, which starts the call anew.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.functions.shared import COMMIT
-from tg.link.entry import Signature
 from tg.link.linker import Executable
-from tg.variables.structure import LEAF, Structure
+from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.functions.compile import Program
-    from tg.functions.make import Function
-    from tg.functions.shared import Value
     from tg.types.tensor_type import TensorType
-
-CHAINED: Final = 4  # programs whose entries are tried one after the other
 
 
 def make_caller(
@@ -86,49 +79,8 @@ def _result(result: str, as_they_are: bool) -> str:
     return f"list({items})" if result == "list" else f"build(iter({items}))"
 
 
-def chained(programs: Sequence[Program], signature: Signature) -> Callable[..., Any] | None:
-    """The entries of programs, each called with what those before it decline; None where there are none.
-
-    One program is for one pattern of lengths that are 1.
-    """
-    call = signature.general
-    for program in reversed(programs[:CHAINED]):
-        call = program.executable.entry(Signature(call, signature.structure)) or call
-    return None if call is signature.general else call
-
-
-def with_shared(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | None:
-    """The way of a function that reads or updates shared variables through entries; None where there is none."""
-    program, sources = programs[0], f._sources
-    executable, backend = program.executable, program.backend
-    declined: Any = object()
-    general, count = f._general, len(f._results) - len(f._targets)
-    structure = Structure((list, None, (LEAF,) * len(f._results))) if f._targets else f._build
-    entry = chained(programs, Signature(lambda *args: declined, structure))
-    if entry is None:
-        return None
-
-    def natives(held: Sequence[Value]) -> list[Any]:
-        try:
-            return [v._natives[backend] for v in held]
-        except KeyError:
-            return [v.native(backend, executable) for v in held]
-
-    def read(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            return general(*args, **kwargs)
-        with COMMIT:
-            held = [s._value for s in sources]
-        found = entry(*args, *natives(held))
-        return general(*args) if found is declined else found
-
-    def update(*args: Any, **kwargs: Any) -> Any:
-        def run(held: list[Value]) -> tuple[list[Any], list[Value]]:
-            found = declined if kwargs else entry(*args, *natives(held))
-            if found is declined:
-                return f._run(f._arguments(args, kwargs), held)
-            return found[:count], f._fresh(found, program)
-
-        return f._build(iter(f._between_locks(run)))
-
-    return update if f._targets else read
+def shape_of(key: Any) -> str:
+    """What the short way makes of the outputs: "one", a "list", or "other"."""
+    if key == LEAF:
+        return "one"
+    return "list" if key is not None and key[0] is list and all(part == LEAF for part in key[2]) else "other"

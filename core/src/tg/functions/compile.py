@@ -40,12 +40,16 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """How an expression is compiled: for which backend, with which rewrites, under which name."""
+    """How an expression is compiled: for which backend, with which rewrites, under which name.
+
+    `reusable` are pairs of an output and an input, by their places, that may share memory.
+    """
 
     choice: BackendChoice
     mode: str = "default"
     exclude: frozenset[str] = frozenset()  # names of rules, passes and classes that are not applied
     name: str = "function"
+    reusable: tuple[tuple[int, int], ...] = ()
 
     @property
     def rewrite_mode(self) -> str:
@@ -139,7 +143,14 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
     has_status = not backend.raises and bool(descriptors)
     rule_for = functools.partial(registry.rule_for, choice.name)
     request = Request(
-        choice.name, choice.options, rule_for, setting.name, has_status=has_status, guard=guard, who_else=_who_else
+        choice.name,
+        choice.options,
+        rule_for,
+        setting.name,
+        has_status=has_status,
+        guard=guard,
+        who_else=_who_else,
+        reusable=setting.reusable,
     )
     return linked, request, descriptors
 

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import threading
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.configuration import COMPILES, MODES, current
-from tg.errors import DebugError, DtypeError, InputError, NonFiniteError, OptionError, RewriteError, ShapeError, message
+from tg.errors import DebugError, NonFiniteError, OptionError, RewriteError, ShapeError, message
+from tg.functions.arguments import (
+    check_inputs,
+    defaults_of,
+    donated_places,
+    givens_of,
+    pairs_of,
+    sources_of,
+    swaps,
+    updates_of,
+)
 from tg.functions.backends import BackendChoice, choose
-from tg.functions.caller import chained, make_caller, with_shared
+from tg.functions.binding import Binding
+from tg.functions.caller import make_caller, shape_of
 from tg.functions.compile import Program, Setting, compile_expression, prepared
-from tg.functions.convert import to_array
+from tg.functions.entries import chained, reusable, with_shared
 from tg.functions.excluded import excluded
+from tg.functions.lending import between_locks
 from tg.functions.parameters import Parameters
-from tg.functions.shared import COMMIT, Shared, Value
+from tg.functions.shared import Shared, Value, snapshots
 from tg.functions.structure import flatten
 from tg.graph.dims import check as check_dims
 from tg.graph.dims import tied
-from tg.graph.nodes import Constant, Variable
+from tg.graph.nodes import Variable
 from tg.graph.timing import Span, current_span, recorded
-from tg.graph.traversal import inputs_of, substitute
+from tg.graph.traversal import substitute
 from tg.link.entry import Signature
 from tg.link.linker import Executable
-from tg.ops.elementwise.cast import cast_variable
-from tg.types.dtypes import can_cast_safely
-from tg.variables.conversion import as_variable
-from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import numpy as np
 
@@ -44,10 +50,8 @@ if TYPE_CHECKING:
     from tg.functions.report import CompileReport
     from tg.functions.watch import Watch
     from tg.graph.frozen import FrozenGraph
-    from tg.graph.loc import Loc
     from tg.variables.structure import Structure
 
-CALL_HINT: Final = "inputs go by position, or by name where tg.scalar and the like gave them one"
 SHOWN: Final = 8  # how many inputs a note about a failed call lists
 UNUSED: Final = ("raise", "warn", "ignore")
 
@@ -68,6 +72,7 @@ def function(
     on_unused_input: str = "raise",
     output: str = "numpy",
     compile: str | None = None,
+    donate: Sequence[Variable] | Variable = (),
 ) -> Function:
     """Compile an expression.
 
@@ -85,8 +90,13 @@ def function(
         on_unused_input: "raise", "warn" or "ignore".
         output: "numpy", or "native" for the backend's own arrays.
         compile: "now", or "background": calls are answered by the reference until native code is ready.
+        donate: inputs whose arrays a call may overwrite and give back as results: what is in them after the call is
+            not defined. Backend c does so where an output of the same dtype and shape can be computed in place, and the
+            array is contiguous, writable, owns its memory and shares it with no other argument; other backends leave
+            donated arrays as they are.
     Raises:
-        InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs.
+        InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs; what is
+            donated is not an input.
         NoRuleError: the backend lacks an op or a dtype.
         BackendUnavailable: the backend is not installed or cannot work here.
         OptionError: a mode, or a name to exclude, that does not exist.
@@ -99,23 +109,20 @@ def function(
     """
     config = current()
     given_inputs = [inputs] if isinstance(inputs, Variable) else list(inputs or ())
-    _check_inputs(given_inputs)
+    check_inputs(given_inputs)
     if output not in ("numpy", "native"):
         raise OptionError(message(f"function: output: found {output!r}, needed numpy or native"))
-    if on_unused_input not in UNUSED:
-        known = ", ".join(UNUSED)
-        raise OptionError(message(f"function: on_unused_input: found {on_unused_input!r}, needed one of {known}"))
-    if (mode or config.mode) not in MODES:
-        raise OptionError(message(f"function: mode: found {mode!r}, needed one of {', '.join(MODES)}"))
-    if (compile or config.compile) not in COMPILES:
-        raise OptionError(message(f"function: compile: found {compile!r}, needed one of {', '.join(COMPILES)}"))
+    modes, compiles = ("mode", mode or config.mode, MODES), ("compile", compile or config.compile, COMPILES)
+    for option, found, known in (("on_unused_input", on_unused_input, UNUSED), modes, compiles):
+        if found not in known:
+            raise OptionError(message(f"function: {option}: found {found!r}, needed one of {', '.join(known)}"))
     with Span("arguments"):
         leaves, structure = flatten(outputs)
-        targets, values = _updates({} if updates is None else updates)
+        targets, values = updates_of({} if updates is None else updates)
         results = [*leaves, *values]
         if givens is not None:
-            results = substitute(results, _givens(givens))
-        sources = _sources(given_inputs, results, on_unused_input)
+            results = substitute(results, givens_of(givens))
+        sources = sources_of(given_inputs, results, on_unused_input)
     with Span("choice"):
         choice = choose(backend, config.backend)
     return Function(
@@ -128,107 +135,13 @@ def function(
         mode=mode or config.mode,
         exclude=excluded(config.exclude if exclude is None else exclude, choice.name),
         name=name or "function",
-        defaults=_defaults({} if defaults is None else defaults, given_inputs),
+        defaults=defaults_of({} if defaults is None else defaults, given_inputs),
         native=output == "native",
         limit=config.specializations,
         nan_guard=config.nan_guard if nan_guard is None else nan_guard,
         compile=compile or config.compile,
+        donated=donated_places(donate, given_inputs),
     )
-
-
-def _check_inputs(inputs: Sequence[Any]) -> None:
-    seen: dict[int, int] = {}
-    for k, v in enumerate(inputs):
-        if not isinstance(v, Variable):
-            raise InputError(message(f"function: input {k}: found {v!r}, needed a variable"))
-        if isinstance(v, Constant | Shared) or v.apply is not None:
-            hint = "givens={x: expression} replaces a variable by an expression"
-            raise InputError(message(f"function: input {k}: found {v!r}, needed an input variable", hint=hint))
-        if id(v) in seen:
-            raise InputError(message(f"function: inputs {seen[id(v)]} and {k} are the same variable {v!r}"))
-        seen[id(v)] = k
-
-
-def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
-    """The pairs of a mapping or of a sequence of pairs.
-
-    Raises:
-        InputError: neither.
-    """
-    pairs = list(given.items()) if isinstance(given, Mapping) else given
-    if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
-        hint = f"{what}={{variable: value}}"
-        raise InputError(message(f"{what}: found {given!r}, needed a mapping from variables", hint=hint))
-    return [(key, value) for key, value in pairs]
-
-
-def _updates(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variable]]:
-    targets, values = [], []
-    for target, value in _pairs(updates, "updates"):
-        if not isinstance(target, Shared):
-            hint = "tg.shared(value) makes one"
-            raise InputError(message(f"function: updates: found {target!r}, needed a shared variable", hint=hint))
-        v = as_variable(value)
-        if v.type.dtype != target.type.dtype and not can_cast_safely(v.type.dtype, target.type.dtype):
-            text = f"function: update of {target!r}: found {v.type}, needed {target.type.dtype}"
-            raise DtypeError(message(text, hint=f"tg.cast(value, {target.type.dtype!r}) converts on purpose"))
-        v = cast_variable(v, target.type.dtype)
-        pairs = zip(v.type.shape, target.type.shape, strict=False)
-        if v.type.ndim != target.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
-            hint = "a shared variable keeps its rank, and the lengths given to tg.shared as shape="
-            text = f"function: update of {target!r}: found {v.type}, needed {target.type}"
-            raise ShapeError(message(text, hint=hint))
-        targets.append(target)
-        values.append(v)
-    return targets, values
-
-
-def _givens(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
-    found = {}
-    for v, value in _pairs(givens, "givens"):
-        if not isinstance(v, Variable):
-            raise InputError(message(f"function: givens: found {v!r}, needed a variable to replace"))
-        new = as_variable(value)
-        if new.type.dtype != v.type.dtype or new.type.ndim != v.type.ndim:
-            raise InputError(message(f"function: givens: found {new.type} for {v!r}, needed its dtype and rank"))
-        found[id(v)] = new
-    return found
-
-
-def _sources(inputs: Sequence[Variable], results: Sequence[Variable], on_unused: str) -> list[Shared]:
-    """The shared variables below the results; every other leaf must be an input."""
-    known = {id(v) for v in inputs}
-    used = inputs_of(results)
-    for v in used:
-        if id(v) not in known and not isinstance(v, Shared):
-            hint = "list it among the inputs, or make it with tg.shared, which has a value"
-            where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
-            raise InputError(message(f"function: {v!r} is used but is not among the inputs", *where, hint=hint))
-    present = {id(v) for v in used}
-    for k, v in enumerate(inputs):
-        if id(v) not in present and on_unused != "ignore":
-            text = f"function: input {k}, {v!r}, is not used by the outputs"
-            if on_unused == "raise":
-                raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
-            warnings.warn(text, stacklevel=4)
-    return [v for v in used if isinstance(v, Shared) and id(v) not in known]
-
-
-def _defaults(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) -> dict[int, Any]:
-    places = {id(v): k for k, v in enumerate(inputs)}
-    found = {}
-    for v, value in _pairs(defaults, "defaults"):
-        if id(v) not in places:
-            raise InputError(message(f"function: defaults: found {v!r}, needed one of the input variables"))
-        found[places[id(v)]] = to_array(value, v.type, _label(v, places[id(v)])).copy()
-    return found
-
-
-def _label(v: Variable, k: int) -> str:
-    return f"input {v.name!r}" if v.name else f"input {k}"
-
-
-_MISSING: Final = object()
 
 
 @final
@@ -257,15 +170,15 @@ class Function:
         exclude: frozenset[str] = frozenset(),
         nan_guard: bool = False,
         compile: str = "now",
+        donated: frozenset[int] = frozenset(),
     ) -> None:
         self.name = name
         self._choice, self._mode, self._native, self._limit = choice, mode, native, limit
         self._exclude, self._nan_guard = exclude, nan_guard
         self._inputs, self._sources, self._results = tuple(inputs), tuple(sources), tuple(results)
         self._targets, self._build, self._defaults = tuple(targets), structure, dict(defaults)
-        self._types = [v.type for v in inputs]
-        self._labels = [_label(v, k) for k, v in enumerate(inputs)]
-        self._places = {v.name: k for k, v in enumerate(inputs) if v.name}
+        self._donated = donated
+        self._arguments = Binding(name, self._inputs, self._defaults)
         self._open = [
             (k, axis) for k, v in enumerate((*inputs, *sources)) for axis, n in enumerate(v.type.shape) if n is None
         ]
@@ -275,9 +188,8 @@ class Function:
         self._compiling = threading.Lock()
         self._spans: list[Span] = [span for span in (current_span(),) if span is not None]
         self._background = self._in_background() if compile == "background" else None
-        self._is_whole = False
+        self._is_whole, self._is_watched = False, nan_guard or mode == "debug"
         self._main, self._is_likely = self._first_program()
-        self._is_watched = nan_guard or mode == "debug"
         with Span("caller"):
             self.__call__ = self._quickest()
         self._is_whole = True
@@ -292,14 +204,17 @@ class Function:
         others = [p for p in self._programs.values() if p is not self._main and p.backend == self._main.backend]
         if self._sources or self._targets:
             return with_shared(self, [self._main, *others]) or self._general
-        return chained([self._main, *others], Signature(self._general, self._build)) or self._shortest()
+        signature = Signature(self._general, self._build, self._donated)
+        return chained([self._main, *others], signature) or self._shortest()
 
     def _shortest(self) -> Callable[..., Any]:
         """The way through Python for a function that has nothing but inputs of the likely lengths."""
         if not self._is_likely or self._sources or self._targets:
             return self._general
-        shape = _shape_of(self._build.key)
-        return make_caller(self._types, self._main.executable, self._general, shape, self._build, self._native)
+        shape = shape_of(self._build.key)
+        return make_caller(
+            [v.type for v in self._inputs], self._main.executable, self._general, shape, self._build, self._native
+        )
 
     def _in_background(self) -> Background:
         from tg.functions.background import Background
@@ -323,7 +238,7 @@ class Function:
 
     @property
     def _setting(self) -> Setting:
-        return Setting(self._choice, self._mode, self._exclude, self.name)
+        return Setting(self._choice, self._mode, self._exclude, self.name, reusable(self))
 
     @property
     def _pattern(self) -> tuple[tuple[int, int], ...]:
@@ -398,7 +313,7 @@ class Function:
         Raises:
             InputError: what is exchanged is not shared, not of this function, or of another dtype or rank.
         """
-        pairs = _swaps(_pairs({} if swap is None else swap, "copy: swap"), (*self._sources, *self._targets))
+        pairs = swaps(pairs_of({} if swap is None else swap, "copy: swap"), (*self._sources, *self._targets))
         return Function(
             self._inputs,
             [pairs.get(id(s), s) for s in self._sources],
@@ -414,6 +329,7 @@ class Function:
             limit=self._limit,
             nan_guard=self._nan_guard,
             compile="now" if self._background is None else "background",
+            donated=self._donated,
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -428,65 +344,7 @@ class Function:
     def _general(self, /, *args: Any, **kwargs: Any) -> Any:
         """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
         values = self._arguments(args, kwargs)
-        return self._build(iter(self._between_locks(functools.partial(self._run, values))))
-
-    def _between_locks(self, run: Callable[[list[Value]], tuple[list[Any], list[Value]]]) -> list[Any]:
-        """The outputs that `run` gives for the shared values as they are; new values are stored unless it raises."""
-        for lock in self._locks:
-            lock.acquire()
-        try:
-            with COMMIT:
-                held = [s.snapshot for s in self._sources]
-            outputs, fresh = run(held)
-            if fresh:
-                with COMMIT:
-                    for target, value in zip(self._targets, fresh, strict=True):
-                        target.commit(value)
-        finally:
-            for lock in reversed(self._locks):
-                lock.release()
-        return outputs
-
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
-        count = len(self._types)
-        if len(args) == count and not kwargs:
-            given: Sequence[Any] = args
-        else:
-            given = self._bound(args, kwargs)
-        return [to_array(v, t, label) for v, t, label in zip(given, self._types, self._labels, strict=True)]
-
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        if len(args) > len(self._types):
-            raise InputError(
-                message(
-                    f"{self.name}: found {len(args)} arguments, needed {len(self._types)}",
-                    *self._known(),
-                    hint=CALL_HINT,
-                )
-            )
-        given: list[Any] = [*args, *([_MISSING] * (len(self._types) - len(args)))]
-        for name, value in kwargs.items():
-            place = self._places.get(name)
-            if place is None:
-                near = difflib.get_close_matches(name, self._places, 1)
-                hint = f"{near[0]} exists" if near else CALL_HINT
-                raise InputError(message(f"{self.name}: no input is named {name!r}", *self._known(), hint=hint))
-            if given[place] is not _MISSING:
-                raise InputError(message(f"{self.name}: {self._labels[place]} is given by position and by name"))
-            if sum(v.name == name for v in self._inputs) > 1:
-                raise InputError(message(f"{self.name}: several inputs are named {name!r}", *self._known()))
-            given[place] = value
-        for k, value in enumerate(given):
-            if value is _MISSING:
-                if k not in self._defaults:
-                    raise InputError(
-                        message(f"{self.name}: {self._labels[k]} is missing", *self._known(), hint=CALL_HINT)
-                    )
-                given[k] = self._defaults[k]
-        return given
-
-    def _known(self) -> tuple[tuple[str, str], ...]:
-        return (("inputs", ", ".join(f"{v.name or '_'}: {v.type}" for v in self._inputs) or "none"),)
+        return self._build(iter(between_locks(self, lambda held, loan: self._run(values, held))))
 
     def find_nonfinite(self, *args: Any, **kwargs: Any) -> NonFinite | None:
         """For these arguments the node that first makes a NaN or an infinity which reaches a result; None if none does.
@@ -494,8 +352,7 @@ class Function:
         The program is run in parts on its own backend; nothing is updated.
         """
         values = self._arguments(args, kwargs)
-        with COMMIT:
-            held = [s.snapshot for s in self._sources]
+        held = snapshots(self._sources)
         return self._watch.find(self._ones(values, held), [*values, *(v.numpy for v in held)])
 
     @functools.cached_property
@@ -529,7 +386,7 @@ class Function:
         first, found = len(self._results) - len(self._targets), []
         for k, target in enumerate(self._targets, first):
             found.append(Value(None, program.backend, outputs[k], program.executable.to_numpy))
-            _check_update(found[-1], target, self._results[k].loc)
+            target.check(found[-1], self._results[k].loc)
         return found
 
     def _given(self, values: Sequence[np.ndarray[Any, Any]], held: Sequence[Value]) -> str:
@@ -625,35 +482,6 @@ class Function:
         self.__call__ = call
 
 
-def _shape_of(key: Any) -> str:
-    """What the short way makes of the outputs: "one", a "list", or "other"."""
-    if key == LEAF:
-        return "one"
-    return "list" if key is not None and key[0] is list and all(part == LEAF for part in key[2]) else "other"
-
-
-def _swaps(pairs: Sequence[tuple[Any, Any]], own: Sequence[Shared]) -> dict[int, Shared]:
-    """The shared variables to exchange, by id."""
-    known, found = {id(s) for s in own}, {}
-    for old, new in pairs:
-        if id(old) not in known:
-            raise InputError(message(f"copy: swap: found {old!r}, needed a shared variable of the function"))
-        if not isinstance(new, Shared) or (new.type.dtype, new.type.ndim) != (old.type.dtype, old.type.ndim):
-            kind = f"{old.type.dtype} with {old.type.ndim} axes"
-            raise InputError(message(f"copy: swap: found {new!r} for {old!r}, needed a shared variable, {kind}"))
-        found[id(old)] = new
-    return found
-
-
-def _check_update(value: Value, target: Shared, loc: Loc | None) -> None:
-    for n, m in zip(target.type.shape, value.shape, strict=True):
-        if n is not None and n != m:
-            lines = (("created at", f"{loc}:  {loc.source}"),) if loc is not None else ()
-            hint = "tg.shared(…, shape=(None, …)) makes one whose lengths may change"
-            text = f"update of {target!r}: found shape {value.shape}, needed {target.type}"
-            raise ShapeError(message(text, *lines, hint=hint))
-
-
 def evaluate(expression: Any, values: Mapping[Variable, Any] | None = None, **options: Any) -> Any:
     """The value of an expression for given values of its inputs; what `variable.eval` calls.
 
@@ -665,6 +493,6 @@ def evaluate(expression: Any, values: Mapping[Variable, Any] | None = None, **op
         >>> float((x * 2).eval({x: 3.0}))
         6.0
     """
-    given = dict(_pairs({} if values is None else values, "eval"))
+    given = dict(pairs_of({} if values is None else values, "eval"))
     options.setdefault("backend", "perform")
     return function(list(given), expression, on_unused_input="ignore", **options)(*given.values())

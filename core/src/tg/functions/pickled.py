@@ -46,6 +46,7 @@ def reduced(f: Function) -> tuple[object, ...]:
         "native": f._native,
         "limit": f._limit,
         "compile": "now" if f._background is None else "background",
+        "donated": f._donated,
     }
     return (restored, (text, constants, inputs, f._sources, f._targets, f._build, options))
 

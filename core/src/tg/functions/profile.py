@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from tg.errors import InputError, message
-from tg.functions.shared import COMMIT
+from tg.functions.shared import snapshots
 from tg.link.shown import lines_of
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], call
         raise InputError(message(f"profile: calls: found {calls!r}, needed a positive int"))
     f.wait()
     values = f._arguments(args, kwargs)
-    with COMMIT:
-        held = [s.snapshot for s in f._sources]
+    held = snapshots(f._sources)
     program = f._program(values, held)
     f.wait()  # it may be a specialisation that nothing has asked for before
     program = f._program(values, held)
@@ -151,8 +150,7 @@ def _phases(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
     """One call, by the general way: the seconds of its phases."""
     began = perf_counter()
     values = f._arguments(args, kwargs)
-    with COMMIT:
-        held = [s.snapshot for s in f._sources]
+    held = snapshots(f._sources)
     program = f._program(values, held)
     given = _given(f, program, values, held)
     checked = perf_counter()

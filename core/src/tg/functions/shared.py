@@ -1,7 +1,7 @@
 """Shared variables: variables with a value of their own that functions read and update.
 
-A value is replaced, never written into, so a reader that has a snapshot keeps it. Values stay on the backend that made
-them until another asks.
+A value is replaced, and written into only while nobody can see it (see `tg.functions.lending`), so a reader that has a
+snapshot keeps it. Values stay on the backend that made them until another asks.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from tg.graph.loc import Loc
     from tg.link.linker import Executable
     from tg.types.lengths import Length
 
-COMMIT: Final = threading.Lock()  # held, briefly, while values are read together or replaced together
+COMMIT: Final = threading.RLock()  # held, briefly, while values are read together or replaced together
+SETTLED: Final = threading.Condition(COMMIT)  # told when values that were lent are there again
+WAITING: Final[list[int]] = []  # the threads that want to be told
+PATIENCE: Final = 100  # updates that do not overwrite a value after a reader had to wait for it
 
 
 @final
@@ -55,6 +59,12 @@ class Value:
             self._numpy = found
         return self._numpy
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its elements take."""
+        array = self._numpy if self._numpy is not None else next(iter(self._natives.values()))
+        return int(array.nbytes)
+
     def native(self, backend: str, executable: Executable) -> Any:
         """The value as the array of a backend."""
         found = self._natives.get(backend)
@@ -67,16 +77,19 @@ class Value:
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
-    __slots__ = ("_value", "lock")
+    __slots__ = ("_value", "borrower", "lent", "lock", "patience")
 
     def __init__(self, type_: TensorType, value: Value, name: str | None) -> None:
         super().__init__(type_, name=name)
-        self._value = value
+        self._value: Value | None = value  # None while it is lent
         self.lock = threading.RLock()  # held by functions that update this variable, in order of `serial`
+        self.lent: Value | None = None  # to a call that may write into it
+        self.borrower = 0  # the thread of that call
+        self.patience = 0  # how many updates are not to overwrite values
 
     def get_value(self) -> np.ndarray[Any, Any]:
         """A copy of the value."""
-        return self._value.numpy.copy()
+        return self.snapshot.numpy.copy()
 
     def set_value(self, value: Any) -> None:
         """Replace the value by a copy of another; nothing changes if it does not fit.
@@ -92,18 +105,73 @@ class Shared(Variable):
 
     @property
     def snapshot(self) -> Value:
-        """The value as it is now."""
-        return self._value
+        """The value as it is now; the caller does not hold `COMMIT`."""
+        value = self._value
+        return value if value is not None else snapshots([self])[0]
+
+    def check(self, value: Value, loc: Loc | None) -> None:
+        """Raise if the new value that an expression has given does not fit.
+
+        Raises:
+            ShapeError: another length where one is fixed.
+        """
+        for n, m in zip(self.type.shape, value.shape, strict=True):
+            if n is not None and n != m:
+                lines = (("created at", f"{loc}:  {loc.source}"),) if loc is not None else ()
+                hint = "tg.shared(…, shape=(None, …)) makes one whose lengths may change"
+                text = f"update of {self!r}: found shape {value.shape}, needed {self.type}"
+                raise ShapeError(message(text, *lines, hint=hint))
+
+    def lend(self) -> None:
+        """Take the value out, for this thread to write into; the caller holds `lock` and `COMMIT`."""
+        self.lent, self._value, self.borrower = self._value, None, threading.get_ident()
+
+    def take_back(self) -> None:
+        """End lending with the value that was lent; the caller holds `lock` and `COMMIT`."""
+        self._value, self.lent = self.lent, None
 
     def commit(self, value: Value) -> None:
         """Replace the value; the caller holds `lock` and `COMMIT`."""
-        self._value = value
+        self._value, self.lent = value, None
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_restored, (named_type(self), self.get_value(), self.name))
 
     def __repr__(self) -> str:
         return f"<shared{f' {self.name}' if self.name else ''} : {self.type}>"
+
+
+def snapshots(variables: Sequence[Shared]) -> list[Value]:
+    """The values of variables at one moment."""
+    with COMMIT:
+        return settled(variables)
+
+
+def settled(variables: Sequence[Shared]) -> list[Value]:
+    """The same; the caller holds `COMMIT`, which is let go while values are waited for that other threads write.
+
+    The thread that writes finds the old values: it runs Python before it writes or when it has written.
+    """
+    held = [s._value for s in variables]
+    while not all(held):
+        here = threading.get_ident()
+        held = [s._value or (s.lent if s.borrower == here else None) for s in variables]
+        for s, value in zip(variables, held, strict=True):
+            if value is None:
+                s.patience = PATIENCE
+        if not all(held):
+            wait()
+            held = [s._value for s in variables]
+    return held  # type: ignore[return-value]
+
+
+def wait() -> None:
+    """Wait until some values that were lent are there again; the caller holds `COMMIT`, which is let go meanwhile."""
+    WAITING.append(threading.get_ident())
+    try:
+        SETTLED.wait()
+    finally:
+        WAITING.remove(threading.get_ident())
 
 
 def _restored(kind: TensorType, array: np.ndarray[Any, Any], name: str | None) -> Shared:
@@ -115,6 +183,9 @@ def shared(
     value: Any, name: str | None = None, *, dtype: object = None, shape: Sequence[int | Length | None] | None = None
 ) -> Shared:
     """A variable with a value that functions read and update.
+
+    The value is a copy of what is given, and `get_value` gives a copy. An update may write the new value into the
+    memory of the old one where nothing else refers to that, so that a large value need not be copied for it.
 
     Args:
         shape: the lengths that stay fixed, or have names; all may change unless given.

@@ -10,15 +10,21 @@ called with the arguments of a function and reads a record of int64 words, in wh
     run, plan, general   the program; what computes lengths, or 0; what is called where the entry declines
     patience             elements of inputs and outputs up to which the GIL is kept
     arity, extra, lengths, planned, outputs, depth   how many there are, and how high the nesting's stack grows
-    each input           dtype, scalar type or 0, number, least, most, rank, and the lengths: UNKNOWN is any but 1
+    calls                whether the nesting calls Python
+    each input           dtype, scalar type or 0, number, least, most, bytes of an element, rank, and the lengths:
+                         UNKNOWN is any but 1
     each extra input     its address
-    each output          dtype, whether its lengths are handed on to `run`, rank, and each length in postfix
+    each output          dtype, the input that it may overwrite or -1, whether its lengths are handed on to `run`,
+                         rank, and each length in postfix
     the nesting          of the results, in postfix
 
 `run` is given the pointers of the inputs and of the extra ones, then all lengths of all inputs, one after another,
 followed by those of outputs that `plan` has found. `number` says as what a Python number is passed for a 0-d input.
 What is unusual is declined, and goes the general way with all its errors: another type, dtype, rank, layout, number of
 arguments, a keyword, a length 1 where the record has UNKNOWN, a check that fails, memory that there is not.
+
+An output that may overwrite an input is that very array, where it is writable, owns its memory, and no other argument
+lies there; else it is a new one, as ever. A call that is declined has written nothing.
 """
 
 from __future__ import annotations
@@ -62,19 +68,27 @@ SHIFT: Final = 4  # the bits of a word that say what it is; the rest is its oper
 
 
 class Signature(NamedTuple):
-    """What an entry has to know of the function: what takes the calls it declines, and how results are nested."""
+    """What an entry has to know of the function: what takes the calls it declines, and how results are nested.
+
+    `free` are the inputs that it may overwrite, by their places.
+    """
 
     general: Callable[..., Any]
     structure: Structure
+    free: frozenset[int] = frozenset()
 
 
 class Native(NamedTuple):
-    """A program in machine code: the addresses of its entries, the pointers after those of the inputs, its owner."""
+    """A program in machine code: the addresses of its entries, the pointers after those of the inputs, its owner.
+
+    `reuses` are the outputs and inputs, in pairs, that may share memory.
+    """
 
     run: int
     plan: int
     extra: tuple[int, ...]
     owner: object
+    reuses: tuple[tuple[int, int], ...] = ()
 
 
 class Step(NamedTuple):
@@ -103,13 +117,15 @@ def record(graph: FrozenGraph, native: Native, signature: Signature, scalars: Ca
     handed = sum(graph.types[number].ndim for number in graph.outputs if not follows_from_inputs(graph, number))
     planned = sum(graph.types[number].ndim for number in graph.outputs) if needs_plan(graph) else 0
     nesting, objects = _nesting(signature.structure)
+    reused = {k: j for k, j in native.reuses if j in signature.free}
     words = [
         *(native.run, native.plan if planned else 0, id(signature.general), patience(graph)),
         *(graph.arity, len(native.extra), own + handed, planned, len(graph.outputs), len(nesting)),
+        any(step.what == "call" for step, _ in nesting_of(signature.structure)),
         *(word for t in graph.input_types for word in _input(t, scalars)),
         *native.extra,
-        *(word for number, lengths in zip(graph.outputs, output_lengths(graph), strict=True)
-          for word in _output(graph, number, lengths)),
+        *(word for k, lengths in enumerate(output_lengths(graph))
+          for word in _output(graph, graph.outputs[k], reused.get(k, -1), lengths)),
         *nesting,
     ]  # fmt: skip
     return Record(
@@ -138,13 +154,14 @@ def _input(t: TensorType, scalars: Callable[[str], int]) -> list[int]:
             least, most = max(limits.min, word.min), min(limits.max, word.max)
     scalar = scalars(t.dtype) if t.ndim == 0 else 0
     shape = [UNKNOWN if n is None else n for n in t.static.shape]
-    return [id(t.numpy_dtype), scalar, number, int(least), int(most), t.ndim, *shape]  # type: ignore[list-item]
+    size = t.numpy_dtype.itemsize
+    return [id(t.numpy_dtype), scalar, number, int(least), int(most), size, t.ndim, *shape]  # type: ignore[list-item]
 
 
-def _output(graph: FrozenGraph, number: int, lengths: Sequence[Sequence[Step]]) -> list[int]:
+def _output(graph: FrozenGraph, number: int, source: int, lengths: Sequence[Sequence[Step]]) -> list[int]:
     t = graph.types[number]
     postfix = [word for steps in lengths for word in (*(s.operand << SHIFT | LENGTHS.index(s.what) for s in steps), 0)]
-    return [id(t.numpy_dtype), not follows_from_inputs(graph, number), t.ndim, *postfix]
+    return [id(t.numpy_dtype), source, not follows_from_inputs(graph, number), t.ndim, *postfix]
 
 
 # --- the lengths of results ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
-from tg.link.fusion import ELEMENTWISE, Grouping, is_view, is_whole, kept_values, reduced_axes
+from tg.link.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
 from tg.link.loop import Loop, Result, Stage
 from tg.link.rows import Rows
 from tg.ops.indexing import Scatter
@@ -379,8 +379,7 @@ class _Program:
             (out,) = node.outputs
             given = [place.get(self.reading[k, i], 0) for i in range(len(node.inputs))]
             if type(node.op) is Reduce:
-                axes = reduced_axes(self.frozen, node)
-                assert axes is not None
+                axes = dropped_axes(self.frozen, node)
                 found.append(Result(output(given[0]), node.op.fn, axes, None, (), out in demanded))
             elif type(node.op) is Scatter:
                 _, value, *at = (output(n) if i else 0 for i, n in enumerate(given))

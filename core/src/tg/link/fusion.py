@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.graph.frozen import types_for
+from tg.link.shapes import resolved
 from tg.ops.indexing import Gather, Scatter, WrapIndex
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
-from tg.types.lengths import Requirements, key
+from tg.types.lengths import key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,12 +46,14 @@ def several(nodes: Sequence[Node]) -> bool:
 class Choices(NamedTuple):
     """What a backend's loops can have, and what is worth a loop.
 
-    `gathers`: reads at computed positions are steps. `ends` tells which reductions and scatters loops finish.
+    `gathers`: reads at computed positions are steps. `ends` tells which reductions and scatters loops finish, and
+    `columns` which of the former may be over outer axes, of values that the loop computes.
     `rows`: loops may have several stages that share their outer axes. `worthwhile`: whether to make a loop of nodes.
     """
 
     gathers: bool = False
     ends: Judge = never
+    columns: Judge = never
     rows: bool = False
     worthwhile: Callable[[Sequence[Node]], bool] = several
 
@@ -96,7 +98,7 @@ class Grouping:
     def __init__(self, frozen: FrozenGraph, choices: Choices) -> None:
         self.frozen, self.choices = frozen, choices
         self.maker = {number: k for k, node in enumerate(frozen.nodes) for number in node.outputs}
-        self.symbolic = _resolved(frozen)
+        self.symbolic = resolved(frozen)
         self.is_end = [False] * len(frozen.nodes)
         self.spaces: list[Space | None] = []
         for k, node in enumerate(frozen.nodes):
@@ -138,13 +140,18 @@ class Grouping:
         if type(node.op) is Reduce:
             (x,) = node.inputs
             space = self._without_ones(x)
-            fits = bool(space) and reduced_axes(self.frozen, node) is not None
+            fits = bool(space) and (reduced_axes(self.frozen, node) is not None or self._is_of_columns(node))
         else:
             x = node.inputs[1]
             space = self._without_ones(x)
             fits = bool(space) and is_scatter_of_elements(node, self.frozen)
         self.is_end[k] = fits
         return space if fits else None
+
+    def _is_of_columns(self, node: Node) -> bool:
+        """Whether a reduction is one over outer axes that the backend wants, of what a step computes."""
+        of_columns = column_axes(self.frozen, node) is not None and self._is_of_step(node)
+        return of_columns and self.choices.columns(node, self.frozen)
 
     def _without_ones(self, number: int) -> Space:
         pairs = zip(self.frozen.types[number].shape, self.symbolic[number], strict=True)
@@ -278,27 +285,55 @@ class Grouping:
             yield group
 
     def _settle_outer(self, group: Group) -> None:
-        """Choose the axes that stay in rows; reductions over other axes than all or these are no ends of this loop."""
+        """Choose the outer axes: those that stay in rows, else those that columns lose.
+
+        Reductions over others, and not over all axes, are no ends of this loop.
+        """
         nodes = self.frozen.nodes
         rank = len(group.space)
+        of_columns: list[tuple[int, int]] = []
         for k in [k for k in group.nodes if self.is_end[k] and type(nodes[k].op) is Reduce]:
             axes = reduced_axes(self.frozen, nodes[k])
-            assert axes is not None
-            outer = rank - len(axes)
-            if outer and group.outer in (0, outer):
+            if axes is None:
+                of_columns.append((k, len(dropped_axes(self.frozen, nodes[k]))))
+            elif (outer := rank - len(axes)) and group.outer in (0, outer):
                 group.outer = outer
             elif outer:
+                group.nodes.remove(k)
+        steps = {n for k in group.nodes for n in nodes[k].outputs}
+        for k, outer in of_columns:
+            if group.outer in (0, outer) and nodes[k].inputs[0] in steps:
+                group.outer = outer
+            else:
                 group.nodes.remove(k)
 
 
 def reduced_axes(frozen: FrozenGraph, node: Node) -> tuple[int, ...] | None:
     """The axes, not of length 1, that a reduction drops, if they are the last ones of those."""
-    shape = frozen.types[node.inputs[0]].shape
-    op: Any = node.op
-    left = [k for k in range(-len(shape), 0) if shape[k] != 1]
-    gone = [k in op.axes for k in left]
+    gone = _is_reduced(frozen, node)
     count = sum(gone)
     return tuple(range(-count, 0)) if count and all(gone[len(gone) - count :]) else None
+
+
+def column_axes(frozen: FrozenGraph, node: Node) -> tuple[int, ...] | None:
+    """The axes, not of length 1, that a reduction drops, if they are the first ones of those, and not all."""
+    gone = _is_reduced(frozen, node)
+    count, rank = sum(gone), len(gone)
+    return tuple(range(-rank, count - rank)) if 0 < count < rank and all(gone[:count]) else None
+
+
+def dropped_axes(frozen: FrozenGraph, node: Node) -> tuple[int, ...]:
+    """The axes, not of length 1, that a reduction in a loop drops."""
+    axes = reduced_axes(frozen, node) or column_axes(frozen, node)
+    assert axes is not None
+    return axes
+
+
+def _is_reduced(frozen: FrozenGraph, node: Node) -> list[bool]:
+    """Of each axis that is not of length 1, whether a reduction drops it."""
+    shape = frozen.types[node.inputs[0]].shape
+    op: Any = node.op
+    return [k in op.axes for k in range(-len(shape), 0) if shape[k] != 1]
 
 
 def kept_values(frozen: FrozenGraph) -> Iterable[int]:
@@ -307,13 +342,6 @@ def kept_values(frozen: FrozenGraph) -> Iterable[int]:
     for c in frozen.checks:
         yield c.condition
         yield from c.values
-
-
-def _resolved(frozen: FrozenGraph) -> list[tuple[Any, ...]]:
-    """The shapes of all values, in which lengths that must be equal are one."""
-    with Requirements() as needs:
-        types: Any = types_for(frozen, frozen.symbolic[: frozen.arity])
-    return [tuple(needs.resolve(n) for n in t.shape) for t in types]
 
 
 def _root(parent: list[int], k: int) -> int:

@@ -31,6 +31,8 @@ class Request:
     backend that cannot raise, `has_status` says that the graph's last output is the status, and `guard` is a graph of
     the same inputs that has no outputs, only the checks that shapes alone decide: `interpret(guard, arrays)` raises.
     `who_else(key)`, for messages, gives the backends that have a rule and the distributions whose plugins failed.
+    `reusable` are pairs of an output and an input, by their places, that may share memory where the backend can see to
+    it (see `tg.link.donation`).
     """
 
     backend: str
@@ -40,6 +42,7 @@ class Request:
     has_status: bool = False
     guard: FrozenGraph | None = None
     who_else: Callable[[object], tuple[Sequence[str], Sequence[str]]] = lambda key: ((), ())
+    reusable: tuple[tuple[int, int], ...] = ()
 
     def rule(self, op: Op, graph: FrozenGraph, node: int) -> Callable[..., Any]:
         """The rule for an op.
@@ -128,6 +131,11 @@ class Executable(abc.ABC):
     def to_native(self, array: np.ndarray[Any, Any]) -> Any:
         """An array in the form that this backend's own outputs have, accepted by `run`: kept for shared variables."""
         return array
+
+    @property
+    def reuses(self) -> tuple[tuple[int, int], ...]:
+        """The outputs and inputs, in pairs, that an entry can let share memory: a subset of what was asked for."""
+        return ()
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """What is called as the function is, and does all of a usual call itself; None where there is no such thing.

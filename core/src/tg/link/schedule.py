@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tg.ops.shape import AxisLength
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from tg.graph.frozen import FrozenGraph
 
@@ -25,15 +25,18 @@ class Test(NamedTuple):
     check: int
 
 
-def schedule(graph: FrozenGraph, makers: Mapping[int, int]) -> list[Run | Test]:
+def schedule(graph: FrozenGraph, makers: Mapping[int, int], last: Collection[int] = ()) -> list[Run | Test]:
     """Checks in their order, each after what it needs and no more, then all other nodes.
 
-    So nothing runs that an earlier check forbids, and the first check that fails is the first of the graph.
+    So nothing runs that an earlier check forbids, and the first check that fails is the first of the graph. The nodes
+    `last` come at the end, behind what they need, unless others need them.
     """
     order = _Order(graph, makers)
     for k, check in enumerate(graph.checks):
         order.place((check.condition, *check.values))
         order.steps.append(Test(k))
+    order.place(n for n in graph.outputs if makers.get(n) not in last)
+    order.place(n for node in last for n in graph.nodes[node].inputs if makers.get(n) not in last)
     order.place(graph.outputs)
     order.place(n for node in graph.nodes for n in node.outputs)
     return _with_last_uses(graph, order.steps, graph.outputs)

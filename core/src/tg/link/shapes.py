@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import ShapeError, message
-from tg.graph.frozen import ValueSlot
+from tg.graph.frozen import ValueSlot, types_for
 from tg.types import lengths
 from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
 from tg.types.tensor_type import TensorType
@@ -121,6 +121,13 @@ def _note_value(
     value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
     if value is not None:
         values[node.outputs[0]] = value
+
+
+def resolved(frozen: FrozenGraph) -> list[tuple[Any, ...]]:
+    """The shapes of all values, in which lengths that must be equal are one."""
+    with Requirements() as needs:
+        types: Any = types_for(frozen, frozen.symbolic[: frozen.arity])
+    return [tuple(needs.resolve(n) for n in t.shape) for t in types]
 
 
 def needs_plan(graph: FrozenGraph) -> bool:

@@ -1,0 +1,166 @@
+"""What `tg.function` is given, before anything is compiled: inputs, updates, givens, defaults and donations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.functions.convert import to_array
+from tg.functions.shared import Shared
+from tg.graph.nodes import Constant, Variable
+from tg.graph.traversal import inputs_of
+from tg.ops.elementwise.cast import cast_variable
+from tg.types.dtypes import can_cast_safely
+from tg.variables.conversion import as_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def check_inputs(inputs: Sequence[Any]) -> None:
+    """Raise for inputs that cannot be ones.
+
+    Raises:
+        InputError: no variable, one that has a value or is computed, or one that is listed twice.
+    """
+    seen: dict[int, int] = {}
+    for k, v in enumerate(inputs):
+        if not isinstance(v, Variable):
+            raise InputError(message(f"function: input {k}: found {v!r}, needed a variable"))
+        if isinstance(v, Constant | Shared) or v.apply is not None:
+            hint = "givens={x: expression} replaces a variable by an expression"
+            raise InputError(message(f"function: input {k}: found {v!r}, needed an input variable", hint=hint))
+        if id(v) in seen:
+            raise InputError(message(f"function: inputs {seen[id(v)]} and {k} are the same variable {v!r}"))
+        seen[id(v)] = k
+
+
+def pairs_of(given: Any, what: str) -> list[tuple[Any, Any]]:
+    """The pairs of a mapping or of a sequence of pairs.
+
+    Raises:
+        InputError: neither.
+    """
+    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        hint = f"{what}={{variable: value}}"
+        raise InputError(message(f"{what}: found {given!r}, needed a mapping from variables", hint=hint))
+    return [(key, value) for key, value in pairs]
+
+
+def updates_of(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variable]]:
+    """The shared variables that are updated, and their new values.
+
+    Raises:
+        InputError: what is updated is not shared.
+        DtypeError: the cast to its dtype would lose values.
+        ShapeError: another rank, or another length where one is fixed.
+    """
+    targets, values = [], []
+    for target, value in pairs_of(updates, "updates"):
+        if not isinstance(target, Shared):
+            hint = "tg.shared(value) makes one"
+            raise InputError(message(f"function: updates: found {target!r}, needed a shared variable", hint=hint))
+        v = as_variable(value)
+        if v.type.dtype != target.type.dtype and not can_cast_safely(v.type.dtype, target.type.dtype):
+            text = f"function: update of {target!r}: found {v.type}, needed {target.type.dtype}"
+            raise DtypeError(message(text, hint=f"tg.cast(value, {target.type.dtype!r}) converts on purpose"))
+        v = cast_variable(v, target.type.dtype)
+        pairs = zip(v.type.shape, target.type.shape, strict=False)
+        if v.type.ndim != target.type.ndim or any(None not in (a, b) and a != b for a, b in pairs):
+            hint = "a shared variable keeps its rank, and the lengths given to tg.shared as shape="
+            text = f"function: update of {target!r}: found {v.type}, needed {target.type}"
+            raise ShapeError(message(text, hint=hint))
+        targets.append(target)
+        values.append(v)
+    return targets, values
+
+
+def givens_of(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
+    """What takes the place of variables, by their ids.
+
+    Raises:
+        InputError: what is replaced is no variable, or by another dtype or rank.
+    """
+    found = {}
+    for v, value in pairs_of(givens, "givens"):
+        if not isinstance(v, Variable):
+            raise InputError(message(f"function: givens: found {v!r}, needed a variable to replace"))
+        new = as_variable(value)
+        if new.type.dtype != v.type.dtype or new.type.ndim != v.type.ndim:
+            raise InputError(message(f"function: givens: found {new.type} for {v!r}, needed its dtype and rank"))
+        found[id(v)] = new
+    return found
+
+
+def sources_of(inputs: Sequence[Variable], results: Sequence[Variable], on_unused: str) -> list[Shared]:
+    """The shared variables below the results.
+
+    Raises:
+        InputError: another leaf is not among the inputs, or an input is not used and that is not accepted.
+    """
+    known = {id(v) for v in inputs}
+    used = inputs_of(results)
+    for v in used:
+        if id(v) not in known and not isinstance(v, Shared):
+            hint = "list it among the inputs, or make it with tg.shared, which has a value"
+            where = (("created at", f"{v.loc}:  {v.loc.source}"),) if v.loc is not None else ()
+            raise InputError(message(f"function: {v!r} is used but is not among the inputs", *where, hint=hint))
+    present = {id(v) for v in used}
+    for k, v in enumerate(inputs):
+        if id(v) not in present and on_unused != "ignore":
+            text = f"function: input {k}, {v!r}, is not used by the outputs"
+            if on_unused == "raise":
+                raise InputError(message(text, hint='on_unused_input="ignore" accepts it'))
+            warnings.warn(text, stacklevel=4)
+    return [v for v in used if isinstance(v, Shared) and id(v) not in known]
+
+
+def defaults_of(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) -> dict[int, Any]:
+    """The values of inputs that calls may leave out, by their places.
+
+    Raises:
+        InputError: a default for what is not an input.
+    """
+    places = {id(v): k for k, v in enumerate(inputs)}
+    found = {}
+    for v, value in pairs_of(defaults, "defaults"):
+        if id(v) not in places:
+            raise InputError(message(f"function: defaults: found {v!r}, needed one of the input variables"))
+        found[places[id(v)]] = to_array(value, v.type, label(v, places[id(v)])).copy()
+    return found
+
+
+def donated_places(donate: Sequence[Variable] | Variable, inputs: Sequence[Variable]) -> frozenset[int]:
+    """The places of the inputs that calls may overwrite.
+
+    Raises:
+        InputError: what is donated is not an input.
+    """
+    places = {id(v): k for k, v in enumerate(inputs)}
+    found = [donate] if isinstance(donate, Variable) else donate
+    for v in found:
+        if id(v) not in places:
+            raise InputError(message(f"function: donate: found {v!r}, needed one of the input variables"))
+    return frozenset(places[id(v)] for v in found)
+
+
+def label(v: Variable, k: int) -> str:
+    """What an input is called in messages."""
+    return f"input {v.name!r}" if v.name else f"input {k}"
+
+
+def swaps(pairs: Sequence[tuple[Any, Any]], own: Sequence[Shared]) -> dict[int, Shared]:
+    """The shared variables to exchange, by id."""
+    known = {id(s) for s in own}
+    found: dict[int, Shared] = {}
+    for old, new in pairs:
+        if id(old) not in known:
+            raise InputError(message(f"copy: swap: found {old!r}, needed a shared variable of the function"))
+        if not isinstance(new, Shared) or (new.type.dtype, new.type.ndim) != (old.type.dtype, old.type.ndim):
+            kind = f"{old.type.dtype} with {old.type.ndim} axes"
+            raise InputError(message(f"copy: swap: found {new!r} for {old!r}, needed a shared variable, {kind}"))
+        found[id(old)] = new
+    return found

@@ -1,0 +1,78 @@
+"""The arguments of a call: bound to inputs by position and by name, and converted."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.errors import InputError, message
+from tg.functions.arguments import label
+from tg.functions.convert import to_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from tg.graph.nodes import Variable
+
+CALL_HINT: Final = "inputs go by position, or by name where tg.scalar and the like gave them one"
+_MISSING: Final = object()
+
+
+@final
+class Binding:
+    """The inputs of a function, and what makes arrays for them of the arguments of a call."""
+
+    def __init__(self, name: str, inputs: Sequence[Variable], defaults: Mapping[int, Any]) -> None:
+        self._name, self._inputs, self._defaults = name, inputs, defaults
+        self._types = [v.type for v in inputs]
+        self._labels = [label(v, k) for k, v in enumerate(inputs)]
+        self._places = {v.name: k for k, v in enumerate(inputs) if v.name}
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
+        """The arrays of a call, in order of the inputs.
+
+        Raises:
+            InputError: an argument is missing, given twice or of no input.
+            DtypeError, ShapeError: one does not fit its input.
+        """
+        count = len(self._types)
+        if len(args) == count and not kwargs:
+            given: Sequence[Any] = args
+        else:
+            given = self._bound(args, kwargs)
+        return [to_array(v, t, label) for v, t, label in zip(given, self._types, self._labels, strict=True)]
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        if len(args) > len(self._types):
+            raise InputError(
+                message(
+                    f"{self._name}: found {len(args)} arguments, needed {len(self._types)}",
+                    *self._known(),
+                    hint=CALL_HINT,
+                )
+            )
+        given: list[Any] = [*args, *([_MISSING] * (len(self._types) - len(args)))]
+        for name, value in kwargs.items():
+            place = self._places.get(name)
+            if place is None:
+                near = difflib.get_close_matches(name, self._places, 1)
+                hint = f"{near[0]} exists" if near else CALL_HINT
+                raise InputError(message(f"{self._name}: no input is named {name!r}", *self._known(), hint=hint))
+            if given[place] is not _MISSING:
+                raise InputError(message(f"{self._name}: {self._labels[place]} is given by position and by name"))
+            if sum(v.name == name for v in self._inputs) > 1:
+                raise InputError(message(f"{self._name}: several inputs are named {name!r}", *self._known()))
+            given[place] = value
+        for k, value in enumerate(given):
+            if value is _MISSING:
+                if k not in self._defaults:
+                    raise InputError(
+                        message(f"{self._name}: {self._labels[k]} is missing", *self._known(), hint=CALL_HINT)
+                    )
+                given[k] = self._defaults[k]
+        return given
+
+    def _known(self) -> tuple[tuple[str, str], ...]:
+        return (("inputs", ", ".join(f"{v.name or '_'}: {v.type}" for v in self._inputs) or "none"),)
