@@ -67,6 +67,10 @@ def indexing():
     yield Case(
         "gather on two axes", ("float64", "int64", "int64"), (2, 1, 1), lambda x, i, j: [x[i, j], x[:, i]], pairs
     )
+    empty = tuple(
+        (numbers(*s), whole(i), whole(j)) for s in ((0, 3), (3, 0)) for i in ([], [0], [2]) for j in ([0], [2])
+    )
+    yield Case("fused on two axes", ("float64", "int64", "int64"), (2, 1, 1), likelihood, (*pairs, *empty))
     for name in ("set", "add"):
         yield Case(
             *(f"scatter {name}", ("float64", "int64"), (1, 1)),
@@ -82,6 +86,12 @@ def indexing():
     )
     masks = tuple((numbers(n), numbers(n) > k) for n in LENGTHS for k in (0, 5, 50))
     yield Case("mask", ("float64", "bool"), (1, 1), lambda x, m: [x[m], tg.nonzero(m)[0], x.at[m].set(0.5)], masks)
+
+
+def likelihood(x, i, j):
+    """A sum over what is gathered, and its gradient, which is scattered."""
+    value = tg.sum(tg.exp(-x[i, j]))
+    return [value, tg.grad(value, x)]
 
 
 def slices():

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+from tg.cache import spare
 from tg.link import blas as blas_module
 from tg.link.blas import NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
-from tg_c import spare
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit

@@ -6,18 +6,29 @@ import numpy as np
 import pytest
 
 import tg
+from tg.ops.elementwise.arithmetic import add, maximum, multiply
+from tg.ops.indexing import Scatter, wrap_index
 from tg_c.ends import CHUNK
 
 LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)
 
 
+def comparison(inputs, outputs, rtol=1e-12):
+    """What compares, for some arrays, with the reference, layouts and dtypes too."""
+    compiled = tg.function(inputs, outputs, backend="c")
+    reference = tg.function(inputs, outputs, backend="perform")
+
+    def compare(arrays):
+        for a, b in zip(compiled(*arrays), reference(*arrays), strict=True):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+    return compare
+
+
 def agrees(inputs, outputs, arrays, rtol=1e-12):
     """Compare with the reference, layouts and dtypes too."""
-    found = tg.function(inputs, outputs, backend="c")(*arrays)
-    wanted = tg.function(inputs, outputs, backend="perform")(*arrays)
-    for a, b in zip(found, wanted, strict=True):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+    comparison(inputs, outputs, rtol)(arrays)
 
 
 def normal(*shape, seed=0):
@@ -48,6 +59,73 @@ def test_rows(shape):
     agrees([x], [tg.sum(tg.exp(x.T), axis=-1), tg.sum(tg.exp(x[:, ::-1]))], [a])
 
 
+def test_a_row_that_is_read_later_may_lie_where_the_result_will():
+    x, g = tg.matrix("x"), tg.vector("g")
+    e = tg.exp(x - tg.max(x, axis=-1, keepdims=True))
+    total = tg.sum(e, axis=-1, keepdims=True)
+    f = tg.function([x], e / total, backend="c")
+    assert "void *heap" not in f.source()  # no memory but the result's
+    for shape in ((3, 5), (2, 40), (1, 1)):
+        agrees([x, g], [e / total * x, e / total * g], [normal(*shape), normal(shape[1])])
+        agrees([x], [e / total, e], [normal(*shape)])
+        agrees([x], [e / total, tg.cast(e / total, "float32")], [normal(*shape)], 1e-6)
+        agrees([x], [(e / total).T, tg.sqrt(e / total)], [normal(*shape)])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (3, 8), (5, 1), (65, 17), (200, 33)])
+def test_columns(shape):
+    x, w, a = tg.matrix("x"), tg.vector("w"), normal(*shape)
+    h = tg.tanh(x * w)
+    outputs = [tg.sum(h, axis=0), h, tg.sum(h * h), tg.sum(x * w, axis=-1)]
+    agrees([x, w], outputs, [a, normal(shape[1], seed=1)])
+    agrees([x], [tg.sum(tg.exp(x.T), axis=0), tg.mean(tg.exp(x[:, ::-1]), axis=0)], [a])
+    if shape[0]:
+        agrees([x, w], [tg.max(h * x, axis=0), tg.min(h, axis=0), tg.prod(h, axis=0)], [a, normal(shape[1], seed=1)])
+        agrees([x], [tg.exp(x) - tg.mean(tg.exp(x), axis=0)], [a])
+    assert "tg_add_levels(" in tg.function([x, w], tg.sum(h, axis=0), backend="c").source()
+
+
+def test_columns_of_more_axes():
+    x = tg.tensor("x", "float64", (None, None, None))
+    y = tg.exp(x) * x
+    for shape in ((3, 4, 5), (1, 70, 9), (0, 2, 3), (2, 0, 3)):
+        agrees([x], [tg.sum(y, axis=0), tg.sum(y)], [normal(*shape)])
+        agrees([x], [tg.sum(y, axis=(0, 1)), y], [normal(*shape)])
+        agrees([x], [tg.sum(y, axis=1), tg.sum(y, axis=(0, 2))], [normal(*shape)])
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (40_000, 9), (5, 50_000)])
+def test_columns_that_threads_share(shape):
+    x = tg.matrix("x")
+    outputs = [tg.sum(tg.exp(x), axis=0), tg.max(tg.exp(x), axis=0), tg.exp(x), tg.sum(tg.exp(x))]
+    a = normal(*shape)
+    found = tg.function([x], outputs, backend=tg.backend("c", threads=2))(a)
+    for one, wanted in zip(found, (np.exp(a).sum(0), np.exp(a).max(0), np.exp(a), np.exp(a).sum()), strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int8", "uint64", "bool"])
+def test_columns_of_other_dtypes(dtype):
+    x = tg.tensor("x", dtype, (None, None))
+    for shape in ((3, 5), (100, 40), (70, 17)):
+        a = normal(*shape) > 0 if dtype == "bool" else (np.abs(normal(*shape)) * 3).astype(dtype)
+        tolerance = 1e-5 if dtype == "float32" else 0
+        agrees([x], [tg.sum(x * x, axis=0), tg.max(x * x, axis=0), x + x], [a], tolerance)
+        agrees([x], [tg.sum(tg.where(x > 0, x, x * x), axis=0)], [a], tolerance)
+
+
+def test_columns_keep_nan_and_infinities_to_themselves():
+    x = tg.matrix("x")
+    f = tg.function([x], [tg.sum(x * 2.0, axis=0), tg.max(x * 2.0, axis=0), tg.min(x * 2.0, axis=0)], backend="c")
+    for value in (np.nan, np.inf, -np.inf):
+        for k in range(17):
+            a = normal(70, 17)
+            a[k, k] = value
+            with np.errstate(all="ignore"):
+                for found, wanted in zip(f(a), (np.sum(2 * a, 0), np.max(2 * a, 0), np.min(2 * a, 0)), strict=True):
+                    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int8", "uint16", "uint64", "bool"])
 def test_reductions_of_other_dtypes(dtype):
     x = tg.tensor("x", dtype, (None, None))
@@ -72,6 +150,33 @@ def test_reads_and_writes_at_positions(places):
         agrees([a, x, i], summed, [normal(places), normal(n), index])
         agrees([a, x, i], summed, [normal(places), normal(n), np.sort(index)])
         agrees([b, i, j, x], paired, [normal(places, 4), index, other, normal(n)])
+
+
+@pytest.mark.parametrize("index", ["uint8", "uint64", "int8", "int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+def test_positions_and_tables_of_other_dtypes(index, dtype):
+    a, i, x = tg.tensor("a", dtype, (None,)), tg.tensor("i", index, (None,)), tg.vector("x")
+    clipped = tg.take(a, i, mode="clip")
+    outputs = [tg.sum(tg.where(a[i] > 0, x, 2.0 * x)), tg.cast(a[i], "float64") * x, tg.cast(clipped, "float64") + x]
+    table = (normal(9) * 3 > 0) if dtype == "bool" else (normal(9) * 3).astype(dtype)
+    compare = comparison([a, i, x], outputs)
+    for n in LENGTHS:
+        compare([table, np.random.default_rng(3).integers(0, 9, n).astype(index), normal(n)])
+    wide = np.array([0, 120, 8, 3, 9] if index[0] == "u" else [0, 120, -8, 3, 9, -128], index)
+    agrees([a, i, x], [tg.cast(clipped, "float64") + x], [table, wide, normal(len(wide))])
+
+
+@pytest.mark.parametrize("fn", [None, maximum, multiply, add])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+def test_what_is_scattered_is_combined_in_order(fn, dtype):
+    y, v, i = tg.tensor("y", dtype, (None,)), tg.tensor("v", dtype, (None,)), tg.vector("i", dtype="int64")
+    for given in (v + v, tg.cast(tg.exp(v), dtype)):
+        outputs = [Scatter((-1,), fn)(y, given, wrap_index(i, y.shape[0])), given]
+        compare = comparison([y, v, i], outputs, 2e-4 if dtype == "float32" else 1e-11)
+        for n in LENGTHS:
+            values, index = (normal(n) * 2).astype(dtype), np.random.default_rng(4).integers(-5, 5, n)
+            for at in (index, np.sort(index), np.zeros(n, "int64")):
+                compare([np.ones(5, dtype), values[:40], at[:40]])
 
 
 def test_positions_outside_are_refused_as_ever():
@@ -100,6 +205,16 @@ def test_the_error_of_a_sum_is_bounded(n):
     a[a > 30] = 30.0
     for found, terms in zip(sums(a), (a * 1.5, np.exp(a)), strict=True):
         bound = (CHUNK + math.log2(n) + 4) * np.finfo(np.float64).eps  # 4: of the exponentials themselves
+        assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
+
+
+@pytest.mark.parametrize("n", [64, 5_000, 300_000])
+def test_the_error_of_a_column_is_bounded(n):
+    x = tg.matrix("x")
+    sums = tg.function([x], tg.sum(x * 1.5, axis=0), backend="c")
+    a = normal(n, 3) * 10.0 ** np.random.default_rng(2).integers(-3, 4, (n, 3))
+    bound = CHUNK * math.ceil(math.log(n) / math.log(CHUNK)) * np.finfo(np.float64).eps
+    for found, terms in zip(sums(a), (a * 1.5).T, strict=True):
         assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import tg
-from tg_c import compiler, spare
+from tg.cache import spare
+from tg_c import compiler
 from tg_c.compiler import compile_unit
 
 # Reads one element too many, and shifts by as many bits as there are elements.

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tg_c import compiler, spare, unit
+from tg.cache import spare
+from tg_c import compiler, unit
 from tg_c.compiler import compile_unit
 from tg_c.unit import load
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tg.errors import OptionError, message
 from tg.plugin import hookimpl
 from tg.plugin.records import Backend, RuleProtocol
 
@@ -27,6 +28,12 @@ class Options:
     optimize: int | None = None  # the compiler's level, 0 to 3; None chooses by the size of the unit
     keep_source: bool = False  # also keep the C text as a file in the cache
     accuracy: Literal["fast", "strict"] = "fast"  # "strict": libm's own results, of each element by itself
+    threads: int = 1  # that share a loop with enough to do
+
+    def __post_init__(self) -> None:
+        """Refuse what no loop can be shared by."""
+        if self.threads < 1:
+            raise OptionError(message(f"backend 'c': option threads: found {self.threads}, needed at least 1"))
 
 
 @hookimpl

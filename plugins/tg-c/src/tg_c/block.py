@@ -70,7 +70,7 @@ class Block:
     def open_between(self, start: str, stop: str) -> None:
         """Open the loop over a part of the innermost axis, whose ends are texts."""
         count = self.vectors.count if self.vectors is not None else 1
-        self.kernel.open(f"for (i64 i = {start}; i < {stop}; i += {count})")
+        self.kernel.loop_between("i", start, stop, count)
         self.rest = f"{stop} - i" if count > 1 else ""
 
     def full(self) -> Block:
@@ -140,7 +140,7 @@ class Block:
         Its error is less than one unit in the last place. Divisors with which it could be more are divided by: those
         whose inverse, or they themselves, may be subnormal.
         """
-        if self.vectors is None or self.site.is_strict:
+        if self.site.is_strict:
             return
         for node in nodes:
             divisor = node.inputs[-1]
@@ -163,17 +163,16 @@ class Block:
             self.name(number, self._step(node, operands, self.dtypes[number]))
 
     def _step(self, node: Node, operands: tuple[Lane, ...], result: str) -> Lane:
+        inverse = self._inverse.get(node.inputs[-1]) if node.op.rule_key is divide else None
+        if inverse is not None:  # then the dividend differs along the axis
+            return self._divided(operands[0], operands[1], inverse)
         if self.vectors is not None and any(v.kind for v in operands):
-            if node.op.rule_key is divide and node.inputs[1] in self._inverse and operands[0].kind:
-                return self._divided(operands[0], operands[1], self._inverse[node.inputs[1]])
             return in_lanes(self.site.rule(node.op), node.op, LaneElement(operands, result, self.vectors))
         texts, dtypes = tuple(v.text for v in operands), tuple(v.dtype for v in operands)
         return Lane(self.site.element(node.op, Element(texts, dtypes, result, self.site.prelude)), result)
 
     def _divided(self, x: Lane, y: Lane, name: str) -> Lane:
-        assert self.vectors is not None
-        exact = f"{self.vectors.function('quotient', x.kind)}({x.text}, {y.text})"
-        return x._replace(text=f"usual{name} ? {x.text} * inverse{name} : {exact}")
+        return x._replace(text=f"__builtin_expect(usual{name}, 1) ? {x.text} * inverse{name} : {x.text} / {y.text}")
 
     def name(self, number: int, value: Lane) -> None:
         """A local that holds a value."""

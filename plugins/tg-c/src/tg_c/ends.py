@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from tg.link.values import Scalar
 from tg.ops.elementwise.arithmetic import add, minimum, multiply
 from tg.ops.elementwise.comparison import logical_and
 from tg.ops.reduction import identity
@@ -19,6 +20,8 @@ from tg_c.text import C_TYPES, is_half, literal
 
 if TYPE_CHECKING:
     from tg.link.loop import Result
+    from tg.link.values import Array
+    from tg.ops.elementwise.record import ElementwiseFunction
     from tg_c.block import Block
     from tg_c.kernel import Kernel
     from tg_c.site import Site
@@ -50,6 +53,18 @@ def tree(texts: list[str], joined: str) -> str:
     return texts[0]
 
 
+def is_sum(fn: ElementwiseFunction | None, dtype: str) -> bool:
+    """Whether a reduction rounds at each step, so that their order matters."""
+    return fn is add and is_float(dtype)
+
+
+def work_dtype(fn: ElementwiseFunction | None, dtype: str) -> str:
+    """The dtype that values are reduced in."""
+    if is_sum(fn, dtype):
+        return "float64"
+    return "float32" if is_half(dtype) else dtype
+
+
 @final
 class Accumulator:
     """One reduction of a stage: what it is called in C, and the lines that begin, feed, join and end it."""
@@ -60,8 +75,8 @@ class Accumulator:
         assert result.fn is not None
         self.fn, self.number, self.name = result.fn, number, name
         self.dtype = block.dtypes[number]
-        self.is_sum = self.fn is add and is_float(self.dtype)
-        self.work = "float64" if self.is_sum else "float32" if is_half(self.dtype) else self.dtype
+        self.is_sum = is_sum(self.fn, self.dtype)
+        self.work = work_dtype(self.fn, self.dtype)
         self.kind = C_TYPES[self.work]
         vectors = block.vectors
         if self.work == "bool" and vectors is not None:
@@ -73,11 +88,14 @@ class Accumulator:
     def begin(self) -> None:
         """Declare what lasts as long as the reduction."""
         if self.is_sum:
-            self.site.prelude.need(f"parts {self.type}", PARTS.replace("@V", self.type).replace("@LEVELS", str(LEVELS)))
+            self._need_sums(self.type)
             self.kernel.line(f"tg_parts_{self.type} sums{self.name};")
             self.kernel.line(f"sums{self.name}.count = 0;")
         else:
             self.declare("")
+
+    def _need_sums(self, kind: str) -> None:
+        self.site.prelude.need(f"parts {kind}", PARTS.replace("@V", kind).replace("@LEVELS", str(LEVELS)))
 
     def declare(self, copy: str) -> None:
         """An accumulator that has met nothing: a chunk's, or one of the copies of an unrolled loop."""
@@ -95,13 +113,39 @@ class Accumulator:
 
     def total(self) -> str:
         """The result, as an expression of the dtype."""
+        return self.stored(self._whole())
+
+    def total_of_part(self) -> str:
+        """What one part of a divided loop has met, as an expression of the dtype that is worked with."""
+        return f"{self._whole()} != 0" if self.work == "bool" else self._whole()
+
+    def joined(self, parts: Array, count: str, target: Array) -> Kernel:
+        """The loop nest that stores the result, from what each of `count` parts has met, in the order of the parts."""
+        kernel, kind = self.site.kernel(), C_TYPES[self.work]
+        part, y, n = kernel.read(parts), kernel.write(target), kernel.value(Scalar("int64", count))
+        if self.is_sum:
+            self._need_sums(kind)
+            kernel.line(f"tg_parts_{kind} sums;")
+            kernel.line("sums.count = 0;")
+            kernel.loop_to("k", n, f"tg_add_part_{kind}(&sums, {part}[k]);")
+            total = f"tg_all_parts_{kind}(&sums)"
+        else:
+            kernel.line(f"{kind} total = {part}[0];")
+            total = "total"
+            kernel.open(f"for (i64 k = 1; k < {n}; k++)")
+            kernel.line(f"total = {self._scalars(total, f'{part}[k]')};")
+            kernel.close()
+        kernel.line(f"{y}[0] = {self.stored(total)};")
+        return kernel
+
+    def _whole(self) -> str:
         text = f"a{self.name}"
         if self.is_sum:
             text = f"total{self.name}"
             self.kernel.line(f"const {self.type} {text} = tg_all_parts_{self.type}(&sums{self.name});")
         if self.block.vectors is not None:
             text = self._of_lanes(text, self.block.vectors.count)
-        return self.stored(text)
+        return text
 
     def stored(self, text: str) -> str:
         """A total as it is stored."""
@@ -137,10 +181,27 @@ class Accumulator:
             return whole, whole  # lanes that are left over repeat an element
         if not block.rest:
             return whole, ""
+        return whole, f"{name} = {self._vectors(name, self.first_lanes(block, value))};"
+
+    def first_lanes(self, block: Block, value: Lane) -> str:
+        """The lanes of a value that are elements of the last block of a row, with nothing in the others."""
         vectors = self.block.vectors
+        assert vectors is not None
         first = vectors.function("first", vectors.mask(self.kind))
-        chosen = f"{vectors.function('select', self.kind)}({first}({block.rest}), {text}, {self._identity()})"
-        return whole, f"{name} = {self._vectors(name, chosen)};"
+        chosen = f"{first}({block.rest}), {self._vector(value)}, {self._identity()}"
+        return f"{vectors.function('select', self.kind)}({chosen})"
+
+    def with_lanes(self, x: str, value: Lane) -> str:
+        """What x, a vector, and a value are together."""
+        return self._vectors(x, self._vector(value))
+
+    def with_element(self, x: str, value: Lane) -> str:
+        """What x and a value, both of one element, are together."""
+        return self._scalars(x, value.text)
+
+    def nothing(self) -> str:
+        """What one element of a reduction that has met nothing is."""
+        return literal(0 if self.is_sum else identity(self.fn, self.dtype), self.work)
 
     def join(self, copies: list[str]) -> None:
         """Take in what copies of the accumulator have met."""
@@ -174,10 +235,9 @@ class Accumulator:
         return load(self.site.prelude, self.dtype, text)
 
     def _identity(self) -> str:
-        value = 0 if self.is_sum else identity(self.fn, self.dtype)
         vectors = self.block.vectors
         if vectors is None:
-            return literal(value, self.work)
+            return self.nothing()
         if self.dtype == "bool":
-            return f"{vectors.function('all', self.kind)}({-int(bool(value))})"
-        return f"{vectors.function('all', self.kind)}({literal(value, self.work)})"
+            return f"{vectors.function('all', self.kind)}({-int(bool(identity(self.fn, self.dtype)))})"
+        return f"{vectors.function('all', self.kind)}({self.nothing()})"

@@ -19,7 +19,7 @@ typedef struct {
   int flags;
 } array;
 
-enum { CONTIGUOUS_AND_ALIGNED = 0x101 };
+enum { CONTIGUOUS_AND_ALIGNED = 0x101, OWNED_AND_WRITABLE = 0x404 };
 
 typedef object *entry(object *self, object *const *given, i64 count, object *names);
 typedef i64 program(const void *const *inputs, const i64 *lengths, void *const *outputs, i64 *status);
@@ -53,14 +53,19 @@ typedef struct {
   program *run;
   planner *plan;
   object *general;
-  i64 patience, arity, extra, lengths, planned, outputs, depth;
+  i64 patience, arity, extra, lengths, planned, outputs, depth, calls;
   i64 words[];
 } record;
 
 typedef struct {
   object *dtype, *scalar_type;
-  i64 number, least, most, rank, lengths[];
+  i64 number, least, most, bytes, rank, lengths[];
 } input;
+
+/* Where the elements of an argument lie. */
+typedef struct {
+  const char *start, *end;
+} range;
 
 static inline object *type_of(const object *x) { return *(object *const *)((const char *)x + HEAD - sizeof(object *)); }
 
@@ -97,8 +102,9 @@ static int take_number(const input *in, object *given, void *place) {
   return 1;
 }
 
-/* The pointer and the lengths of an argument; `work` grows by its elements. */
-static inline int take(const input *in, object *given, const void **data, i64 *lengths, void *place, i64 *work) {
+/* The pointer, the range and the lengths of an argument; `work` grows by its elements. */
+static inline int take(const input *in, object *given, const void **data, range *at, i64 *lengths, void *place,
+                       i64 *work) {
   const object *type = type_of(given);
   if (type == python.array_type) {
     const array *a = (const array *)given;
@@ -112,10 +118,12 @@ static inline int take(const input *in, object *given, const void **data, i64 *l
       size *= n;
     }
     *work += size;
-    *data = a->data;
+    *data = at->start = a->data;
+    at->end = a->data + size * in->bytes;
     return 1;
   }
   *data = place;
+  *at = (range){0, 0};
   if (type != in->scalar_type) return take_number(in, given, place);
   *data = (const char *)given + HEAD;
   return 1;
@@ -161,22 +169,37 @@ static void drop_all(object *const *made, i64 count) {
   while (count > 0) python.drop(made[--count]);
 }
 
+/* Whether an argument may be overwritten: it is an array with memory of its own, where no other argument lies. */
+static int is_free(const record *r, object *const *given, const range *ranges, i64 j) {
+  const range own = ranges[j];
+  if (type_of(given[j]) != python.array_type) return 0;
+  if ((((const array *)given[j])->flags & OWNED_AND_WRITABLE) != OWNED_AND_WRITABLE) return 0;
+  for (i64 k = 0; k < r->arity; k++)
+    if (k != j && ranges[k].start < own.end && own.start < ranges[k].end) return 0;
+  return 1;
+}
+
 /* The arrays of the outputs, and the lengths that `run` is to be told; the number of arrays is less where one fails. */
-static inline i64 allocate(const record *r, const i64 **at, object **made, void **data, const i64 *lengths,
-                           i64 *handed, const i64 *planned, i64 *work) {
+static inline i64 allocate(const record *r, const i64 **at, object *const *given, const range *ranges, object **made,
+                           void **data, const i64 *lengths, i64 *handed, const i64 *planned, i64 *work, int *reuses) {
   for (i64 k = 0; k < r->outputs; k++) {
     object *const dtype = (object *)(*at)[0];
-    const i64 hands = (*at)[1], rank = (*at)[2];
+    const i64 source = (*at)[1], hands = (*at)[2], rank = (*at)[3];
     i64 shape[64], size = 1;
-    *at += 3;
+    *at += 4;
     for (i64 axis = 0; axis < rank; axis++) {
       const i64 n = shape[axis] = length_of(at, lengths, planned);
       if (n < 0) return k;
       if (hands) *handed++ = n;
       size *= n;
     }
-    python.keep(dtype); /* the array takes this reference */
-    made[k] = python.new_array(python.array_type, dtype, (int)rank, shape, 0, 0, 0, 0);
+    if (source >= 0 && is_free(r, given, ranges, source)) {
+      python.keep(made[k] = given[source]);
+      *reuses = 1;
+    } else {
+      python.keep(dtype); /* the array takes this reference */
+      made[k] = python.new_array(python.array_type, dtype, (int)rank, shape, 0, 0, 0, 0);
+    }
     if (!made[k]) return k;
     data[k] = ((array *)made[k])->data;
     *work += size;
@@ -230,8 +253,10 @@ static object *nested(const i64 *at, object **made, i64 depth) {
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 
-static object *attempt(const record *r, object *const *given) {
+/* The results; 0 where the call is declined, or fails when it has `written`, with an error that stands. */
+static object *attempt(const record *r, object *const *given, int *written) {
   const void *inputs[r->arity + r->extra + 1];
+  range ranges[r->arity + 1];
   i64 lengths[r->lengths + 1], planned[r->planned + 1], places[r->arity + 1];
   object *made[r->outputs + 1];
   void *data[r->outputs + 1];
@@ -239,7 +264,7 @@ static object *attempt(const record *r, object *const *given) {
   i64 taken = 0, work = 0;
   for (i64 k = 0; k < r->arity; k++) {
     const input *in = (const input *)at;
-    if (!take(in, given[k], inputs + k, lengths + taken, places + k, &work)) return 0;
+    if (!take(in, given[k], inputs + k, ranges + k, lengths + taken, places + k, &work)) return 0;
     taken += in->rank;
     at += sizeof(input) / sizeof(i64) + in->rank;
   }
@@ -251,17 +276,28 @@ static object *attempt(const record *r, object *const *given) {
     if (state) python.take_gil(state);
     if (code) return 0;
   }
-  i64 count = allocate(r, &at, made, data, lengths, lengths + taken, planned, &work), code = 1;
-  if (count == r->outputs) {
+  int reuses = 0;
+  i64 count = allocate(r, &at, given, ranges, made, data, lengths, lengths + taken, planned, &work, &reuses);
+  object *found = 0;
+  int runs = count == r->outputs;
+  if (runs && !r->calls) { /* before anything is written, so that what is written is given back */
+    found = nested(at, made, r->depth);
+    runs = found != 0;
+    count = 0;
+  }
+  if (runs) {
     void *state = work > r->patience ? python.release_gil() : 0;
-    code = r->run(inputs, lengths, data, 0);
+    runs = !r->run(inputs, lengths, data, 0);
     if (state) python.take_gil(state);
   }
-  if (!code) {
-    object *found = nested(at, made, r->depth);
-    if (found) return found;
-  } else
+  if (runs) {
+    if (!found) found = nested(at, made, r->depth);
+    *written = reuses;
+    if (found || reuses) return found;
+  } else {
+    if (found) python.drop(found);
     drop_all(made, count);
+  }
   python.forget_error();
   return 0;
 }
@@ -269,8 +305,9 @@ static object *attempt(const record *r, object *const *given) {
 static object *called(object *self, object *const *given, i64 count, object *names) {
   const record *r = (const record *)python.bytes(python.item(self, 0));
   if (!names && count == r->arity) {
-    object *found = attempt(r, given);
-    if (found) return found;
+    int written = 0;
+    object *found = attempt(r, given, &written);
+    if (found || written) return found;
   }
   return python.call(r->general, given, (u64)count, names);
 }

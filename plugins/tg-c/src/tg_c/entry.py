@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.errors import TgError
 from tg.link import objects
 from tg.link.entry import Native, record
-from tg_c import cache
+from tg_c.cache import UNITS
 from tg_c.compiler import Flags, compile_unit
 
 if TYPE_CHECKING:
@@ -60,5 +60,5 @@ def _compiled() -> ctypes.PyDLL:
     try:
         return ctypes.PyDLL(str(path))
     except OSError:
-        cache.discard(path)
+        UNITS.discard(path)
         return ctypes.PyDLL(str(compile_unit(source, PLAIN)))

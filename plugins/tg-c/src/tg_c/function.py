@@ -10,10 +10,12 @@ import numpy as np
 from tg.graph.frozen import Origin
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.shapes import follows_from_inputs, number_of
-from tg.link.values import Array, Scalar, Value, collapsed, row_major, spread
+from tg.link.values import Array, Scalar, Value, collapsed, is_one, row_major, spread
+from tg.ops.shape import ExpandDims, Squeeze
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
 from tg_c.kernel import INDENT, Kernel
 from tg_c.memory import CMemory
+from tg_c.overwriting import Overwriting
 from tg_c.pointwise import one_op
 from tg_c.shapes import length_text
 from tg_c.site import Failure, Site
@@ -56,7 +58,10 @@ class GraphFunction:
         self._atoms: dict[Atom, str] = {}
         self._ensured: set[object] = set()
         self._counter = itertools.count(1)
-        self._targets: dict[int, int] = {}  # value -> the output whose memory is its own
+        self._viewed: set[int] = set()  # outputs of which a value is made that has other axes of length 1
+        self._targets = self._wanted() if not plans else {}  # value -> the output whose memory is its own
+        wanted = unit.request.reusable if is_main and not plans else ()
+        self.overwriting = Overwriting(self, wanted, {k: number for number, k in self._targets.items()})
 
     def text(self) -> str:
         """The whole function."""
@@ -67,6 +72,7 @@ class GraphFunction:
             if isinstance(step, Test):
                 self._check(step.check, self.graph.checks[step.check])
             else:
+                self.overwriting.begin(step.node)
                 self._node(step)
         (self._store_lengths if self.plans else self._store_outputs)()
         return self._assembled(parameters)
@@ -76,10 +82,34 @@ class GraphFunction:
         if self.plans:
             lengths = (d for number in graph.outputs for d in self._shape(number))
             return plan_schedule(graph, makers, {number_of(a) for d in lengths for a in atoms(d)})
-        for k, number in enumerate(graph.outputs):
-            if number in makers and self._is_given(k):
-                self._targets.setdefault(number, k)
-        return schedule(graph, makers)
+        return schedule(graph, makers, self.overwriting.last)
+
+    def _wanted(self) -> dict[int, int]:
+        """The values that are made in the memory of outputs: outputs themselves, or such but for axes of length 1."""
+        graph, makers = self.graph, self.unit.makers(self.graph)
+        given = [k for k in range(len(graph.outputs)) if self._is_given(k)]
+        found: dict[int, int] = {}
+        for k in given:
+            if graph.outputs[k] in makers:
+                found.setdefault(graph.outputs[k], k)
+        for number, k in list(found.items()):
+            inside = self._without_ones(number)
+            if inside != number and inside in makers and inside not in found and self._has_lengths(k, inside):
+                del found[number]
+                found[inside] = k
+                self._viewed.add(k)
+        return found
+
+    def _without_ones(self, number: int) -> int:
+        """The value of which another is made by axes of length 1 alone."""
+        makers = self.unit.makers(self.graph)
+        while number in makers and type(self.graph.nodes[makers[number]].op) in (ExpandDims, Squeeze):
+            number = self.graph.nodes[makers[number]].inputs[0]
+        return number
+
+    def _has_lengths(self, k: int, number: int) -> bool:
+        """Whether a value has as many lengths as the caller computes for an output, those of 1 apart."""
+        return not self.planned(k) and len(_long(self._shape(number))) == len(_long(self._known_lengths(k)))
 
     def _assembled(self, parameters: list[str]) -> str:
         body = [line for line in self.lines if line is not None]
@@ -130,9 +160,16 @@ class GraphFunction:
         self.line(f"const {C_TYPES[dtype]} {name}[1] = {{{text}}};")
         return name
 
-    def call(self, kernel: Kernel) -> None:
-        """Call a finished loop nest."""
-        self.line(f"{self.unit.kernel(kernel.body)}({', '.join(kernel.arguments)});")
+    def kernel(self) -> Kernel:
+        """A new loop nest."""
+        return Kernel(self.length, self.overwriting.pointers)
+
+    def call(self, kernel: Kernel, guard: str = "") -> None:
+        """Call a finished loop nest, under a condition if there is one."""
+        name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
+        if division is not None:
+            name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
+        self.line(f"{guard}{name}({', '.join(given)});")
 
     def name_of(self, number: int) -> str:
         """The C name of a value."""
@@ -228,8 +265,8 @@ class GraphFunction:
         return type(n) is Length and type(n.atom) is AxisLength and number_of(n.atom) == number
 
     def copy(self, source: Value, target: Array) -> None:
-        """Copy elements into memory of the same shape, which does not overlap."""
-        kernel = Kernel(self.length)
+        """Copy elements into memory of the same shape, which does not overlap, or is the same."""
+        kernel = self.kernel()
         if isinstance(source, Scalar) or source.fill is not None:
             text = source.text if isinstance(source, Scalar) else str(source.fill)
             space = collapsed(target.shape, [target.strides])
@@ -243,17 +280,13 @@ class GraphFunction:
             read = kernel.at(origin, indices, space.strides[1])
         kernel.line(f"{kernel.at(place, indices, space.strides[0])} = {read};")
         kernel.close(len(indices))
-        self.call(kernel)
+        self.call(kernel, self.overwriting.guard(source, target))
 
     # --- nodes and checks --------------------------------------------------------------------------------------------
 
     def _node(self, step: Run) -> None:
         node = self.graph.nodes[step.node]
-        for a, b in self.shapes.equal[step.node]:
-            self.same(a, b)
-        for n in (n for number in node.outputs for n in self._shape(number)):
-            if not any(number_of(a) in node.outputs for a in atoms(n)):
-                self.natural(n)
+        self.require_lengths(step.node)
         self.marks[len(self.lines)] = step.node
         start, ticks = len(self.lines), self.unit.ticks if not self.plans else None
         if ticks is not None:
@@ -265,9 +298,27 @@ class GraphFunction:
             self.values[number] = value
             if isinstance(value, Array) and value.buffer is not None:
                 value.buffer.users.add(number)
+        self.overwriting.made(step.node)
         if ticks is not None:
             ticks.around(self.lines, start, self.graph, step.node)
         self.memory.bury(step.dying, self.values)
+
+    def require_lengths(self, k: int) -> None:
+        """Leave the function unless the lengths fit that node k needs."""
+        node = self.graph.nodes[k]
+        for a, b in self.shapes.equal[k]:
+            self.same(a, b)
+        for n in (n for number in node.outputs for n in self._shape(number)):
+            if not any(number_of(a) in node.outputs for a in atoms(n)):
+                self.natural(n)
+
+    def require_known_lengths(self, k: int, shape: Sequence[Any]) -> None:
+        """Leave the function unless an output is as long as the caller takes it to be."""
+        known = self._known_lengths(k)
+        if k in self._viewed:
+            shape, known = _long(shape), _long(known)
+        for n, m in zip(shape, known, strict=True):
+            self.same(n, m)
 
     def _check(self, k: int, check: FrozenCheck) -> None:
         condition, *shown = (self.values[number] for number in (check.condition, *check.values))
@@ -336,8 +387,7 @@ class GraphFunction:
         for n, name in zip(shape, planned, strict=False):
             self.require(f"{self.length(n)} == {name}", Failure.UNEQUAL)
         if not planned:
-            for n, known in zip(shape, self._known_lengths(k), strict=True):
-                self.same(n, known)
+            self.require_known_lengths(k, shape)
         return Array(dtype, f"out{k}", tuple(shape), row_major(shape))
 
     def _known_lengths(self, k: int) -> list[Any]:
@@ -357,6 +407,7 @@ class GraphFunction:
             elif not self._is_given(k):
                 self._hand_over(k, value)
             elif value.pointer != f"out{k}":
+                self.overwriting.stored(k)
                 self.copy(value, self._output(k, value.dtype, value.shape))
 
     def _hand_over(self, k: int, value: Array) -> None:
@@ -372,6 +423,11 @@ class GraphFunction:
         for at, n in enumerate(itertools.chain.from_iterable(map(self._shape, self.graph.outputs))):
             self.natural(n)
             self.line(f"out_dims[{at}] = {self.length(n)};")
+
+
+def _long(shape: Sequence[Any]) -> list[Any]:
+    """The lengths that are not known to be 1."""
+    return [n for n in shape if not is_one(n)]
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from tg.types.lengths import Length, key
+from tg_c.division import BEGIN
 from tg_c.text import C_TYPES, integer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tg.link.values import Array, Scalar
+    from tg_c.division import Division
 
 INDENT = "  "
 
@@ -19,22 +21,33 @@ INDENT = "  "
 class Kernel:
     """A function in the making: its parameters under canonical names, the arguments of its one call, its lines."""
 
-    def __init__(self, length_text: Callable[[int | Length], str]) -> None:
-        """Start one; `length_text` is how the caller writes a length."""
+    def __init__(self, length_text: Callable[[int | Length], str], shared: Collection[str] = ()) -> None:
+        """Start one.
+
+        Args:
+            length_text: how the caller writes a length.
+            shared: pointers of the caller that may be equal: to an input, and to the output that overwrites it.
+        """
+        self._shared = shared
         self.parameters: list[str] = []
         self.arguments: list[str] = []
         self.lines: list[str] = []
+        self.division: Division | None = None
         self._depth = 1
         self._length_text = length_text
         self._known: dict[object, str] = {}
 
     def read(self, array: Array) -> str:
         """The name of an array that is read."""
-        return self._parameter("x", f"const {C_TYPES[array.dtype]} *restrict ", array.pointer)
+        return self._parameter("x", f"const {C_TYPES[array.dtype]} *{self.restrict(array)}", array.pointer)
 
     def write(self, array: Array) -> str:
-        """The name of an array that is written, which no other parameter overlaps."""
-        return self._parameter("y", f"{C_TYPES[array.dtype]} *restrict ", array.pointer)
+        """The name of an array that is written, which no other parameter overlaps, shared ones apart."""
+        return self._parameter("y", f"{C_TYPES[array.dtype]} *{self.restrict(array)}", array.pointer)
+
+    def restrict(self, array: Array) -> str:
+        """The qualifier of a pointer into an array."""
+        return "" if array.pointer in self._shared else "restrict "
 
     def value(self, scalar: Scalar) -> str:
         """The name of a scalar, or itself if it is a literal."""
@@ -83,15 +96,22 @@ class Kernel:
         """Open a loop over an axis."""
         self.open(f"for (i64 {index} = 0; {index} < {self.length(length)}; {index}++)")
 
+    def loop_between(self, index: str, start: str, stop: str, step: int = 1) -> None:
+        """Open a loop over a part of an axis, whose ends are texts."""
+        self.open(f"for (i64 {index} = {start}; {index} < {stop}; {index} += {step})")
+
     def loop_to(self, index: str, limit: str, statement: str) -> None:
         """A loop of one statement."""
         self.line(f"for (i64 {index} = 0; {index} < {limit}; {index}++) {statement}")
 
-    def loops(self, lengths: Sequence[int | Length], letter: str = "i") -> list[str]:
-        """Open nested loops over axes; the names of the indices."""
+    def loops(self, lengths: Sequence[int | Length], letter: str = "i", *, divided: bool = False) -> list[str]:
+        """Open nested loops over axes, the first over one part if it is divided; the names of the indices."""
         names = [f"{letter}{k}" for k in range(len(lengths))]
-        for name, n in zip(names, lengths, strict=True):
-            self.loop(name, n)
+        for k, (name, n) in enumerate(zip(names, lengths, strict=True)):
+            if divided and k == 0:
+                self.loop_between(name, "lo", "hi")
+            else:
+                self.loop(name, n)
         return names
 
     def place(self, pointer: str, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
@@ -113,4 +133,5 @@ class Kernel:
     @property
     def body(self) -> str:
         """The function without its name: parameters and block."""
-        return f"({', '.join(self.parameters)}) {{\n" + "\n".join(self.lines) + "\n}"
+        more = () if self.division is None else (BEGIN,)
+        return f"({', '.join((*self.parameters, *more))}) {{\n" + "\n".join(self.lines) + "\n}"

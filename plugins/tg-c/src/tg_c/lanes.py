@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg_c.prelude import ARITIES, Element, limit
+from tg_c.libm import ARITIES
+from tg_c.prelude import Element, limit
 from tg_c.text import C_TYPES, literal
 from tg_c.vectors import size_of, wide_size
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -10,6 +11,7 @@ from tg.errors import BoundsError, ShapeError, TgError, message
 from tg.graph.timing import Span
 from tg.link.entry import Native, Signature
 from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length
 from tg_c import entry, unit
 from tg_c._entry import ffi
@@ -65,11 +67,17 @@ class CExecutable(Executable):
         """Call the unit: `__init__` puts the generated caller here."""
         raise NotImplementedError
 
+    @property
+    def reuses(self) -> tuple[tuple[int, int], ...]:
+        """What the code lets share memory."""
+        return self._program.reuses
+
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """The compiled entry; None where this machine has none."""
         extra = tuple(array.ctypes.data for array in self._program.arguments)
         run, plan = (self._unit.address(symbol) for symbol in ("tg_run", "tg_plan"))
-        return entry.make(self._graph, Native(run, plan, extra, (self._unit, self._program.arguments)), signature)
+        owner = (self._unit, self._program.arguments)
+        return entry.make(self._graph, Native(run, plan, extra, owner, self._program.reuses), signature)
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
@@ -90,7 +98,7 @@ def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable
         "STATUS": ffi.typeof("int64_t[5]"),
         "buffer": ffi.from_buffer,
         "empty": np.empty,
-        "failed": _failed,
+        "failed": functools.partial(_failed, graph),
         "keep": loaded,
         **LENGTH_SCOPE,
         "new": ffi.new,
@@ -128,7 +136,7 @@ def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable
         "    if run(*given, NULL):",  # once more, to see the values that the check reports
         "        status = new(STATUS)",
         "        code = run(*given, status)",
-        "        if code: return failed(code, status)",
+        "        if code: return failed(arrays, code, status)",
         f"    return [{', '.join(f'y{k}' for k in range(len(outputs)))}], ()",
     ]
     exec(compile("\n".join(lines), "<tg-c caller>", "exec"), scope)
@@ -144,7 +152,7 @@ def _planner(graph: FrozenGraph, loaded: unit.Unit, program: Program) -> Callabl
         dims = [d for a in arrays for d in a.shape]
         status, found = ffi.new("int64_t[5]"), ffi.new("int64_t[]", size)
         code = loaded._plan([*map(ffi.from_buffer, arrays), *extra], dims, found, status)
-        return _failed(code, status) if code else list(found)
+        return _failed(graph, arrays, code, status) if code else list(found)
 
     return plan
 
@@ -154,13 +162,13 @@ def _usable(array: Array) -> Array:
     return np.array(array, order="C", copy=True)
 
 
-def _failed(code: int, status: Any) -> tuple[Sequence[Any], Status]:
-    """The status of a check that failed; other failures raise."""
+def _failed(graph: FrozenGraph, arrays: Sequence[Array], code: int, status: Any) -> tuple[Sequence[Any], Status]:
+    """The status of a check that failed; of other failures the reference says which values were wrong."""
     if code > 0:
         return (), (code, *list(status)[:STATUS_VALUES])
     if code == Failure.MEMORY:
         raise MemoryError("backend 'c': no memory for an intermediate result")
-    raise _failures()[code]
+    return explained(graph, arrays, _failures()[code])
 
 
 def _failures() -> dict[int, TgError]:

@@ -22,9 +22,14 @@ def is_end(node: Node, graph: FrozenGraph) -> bool:
     return has_lanes(dtype) and (isinstance(node.op, Reduce) or is_scatter_of_elements(node, graph))
 
 
+def is_column_end(node: Node, graph: FrozenGraph) -> bool:
+    """Whether rows are combined in memory while a loop goes through them."""
+    return is_end(node, graph) and graph.types[node.outputs[0]].dtype != "bool"
+
+
 def fused(graph: FrozenGraph) -> FrozenGraph:
     """The graph with everything in loops that C loops can have."""
-    return fuse(graph, Choices(gathers=True, ends=is_end, rows=True))
+    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True))
 
 
 REWRITES: Final = Rewrites(

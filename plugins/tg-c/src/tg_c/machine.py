@@ -46,10 +46,6 @@ def vector_symbol(name: str, dtype: str, arity: int, count: int) -> str | None:
     return symbol if hasattr(library, symbol) else None
 
 
-def lane_by_lane(name: str, dtype: str, arity: int, count: int) -> str | None:
-    """None: each lane is computed by libm itself."""
-
-
 @functools.cache
 def vector_library() -> ctypes.CDLL | None:
     """The vector mathematics of glibc on x86-64, if it is there."""

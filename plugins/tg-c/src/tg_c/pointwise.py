@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tg.graph.frozen import FrozenGraph, Node
 from tg.link.values import Array, Scalar, collapsed, is_zero, spread
 from tg_c.block import Block, Place
+from tg_c.division import divide, time_of, time_to_move
 from tg_c.lanes import lane_size
 from tg_c.machine import vector_bytes
 from tg_c.prelude import Element
@@ -60,6 +61,8 @@ def pointwise(site: Site, program: ScalarProgram, values: Sequence[Value]) -> li
     arrays = [v for v in operands if isinstance(v, Array)]
     space = collapsed(shape, [a.strides for a in (*arrays, *outputs)])  # type: ignore[arg-type]
     kernel = site.kernel()
+    each = time_of(program.nodes, program.dtypes) + time_to_move(a.dtype for a in (*arrays, *outputs))
+    kernel.division = divide(site, space.shape, each, in_row=len(space.shape) == 1)
     _Nest(kernel, site, program, operands, space.shape, space.strides).write(outputs)
     site.call(kernel)
     return list(outputs)
@@ -168,7 +171,8 @@ class _Nest(NamedTuple):
         stores = [
             (number, y, kernel.write(y), next(strides)) for number, y in zip(program.outputs, outputs, strict=True)
         ]
-        outer = kernel.loops(self.shape[:-1])
+        divided = kernel.division is not None
+        outer = kernel.loops(self.shape[:-1], divided=divided)
         for k, v, name, s in reads:
             if k not in varying:
                 kernel.line(f"const {C_TYPES[v.dtype]} t{k} = {kernel.at(name, outer, s[: len(outer)])};")
@@ -177,7 +181,9 @@ class _Nest(NamedTuple):
         targets = [self._place(outer, f"q{at}", k, y, name, s) for at, (k, y, name, s) in enumerate(stores)]
         block.run(early)
         block.invert(late)
-        if self.shape:
+        if divided and not outer:
+            block.open_between("lo", "hi")
+        elif self.shape:
             block.open(self.shape[-1])
         block.load(loads)
         block.run(late)
@@ -193,5 +199,5 @@ class _Nest(NamedTuple):
         if start == name:
             return Place(number, name, stride)
         const = "const " if row.startswith("p") else ""
-        self.kernel.line(f"{const}{C_TYPES[v.dtype]} *restrict {row} = {start};")
+        self.kernel.line(f"{const}{C_TYPES[v.dtype]} *{self.kernel.restrict(v)}{row} = {start};")
         return Place(number, row, stride)

@@ -10,22 +10,12 @@ import numpy as np
 from tg.types.dtypes import is_float, numpy_dtype
 from tg_c import half
 from tg_c.complex import FUNCTIONS
-from tg_c.machine import lane_by_lane
+from tg_c.libm import ARITIES, COMPLEX_ARITIES, OWN
 from tg_c.text import C_TYPES, PARTS, is_half, item_size, literal, working
+from tg_c.vectors import Vectors
 
 if TYPE_CHECKING:
     from tg_c.machine import Symbol
-
-UNARY: Final = (
-    "acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 log1p "
-    "log2 rint round sin sinh sqrt tan tanh tgamma trunc"
-)
-BINARY: Final = "atan2 copysign fmod hypot nextafter pow"
-COMPLEX: Final = "cacos cacosh casin casinh catan catanh ccos ccosh cexp clog csin csinh csqrt ctan ctanh"
-ARITIES: Final = {**dict.fromkeys(UNARY.split(), 1), **dict.fromkeys(BINARY.split(), 2)}
-"""The real functions of libm that templates may use, with the number of their arguments."""
-COMPLEX_ARITIES: Final = {**dict.fromkeys(COMPLEX.split(), 1), "cpow": 2}
-"""The complex ones."""
 
 _WORD: Final = re.compile(r"@([A-Za-z_][A-Za-z_0-9]*)")
 
@@ -34,13 +24,15 @@ _WORD: Final = re.compile(r"@([A-Za-z_][A-Za-z_0-9]*)")
 class Prelude:
     """The declarations and inline functions of one unit, each once, in the order in which they were first needed.
 
-    `symbol` names the functions of a vector library, and `libraries` are those that must be linked.
+    `symbol` names the functions of a vector library, and is None where libm's own results are wanted; `libraries` are
+    those that must be linked.
     """
 
-    def __init__(self, symbol: Symbol = lane_by_lane) -> None:
+    def __init__(self, symbol: Symbol | None = None) -> None:
         self.symbol = symbol
         self.libraries = {"m"}
         self._parts: dict[str, str] = {}
+        self._uses: dict[str, int] = {}
 
     def need(self, name: str, text: str) -> None:
         """Add a declaration or a function, unless one of this name is there."""
@@ -50,12 +42,19 @@ class Prelude:
         """Whether something of this name is there."""
         return name in self._parts
 
+    def uses(self, name: str) -> int:
+        """How often a function is used: one more than when this was last asked."""
+        self._uses[name] = self._uses.get(name, 0) + 1
+        return self._uses[name]
+
     def text(self) -> str:
         """All parts."""
         return "\n".join(self._parts.values())
 
     def libm(self, name: str, dtype: str) -> str:
-        """The name of a function of libm for a dtype, declared."""
+        """The name of a function of libm for a dtype, declared, or of the first lane of a kernel's."""
+        if name in OWN:
+            return self._first_lane(name, dtype)
         single = dtype in ("float32", "complex64")
         found = name + ("f" if single else "")
         kind = "float" if single else "double"
@@ -64,6 +63,14 @@ class Prelude:
         arity = ARITIES.get(name) or COMPLEX_ARITIES[name]
         self.need(found, f"{kind} {found}({', '.join([kind] * arity)});")
         return found
+
+    def _first_lane(self, name: str, dtype: str) -> str:
+        kind, single = C_TYPES[dtype], f"tg_{name}_{C_TYPES[dtype]}"
+        if not self.has(single):
+            vectors = Vectors(self, 2, item_size(dtype))
+            call = f"{vectors.own(name, kind)}({vectors.function('all', kind)}(x))"
+            self.need(single, f"static {kind} {single}({kind} x) {{ return {call}[0]; }}")
+        return single
 
 
 class Element(NamedTuple):

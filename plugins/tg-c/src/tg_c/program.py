@@ -9,8 +9,9 @@ from tg.graph.checks import STATUS_LENGTH
 from tg.link.shapes import needs_plan, shapes_of
 from tg.link.shown import lines_of, with_names
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
+from tg_c.division import driver
 from tg_c.function import GraphFunction
-from tg_c.machine import lane_by_lane, vector_symbol
+from tg_c.machine import vector_symbol
 from tg_c.prelude import Prelude
 from tg_c.shapes import LENGTH_FUNCTIONS
 from tg_c.text import C_TYPES, TYPEDEFS, comment
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tg.link.linker import Request
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
+    from tg_c.kernel import Kernel
     from tg_c.ticks import Ticks
 
 # Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
@@ -64,13 +66,17 @@ static inline i64 tg_times(i64 a, i64 b) {
 
 
 class Program(NamedTuple):
-    """A generated unit: its text, how to get that with the user's lines, and its arguments besides the inputs."""
+    """A generated unit: its text, how to get that with the user's lines, and its arguments besides the inputs.
+
+    `reuses` are the outputs and inputs, in pairs, that may share memory.
+    """
 
     text: str
     annotated: Callable[[], str]
     arguments: tuple[np.ndarray[Any, Any], ...]
     statements: int
     libraries: tuple[str, ...]
+    reuses: tuple[tuple[int, int], ...]
 
 
 @final
@@ -80,9 +86,10 @@ class Unit:
     def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
         """Begin one; with `ticks`, one that takes the time of its parts."""
         self.request, self.ticks = request, ticks
-        self.prelude = Prelude(lane_by_lane if request.options.accuracy == "strict" else vector_symbol)
+        self.prelude = Prelude(None if request.options.accuracy == "strict" else vector_symbol)
         self._rules: dict[object, Rule | None] = {}
         self._kernels: dict[str, str] = {}
+        self._drivers: list[str] = []
         self._tables: dict[tuple[str, str], str] = {}
         self._arguments: dict[object, int] = {}
         self._data: list[np.ndarray[Any, Any]] = [] if ticks is None else [ticks.table]
@@ -102,9 +109,15 @@ class Unit:
         assert found is not None, f"{op.name} in a loop has a rule"
         return found
 
-    def kernel(self, body: str) -> str:
+    def kernel(self, kernel: Kernel) -> str:
         """The name of a loop nest: one for equal bodies."""
-        return self._kernels.setdefault(body, f"loop{len(self._kernels)}")
+        body = kernel.body
+        name = self._kernels.get(body)
+        if name is None:
+            name = self._kernels[body] = f"loop{len(self._kernels)}"
+            if kernel.division is not None:
+                self._drivers.append(driver(name, kernel.parameters, self.request.options.threads))
+        return name
 
     def table(self, dtype: str, text: str) -> str:
         """The name of a constant array."""
@@ -166,6 +179,7 @@ class Unit:
             self.prelude.text(),
             *(f"{TABLE} {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
             *(f"static __attribute__((noinline)) void {name}{body}" for body, name in self._kernels.items()),
+            *self._drivers,
             *self._texts,
             self._run(graph, main),
             self._plan(graph),
@@ -176,7 +190,8 @@ class Unit:
         written = (*self._kernels, *self._texts)
         statements = sum(part.count("\n") for part in written)
         libraries = tuple(sorted(self.prelude.libraries))
-        return Program(text, partial(self._annotated, text), tuple(self._data), statements, libraries)
+        annotated, reuses = partial(self._annotated, text), main.overwriting.legal()
+        return Program(text, annotated, tuple(self._data), statements, libraries, reuses)
 
     def _run(self, graph: FrozenGraph, main: GraphFunction) -> str:
         inputs, at = _input_arguments(graph)

@@ -6,7 +6,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
 from tg.link.values import Array, Scalar, Value
-from tg_c.kernel import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
     from tg_c.function import GraphFunction
+    from tg_c.kernel import Kernel
     from tg_c.prelude import Element, Prelude
 
 
@@ -55,6 +55,11 @@ class Site:
     def is_strict(self) -> bool:
         """Whether each operation is to give its own result, however long it takes."""
         return bool(self.function.unit.request.options.accuracy == "strict")
+
+    @property
+    def threads(self) -> int:
+        """How many threads may share a loop."""
+        return int(self.function.unit.request.options.threads)
 
     def element(self, op: Op, element: Element) -> str:
         """The C expression of an op on single elements."""
@@ -116,7 +121,7 @@ class Site:
 
     def kernel(self) -> Kernel:
         """A new loop nest."""
-        return Kernel(self.function.length)
+        return self.function.kernel()
 
     def call(self, kernel: Kernel) -> None:
         """Call a finished loop nest."""

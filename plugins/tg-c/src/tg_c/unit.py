@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from tg.graph.timing import Span
 from tg.link.blas import Blas, blas
-from tg_c import cache
+from tg_c import pool
 from tg_c._entry import ffi
+from tg_c.cache import UNITS
 from tg_c.compiler import USUAL, Flags, compile_unit
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ DECLARATIONS = """
 int64_t tg_run(const void *const *inputs, const int64_t *dims, void *const *outputs, int64_t *status);
 int64_t tg_plan(const void *const *inputs, const int64_t *dims, int64_t *out_dims, int64_t *status);
 void tg_bind(void *const *table);
+void tg_help(void *share);
 """
 
 ENTRY_HEADER = "# ruff: noqa: E501, Q000\n# fmt: off\n# mypy: ignore-errors\n"
@@ -60,7 +62,7 @@ class Unit:
     __slots__ = ("__weakref__", "_library", "_plan", "_run", "path")
 
     def __init__(self, path: Path, table: Blas | None = None) -> None:
-        """Open `path` and bind it to `table`, by default to the process's BLAS if the unit asks for one.
+        """Open `path` and bind it to `table`, by default the process's BLAS, and to its threads, if it asks for them.
 
         Raises:
             OSError: the file is not there, is damaged, or needs a symbol that nothing has.
@@ -69,11 +71,19 @@ class Unit:
         self._library: Any = ffi.dlopen(os.fspath(path))
         self._run: Any = self._library.tg_run
         self._plan: Any = self._library.tg_plan
+        bind = self._function("tg_bind")
+        if bind is not None:
+            bind([ffi.cast("void *", pointer) for pointer in (table or blas()).pointers()])
+        get_help = self._function("tg_help")
+        if get_help is not None:
+            get_help(ffi.cast("void *", pool.share()))
+
+    def _function(self, name: str) -> Any:
+        """A function that not every unit has."""
         try:
-            bind: Any = self._library.tg_bind
-        except ffi.error:  # the unit needs no table
-            return
-        bind([ffi.cast("void *", pointer) for pointer in (table or blas()).pointers()])
+            return getattr(self._library, name)
+        except ffi.error:
+            return None
 
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> tuple[int, tuple[int, ...]]:
         """Compute into `outputs`; return 0 and (), or 1 + the id of the check that failed and its values.
@@ -119,7 +129,7 @@ def load(source: str, options: Flags = USUAL) -> Unit:
         with Span("open"):
             return Unit(path)
     except OSError:
-        cache.discard(path)
+        UNITS.discard(path)
         return Unit(compile_unit(source, options))
 
 

@@ -7,12 +7,18 @@ as what it stands beside, with all bits set or none.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
-from tg_c.machine import masked_moves
-from tg_c.prelude import ARITIES
+from tg_c.libm import ARITIES, OWN, ROUNDED
+from tg_c.machine import masked_moves, vector_bytes
+from tg_c.mathematics import KERNELS
+from tg_c.mathematics.kernel import FORMATS, write
+from tg_c.text import literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tg_c.prelude import Prelude
 
 TYPE: Final = """\
@@ -21,7 +27,10 @@ typedef @V @V_at __attribute__((aligned(sizeof(@E)), may_alias));"""
 # What only the last block of a row calls stands apart from the loops, and is small rather than fast.
 MACROS: Final = """\
 #define TG_INLINE static inline __attribute__((always_inline))
-#define TG_LAST static __attribute__((noinline, cold))"""
+#define TG_LAST static __attribute__((noinline, cold))
+#if defined(__FMA__) || defined(__aarch64__)
+#define TG_FUSED
+#endif"""
 
 # @V is the vector, @E its element, @M the masks of its width, @L the number of lanes; @EACH<...> lists the lanes, in
 # the place of # the number of each. Strides count elements; r is how many lanes there are left, at least 1.
@@ -55,14 +64,76 @@ TG_INLINE @V @NAME(@V i, i64 n) {
   i -= (i - (n - 1)) & (i > n - 1);
   return i & (i >= 0);
 }""",
+    "below": """\
+TG_INLINE @V @NAME(@V i, i64 n) {
+  const u64 last = n > 0 ? n - 1 : 0;
+  const @V c = (@V)((@O)i < last);
+  return (i & c) | (~c & (i64)last);
+}""",
     "signed": """\
 TG_INLINE @M @NAME(@V x) {
   const @M i = (@M)x;
   return (i & ~(i < 0)) | ((i < 0) & @REST);
 }""",
-    "quotient": "TG_LAST @V @NAME(@V x, @E y) { return x / y; }",
+    "fma": """\
+TG_INLINE @V @NAME(@V x, @V y, @V z) {
+#ifdef TG_FUSED
+  return (@V){@EACH<__builtin_fma@F(x[#], y[#], z[#])>};
+#else
+  return x * y + z;
+#endif
+}""",
+    "any": """\
+TG_INLINE int @NAME(@V c) {
+  @E some = 0;
+  for (int k = 0; k < @L; k++) some |= c[k];
+  return some != 0;
+}""",
+    "scaled": """\
+TG_INLINE @V @NAME(@V x, @V n) {
+  const @M i = (@M)(n + @ROUNDER) - (@M)((@V){0} + @ROUNDER), h = i >> 1;
+  return x * (@V)((h + @BIAS) << @DIGITS) * (@V)((i - h + @BIAS) << @DIGITS);
+}""",
     "fabs": "TG_INLINE @V @NAME(@V x) { return (@V)((@M)x & @REST); }",
     "copysign": "TG_INLINE @V @NAME(@V x, @V y) { return (@V)(((@M)x & @REST) | ((@M)y & ~@REST)); }",
+}
+# The same by single instructions, which compilers do not find in all that is above.
+INSTRUCTIONS: Final = {
+    "avx512": {
+        "fma": """\
+TG_INLINE @V @NAME(@V x, @V y, @V z) {
+  __asm__("vfmadd213p@S %2, %1, %0" : "+v"(x) : "v"(y), "v"(z));
+  return x;
+}""",
+        "any": """\
+TG_INLINE int @NAME(@V c) {
+  @B some;
+  __asm__("vptestm@Q %1, %1, %0" : "=k"(some) : "v"(c));
+  return some != 0;
+}""",
+        "scaled": """\
+TG_INLINE @V @NAME(@V x, @V n) {
+  __asm__("vscalefp@S %1, %0, %0" : "+v"(x) : "v"(n));
+  return x;
+}""",
+    },
+    "avx2": {
+        "fma": """\
+TG_INLINE @V @NAME(@V x, @V y, @V z) {
+#ifdef __FMA__
+  __asm__("vfmadd213p@S %2, %1, %0" : "+x"(x) : "x"(y), "x"(z));
+  return x;
+#else
+  return x * y + z;
+#endif
+}""",
+        "any": """\
+TG_INLINE int @NAME(@V c) {
+  int some;
+  __asm__("vptest %1, %1" : "=@ccnz"(some) : "x"(c));
+  return some;
+}""",
+    },
 }
 # The same by instructions that touch nothing but the lanes that are left, for rows that are shorter than a vector.
 MASKED: Final = {
@@ -105,19 +176,24 @@ MOVES: Final = {
     "avx512": {1: "vmovdqu8", 2: "vmovdqu16", 4: "vmovups", 8: "vmovupd"},
     "avx2": {4: "vmaskmovps", 8: "vmaskmovpd"},
 }
-ROUNDED: Final = ("ceil", "floor", "rint", "sqrt", "trunc")
-"""The functions of libm that are one instruction, which compilers find in the list of the lanes."""
-
-_WORD: Final = re.compile(r"@EACH<([^>]*)>|@([A-Z]+)")
+_EACH: Final = re.compile(r"@EACH<([^>]*)>")
+_WORD: Final = re.compile(r"@([A-Z]+)")
 FLOATS: Final = {"f32": "float32", "f64": "float64"}
 WIDEST: Final = 8  # bytes of an element
 MINIMUM: Final = 16  # bytes of the registers of vectors
+WRITTEN_OUT: Final = 4  # uses of a function in a unit that may be written out in place: each costs the compiler 2 ms
 REST: Final = {4: "0x7fffffff", 8: "0x7fffffffffffffffLL"}  # all bits but that of the sign
 
 
 def size_of(kind: str) -> int:
     """The bytes of an element, by its C type: 8 of f64."""
     return int(kind[1:]) // 8
+
+
+def literal_of(kind: str, word: str) -> str:
+    """One of `FORMATS` as C text."""
+    value = FORMATS[kind][word]
+    return literal(value, FLOATS[kind]) if isinstance(value, float) else str(value)
 
 
 def wide_size(size: int) -> int:
@@ -160,24 +236,30 @@ class Vectors:
                 self.prelude.need(other, self._expand(FUNCTIONS[word], other, kind))
                 self.prelude.need(name, self._expand(MASKED[masked_moves()][word], name, kind, other))
             else:
-                self.prelude.need(name, self._expand(FUNCTIONS[word], name, kind))
+                self.prelude.need(name, self._expand(self._function(word, kind), name, kind))
         return name
+
+    def _function(self, word: str, kind: str) -> str:
+        has_register = MINIMUM <= self.count * size_of(kind) <= vector_bytes()
+        by_one = INSTRUCTIONS.get(masked_moves(), {}).get(word) if has_register else None
+        return by_one or FUNCTIONS[word]
 
     def _moves(self, kind: str) -> str | None:
         """The instruction that moves the first lanes only, if there is one."""
-        moves = masked_moves()
-        if not moves or (moves == "avx2" and self.count * size_of(kind) < MINIMUM):
+        moves, size = masked_moves(), self.count * size_of(kind)
+        if not moves or size > vector_bytes() or (moves == "avx2" and size < MINIMUM):
             return None
         return MOVES[moves].get(size_of(kind))
 
     def _expand(self, template: str, name: str, kind: str, other: str = "") -> str:
         count = self.count
-        words = {
+        words: dict[str, Callable[[], str]] = {
             "NAME": lambda: name,
             "V": lambda: f"{kind}x{count}",
             "E": lambda: kind,
             "M": lambda: self.type(self.mask(kind)),
             "K": lambda: self.type("i64"),
+            "O": lambda: self.type(f"u{kind[1:]}"),
             "L": lambda: str(count),
             "W": lambda: self.type_of(kind, max(count, MINIMUM // size_of(kind))),
             "B": lambda: f"u{max(count, 8)}",
@@ -186,9 +268,13 @@ class Vectors:
             "FIRST": lambda: self.function("first", self.mask(kind)),
             "SELECT": lambda: self.function("select", kind),
             "REST": lambda: REST[size_of(kind)],
+            "F": lambda: "f" if kind == "f32" else "",
+            "S": lambda: "s" if kind == "f32" else "d",
+            "Q": lambda: "d" if size_of(kind) == 4 else "q",
+            **{word: partial(literal_of, kind, word) for word in ("BIAS", "DIGITS", "ROUNDER")},
         }
         self.type(kind)
-        return _WORD.sub(lambda m: words[m[2]]() if m[2] else self._each(m[1]), template)
+        return _WORD.sub(lambda m: words[m[1]](), _EACH.sub(lambda m: self._each(m[1]), template))
 
     def _each(self, text: str) -> str:
         return ", ".join(text.replace("#", str(k)) for k in range(self.count))
@@ -239,18 +325,45 @@ class Vectors:
     # --- mathematics -------------------------------------------------------------------------------------------------
 
     def libm(self, name: str, kind: str) -> str:
-        """The name of a function of libm on vectors: one of a vector library, else each lane by itself."""
+        """The name of a function on vectors: of a vector library or of `tg_c.mathematics`, else each lane by itself."""
         if name in ("fabs", "copysign"):
             return self.function(name, kind)
-        arity = ARITIES[name]
-        if name not in ROUNDED:
+        arity, kernel = ARITIES[name], KERNELS.get(name)
+        if self.prelude.symbol is not None and name not in ROUNDED:
+            if kernel is not None and kind in kernel.preferred and self.prelude.uses(name) <= WRITTEN_OUT:
+                return write(kernel, name, self, kind, inline=True)
             symbol = self.prelude.symbol(name, FLOATS[kind], arity, self.count)
             if symbol is not None:
                 vector = self.type(kind)
                 self.prelude.need(symbol, f"{vector} {symbol}({', '.join([vector] * arity)});")
                 self.prelude.libraries.add("mvec")
                 return symbol
+        if kernel is not None and (self.prelude.symbol is not None or name in OWN):
+            return self.own(name, kind)
         return self._by_lanes(name, kind, arity)
+
+    def own(self, name: str, kind: str) -> str:
+        """The name of a function of `tg_c.mathematics`, declared."""
+        return write(KERNELS[name], name, self, kind)
+
+    def redone(self, name: str, kind: str) -> str:
+        """The name of the function that computes some lanes each by itself, declared."""
+        made = f"tg_redone_{name}_{kind}x{self.count}"
+        if not self.prelude.has(made):
+            vector, mask, names = self.type(kind), self.type(self.mask(kind)), "xz"[: ARITIES[name]]
+            head = f"TG_LAST {vector} {made}({mask} c, {vector} y, {', '.join(f'{vector} {x}' for x in names)})"
+            call = f"{self.prelude.libm(name, FLOATS[kind])}({', '.join(f'{x}[k]' for x in names)})"
+            loop = f"for (int k = 0; k < {self.count}; k++)\n    if (c[k]) y[k] = {call};"
+            self.prelude.need(made, f"{head} {{\n  {loop}\n  return y;\n}}")
+        return made
+
+    def halved(self) -> Vectors:
+        """Vectors of half as many lanes."""
+        return Vectors(self.prelude, self.count // 2, self.size)
+
+    def fits(self, kind: str) -> bool:
+        """Whether vectors of `kind` are no wider than those that one instruction works on."""
+        return self.count * size_of(kind) <= vector_bytes()
 
     def _by_lanes(self, name: str, kind: str, arity: int) -> str:
         made = f"tg_{name}_{kind}x{self.count}"

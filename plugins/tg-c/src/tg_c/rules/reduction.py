@@ -15,9 +15,10 @@ from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.elementwise.comparison import greater, less
 from tg.types.dtypes import is_complex, is_float
 from tg.types.lengths import multiply as multiply_lengths
+from tg_c.division import LIGHT, divide, most_parts, time_to_move
 from tg_c.half import narrowed, widened
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, PARTS, is_half, literal, working
+from tg_c.text import C_TYPES, PARTS, is_half, item_size, literal, working
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,12 +187,8 @@ def reduce(op: t.Reduce, site: Site) -> Value:
     body = collapsed([x.shape[k] for k in axes], [[x.strides[k] for k in axes]])
     kernel = site.kernel()
     source = kernel.read(x)
-    place = kernel.write(target)
-    nest = _Reduction(
-        op.fn, site, kernel, x.dtype, source, place, lead.shape, lead.strides, body.shape, body.strides[0]
-    )
-    nest.write()
-    site.call(kernel)
+    nest = _Reduction(op.fn, site, kernel, x.dtype, source, lead.shape, lead.strides, body.shape, body.strides[0])
+    nest.write(target)
     return y if y is not None else Scalar(value.dtype, result)
 
 
@@ -219,46 +216,85 @@ class _Reduction:
         kernel: Kernel,
         dtype: str,
         source: str,
-        place: str,
         lead: Sequence[int | Length],
         lead_strides: Sequence[Sequence[int | Length]],
         body: Sequence[int | Length],
         body_strides: Sequence[int | Length],
     ) -> None:
         self.fn, self.site, self.kernel, self.dtype = fn, site, kernel, dtype
-        self.source, self.place = source, place
+        self.source = source
         self.lead, self.lead_strides, self.body, self.body_strides = lead, lead_strides, body, body_strides
         self.work = working(dtype)
         self.kind = C_TYPES[self.work]
         self.sums = fn is add and is_float(dtype)
 
-    def write(self) -> None:
-        """Choose the form and write it."""
+    def write(self, target: Array) -> None:
+        """Choose the form, write and call it."""
         dense = bool(self.lead) and is_one(self.lead_strides[0][-1])
-        if dense and self.body and not is_one(self.body_strides[-1]):
-            self._by_columns()
+        by_columns = bool(dense and self.body and not is_one(self.body_strides[-1]))
+        self.divided = self._divided(by_columns=by_columns)
+        if self.divided == "body":
+            work = "float64" if self.sums else self.work
+            parts = self.site.temporary(work, (most_parts(self.site),))
+            self.place = self.kernel.write(parts)
         else:
-            self._by_rows()
+            self.place = self.kernel.write(target)
+        (self._by_columns if by_columns else self._by_rows)()
+        self.site.call(self.kernel)
+        if self.divided == "body":
+            self.site.call(self._joined(parts, target))
+
+    def _divided(self, *, by_columns: bool) -> str:
+        """The axes of which threads share the first one: "lead" or "body", or "" for none."""
+        in_row = len(self.lead) == 1 if by_columns else not self.lead and len(self.body) == 1
+        each = time_to_move((self.dtype,)) + LIGHT * item_size(self.dtype)
+        self.kernel.division = divide(self.site, (*self.lead, *self.body), each, in_row=in_row)
+        if self.kernel.division is None:
+            return ""
+        return "lead" if self.lead else "body"
+
+    def _joined(self, parts: Array, target: Array) -> Kernel:
+        """The loop nest that stores the result, from what each part has met, in the order of the parts."""
+        kernel, division = self.site.kernel(), self.kernel.division
+        assert division is not None
+        part, y, n = kernel.read(parts), kernel.write(target), kernel.value(Scalar("int64", division.parts))
+        if self.sums:
+            self.site.prelude.need("tg_pairwise", PAIRWISE)
+            kernel.line("tg_pairwise sums;")
+            kernel.line("sums.count = 0;")
+            kernel.loop_to("k", n, f"tg_pairwise_add(&sums, {part}[k]);")
+            kernel.line(f"{y}[0] = {self._stored('tg_pairwise_total(&sums)')};")
+        else:
+            kernel.line(f"{self.kind} r = {part}[0];")
+            kernel.open(f"for (i64 k = 1; k < {n}; k++)")
+            kernel.line(f"const {self.kind} e = {part}[k];")
+            kernel.line(f"r = {self._combined('r', 'e')};")
+            kernel.close()
+            kernel.line(f"{y}[0] = {self._stored('r')};")
+        return kernel
 
     def _by_rows(self) -> None:
-        kernel = self.kernel
-        indices = kernel.loops(self.lead)
+        kernel, in_parts = self.kernel, self.divided == "body"
+        indices = kernel.loops(self.lead, divided=self.divided == "lead")
         start = kernel.place(self.source, indices, self.lead_strides[0])
-        target = kernel.at(self.place, indices, self.lead_strides[1])
+        target = f"{self.place}[part]" if in_parts else kernel.at(self.place, indices, self.lead_strides[1])
         row = self._row_function()
         if row is not None and len(self.body) <= 1:
             n, s = (self.body[0], self.body_strides[0]) if self.body else (1, 1)
-            kernel.line(f"{target} = {self._stored(f'{row}({start}, {kernel.length(n)}, {kernel.length(s)})')};")
+            count = kernel.length(n)
+            if in_parts:
+                start, count = kernel.place(start, ["lo"], [s]), "hi - lo"
+            kernel.line(f"{target} = {self._met(f'{row}({start}, {count}, {kernel.length(s)})')};")
         elif self.sums:
             self.site.prelude.need("tg_pairwise", PAIRWISE)
             kernel.line("tg_pairwise sums;")
             kernel.line("sums.count = 0;")
-            outer = kernel.loops(self.body[:-1], "j")
+            outer = kernel.loops(self.body[:-1], "j", divided=in_parts)
             inner = kernel.place(start, outer, self.body_strides[:-1])
             last, step = kernel.length(self.body[-1]), kernel.length(self.body_strides[-1])
             kernel.line(f"tg_pairwise_add(&sums, {row}({inner}, {last}, {step}));")
             kernel.close(len(outer))
-            kernel.line(f"{target} = {self._stored('tg_pairwise_total(&sums)')};")
+            kernel.line(f"{target} = {self._met('tg_pairwise_total(&sums)')};")
         else:
             self._one_by_one(start, target, row)
         kernel.close(len(indices))
@@ -267,24 +303,24 @@ class _Reduction:
         kernel = self.kernel
         kernel.line(f"{self.kind} r = {self._identity()};")
         if row is None:
-            inner = kernel.loops(self.body, "j")
+            inner = kernel.loops(self.body, "j", divided=self.divided == "body")
             element = load(self.site.prelude, self.dtype, kernel.at(f"({start})", inner, self.body_strides))
         else:
-            inner = kernel.loops(self.body[:-1], "j")
+            inner = kernel.loops(self.body[:-1], "j", divided=self.divided == "body")
             n, s = kernel.length(self.body[-1]), kernel.length(self.body_strides[-1])
             element = f"{row}({kernel.place(start, inner, self.body_strides[:-1])}, {n}, {s})"
         kernel.line(f"const {self.kind} e = {element};")
         kernel.line(f"r = {self._combined('r', 'e')};")
         kernel.close(len(inner))
-        kernel.line(f"{target} = {self._stored('r')};")
+        kernel.line(f"{target} = {self._met('r')};")
 
     def _by_columns(self) -> None:
         kernel, prelude = self.kernel, self.site.prelude
-        outer = kernel.loops(self.lead[:-1])
+        outer = kernel.loops(self.lead[:-1], divided=self.divided == "lead")
         start = kernel.place(self.source, outer, self.lead_strides[0][:-1])
         target = kernel.place(self.place, outer, self.lead_strides[1][:-1])
-        n = kernel.length(self.lead[-1])
-        kernel.open(f"for (i64 j = 0; j < {n}; j += {STRIP})")
+        start_at, n = ("lo", "hi") if self.divided and not outer else ("0", kernel.length(self.lead[-1]))
+        kernel.loop_between("j", start_at, n, STRIP)
         kernel.line(f"const i64 w = tg_length_min({STRIP}, {n} - j);")
         kind = "f64" if self.sums else self.kind
         kernel.line(f"{kind} r[{STRIP}];")
@@ -314,6 +350,10 @@ class _Reduction:
         if self.sums:
             return "0"
         return literal(t.identity(self.fn, self.dtype), self.work)
+
+    def _met(self, text: str) -> str:
+        """What has been met: a result, or that of a part, which is kept as it is."""
+        return text if self.divided == "body" else self._stored(text)
 
     def _stored(self, text: str) -> str:
         """A result as it is stored."""
@@ -423,8 +463,9 @@ def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     y = site.allocate(0)
     lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], y.strides])
     kernel = site.kernel()
+    kernel.division = divide(site, (*lead.shape, n), time_to_move((x.dtype,)), in_row=False)
     source, place = kernel.read(x), kernel.write(y)
-    indices = kernel.loops(lead.shape)
+    indices = kernel.loops(lead.shape, divided=kernel.division is not None)
     start = kernel.place(source, indices, lead.strides[0])
     target = kernel.at(place, indices, lead.strides[1])
     kernel.line(f"{target} = {function}({start}, {kernel.length(n)}, {kernel.length(s)});")

@@ -26,6 +26,13 @@ REMAINDER_FLOATING: Final = """\
   if (y == 0) return r;
   if (r == 0) return @copysign(0, y);
   return (y < 0) != (r < 0) ? r + y : r;"""
+FLOOR_DIVIDE_FLOATING_LANES: Final = """\
+const @T r = @fmod(x, y), q = (x - r) / y - @number((r != 0) & ((y < 0) ^ (r < 0)));
+  const @T whole = @floor(q), snapped = whole + @number(q - whole > (@P)0.5);
+  return @select(y == 0, x / y, @select(q == 0, @copysign(@all(0), x / y), snapped));"""
+REMAINDER_FLOATING_LANES: Final = """\
+const @T r = @fmod(x, y), other = r + @select((y < 0) ^ (r < 0), y, @all(0));
+  return @select(y == 0, r, @select(r == 0, @copysign(@all(0), y), other));"""
 FLOOR_DIVIDE_SIGNED: Final = """\
 if (y == 0) return 0;
   if (y == -1) return (@T)(0 - (@U)x);
@@ -107,14 +114,20 @@ RULES: Final[dict[object, Rule]] = {
         signed=FLOOR_DIVIDE_SIGNED,
         unsigned="return y ? x / y : 0;",
         floating=FLOOR_DIVIDE_FLOATING,
-        lanes=lanes(signed=FLOOR_DIVIDE_SIGNED_LANES, unsigned=FLOOR_DIVIDE_UNSIGNED_LANES),
+        lanes=lanes(
+            signed=FLOOR_DIVIDE_SIGNED_LANES,
+            unsigned=FLOOR_DIVIDE_UNSIGNED_LANES,
+            floating=FLOOR_DIVIDE_FLOATING_LANES,
+        ),
         wide=True,
     ),
     t.remainder: Inline(
         signed=REMAINDER_SIGNED,
         unsigned="return y ? x % y : 0;",
         floating=REMAINDER_FLOATING,
-        lanes=lanes(signed=REMAINDER_SIGNED_LANES, unsigned=REMAINDER_UNSIGNED_LANES),
+        lanes=lanes(
+            signed=REMAINDER_SIGNED_LANES, unsigned=REMAINDER_UNSIGNED_LANES, floating=REMAINDER_FLOATING_LANES
+        ),
         wide=True,
     ),
     t.power: Inline(

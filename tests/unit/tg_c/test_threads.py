@@ -1,0 +1,334 @@
+"""Loops that threads share: the same results, however they are divided, and a pool that nothing can hang."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tg
+from tg.errors import BoundsError, OptionError
+from tg_c import division, pool
+from tg_conformance.case import items
+from tg_conformance.run import Runner
+
+LENGTHS = (0, 1, 2, 3, 63, 64, 65, 129, 1000, 4097)
+SHAPES = ((0, 3), (3, 0), (1, 1), (2, 5), (3, 7), (17, 64), (65, 3), (2, 300), (300, 2))
+EPS = np.finfo("float64").eps
+
+
+@pytest.fixture
+def anything(monkeypatch):
+    """Every loop is divided that can be, into as many parts as there may be."""
+    monkeypatch.setattr(division, "LEAST", 1)
+    monkeypatch.setattr(division, "PART", 1)
+
+
+def both(inputs, outputs, threads=3):
+    """The function on one thread, and on several."""
+    alone = tg.function(inputs, outputs, backend="c")
+    return alone, tg.function(inputs, outputs, backend=tg.backend("c", threads=threads))
+
+
+def drawn(*shape, dtype="float64"):
+    return np.random.default_rng(0).normal(size=shape).astype(dtype)
+
+
+def softmax(x):
+    e = tg.exp(x - tg.max(x, axis=-1)[:, None])
+    return e / tg.sum(e, axis=-1)[:, None]
+
+
+def run(script):
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_thread_is_refused(threads):
+    with pytest.raises(OptionError, match=f"backend 'c': option threads: found {threads}, needed at least 1"):
+        tg.backend("c", threads=threads)
+
+
+@pytest.mark.parametrize("threads", [True, 2.0, "2", None])
+def test_threads_are_a_number(threads):
+    with pytest.raises(OptionError, match="option threads: found"):
+        tg.backend("c", threads=threads)
+
+
+def test_the_text_mentions_threads_only_where_a_loop_may_be_shared():
+    x, small = tg.vector("x"), tg.tensor("x", "float64", (100,))
+    for alone, shared, differ in (
+        (*both([x], tg.exp(x)), True),
+        (*both([small], tg.exp(small)), False),
+        (*both([x], x[0]), False),
+    ):
+        assert "tg_share" not in alone.source()
+        assert (alone.source() != shared.source()) == differ
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool", "float16", "complex128"])
+@pytest.mark.usefixtures("anything")
+def test_elements_are_the_same_bit_for_bit(dtype):
+    x = tg.vector("x", dtype=dtype)
+    alone, shared = both([x], [~x & x[::-1] if dtype == "bool" else x * x + x, x == x[::-1]])
+    assert "tg_share" in shared.source()
+    for n in LENGTHS:
+        given = drawn(n, dtype=dtype)
+        for a, b in zip(alone(given), shared(given), strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.usefixtures("anything")
+def test_rows_are_the_same_bit_for_bit(threads):
+    x = tg.matrix("x")
+    outputs = [softmax(x), tg.sum(tg.exp(x), axis=-1), tg.exp(x) * x[:, 0][:, None], tg.max(tg.sin(x), axis=-1)]
+    for output in outputs:
+        alone, shared = both([x], output, threads)
+        assert "tg_share" in shared.source()
+        for rows, columns in SHAPES:
+            if columns and rows > 1:
+                given = drawn(rows, columns)
+                assert alone(given).tobytes() == shared(given).tobytes()
+
+
+@pytest.mark.usefixtures("anything")
+def test_sums_are_within_their_bound_and_the_same_at_every_call():
+    x = tg.vector("x")
+    alone, shared = both([x], [tg.sum(x * x), tg.sum(tg.sin(x)), tg.sum(tg.exp(x)) * 2])
+    for n in (*LENGTHS, 300_001):
+        given = drawn(n)
+        first = shared(given)
+        bound = (2 * 64 + np.log2(n + 1)) * EPS
+        for a, b, term in zip(alone(given), first, (given**2, np.sin(given), 2 * np.exp(given)), strict=True):
+            assert abs(a - b) <= bound * np.abs(term).sum()
+        assert all(np.array_equal(first, shared(given)) for _ in range(20))
+
+
+@pytest.mark.usefixtures("anything")
+def test_what_is_not_a_sum_of_floats_is_joined_exactly():
+    x, k = tg.vector("x"), tg.vector("k", dtype="int64")
+    outputs = [tg.all(tg.sin(x) < 1.5), tg.any(tg.exp(x) > 8), tg.sum(k * k), tg.max(k * 3 - k * k), tg.min(k - 2 * k)]
+    alone, shared = both([x, k], outputs)
+    assert shared.source().count("divided_loop") > 2
+    for n in LENGTHS[1:]:
+        given = drawn(n), np.arange(n) % 41 - 20
+        assert [y.item() for y in alone(*given)] == [y.item() for y in shared(*given)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int64", "complex128"])
+@pytest.mark.parametrize("axis", [0, 2, (0, 2)])
+@pytest.mark.usefixtures("anything")
+def test_reductions_that_leave_axes_are_the_same_bit_for_bit(dtype, axis):
+    x = tg.tensor("x", dtype, (None, None, None))
+    outputs = [tg.sum(x, axis=axis), tg.prod(x, axis=axis)]
+    if dtype != "complex128":
+        outputs += [tg.max(x, axis=axis), tg.argmax(x, axis=1)]
+    alone, shared = both([x], outputs)
+    assert "divided_loop" in shared.source()
+    for shape in ((1000, 7, 5), (5, 300, 2), (2, 3, 700), (129, 65, 3)):
+        given = drawn(*shape, dtype=dtype)
+        for a, b in zip(alone(given), shared(given), strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "bool"])
+@pytest.mark.usefixtures("anything")
+def test_reductions_of_all_elements_join_what_parts_have_met(dtype):
+    x = tg.matrix("x", dtype=dtype)
+    alone, shared = both([x], [tg.max(x), tg.min(x[::-1].T), tg.sum(x), tg.sum(x[:, ::2])])
+    assert shared.source().count("divided_loop") > 3
+    for shape in ((1, 4097), (4097, 1), (70, 65), (3, 5)):
+        given = drawn(*shape, dtype=dtype)
+        first = shared(given)
+        assert all(np.array_equal(a, b) for a, b in zip(first, shared(given), strict=True))
+        *exact, a, b = (abs(y.astype("float64") - z) for y, z in zip(alone(given), first, strict=True))
+        bound = 0 if dtype in ("int64", "bool") else np.finfo(dtype).eps * np.abs(given).astype("float64").sum()
+        assert (*exact, a <= bound, b <= bound) == (0, 0, True, True)
+
+
+@pytest.mark.usefixtures("anything")
+def test_nan_in_any_part_is_seen():
+    x = tg.vector("x")
+    _, shared = both([x], [tg.max(x * 2), tg.sum(x * x), tg.any(tg.isnan(x * 2))])
+    for place in (0, 63, 64, 2500, 4096):
+        given = drawn(4097)
+        given[place] = np.nan
+        assert [bool(y) if y.dtype == bool else bool(np.isnan(y)) for y in shared(given)] == [True] * 3
+
+
+@pytest.mark.usefixtures("anything")
+def test_an_index_that_is_outside_is_reported_from_any_part():
+    x, k = tg.vector("x"), tg.vector("k", dtype="int64")
+    alone, shared = both([x, k], tg.exp(x[k]) * 2)
+    assert "tg_share" in shared.source()
+    for place in (0, 70, 2500, 4096):
+        at = np.arange(4097) % 50
+        assert np.array_equal(alone(drawn(50), at), shared(drawn(50), at))
+        at[place] = 50
+        with pytest.raises(BoundsError, match="index 50 is out of bounds for an axis of length 50"):
+            shared(drawn(50), at)
+
+
+@pytest.mark.usefixtures("anything")
+def test_elements_that_are_added_at_positions_are_added_by_one_thread():
+    x, k, base = tg.vector("x"), tg.vector("k", dtype="int64"), tg.vector("base")
+    alone, shared = both([base, k, x], base.at[k].add(tg.exp(x) * 2))
+    given = drawn(7), np.arange(4097) % 7, drawn(4097)
+    assert np.array_equal(alone(*given), shared(*given))
+
+
+@pytest.mark.usefixtures("anything")
+@pytest.mark.parametrize("family", ["reduction", "elementwise/exponential"])
+def test_the_cases_of_a_family_pass(family):
+    picked = [one for one in items(tg.plugin.registry().backend("c"), "sparse") if one.case.family == family]
+    with np.errstate(all="ignore"):
+        found = Runner("c", lambda ids: None, ["threads=3"]).run(picked)
+    assert len(found) > 30
+    assert [(one.id, one.detail) for one in found if one.outcome == "failed"] == []
+
+
+# --- the pool --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("anything")
+def test_there_are_as_many_threads_as_any_function_may_have():
+    x = tg.vector("x")
+    for threads in (2, 4, 3):
+        both([x], tg.exp(x), threads)[1](drawn(1000))
+        assert pool.threads() >= threads - 1
+    assert pool.threads() >= 3
+
+
+@pytest.mark.usefixtures("anything")
+def test_many_threads_may_call_at_once():
+    x = tg.vector("x")
+    alone, shared = both([x], [tg.exp(x), tg.sum(x * x)], threads=2)
+    arrays = [drawn(n) for n in range(1000, 1016)]
+    wants = [shared(a) for a in arrays]
+    assert all(np.array_equal(alone(a)[0], want[0]) for a, want in zip(arrays, wants, strict=True))
+    wrong = []
+
+    def call(a, want):
+        for _ in range(300):
+            y, total = shared(a)
+            if not (np.array_equal(y, want[0]) and total == want[1]):
+                wrong.append(a.size)
+
+    callers = [threading.Thread(target=call, args=one) for one in zip(arrays, wants, strict=True)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert not any(caller.is_alive() for caller in callers)
+    assert wrong == []
+
+
+COMMON = """
+import os, sys, threading, warnings
+import numpy as np
+import tg
+from tg_c import division, pool
+warnings.simplefilter("ignore")
+division.LEAST = division.PART = 1
+x = tg.vector("x")
+f = tg.function([x], [tg.exp(x), tg.sum(x * x)], backend=tg.backend("c", threads=3))
+given = np.linspace(-1, 1, 20000)
+"""
+
+FORKED = (
+    COMMON
+    + """
+want = f(given)
+assert pool.threads() == 2
+stop = threading.Event()
+
+def call():
+    while not stop.is_set():
+        f(given)
+
+callers = [threading.Thread(target=call) for _ in range(3)]
+for caller in callers:
+    caller.start()
+codes = []
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        assert pool.threads() == 0
+        found = f(given)
+        right = np.array_equal(found[0], want[0]) and found[1] == want[1] and pool.threads() == 2
+        if right and (grandchild := os.fork()) == 0:
+            found = f(given)
+            os._exit(0 if np.array_equal(found[0], want[0]) and pool.threads() == 2 else 1)
+        os._exit(0 if right and os.waitpid(grandchild, 0)[1] == 0 else 1)
+    codes.append(os.waitpid(child, 0)[1])
+stop.set()
+for caller in callers:
+    caller.join()
+found = f(given)
+print(set(codes), np.array_equal(found[0], want[0]), pool.threads())
+"""
+)
+
+
+def test_a_child_that_is_forked_while_threads_are_at_work_has_threads_of_its_own():
+    assert run(FORKED) == "{0} True 2\n"
+
+
+# No memory is left for the stack of another thread.
+FULL = (
+    COMMON
+    + """
+import resource
+assert pool.threads() == 0
+alone = tg.function([x], [tg.exp(x), tg.sum(x * x)], backend="c")
+want = alone(given)
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (4 << 20), -1))
+for _ in range(50):
+    found = f(given)
+    assert np.array_equal(found[0], want[0]) and abs(found[1] - want[1]) < 1e-9
+print(pool.threads())
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+f(given)
+print(pool.threads())
+"""
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the size of a process")
+def test_where_no_thread_can_be_made_the_caller_does_it_all():
+    assert run(FULL) == "0\n2\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="chooses the processors of a process")
+def test_where_there_is_one_processor_the_caller_does_it_all():
+    script = """
+want = f(given)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+print(all(np.array_equal(f(given)[0], want[0]) and f(given)[1] == want[1] for _ in range(100)))
+"""
+    assert run(COMMON + script) == "True\n"
+
+
+def test_a_process_ends_while_threads_are_at_work():
+    script = (
+        "threading.Thread(target=lambda: [f(given) for _ in iter(int, 1)], daemon=True).start()\nf(given)\nprint('end')"
+    )
+    assert run(COMMON + script) == "end\n"
+
+
+def test_a_unit_without_a_pool_runs_its_parts_by_itself(anything, monkeypatch):
+    monkeypatch.setattr("tg_c.unit.Unit._function", lambda unit, name: None)
+    x = tg.vector("x")
+    alone, shared = both([x], tg.exp(x))
+    assert np.array_equal(alone(drawn(1000)), shared(drawn(1000)))
