@@ -203,7 +203,7 @@ def test_the_report_tells_apart_what_was_waited_for(compiler):
     assert "rewrite" in {row.name for row in rows[:started]}
 
 
-BESIDE_JAX = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")  # where a test before imported it
+BESIDE_JAX = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")  # if imported
 
 
 @BESIDE_JAX
