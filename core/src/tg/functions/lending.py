@@ -78,7 +78,7 @@ class Loan:
             if s._value is None:  # lent to this very thread, which runs a finalizer
                 return False
             size += s._value.nbytes
-        if size < WORTH:
+        if size < WORTH or WAITING:  # nothing is lent again before those who wait have seen that nothing is
             return False
         for s in self._variables:
             if s.patience:
