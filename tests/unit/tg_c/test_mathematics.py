@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import tg
 from tg_c import vectors
 from tg_c.compiler import Flags, compile_unit
 from tg_c.libm import ARITIES
@@ -328,3 +329,16 @@ def test_a_function_that_libm_lacks_has_a_form_for_one_number(machine):
     assert "_ZGV" not in text
     x = np.array([0.3, 1.0, 2.0, 17.5, 1e10, -0.5])
     agrees("digamma", np.array([library.one(v) for v in x]), exactly("digamma", x), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("fn", [tg.exp, tg.tanh, tg.sin, tg.log1p])
+def test_equal_elements_have_equal_results_wherever_they_stand(fn, dtype):
+    x = tg.vector("x", dtype=dtype)
+    y = fn(x)
+    for k in range(1, 4 * vectors.WRITTEN_OUT):
+        y = y * fn(x * k)
+    f = tg.function([x], y, backend="c")
+    for value in (0.3, 0.7, 1.37):
+        for n in (1, 7, 37):
+            assert len(set(f(np.full(n, value, dtype)).tolist())) == 1

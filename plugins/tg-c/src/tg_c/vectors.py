@@ -181,7 +181,7 @@ _WORD: Final = re.compile(r"@([A-Z]+)")
 FLOATS: Final = {"f32": "float32", "f64": "float64"}
 WIDEST: Final = 8  # bytes of an element
 MINIMUM: Final = 16  # bytes of the registers of vectors
-WRITTEN_OUT: Final = 4  # uses of a function in a unit that may be written out in place: each costs the compiler 2 ms
+WRITTEN_OUT: Final = 4  # uses of a function in a unit that are written out in place: each costs the compiler 2 ms
 REST: Final = {4: "0x7fffffff", 8: "0x7fffffffffffffffLL"}  # all bits but that of the sign
 
 
@@ -330,8 +330,8 @@ class Vectors:
             return self.function(name, kind)
         arity, kernel = ARITIES[name], KERNELS.get(name)
         if self.prelude.symbol is not None and name not in ROUNDED:
-            if kernel is not None and kind in kernel.preferred and self.prelude.uses(name) <= WRITTEN_OUT:
-                return write(kernel, name, self, kind, inline=True)
+            if kernel is not None and kind in kernel.preferred:  # always: equal elements have equal results
+                return write(kernel, name, self, kind, inline=self.prelude.uses(name) <= WRITTEN_OUT)
             symbol = self.prelude.symbol(name, FLOATS[kind], arity, self.count)
             if symbol is not None:
                 vector = self.type(kind)
