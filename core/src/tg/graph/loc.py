@@ -57,13 +57,14 @@ class Loc:
 
 
 _PACKAGES = {"tg", "pluggy", "contextlib"}  # the last runs tg's context managers
+_PROGRAMS = {"tg.demo."}  # in those packages: modules whose lines are a user's all the same
 _LOCAL = threading.local()
 
 
 @functools.cache
 def _is_inside(module: str) -> bool:
     """Whether a module belongs to tg or a plugin: asked by name, since code objects of two files may be equal."""
-    return module.partition(".")[0] in _PACKAGES and not module.startswith("tg.demo.")
+    return module.partition(".")[0] in _PACKAGES and not module.startswith(tuple(_PROGRAMS))
 
 
 def claim(module: str) -> None:
@@ -72,6 +73,12 @@ def claim(module: str) -> None:
     if package not in _PACKAGES:
         _PACKAGES.add(package)
         _is_inside.cache_clear()
+
+
+def disclaim(prefix: str) -> None:
+    """Take the modules whose names begin so for a user's, although their package is a part of tg."""
+    _PROGRAMS.add(prefix)
+    _is_inside.cache_clear()
 
 
 def here() -> Loc | None:
