@@ -61,8 +61,8 @@ class Kernel(NamedTuple):
         data: numbers and polynomials for float64, and for float32 if that is computed as it is; else it is widened.
         error: the largest, in units in the last place.
         arity: the number of arguments.
-        preferred: the C types with which it is faster than a library's function where it stands where it is used, and as
-            fast where it is called.
+        preferred: the C types with which it is faster than a library's function where it is written out in place, and
+            as fast where it is called.
     """
 
     text: str
