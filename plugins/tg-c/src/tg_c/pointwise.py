@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg.graph.frozen import FrozenGraph, Node
+from tg.link.staging import split
 from tg.link.values import Array, Scalar, collapsed, is_zero, spread
 from tg_c.block import Block, Place
 from tg_c.division import divide, time_of, time_to_move
@@ -129,18 +130,6 @@ def vectors_for(site: Site, program: ScalarProgram, varying: Collection[int], le
 def _lane_size(site: Site, program: ScalarProgram, node: Node) -> int | None:
     dtypes = tuple(program.dtypes[k] for k in node.inputs)
     return lane_size(site.rule(node.op), dtypes, program.dtypes[node.outputs[0]])
-
-
-def split(nodes: Sequence[Node], varying: set[int]) -> tuple[list[Node], list[Node]]:
-    """The steps of which all elements along the inner axis are equal, and the others, whose results join `varying`."""
-    early, late = [], []
-    for node in nodes:
-        if varying.isdisjoint(node.inputs):
-            early.append(node)
-        else:
-            late.append(node)
-            varying.update(node.outputs)
-    return early, late
 
 
 class _Nest(NamedTuple):

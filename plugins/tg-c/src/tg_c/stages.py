@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from tg.link.staging import split
 from tg.link.values import is_zero
 from tg.ops.indexing import Gather, WrapIndex
 from tg_c.block import Block, Place
 from tg_c.columns import Column
 from tg_c.division import time_of
 from tg_c.ends import CHUNK, Accumulator
-from tg_c.pointwise import program_of, split, uniform, vectors_for
+from tg_c.pointwise import program_of, uniform, vectors_for
 from tg_c.positions import Limit, gathered, never_empty, wrapped
 from tg_c.scatters import Scatter, Scatters
 from tg_c.text import C_TYPES
