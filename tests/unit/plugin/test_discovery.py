@@ -1,13 +1,14 @@
+import dataclasses
 import subprocess
 import sys
-from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
 
 from tg.errors import PluginError
-from tg.plugin import discovery, hookimpl
+from tg.plugin import discovery, distributions, hookimpl
 from tg.plugin.discovery import Entry, Plugin, Policy, load, near
+from tg.plugin.distributions import Point
 
 ENTRY = Entry("tg-mine", "mine", "backends", "tg_mine", "0.3.1")
 
@@ -81,39 +82,45 @@ def test_what_a_module_raises_while_it_is_imported_goes_through():
         load(Entry("tg-mine", "mine", "backends", "no_such_module_anywhere"))
 
 
-def test_the_entries_are_those_of_both_groups_in_every_version(monkeypatch):
-    dist = SimpleNamespace(name="tg-mine", version="0.3.1")
-    monkeypatch.setattr(metadata, "entry_points", lambda: listed(dist))
-    discovery.entries.cache_clear()
-    try:
-        assert discovery.entries() == (
-            Entry("tg-mine", "later", "backends", "tg_later", "0.3.1", "2"),
-            Entry("tg-mine", "mine", "backends", "tg_mine", "0.3.1"),
-            Entry("tg-mine", "ops", "extensions", "tg_mine.ops:plugin", "0.3.1"),
+@pytest.fixture
+def scans(monkeypatch):
+    """The groups that were looked for, one for each scan; what is found is a distribution with three entries."""
+    asked = []
+
+    def scan(groups):
+        asked.append(groups)
+        return (
+            Point("tg.backends.1", "mine", "tg_mine", "tg-mine", "0.3.1"),
+            Point("tg.backends.2", "later", "tg_later", "tg-mine", "0.3.1"),
+            Point("tg.extensions.1", "ops", "tg_mine.ops:plugin", "tg-mine", "0.3.1"),
         )
-    finally:
-        discovery.entries.cache_clear()
 
-
-def listed(dist):
-    points = [
-        SimpleNamespace(group="tg.backends.1", name="mine", value="tg_mine", dist=dist),
-        SimpleNamespace(group="tg.backends.2", name="later", value="tg_later", dist=dist),
-        SimpleNamespace(group="tg.extensions.1", name="ops", value="tg_mine.ops:plugin", dist=dist),
-        SimpleNamespace(group="tg.themes.1", name="no", value="other", dist=dist),
-        SimpleNamespace(group="console_scripts", name="tg", value="tg.cli:main", dist=dist),
-    ]
-    groups = {point.group for point in points}
-    return SimpleNamespace(groups=groups, select=lambda group: [point for point in points if point.group == group])
-
-
-def test_installed_distributions_are_scanned_once(monkeypatch):
-    scans = []
-    monkeypatch.setattr(metadata, "entry_points", lambda: scans.append(1) or listed(None))
+    monkeypatch.setattr(distributions, "entry_points", scan)
     discovery.entries.cache_clear()
+    yield asked
+    discovery.entries.cache_clear()
+
+
+@pytest.mark.usefixtures("scans")
+def test_the_entries_are_those_of_both_groups_in_every_version():
+    assert discovery.entries() == (
+        Entry("tg-mine", "later", "backends", "tg_later", "0.3.1", "2"),
+        Entry("tg-mine", "mine", "backends", "tg_mine", "0.3.1"),
+        Entry("tg-mine", "ops", "extensions", "tg_mine.ops:plugin", "0.3.1"),
+    )
+
+
+def test_installed_distributions_are_scanned_once_for_the_groups_of_tg_alone(scans):
     assert discovery.entries() is discovery.entries()
-    discovery.entries.cache_clear()
-    assert len(scans) == 1
+    (groups,) = scans
+    names = ("tg.backends.1", "tg.extensions.2", "tg.themes.1", "console_scripts", "a.tg.backends.1")
+    assert [bool(groups.fullmatch(name)) for name in names] == [True, True, False, False, False]
+
+
+def test_an_entry_may_name_an_attribute_of_its_module_and_extras(world):
+    entry = world.entry("tg-mine", "mine", plugin=SimpleNamespace(tg_ops=marked(lambda: (3,))))
+    for target in (f"{entry.target}:plugin", f"{entry.target} : plugin [more]"):
+        assert load(dataclasses.replace(entry, target=target)).call("tg_ops") == (3,)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_near_is_none_where_nothing_is_like_the_name():
     assert (near("jaxx", ["numba", "jax"]), near("zzz", ["numba", "jax"])) == ("jax", None)
 
 
-def test_importing_the_mark_of_a_hook_scans_nothing():
-    code = "import sys; from tg.plugin import hookimpl; print('importlib.metadata' in sys.modules)"
+def test_what_reads_metadata_slowly_is_not_imported():
+    code = "import sys, tg; x = tg.scalar('x'); tg.function([x], x); print('importlib.metadata' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -1,18 +1,12 @@
-from importlib import metadata
-
 import pytest
 
+from tg.plugin import distributions
 from tg.plugin.requirements import unmet
 
 
 @pytest.fixture
 def jax(monkeypatch):
-    def version(name):
-        if name != "jax":
-            raise metadata.PackageNotFoundError(name)
-        return "0.10.2+cpu"
-
-    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(distributions, "version", {"jax": "0.10.2+cpu"}.get)
 
 
 HOLD = ("jax", "jax>=0.5", "jax >= 0.9, < 1", "jax[cuda]>=0.10.2", "jax==0.10.2", "jax!=0.9", "jax>0.10.1; os_name")

@@ -9,6 +9,7 @@ import numpy as np
 from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable
 from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact
+from tg.variables.conversion import is_masked
 
 if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
@@ -57,7 +58,7 @@ def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
     if isinstance(value, Variable):
         hint = "a compiled function takes values; expressions go into tg.function"
         raise InputError(message(f"{what}: found the variable {value!r}, needed a value", hint=hint))
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise InputError(message(f"{what}: found a masked array", hint="value.filled(…) is an ordinary one"))
     try:
         array = np.asarray(value)

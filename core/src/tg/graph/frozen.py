@@ -5,7 +5,8 @@ Values are numbered: the inputs first, then the constants, then the results of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+import operator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph import loc as locs
 from tg.graph.nodes import Constant, Variable, apply
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from tg.graph.checks import Descriptor
     from tg.graph.loc import Loc
     from tg.graph.op import Op
+
+
+LENGTH_TYPE: Final = TensorType("int64")
 
 
 class Node(NamedTuple):
@@ -237,9 +241,13 @@ def _rebuild(
 
 def _symbolic_types(frozen: FrozenGraph) -> tuple[TensorType, ...]:
     slots = [ValueSlot(k) for k in range(len(frozen.types))]
-    inputs = [_with_atoms(t, slots[k]) for k, t in enumerate(frozen.input_types)]
     with Requirements() as needs:
-        return tuple(_inferred(frozen, inputs, slots, needs.resolve))
+        return tuple(_inferred(frozen, symbolic_inputs(frozen), slots, needs.resolve))
+
+
+def symbolic_inputs(frozen: FrozenGraph) -> list[TensorType]:
+    """The types of the inputs, in which every unknown length is an atom of its own."""
+    return [_with_atoms(t, ValueSlot(k)) for k, t in enumerate(frozen.input_types)]
 
 
 def types_for(frozen: FrozenGraph, inputs: Sequence[TensorType]) -> list[TensorType]:
@@ -265,8 +273,7 @@ def _inferred(
         for position in node.op.size_operands(len(node.inputs)):
             given[position] = resolve(_value(frozen, node.inputs[position], values, slots))
         for number, t in zip(node.outputs, node.op.infer(*given), strict=True):
-            shape = tuple(n if n is None else resolve(n) for n in t.shape)
-            found.append(_with_atoms(_more_precise(t.with_shape(shape), frozen.types[number]), slots[number]))
+            found.append(_with_atoms(_more_precise(t, frozen.types[number], resolve), slots[number]))
         _note_length_value(node, frozen, found, values, slots)
     return found
 
@@ -281,10 +288,13 @@ def _with_atoms(t: TensorType, slot: ValueSlot) -> TensorType:
     )
 
 
-def _more_precise(inferred: TensorType, declared: TensorType) -> TensorType:
-    """The inferred type with the lengths that the graph declares statically."""
+def _more_precise(
+    inferred: TensorType, declared: TensorType, resolve: Callable[[int | Length], int | Length]
+) -> TensorType:
+    """The inferred type with the lengths that the graph declares statically, and of equal lengths the one for all."""
     pairs = zip(inferred.shape, declared.shape, strict=True)
-    return inferred.with_shape([d if type(d) is int else n for n, d in pairs])
+    shape = tuple(d if type(d) is int else n if n is None else resolve(n) for n, d in pairs)
+    return inferred if all(map(operator.is_, shape, inferred.shape)) else inferred.with_shape(shape)
 
 
 def _value(
@@ -312,7 +322,7 @@ def _note_length_value(
     values: dict[int, int | Length],
     slots: Sequence[ValueSlot],
 ) -> None:
-    if len(node.outputs) != 1 or frozen.types[node.outputs[0]] != TensorType("int64"):
+    if len(node.outputs) != 1 or frozen.types[node.outputs[0]] != LENGTH_TYPE:
         return
     operands: Any = [_Operand(k, found[k], frozen.types[k]) for k in node.inputs]
     value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]

@@ -10,6 +10,8 @@ import operator
 import re
 from typing import TYPE_CHECKING
 
+from tg.plugin import distributions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -41,13 +43,8 @@ def project(requirement: str) -> str:
 
 def installed(requirement: str) -> str | None:
     """The installed version of the distribution that a requirement names, or None."""
-    from importlib import metadata
-
     named = REQUIREMENT.match(requirement)
-    try:
-        return metadata.version(named["name"]) if named else None
-    except metadata.PackageNotFoundError:
-        return None
+    return distributions.version(named["name"]) if named else None
 
 
 def _holds(requirement: str, version: str | None) -> bool:
