@@ -153,11 +153,12 @@ def test_a_factor_leaves_a_sum_where_that_hides_nothing():
 
 def test_any_factor_leaves_a_sum_where_rewrites_may_hide_nan():
     x, y = tg.vector("x"), tg.vector("y")
-    graph = FunctionGraph.of([x, y], [tg.sum(x[:, None] * y[None], axis=0)])
-    frozen = rewrite(graph, [One(admitted(ANY_FACTOR))], supported=lambda op, types: True)
-    assert (None, None) not in [t.shape for t in frozen.types]
-    (total,) = interpret(frozen, [np.empty(0), np.array([np.nan, np.inf, 2.0])])
-    np.testing.assert_array_equal(total, [0, 0, 0])
+    for table in (x[:, None] * y[None], x[:, None] / y[None]):
+        graph = FunctionGraph.of([x, y], [tg.sum(table, axis=0)])
+        frozen = rewrite(graph, [One(admitted(ANY_FACTOR))], supported=lambda op, types: True)
+        assert (None, None) not in [t.shape for t in frozen.types]
+        (total,) = interpret(frozen, [np.empty(0), np.array([np.nan, np.inf, 2.0, 0.0])])
+        np.testing.assert_array_equal(total, [0, 0, 0, 0])
 
 
 def test_the_rows_of_a_one_hot_table_are_not_made():

@@ -147,7 +147,10 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
     known = is_finite if fn is gate else is_finite_and_nonzero
     if all(known(v) for v, axes in ((x, of_y), (y, of_x)) if axes) is not safe:
         return None
-    left, right = _unless_empty(_kept_sum(x, of_x), z, of_y), _unless_empty(_kept_sum(y, of_y), z, of_x)
+    left, right = _kept_sum(x, of_x), _kept_sum(y, of_y)
+    if fn is divide:
+        return Reduce(add, op.axes)(fn(left, _unless_empty(right, z, of_x, 1)))  # type: ignore[no-any-return]
+    left, right = _unless_empty(left, z, of_y, 0), _unless_empty(right, z, of_x, 0)
     return Reduce(add, op.axes)(fn(left, right))  # type: ignore[no-any-return]
 
 
@@ -176,12 +179,12 @@ def _kept_sum(x: Variable, axes: tuple[int, ...]) -> Variable:
     return expand_dims_at(Reduce(add, axes)(x), axes) if axes else x
 
 
-def _unless_empty(x: Variable, z: Variable, axes: tuple[int, ...]) -> Variable:
-    """A factor, 0 where the other is summed over no elements, which only shows if it may not be finite."""
+def _unless_empty(x: Variable, z: Variable, axes: tuple[int, ...], nothing: int) -> Variable:
+    """A factor or a divisor, `nothing` where the other is summed over no elements, so that what they make is 0."""
     n = product(tuple(z.shape[k] for k in axes))
-    if (isinstance(n, int) and n > 0) or is_finite(x):
+    if (isinstance(n, int) and n > 0) or (is_finite_and_nonzero if nothing else is_finite)(x):
         return x
-    return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(0))
+    return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(nothing))
 
 
 def _finite(x: Variable) -> Variable:
