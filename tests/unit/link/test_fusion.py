@@ -7,7 +7,7 @@ import tg
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
 from tg.link.fused import fuse
-from tg.link.fusion import Choices
+from tg.link.fusion import Choices, every
 from tg.link.loop import Loop
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.indexing import Scatter, wrap_index
@@ -93,6 +93,36 @@ def test_a_loop_that_a_check_needs_does_no_more():
     assert found.checks
     ends = [{r.fn.name for r in results(loop) if r.fn} for loop in loops(found)]
     assert sorted(ends, key=len) == [set(), {"minimum", "maximum"}]
+
+
+def guarded(inputs, outputs):
+    return fused(inputs, outputs, WHOLE._replace(guards=every))
+
+
+def test_guards_of_indices_are_reduced_in_the_loop_that_they_guard():
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    found = guarded([a, x, i], [tg.sum((x * a[i]) ** 2)])
+    (loop,) = loops(found)
+    assert {r.fn.name for r in results(loop)} == {"minimum", "maximum", "add"}
+
+
+def test_checks_that_need_no_loop_come_before_those_that_do():
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    found = guarded([a, x, i], [tg.sum((x * a[i]) ** 2)])
+    assert [c.descriptor.error for c in found.checks] == ["ShapeError", "BoundsError"]
+
+
+def test_what_is_scattered_into_a_new_array_is_before_its_guards():
+    x, i = tg.vector("x"), tg.vector("i", dtype="int64")
+    into = Scatter((-1,), add)(tg.zeros(7), x * 2.0, wrap_index(i, 7))
+    assert len(loops(guarded([x, i], [into]))) == 1
+
+
+def test_nothing_is_stored_or_put_into_an_operand_before_its_guards():
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    into = Scatter((-1,), add)(a, x * 2.0, wrap_index(i, a.shape[0]))
+    for outputs in ([a[i] * x], [tg.sum(a[i] * x), a[i] * x], [into]):
+        assert len(loops(guarded([a, x, i], outputs))) == 2
 
 
 def softmax(x):

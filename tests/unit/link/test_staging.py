@@ -39,6 +39,18 @@ def test_numbers_and_rows_that_later_stages_read():
     assert all(found.is_inner(s) for s in range(len(found.op.stages)))
 
 
+def test_a_row_lies_where_a_result_is_going_to_be_unless_later_stages_read_other_memory():
+    x = tg.tensor("x", "float64", (3, 5))
+    e = tg.exp(x - tg.max(x, axis=-1, keepdims=True))
+    found = staging([x], [softmax(x)])
+    ((row, host),) = found.hosts().items()
+    assert found.is_row(row)
+    assert found.results[host][1].stored
+    assert staging([x], [x * e / tg.sum(e, axis=-1, keepdims=True)]).hosts() == {}
+    narrow = tg.cast(softmax(x), "float32")
+    assert staging([x], [narrow]).hosts() == {}
+
+
 def test_totals_and_what_runs_once_a_row():
     x = tg.tensor("x", "float64", (3, 5))
     m = tg.sum(x, axis=-1, keepdims=True)

@@ -179,6 +179,66 @@ def test_what_is_scattered_is_combined_in_order(fn, dtype):
                 compare([np.ones(5, dtype), values[:40], at[:40]])
 
 
+def in_runs(n, longest, places):
+    """Indices of which up to `longest` neighbours are equal, from both ends."""
+    rng = np.random.default_rng(longest)
+    values = rng.integers(-places, places, n + 1)
+    return np.repeat(values, rng.integers(1, longest + 1, n + 1))[:n]
+
+
+@pytest.mark.parametrize("index", ["int64", "int32", "uint8", "uint64"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_runs_of_one_position(index, dtype):
+    a, x, i = tg.tensor("a", dtype, (None,)), tg.tensor("x", dtype, (None,)), tg.tensor("i", index, (None,))
+    z = x - a[i]
+    outputs = [tg.sum(z * z), tg.max(z), tg.sum(tg.cast(i, "int64")), z, tg.grad(tg.sum(z * z), a)]
+    compare = comparison([a, x, i], outputs, 2e-3 if dtype == "float32" else 1e-11)
+    for n in (1, 8, 9, 512, 513, 1300):
+        for longest in (1, 3, 30, 700):
+            for places in (1, 5):
+                at = in_runs(n, longest, places)
+                compare(
+                    [
+                        normal(places).astype(dtype),
+                        normal(n).astype(dtype),
+                        (at % places if index[0] == "u" else at).astype(index),
+                    ]
+                )
+
+
+@pytest.mark.parametrize("longest", [1, 40])
+def test_runs_of_several_indices(longest):
+    b, x, i, j = tg.matrix("b"), tg.vector("x"), tg.vector("i", dtype="int64"), tg.vector("j", dtype="int16")
+    z = x * b[i, j] + b[j, i]
+    compare = comparison([b, x, i, j], [tg.sum(z * z), *tg.grad(tg.sum(z * z), [b, x])], 1e-11)
+    for n in (5, 64, 1000):
+        compare([normal(6, 6), normal(n), in_runs(n, longest, 6), in_runs(n, longest + 3, 6).astype("int16")])
+
+
+def test_what_nothing_is_added_to_stays_a_negative_zero():
+    y, v, i = tg.vector("y"), tg.vector("v"), tg.vector("i", dtype="int64")
+    for threads in (1, 2):
+        f = tg.function(
+            [y, v, i], Scatter((-1,), add)(y, v, wrap_index(i, y.shape[0])), backend=tg.backend("c", threads=threads)
+        )
+        for at in (np.zeros(200_000, "int64"), np.arange(200_000) % 2):
+            assert np.array_equal(np.signbit(f(-np.zeros(4), np.ones(200_000), at)), [False, at.max() == 0, True, True])
+
+
+@pytest.mark.parametrize("bad", [-6, 5, 2**62, -(2**63)])
+@pytest.mark.parametrize("at", [0, 300, 1000])
+def test_one_position_outside_is_refused_wherever_it_stands(bad, at):
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    z = tg.sum((x * a[i]) ** 2)
+    value = tg.function([a, x, i], z, backend="c")
+    gradient = tg.function([a, x, i], tg.grad(z, a), backend="c")
+    for index in (in_runs(1001, 1, 5), in_runs(1001, 200, 5)):
+        index[at] = bad
+        for f in (value, gradient):
+            with pytest.raises(IndexError, match=f"index {bad} is out of bounds for an axis of length 5"):
+                f(normal(5), normal(1001), index)
+
+
 def test_positions_outside_are_refused_as_ever():
     a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
     f = tg.function([a, x, i], tg.sum(x * a[i]), backend="c")

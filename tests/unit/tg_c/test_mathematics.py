@@ -85,7 +85,7 @@ NORMAL = {
     "ndtri": lambda p: -mpmath.sqrt(2) * NORMAL["erfcinv"](2 * p),
 }
 EXACT = {**GAMMA, **NORMAL}
-PARTS = {"erf_quantile", "log_of_scaled", "normal_quantile"}
+PARTS = {"erf_quantile", "log_of_scaled", "normal_quantile", "rise"}
 
 
 def no_library(name, dtype, arity, count):

@@ -180,11 +180,13 @@ def test_an_index_that_is_outside_is_reported_from_any_part():
 
 
 @pytest.mark.usefixtures("anything")
-def test_elements_that_are_added_at_positions_are_added_by_one_thread():
+def test_elements_that_are_added_at_positions_are_added_in_the_order_of_the_parts():
     x, k, base = tg.vector("x"), tg.vector("k", dtype="int64"), tg.vector("base")
     alone, shared = both([base, k, x], base.at[k].add(tg.exp(x) * 2))
     given = drawn(7), np.arange(4097) % 7, drawn(4097)
-    assert np.array_equal(alone(*given), shared(*given))
+    found = shared(*given)
+    np.testing.assert_allclose(found, alone(*given), rtol=1e-13)
+    assert all(np.array_equal(found, shared(*given)) for _ in range(20))
 
 
 @pytest.mark.usefixtures("anything")
@@ -195,6 +197,38 @@ def test_the_cases_of_a_family_pass(family):
         found = Runner("c", lambda ids: None, ["threads=3"]).run(picked)
     assert len(found) > 30
     assert [(one.id, one.detail) for one in found if one.outcome == "failed"] == []
+
+
+def scattered():
+    a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
+    z = x - a[i]
+    return [a, x, i], [tg.sum(z * z), *tg.grad(tg.sum(z * z), [a, x])]
+
+
+@pytest.mark.usefixtures("anything")
+@pytest.mark.parametrize("places", [1, 7, 8192, 8193])
+def test_what_is_scattered_in_parts_is_the_same_at_each_call(places):
+    alone, shared = both(*scattered())
+    assert "tg_share" in shared.source()
+    for n in LENGTHS:
+        index = np.random.default_rng(n).integers(-places, places, n)
+        for at in (index, np.sort(index)):
+            arrays = drawn(places), drawn(n), at
+            wants, found = alone(*arrays), shared(*arrays)
+            for want, one in zip(wants, found, strict=True):
+                np.testing.assert_allclose(one, want, rtol=1e-11, atol=1e-12)
+            for _ in range(5):
+                assert all(np.array_equal(a, b) for a, b in zip(shared(*arrays), found, strict=True))
+
+
+@pytest.mark.usefixtures("anything")
+def test_a_position_outside_is_refused_in_parts_too():
+    _, shared = both(*scattered())
+    at = np.zeros(5000, "int64")
+    for bad in (-8, 7):
+        at[4321] = bad
+        with pytest.raises(BoundsError, match=f"index {bad} is out of bounds for an axis of length 7"):
+            shared(drawn(7), drawn(5000), at)
 
 
 # --- the pool --------------------------------------------------------------------------------------------------------

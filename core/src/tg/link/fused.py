@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
 from tg.link.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
+from tg.link.guards import joined
 from tg.link.loop import Loop, Result, Stage
 from tg.link.rows import Rows
 from tg.ops.indexing import Scatter
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tg.graph.op import Op
-    from tg.link.fusion import Choices
+    from tg.link.fusion import Choices, Group
+    from tg.link.guards import Loops
     from tg.types.tensor_type import TensorType
 
 MAX_LOCS: Final = 3  # of a loop, as of any node
@@ -419,14 +421,15 @@ def fuse(frozen: FrozenGraph, choices: Choices = ELEMENTWISE) -> FrozenGraph:
         choices: what loops may have; by default elementwise ops alone.
     """
     grouping = Grouping(frozen, choices)
-    plans = _plans(grouping, choices)
+    groups = grouping.groups()
+    loops = Rows(grouping, groups).joined() if choices.rows else [(g.outer, [k]) for k, g in enumerate(groups)]
+    loops, frozen = joined(grouping, groups, loops, choices.guards)
+    plans = _plans(grouping, choices, groups, loops)
     return Rebuild(frozen, plans).run() if plans else frozen
 
 
-def _plans(grouping: Grouping, choices: Choices) -> list[LoopPlan]:
+def _plans(grouping: Grouping, choices: Choices, groups: Sequence[Group], loops: Loops) -> list[LoopPlan]:
     """What is worth a loop."""
-    groups = grouping.groups()
-    loops = Rows(grouping, groups).joined() if choices.rows else [(g.outer, [k]) for k, g in enumerate(groups)]
     plans = []
     for outer, members in loops:
         rank = max(len(groups[g].space) for g in members)

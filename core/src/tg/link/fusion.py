@@ -38,6 +38,16 @@ def never(node: Node, graph: FrozenGraph) -> bool:
     return False
 
 
+def none(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
+    """No loop."""
+    return False
+
+
+def every(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
+    """Any loop."""
+    return True
+
+
 def several(nodes: Sequence[Node]) -> bool:
     """Whether there are at least two nodes that compute something."""
     return sum(not is_view(node) for node in nodes) > 1
@@ -48,13 +58,15 @@ class Choices(NamedTuple):
 
     `gathers`: reads at computed positions are steps. `ends` tells which reductions and scatters loops finish, and
     `columns` which of the former may be over outer axes, of values that the loop computes.
-    `rows`: loops may have several stages that share their outer axes. `worthwhile`: whether to make a loop of nodes.
+    `rows`: loops may have several stages that share their outer axes. `guards`: whether a loop of some nodes also
+    reduces what checks look at, which then come after it. `worthwhile`: whether to make a loop of nodes.
     """
 
     gathers: bool = False
     ends: Judge = never
     columns: Judge = never
     rows: bool = False
+    guards: Callable[[Sequence[Node], FrozenGraph], bool] = none
     worthwhile: Callable[[Sequence[Node]], bool] = several
 
 
@@ -101,11 +113,15 @@ class Grouping:
         self.symbolic = resolved(frozen)
         self.is_end = [False] * len(frozen.nodes)
         self.spaces: list[Space | None] = []
+        known: dict[Space | None, Space | None] = {}  # so that equal ones are one object
         for k, node in enumerate(frozen.nodes):
-            self.spaces.append(self._space(k, node))
+            space = self._space(k, node)
+            self.spaces.append(known.setdefault(space, space))
         self.kept = frozenset(kept_values(frozen))
         self.checked = self._first_checks()
+        self.read = [self._read_arrays(k) for k in range(len(frozen.nodes))]
         self.levels = self._levels()
+        self.users = self._users()
         self._sink()
 
     # --- roles -----------------------------------------------------------------------------------------------------
@@ -185,7 +201,7 @@ class Grouping:
         space = self.spaces[k]
         return (
             space is not None
-            and self.spaces[below] == space
+            and self.spaces[below] is space
             and not self.is_end[below]
             and not is_whole(self.frozen.nodes[k], place)
             and self.checked[below] == self.checked[k]
@@ -205,15 +221,14 @@ class Grouping:
 
     def _sink(self) -> None:
         """Move nodes to later levels where a loop has their users, or reads what they read: then it is read once."""
-        users = self._users()
         readers: dict[object, list[int]] = {}  # level of the nodes that read a value, by space and check, ascending
         for k in reversed(range(len(self.frozen.nodes))):
             if self.spaces[k] is None:
                 continue
-            place = self._latest(k, users[k], readers)
+            place = self._latest(k, self.users[k], readers)
             if place is not None:
                 self.levels[k] = place
-            for read in self._read_arrays(k):
+            for read in self.read[k]:
                 readers.setdefault(read, []).append(self.levels[k])
 
     def _users(self) -> list[list[tuple[int, bool]]]:
@@ -236,7 +251,7 @@ class Grouping:
         if any(self._is_fed(k)):
             return None
         limit = min((self.levels[u] - 1 for u, _ in users), default=self.levels[k] if not kept else len(self.levels))
-        later = (level for read in self._read_arrays(k) for level in readers.get(read, ()))
+        later = (level for read in self.read[k] for level in readers.get(read, ()))
         return min((level for level in later if self.levels[k] < level <= limit), default=None)
 
     def _is_fed(self, k: int) -> Iterable[bool]:
@@ -250,7 +265,7 @@ class Grouping:
         node = self.frozen.nodes[k]
         types = self.frozen.types
         return [
-            (self.spaces[k], self.checked[k], n)
+            (id(self.spaces[k]), self.checked[k], n)
             for place, n in enumerate(node.inputs)
             if types[n].ndim and not is_whole(node, place)
         ]
@@ -264,7 +279,7 @@ class Grouping:
         for k, node in enumerate(self.frozen.nodes):
             if self.spaces[k] is None:
                 continue
-            for read in self._read_arrays(k):
+            for read in self.read[k]:
                 _join(parent, readers.setdefault((read, self.levels[k]), k), k)
             for place, number in enumerate(node.inputs):
                 below = self.maker.get(number)

@@ -30,8 +30,15 @@ FUNCTIONS: Final = (
     *("Py_IncRef", "Py_DecRef", "PyTuple_GetItem", "PyBytes_AsString", "PyObject_Vectorcall", "PyCFunction_NewEx"),
     *("PyErr_Clear", "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_AsDouble", "PyLong_AsLongLongAndOverflow"),
     *("PyList_New", "PyList_SetItem", "PyTuple_New", "PyTuple_SetItem", "PyDict_New", "PyDict_SetItem"),
+    "PyCapsule_New",
 )
-NUMPY_FUNCTIONS: Final = {"PyArray_NewFromDescr": 94, "PyArray_EquivTypes": 182}  # by their places, which never change
+NUMPY_FUNCTIONS: Final = {  # and one variable, by their places, which never change
+    "PyArray_NewFromDescr": 94,
+    "PyArray_EquivTypes": 182,
+    "PyDataMem_SetHandler": 304,
+    "PyDataMem_GetHandler": 305,
+    "PyDataMem_DefaultHandler": 306,
+}
 PROBED: Final = FrozenGraph(2, [TensorType("float64", (None, 3)), TensorType("float32")], [], [], [0, 1])
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import ShapeError, message
-from tg.graph.frozen import ValueSlot, types_for
+from tg.graph.frozen import ValueSlot, symbolic_inputs, types_for
 from tg.types import lengths
 from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
 from tg.types.tensor_type import TensorType
@@ -126,7 +126,7 @@ def _note_value(
 def resolved(frozen: FrozenGraph) -> list[tuple[Any, ...]]:
     """The shapes of all values, in which lengths that must be equal are one."""
     with Requirements() as needs:
-        types: Any = types_for(frozen, frozen.symbolic[: frozen.arity])
+        types: Any = types_for(frozen, symbolic_inputs(frozen))
     return [tuple(needs.resolve(n) for n in t.shape) for t in types]
 
 

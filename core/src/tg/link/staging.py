@@ -74,6 +74,33 @@ class Staging:
         read = any(~j in stage.reads for stage in self.op.stages)
         return not result.stored and read and not self.is_scalar(j)
 
+    def dtype_of(self, j: int) -> str:
+        """The dtype of what a result is made of."""
+        s, result = self.results[j]
+        program = self.op.stages[s].program
+        return program.types[program.outputs[result.value]].dtype
+
+    def hosts(self) -> dict[int, int]:
+        """The rows that need no memory of their own: each with a result of the last stage that reads it.
+
+        They lie where that result is going to be, if no later stage reads anything else in memory.
+        """
+        found: dict[int, int] = {}
+        for j in filter(self.is_row, range(len(self.results))):
+            s, _ = self.results[j]
+            last = max(t for t, stage in enumerate(self.op.stages) if ~j in stage.reads)
+            hosts = [h for h, (t, r) in enumerate(self.results) if t == last and r.stored and r.op is None]
+            free = (h for h in hosts if h not in found.values() and not self.is_scalar(h))
+            host = next((h for h in free if self.dtype_of(h) == self.dtype_of(j)), None)
+            if host is not None and all(map(self._reads_rows_alone, self.op.stages[s + 1 :])):
+                found[j] = host
+        return found
+
+    def _reads_rows_alone(self, stage: Stage) -> bool:
+        """Whether all that a stage reads in memory is what stages before it have made, or the same for a whole row."""
+        given = zip(stage.reads, stage.program.input_types, strict=True)
+        return all(k < 0 or not (t.ndim or self._spans(k)) for k, t in given)
+
 
 def _element_operands(stage: Stage) -> list[int]:
     return [k for k, t in zip(stage.reads, stage.program.input_types, strict=True) if k >= 0 and not t.ndim]

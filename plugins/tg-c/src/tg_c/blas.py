@@ -27,6 +27,11 @@ from tg.link.blas import TABLE
 __all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS"]
 
 _COMMON = f"""\
+#ifdef TG_NO_BLAS
+#define TG_PLAIN static
+#else /* hardly ever called: compiled in no time, for its size */
+#define TG_PLAIN static __attribute__((noinline, cold))
+#endif
 typedef long long tg_i64;
 enum {{ TG_ROW = 101, TG_COLUMN = 102, TG_AS_IS = 111, TG_TRANSPOSED = 112 }};
 static void *tg_blas[{len(TABLE) + 1}];
@@ -38,8 +43,8 @@ static int tg_blas_fits(tg_i64 a, tg_i64 b, tg_i64 c, tg_i64 d, tg_i64 e, tg_i64
 
 # @T is the type, @p its BLAS letter, @gemm, @gemv and @dot the slots.
 _OF_TYPE = """\
-static void tg_@pgemm_plain(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @T alpha, const @T *a, tg_i64 lda,
-                            const @T *b, tg_i64 ldb, @T beta, @T *c, tg_i64 ldc) {
+TG_PLAIN void tg_@pgemm_plain(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @T alpha, const @T *a,
+                              tg_i64 lda, const @T *b, tg_i64 ldb, @T beta, @T *c, tg_i64 ldc) {
   if (order == TG_COLUMN) {
     tg_@pgemm_plain(TG_ROW, tb, ta, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
     return;
@@ -81,7 +86,7 @@ static void tg_@pgemm(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @
     tg_@pgemm_plain(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   }
 }
-static @T tg_@pdot_plain(tg_i64 n, const @T *x, tg_i64 incx, const @T *y, tg_i64 incy) {
+TG_PLAIN @T tg_@pdot_plain(tg_i64 n, const @T *x, tg_i64 incx, const @T *y, tg_i64 incy) {
   @T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   tg_i64 i = 0;
   if (incx < 0) x -= (n - 1) * incx;
@@ -105,6 +110,18 @@ static @T tg_@pdot(tg_i64 n, const @T *x, tg_i64 incx, const @T *y, tg_i64 incy)
     return ((fortran *)tg_blas[@dot])(&in, x, &ix, y, &iy);
   return tg_@pdot_plain(n, x, incx, y, incy);
 }
+TG_PLAIN void tg_@pgemv_plain(int by_rows, tg_i64 nx, tg_i64 ny, @T alpha, const @T *a, tg_i64 lda, const @T *x,
+                              tg_i64 incx, @T beta, @T *first, tg_i64 incy) {
+  if (beta != 0)
+    for (tg_i64 i = 0; i < ny; i++) first[i * incy] *= beta;
+  if (by_rows)
+    for (tg_i64 i = 0; i < ny; i++) first[i * incy] += alpha * tg_@pdot_plain(nx, a + i * lda, 1, x, incx);
+  else
+    for (tg_i64 l = 0; l < nx; l++) {
+      @T s = alpha * (incx < 0 ? x[(l - nx + 1) * incx] : x[l * incx]);
+      for (tg_i64 i = 0; i < ny; i++) first[i * incy] += s * a[l * lda + i];
+    }
+}
 static void tg_@pgemv(int order, int ta, tg_i64 m, tg_i64 n, @T alpha, const @T *a, tg_i64 lda, const @T *x,
                       tg_i64 incx, @T beta, @T *y, tg_i64 incy) {
   typedef void cblas(int, int, tg_i64, tg_i64, @T, const @T *, tg_i64, const @T *, tg_i64, @T, @T *, tg_i64);
@@ -126,20 +143,12 @@ static void tg_@pgemv(int order, int ta, tg_i64 m, tg_i64 n, @T alpha, const @T 
     ((fortran *)tg_blas[@gemv])(&fa, rows, columns, &alpha, a, &ia, x, &ix, &beta, y, &iy);
     return;
   }
-  if (beta != 0)
-    for (tg_i64 i = 0; i < ny; i++) first[i * incy] *= beta;
-  if (by_rows)
-    for (tg_i64 i = 0; i < ny; i++) first[i * incy] += alpha * tg_@pdot_plain(nx, a + i * lda, 1, x, incx);
-  else
-    for (tg_i64 l = 0; l < nx; l++) {
-      @T s = alpha * (incx < 0 ? x[(l - nx + 1) * incx] : x[l * incx]);
-      for (tg_i64 i = 0; i < ny; i++) first[i * incy] += s * a[l * lda + i];
-    }
+  tg_@pgemv_plain(by_rows, nx, ny, alpha, a, lda, x, incx, beta, first, incy);
 }
 """
 
 _OF_COMPLEX = """\
-static void tg_@pgemm_plain(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, const @T *a, tg_i64 lda, const @T *b,
+TG_PLAIN void tg_@pgemm_plain(int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, const @T *a, tg_i64 lda, const @T *b,
                             tg_i64 ldb, @T *c, tg_i64 ldc) {
   tg_i64 ai = ta == TG_AS_IS ? lda : 1, ak = ta == TG_AS_IS ? 1 : lda;
   tg_i64 bl = tb == TG_AS_IS ? ldb : 1, bj = tb == TG_AS_IS ? 1 : ldb;

@@ -47,6 +47,7 @@ class Block:
         self.values: dict[int, Lane] = {}
         self._bytes: set[str] = set()  # the bools that are bytes already
         self._inverse: dict[int, str] = {}  # divisors that all elements share -> what ends the names of their inverses
+        self.near: set[int] = set()  # the indices that are positions as they are
         self.rest = ""  # how many elements are left, where that may be fewer than lanes
 
     def share(self, number: int, text: str) -> None:
@@ -91,6 +92,11 @@ class Block:
                 self.name(place.number, self._whole(place))
         else:
             self._load_either([(self._whole(place), self._last(place)) for place in places], places)
+
+    def load_last(self, places: Sequence[Place]) -> None:
+        """Load the last elements of a row, as many as `rest` says."""
+        for place in places:
+            self.name(place.number, self._last(place))
 
     def _load_either(self, loads: Sequence[tuple[Lane, Lane]], places: Sequence[Place]) -> None:
         assert self.vectors is not None

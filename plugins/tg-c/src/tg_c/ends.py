@@ -73,7 +73,7 @@ class Accumulator:
         """The reduction of value `number` of the program; `name` ends all of its locals."""
         self.site, self.kernel, self.block = site, kernel, block
         assert result.fn is not None
-        self.fn, self.number, self.name = result.fn, number, name
+        self.result, self.fn, self.number, self.name = result, result.fn, number, name
         self.dtype = block.dtypes[number]
         self.is_sum = is_sum(self.fn, self.dtype)
         self.work = work_dtype(self.fn, self.dtype)
@@ -159,6 +159,7 @@ class Accumulator:
             return tree(lanes, self._sign())
         name = f"best{self.name}"
         self.kernel.line(f"{C_TYPES[self.work]} {name} = {lanes[0]};")
+        self.kernel.line(f"#pragma GCC unroll {count}")
         self.kernel.line(f"for (int k = 1; k < {count}; k++) {name} = {self._scalars(name, f'{text}[k]')};")
         return name
 
@@ -208,6 +209,13 @@ class Accumulator:
         for copy in copies:
             name = f"a{self.name}"
             self.kernel.line(f"{name} = {self._vectors(name, f'{name}{copy}')};")
+
+    def take(self, other: Accumulator) -> None:
+        """Take in what the lanes of another accumulator have met, where this one has a single element."""
+        assert other.block.vectors is not None
+        name = f"a{self.name}"
+        met = other._of_lanes(f"a{other.name}", other.block.vectors.count)
+        self.kernel.line(f"{name} = {self._scalars(name, met)};")
 
     def _vector(self, value: Lane) -> str:
         vectors = self.block.vectors

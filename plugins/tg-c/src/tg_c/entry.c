@@ -1,11 +1,10 @@
 /* The entry of compiled functions: reads a record of the signature, as tg.link.entry writes it, and runs the unit.
 
    What Python and NumPy offer is bound as a table of addresses, as tg.link.objects has it, and HEAD is the size of an
-   object's head, so that neither a header nor a symbol of either is needed. Everything of a call is in its
-   frame. A step that finds something unusual gives 0, and the call goes the general way. */
+   object's head, so that neither a header nor a symbol of either is needed. `results.c` stands before this text.
+   Everything of a call is in its frame. A step that finds something unusual gives 0, and the call goes the general
+   way. */
 
-typedef long long i64;
-typedef unsigned long long u64;
 typedef struct object object;
 
 typedef struct {
@@ -20,6 +19,7 @@ typedef struct {
 } array;
 
 enum { CONTIGUOUS_AND_ALIGNED = 0x101, OWNED_AND_WRITABLE = 0x404 };
+enum { LARGE = 1 << 13 }; /* elements of a result whose memory is of results.c */
 
 typedef object *entry(object *self, object *const *given, i64 count, object *names);
 typedef i64 program(const void *const *inputs, const i64 *lengths, void *const *outputs, i64 *status);
@@ -44,10 +44,16 @@ static struct {
   int (*put_in_tuple)(object *tuple, i64 place, object *item);
   object *(*new_dict)(void);
   int (*put_in_dict)(object *dict, object *key, object *value);
+  object *(*new_capsule)(void *of, const char *name, void *destructor);
   object *(*new_array)(object *type, object *dtype, int rank, const i64 *lengths, const i64 *strides, void *data,
                        int flags, object *like);
   unsigned char (*same_dtype)(object *, object *);
+  object *(*set_handler)(object *);
+  object *(*get_handler)(void);
+  object **usual_handler;
 } python;
+
+static object *own_handler;
 
 typedef struct {
   program *run;
@@ -179,6 +185,18 @@ static int is_free(const record *r, object *const *given, const range *ranges, i
   return 1;
 }
 
+/* An array that owns its memory; 0 where there is none. Whoever has told NumPy of a handler gets memory from that. */
+static object *new_array(object *dtype, i64 rank, const i64 *shape, i64 size) {
+  object *before = size >= LARGE && own_handler ? python.get_handler() : 0;
+  const int is_ours = before == *python.usual_handler;
+  if (before) python.drop(before);
+  before = is_ours ? python.set_handler(own_handler) : 0;
+  python.keep(dtype); /* the array takes this reference */
+  object *const made = python.new_array(python.array_type, dtype, (int)rank, shape, 0, 0, 0, 0);
+  if (before) python.drop(python.set_handler(before)), python.drop(before);
+  return made;
+}
+
 /* The arrays of the outputs, and the lengths that `run` is to be told; the number of arrays is less where one fails. */
 static inline i64 allocate(const record *r, const i64 **at, object *const *given, const range *ranges, object **made,
                            void **data, const i64 *lengths, i64 *handed, const i64 *planned, i64 *work, int *reuses) {
@@ -196,10 +214,7 @@ static inline i64 allocate(const record *r, const i64 **at, object *const *given
     if (source >= 0 && is_free(r, given, ranges, source)) {
       python.keep(made[k] = given[source]);
       *reuses = 1;
-    } else {
-      python.keep(dtype); /* the array takes this reference */
-      made[k] = python.new_array(python.array_type, dtype, (int)rank, shape, 0, 0, 0, 0);
-    }
+    } else made[k] = new_array(dtype, rank, shape, size);
     if (!made[k]) return k;
     data[k] = ((array *)made[k])->data;
     *work += size;
@@ -322,6 +337,7 @@ static struct {
 void tg_bind(void *const *table) {
   void **to = (void **)&python;
   for (unsigned k = 0; k < sizeof python / sizeof(void *); k++) to[k] = table[k];
+  own_handler = python.new_capsule(&handler, "mem_handler", 0);
 }
 
 /* A function that is called with the record `self[0]`; the rest of `self` is what the record speaks of. */

@@ -1,4 +1,4 @@
-"""Open the entry of compiled functions, `entry.c`, and make functions of it."""
+"""Open the entry of compiled functions, `entry.c` after `results.c`, and make functions of it."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def opened() -> ctypes.PyDLL | None:
 
 
 def _compiled() -> ctypes.PyDLL:
-    text = Path(__file__).with_name("entry.c").read_text(encoding="utf-8")
-    source = f"#define HEAD {objects.HEAD}\n{text}"
+    results, entry = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("results.c", "entry.c"))
+    source = f"#define HEAD {objects.HEAD}\n{results}{entry}"
     path = compile_unit(source, PLAIN)
     try:
         return ctypes.PyDLL(str(path))

@@ -93,7 +93,7 @@ class LaneElement(NamedTuple):
     def _word(self, word: str) -> str:
         if word in ARITIES:
             return self.vectors.libm(word, self.kind)
-        if word in ("all", "number", "select"):
+        if word in ("all", "larger", "least", "most", "number", "select", "smaller"):
             return self.vectors.function(word, self.kind)
         if word in ("T", "R"):
             return self.vector if word == "T" else self.result_vector

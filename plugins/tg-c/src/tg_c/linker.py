@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
+from tg.graph.collector import paused
 from tg.graph.timing import Span
 from tg.link.entry import Native, Signature
 from tg.link.linker import Executable, Linker, Request, Status
@@ -44,7 +45,7 @@ class CLinker(Linker):
 
 
 def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> CExecutable:
-    with Span("code"):
+    with Span("code"), paused():
         program = Unit(request, ticks).program(graph)
     options: Options = request.options
     level = options.optimize if options.optimize is not None else level_for(program.statements)

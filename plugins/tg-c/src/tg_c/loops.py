@@ -8,6 +8,7 @@ from tg.link.values import Array, collapsed, is_one, is_zero, row_major, spread
 from tg_c.columns import rows
 from tg_c.division import divide, most_parts, time_of, time_to_move
 from tg_c.pointwise import pointwise, program_of, uniform
+from tg_c.shares import joined, may_share, share_of, with_one
 from tg_c.stages import StageWriter
 from tg_c.text import C_TYPES, item_size
 
@@ -211,18 +212,25 @@ class Nest:
     # --- threads -----------------------------------------------------------------------------------------------------
 
     def _may_be_divided(self) -> bool:
-        """Whether threads could share the loop: not if elements are scattered."""
-        return self.site.threads > 1 and all(r.into is None for _, r in self.results)
+        """Whether threads could share the loop: where elements are scattered, if that is all, and they are added."""
+        if self.site.threads == 1 or all(r.into is None for _, r in self.results):
+            return self.site.threads > 1
+        return self.rank == len(self.op.stages) == 1 and may_share(self.site, [r for _, r in self.results])
 
     def _division(self) -> Division | None:
         """How the calls are divided: along the outer axes, or along all of a loop that has one stage."""
-        is_whole = len(self.op.stages) == 1 and all(r.fn is None or self.is_total(r) for _, r in self.results)
+        results = [r for _, r in self.results]
+        is_whole = len(self.op.stages) == 1 and all(
+            r.fn is None or r.into is not None or self.is_total(r) for r in results
+        )
         if not self._may_be_divided() or not (self.lead or is_whole):
             return None
         inner = [stage for s, stage in enumerate(self.op.stages) if self.is_inner(s)]
         each = time_to_move(a.dtype for a in self.arrays.values() if not all(map(is_zero, a.strides)))
         each += sum(time_of(stage.program.nodes, [t.dtype for t in stage.program.types]) for stage in inner)
-        return divide(self.site, (*self.lead, *self.body), each, in_row=self._is_row())
+        division = divide(self.site, (*self.lead, *self.body), each, in_row=self._is_row())
+        scattered = [self.stored[j] for j, r in enumerate(results) if r.into is not None and j in self.stored]
+        return with_one(self.site, division, scattered) if division is not None and scattered else division
 
     def _is_row(self) -> bool:
         """Whether there is nothing but the innermost axis."""
@@ -233,6 +241,16 @@ class Nest:
         if self.kernel.division is not None and self._is_row():
             return "lo", "hi"
         return "0", self.kernel.length(self.body[-1])
+
+    def scattered(self, j: int) -> Array:
+        """What a stage scatters into, with the name that it has in the kernel: its own for each part."""
+        y, division = self.stored[j], self.kernel.division
+        if division is None:
+            return y._replace(pointer=self.kernel.write(y))
+        alone = f"hi - lo == {self.kernel.length(self.body[-1])}"
+        name, memory = share_of(self.site, self.kernel, y, alone)
+        self.joiners.append(joined(self.site, memory, division.parts, y))
+        return y._replace(pointer=name)
 
     def store_total(self, j: int, accumulator: Accumulator) -> None:
         """Store a reduction over all axes, or what a part has met, to be joined after all parts."""

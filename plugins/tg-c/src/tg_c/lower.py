@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 from tg.link.fused import fuse
 from tg.link.fusion import Choices, is_scatter_of_elements
+from tg.ops.elementwise.arithmetic import add
+from tg.ops.indexing import Gather, Scatter
 from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
+from tg.types.dtypes import is_float
+from tg_c.machine import masked_moves
 from tg_c.pointwise import has_lanes
+from tg_c.text import item_size
+from tg_c.vectors import WIDEST
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.frozen import FrozenGraph, Node
 
 
@@ -27,9 +35,18 @@ def is_column_end(node: Node, graph: FrozenGraph) -> bool:
     return is_end(node, graph) and graph.types[node.outputs[0]].dtype != "bool"
 
 
+def takes_guards(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
+    """Whether a loop goes through its indices in vectors: for instructions that gather, or in search of runs."""
+    dtypes = {graph.types[node.outputs[0]].dtype for node in nodes if type(node.op) is Gather}
+    scatters = [(node.op, graph.types[node.outputs[0]].dtype) for node in nodes if type(node.op) is Scatter]
+    if scatters:
+        return all(op.fn is add and is_float(dtype) for op, dtype in scatters)
+    return all(item_size(dtype) == WIDEST for dtype in dtypes) and masked_moves() == "avx512"
+
+
 def fused(graph: FrozenGraph) -> FrozenGraph:
     """The graph with everything in loops that C loops can have."""
-    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True))
+    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=takes_guards))
 
 
 REWRITES: Final = Rewrites(

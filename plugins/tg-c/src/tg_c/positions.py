@@ -68,6 +68,8 @@ def wrapped(block: Block, node: Node, limit: Limit | None) -> Lane:
     op: Any = node.op
     index, n = (block.values[k] for k in node.inputs)
     vectors = block.vectors
+    if limit is not None and node.inputs[0] in block.near:
+        return Lane(f"(i64){index.text}", "int64")
     if vectors is None or not index.kind:
         if limit is None:
             return Lane(f"{wrapping(block.site.prelude, index.dtype, op.mode)}({index.text}, {n.text})", "int64")
@@ -82,8 +84,11 @@ def wrapped(block: Block, node: Node, limit: Limit | None) -> Lane:
     most = n.text if limit is None else limit.text
     if op.mode == "clip":
         return Lane(f"{vectors.function('clamped', 'i64')}({wide}, {most})", "int64", "i64")
-    wide = f"{vectors.function('from_end', 'i64')}({wide}, {n.text})"
-    return Lane(f"{vectors.function('below', 'i64')}({wide}, {most})", "int64", "i64")
+    far = f"{vectors.function('below', 'i64')}({vectors.function('from_end', 'i64')}({wide}, {n.text}), {most})"
+    if limit is None:
+        return Lane(far, "int64", "i64")
+    is_far = f"__builtin_expect({vectors.function('outside', 'i64')}({wide}, {limit.near}), 0)"
+    return Lane(f"{is_far} ? {far} : {wide}", "int64", "i64")
 
 
 def position(block: Block, table: Table, at: Sequence[int], safe: Container[int]) -> Lane:

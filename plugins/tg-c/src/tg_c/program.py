@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.checks import STATUS_LENGTH
+from tg.link.blas import NO_BLAS, blas
 from tg.link.shapes import needs_plan, shapes_of
 from tg.link.shown import lines_of, with_names
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
@@ -34,19 +35,22 @@ if TYPE_CHECKING:
 # Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
 # constant tables to a repetition of their first 128 bits.
 TABLE: Final = '__attribute__((visibility("hidden")))'
+# Out of line, for a unit may call them from a hundred places: inlined, they were a quarter of gcc's work on a network.
 MEMORY: Final = """\
+#define TG_CALLED static __attribute__((noinline, unused))
+#define TG_PURE static __attribute__((noinline, const, unused))
 void *malloc(unsigned long);
 void free(void *);
 /* Memory at a multiple of 64 bytes; 0 if there is none, or if the count of the bytes overflowed. */
 #ifdef __SANITIZE_ADDRESS__ /* not a byte more, so that passing an end is seen */
 int posix_memalign(void **, unsigned long, unsigned long);
-static void *tg_take(i64 size) {
+TG_CALLED void *tg_take(i64 size) {
   void *start;
   return size < 0 || posix_memalign(&start, 64, (unsigned long)size) ? 0 : start;
 }
-static void tg_drop(void *start) { free(start); }
+TG_CALLED void tg_drop(void *start) { free(start); }
 #else
-static void *tg_take(i64 size) {
+TG_CALLED void *tg_take(i64 size) {
   if (size < 0) return 0;
   char *base = malloc((unsigned long)size + 128);
   if (!base) return 0;
@@ -54,11 +58,11 @@ static void *tg_take(i64 size) {
   ((void **)start)[-1] = base;
   return start;
 }
-static void tg_drop(void *start) {
+TG_CALLED void tg_drop(void *start) {
   if (start) free(((void **)start)[-1]);
 }
 #endif
-static inline i64 tg_times(i64 a, i64 b) {
+TG_PURE i64 tg_times(i64 a, i64 b) {
   i64 c;
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &c) || c > (1LL << 62) ? -1 : c;
 }
@@ -155,6 +159,8 @@ class Unit:
 
     def blas(self, dtype: str) -> None:
         """Use the BLAS of the process for a dtype."""
+        if blas() is NO_BLAS:
+            self.prelude.need("no blas", "#define TG_NO_BLAS")
         self.prelude.need("blas", BLAS_DECLARATIONS)
         if dtype in COMPLEX_DECLARATIONS:
             self.prelude.need(f"blas {dtype}", COMPLEX_DECLARATIONS[dtype])

@@ -1,7 +1,7 @@
 """What a stage scatters: values that are combined into arrays at computed positions, several elements at a time.
 
 Neighbours for one position, as most are where positions are sorted, are added to one another before they are added to
-the array.
+the array: here those of a vector, in `tg_c.runs` more of them.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Scatter(NamedTuple):
 class Scatters:
     """All that a stage scatters."""
 
-    def __init__(self, every: Sequence[Scatter], roots: Sequence[int], safe: Container[int]) -> None:
-        """With the values from which all positions follow, and the positions that are known to be inside."""
-        self.every, self.roots, self.safe = every, roots, safe
+    def __init__(self, every: Sequence[Scatter], safe: Container[int]) -> None:
+        """With the positions that are known to be inside."""
+        self.every, self.safe = every, safe
 
     # --- one round ---------------------------------------------------------------------------------------------------
 
@@ -106,36 +106,15 @@ class Scatters:
         for one in self.every:
             for text in (f"i64 at{one.name}", f"{C_TYPES[one.base.dtype]} given{one.name}"):
                 block.kernel.line(f"{', '.join(f'{text if not k else text.split()[1]}_{k}' for k in range(count))};")
-        for root in self.roots:
-            names = ", ".join(f"root{root}_{k}" for k in range(count))
-            block.kernel.line(f"{C_TYPES[block.dtypes[root]]} {names};")
 
     def keep(self, block: Block, k: int) -> None:
         """Keep those of one round."""
         for one in self.every:
             block.kernel.line(f"at{one.name}_{k} = {position(block, one.table, one.at, self.safe).text};")
             block.kernel.line(f"given{one.name}_{k} = {block.values[one.number].text};")
-        for root in self.roots:
-            block.kernel.line(f"root{root}_{k} = {block.values[root].text};")
 
     def combine(self, block: Block, count: int) -> None:
-        """Combine what has been kept, sums at once where all positions are one."""
-        lines = [
-            one.combined(block, f"at{one.name}_{k}", f"given{one.name}_{k}") for k in range(count) for one in self.every
-        ]
-        if not any(one.is_sum for one in self.every):
-            for line in lines:
-                block.kernel.line(line)
-            return
-        rounds = (count - 1, *range(1, count - 1))
-        same = " && ".join(f"root{root}_0 == root{root}_{k}" for root in self.roots for k in rounds)
-        block.kernel.either(
-            same or "1", [text for one in self.every for text in self._of_run(block, one, count)], lines
-        )
-
-    def _of_run(self, block: Block, one: Scatter, count: int) -> list[str]:
-        """The statements for rounds that go to one position."""
-        given = [f"given{one.name}_{k}" for k in range(count)]
-        if one.is_sum:
-            return [f"{one.base.pointer}[at{one.name}_0] += {tree(given, '+')};"]
-        return [one.combined(block, f"at{one.name}_0", text) for text in given]
+        """Combine what has been kept, in the order of the rounds."""
+        for k in range(count):
+            for one in self.every:
+                block.kernel.line(one.combined(block, f"at{one.name}_{k}", f"given{one.name}_{k}"))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from tg.link.affine import FLOAT
 from tg.link.staging import split
 from tg.link.values import is_zero
 from tg.ops.indexing import Gather, WrapIndex
+from tg_c.affine import SharedSums
 from tg_c.block import Block, Place
 from tg_c.columns import Column
 from tg_c.division import time_of
 from tg_c.ends import CHUNK, Accumulator
 from tg_c.pointwise import program_of, uniform, vectors_for
 from tg_c.positions import Limit, gathered, never_empty, wrapped
+from tg_c.runs import runs_of
 from tg_c.scatters import Scatter, Scatters
 from tg_c.text import C_TYPES
 
@@ -51,13 +54,14 @@ class StageWriter:
         self.tables = self._tables()
         scatters = self._scatters()
         self.limits = self._limits(scatters)
-        self.scatters = Scatters(scatters, self._roots(scatters), set(self.limits))
+        self.scatters = Scatters(scatters, set(self.limits))
         self.accumulators = {
             j: Accumulator(self.site, self.kernel, self.block, str(j), r, self._value(r))
             for j, r in self._numbered()
             if r.fn is not None and r.into is None and not nest.is_column(r)
         }
         self.columns = {j: self._column(j, r) for j, r in self._numbered() if nest.is_column(r) and j in nest.stored}
+        self.runs = runs_of(self)
 
     def _column(self, j: int, result: Result) -> Column:
         accumulator = Accumulator(self.site, self.kernel, self.block, str(j), result, self._value(result))
@@ -103,17 +107,10 @@ class StageWriter:
         found: list[Scatter] = []
         for j, r in self._numbered():
             if r.into is not None and j in self.nest.stored:
-                y = self.nest.stored[j]
-                base = y._replace(pointer=self.kernel.write(y))
+                base = self.nest.scattered(j)
                 table = never_empty(self.block, base, base.pointer, const="")
                 found.append(Scatter(str(j), table, r.fn, self._value(r), tuple(self.program.outputs[k] for k in r.at)))
         return found
-
-    def _roots(self, scatters: Sequence[Scatter]) -> tuple[int, ...]:
-        """The values that differ along the innermost axis and of which positions are but wrapped ones."""
-        makers = {node.outputs[0]: node for node in self.program.nodes if type(node.op) is WrapIndex}
-        found = (number for scatter in scatters for number in scatter.at if number in self.varying)
-        return tuple(dict.fromkeys(makers[n].inputs[0] if n in makers else n for n in found))
 
     def _limits(self, scatters: Sequence[Scatter]) -> dict[int, Limit]:
         """Below what wrapped indices stay, so that no array that they are used for need be asked again."""
@@ -161,11 +158,18 @@ class StageWriter:
 
         To make vectors of single elements, or take them apart, takes longer than arithmetic with them saves.
         """
-        places = sum(type(node.op) is Gather for node in self.late) + sum(
-            r.into is not None for r in self.stage.results
-        )
+        gathers = [node.outputs[0] for node in self.late if type(node.op) is Gather]
+        scatters = sum(r.into is not None for r in self.stage.results)
+        if not scatters and self._vectors_gather(gathers):
+            return False
+        places = len(gathers) + scatters
         steps = [node for node in self.late if type(node.op) not in (Gather, WrapIndex)]
         return places > 0 and time_of(steps, self.program.dtypes) <= PER_PLACE * min(places, PLACES)
+
+    def _vectors_gather(self, gathered: Sequence[int]) -> bool:
+        """Whether there are instructions that read vectors of these values at computed positions."""
+        vectors = vectors_for(self.site, self.program, self.varying, self.body[-1])
+        return vectors is not None and all(vectors.gathers(C_TYPES[self.program.dtypes[k]]) for k in gathered)
 
     # --- what surrounds it -------------------------------------------------------------------------------------------
 
@@ -209,7 +213,7 @@ class StageWriter:
         kept = [(j, self._value(r)) for j, r in self._numbered() if r.op is None and ("result", j) in self.nest.placed]
         stores = [self._place(n, ("result", j), inner) for j, n in kept]
         self.columns_at = [(c, self._place(c.of.number, ("column", j), inner)) for j, c in self.columns.items()]
-        self._steps(block, self.early)
+        self.steps(block, self.early)
         block.invert(self.late)
         if self.body:
             self._rounds(loads, stores)
@@ -255,17 +259,25 @@ class StageWriter:
     def _rounds(self, loads: Sequence[Place], stores: Sequence[Place]) -> None:
         """The rounds along the innermost axis, in chunks where sums want them."""
         kernel, (start, stop) = self.kernel, self.nest.bounds()
+        if self.runs is not None:
+            self.runs.write(loads, stores, start, stop)
+            return
         count = self.block.vectors.count if self.block.vectors is not None else 1
-        copies = self._copies(count)
+        shared = self._shared_sums(stores)
+        copies = self._copies(count, self.late if shared is None else shared.nodes)
         sums = [a for a in self.accumulators.values() if a.is_sum]
+        if shared is not None and copies > 1:
+            shared.begin()
         if sums:
-            size = CHUNK * count * copies
+            size = CHUNK * count * (1 if shared is not None and shared.is_checked else copies)
             kernel.loop_between("c", start, stop, size)
             kernel.line(f"const i64 e = {stop} - c > {size} ? c + {size} : {stop};")
             start, stop = "c", "e"
         for accumulator in sums:
             accumulator.begin_chunk()
-        if copies > 1:
+        if shared is not None and copies > 1:
+            start = self._summed(shared, loads, start, stop, copies)
+        elif copies > 1:
             start = self._unrolled(loads, stores, start, stop, copies)
         self.block.open_between(start, stop)
         self._round(self.block, loads, stores, "")
@@ -276,15 +288,45 @@ class StageWriter:
         if sums:
             kernel.close()
 
-    def _copies(self, count: int) -> int:
+    def _copies(self, count: int, steps: Sequence[Node]) -> int:
         """How many rounds are run at once: several where they would wait for an accumulator, or for single elements."""
         length = self.body[-1]
         if type(length) is int and length < 2 * COPIES * count:
             return 1
         if self.by_elements:
             return COPIES if len(self.late) <= FEW else 2 if len(self.late) <= MANY else 1
-        is_light = self.block.vectors is not None and len(self.late) <= LIGHT
+        is_light = self.block.vectors is not None and len(steps) <= LIGHT
         return COPIES if self.accumulators and not self.scatters.every and is_light else 1
+
+    def _shared_sums(self, stores: Sequence[Place]) -> SharedSums | None:
+        """What is summed in place of the values of the stage, if that is less, and if nothing else becomes of them."""
+        accumulators = list(self.accumulators.values())
+        others = stores or self.columns_at or self.scatters.every or self.block.vectors is None or self.site.is_strict
+        if others or len(self.late) > MANY or any(not a.is_sum or a.dtype != FLOAT for a in accumulators):
+            return None
+        found = SharedSums(self.block, self.kernel, accumulators, self.late)
+        return found if found.pays else None
+
+    def _summed(self, shared: SharedSums, loads: Sequence[Place], start: str, stop: str, copies: int) -> str:
+        """Several rounds at once, summed by what their sums share; the name of the index that is left."""
+        kernel, vectors = self.kernel, self.block.vectors
+        assert vectors is not None
+        for copy in range(copies):
+            shared.declare(f"_{copy}" if copy else "")
+        kernel.line(f"i64 h = {start};")
+        step = copies * vectors.count
+        kernel.open(f"for (; {shared.condition}h + {step} <= {stop}; h += {step})")
+        for copy in range(copies):
+            kernel.open("")
+            kernel.line(f"const i64 i = h + {copy * vectors.count};")
+            block = self.block.full()
+            block.load(loads)
+            self.steps(block, shared.nodes)
+            shared.feed(block, f"_{copy}" if copy else "")
+            kernel.close()
+        kernel.close()
+        shared.end(copies, start)
+        return "h"
 
     def _unrolled(self, loads: Sequence[Place], stores: Sequence[Place], start: str, stop: str, copies: int) -> str:
         """Several rounds at once, each with accumulators of its own; the name of the index that is left."""
@@ -310,7 +352,7 @@ class StageWriter:
 
     def _round(self, block: Block, loads: Sequence[Place], stores: Sequence[Place], copy: str) -> None:
         block.load(loads)
-        self._steps(block, self.late)
+        self.steps(block, self.late)
         if stores:
             block.store(stores)
         fed = [accumulator.feed(block, copy) for accumulator in self.accumulators.values()]
@@ -318,7 +360,8 @@ class StageWriter:
         if fed:
             block.either(*zip(*fed, strict=True))
 
-    def _steps(self, block: Block, nodes: Sequence[Node]) -> None:
+    def steps(self, block: Block, nodes: Sequence[Node]) -> None:
+        """Steps of the program."""
         for node in nodes:
             if type(node.op) is Gather:
                 table, *at = node.inputs

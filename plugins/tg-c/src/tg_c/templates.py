@@ -8,9 +8,10 @@ template, and rounded after it; where a template for halves themselves is given,
 
 In lanes, the types are GNU vectors, and what is bool is a mask (`tg_c.vectors`): x < y has all bits set where it
 holds. A text that means the same on vectors serves there too, such as "x * @exp(y)"; for another, `lanes` has a text
-of its own. In it, @select(mask, x, y) chooses, @number(mask) is 1 or 0, @all(number) repeats, and @PLACES is the number
-of the last bit. Where there is none, each lane is computed by itself. A text for integers that is `wide` computes with
-vectors of a floating dtype that has more digits, @D: @float converts to it, @whole back.
+of its own. In it, @select(mask, x, y) chooses, @number(mask) is 1 or 0, @all(number) repeats, @larger(x, y) and
+@smaller(x, y) are the extremes, NaN if one is, @most(x, y) and @least(x, y) those of integers, and @PLACES is the
+number of the last bit. Where there is none, each lane is computed by itself. A text for integers that is `wide`
+computes with vectors of a floating dtype that has more digits, @D: @float converts to it, @whole back.
 """
 
 from __future__ import annotations

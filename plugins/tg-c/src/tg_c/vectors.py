@@ -17,7 +17,7 @@ from tg_c.mathematics.kernel import FORMATS, write
 from tg_c.text import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tg_c.prelude import Prelude
 
@@ -70,6 +70,13 @@ TG_INLINE @V @NAME(@V i, i64 n) {
   const @V c = (@V)((@O)i < last);
   return (i & c) | (~c & (i64)last);
 }""",
+    "outside": """\
+TG_INLINE int @NAME(@V i, i64 n) {
+  const @E every = n < @TOP ? n : @TOP;
+  int some = 0;
+  for (int k = 0; k < @L; k++) some |= i[k] < 0 || i[k] >= every;
+  return some;
+}""",
     "signed": """\
 TG_INLINE @M @NAME(@V x) {
   const @M i = (@M)x;
@@ -94,12 +101,62 @@ TG_INLINE @V @NAME(@V x, @V n) {
   const @M i = (@M)(n + @ROUNDER) - (@M)((@V){0} + @ROUNDER), h = i >> 1;
   return x * (@V)((h + @BIAS) << @DIGITS) * (@V)((i - h + @BIAS) << @DIGITS);
 }""",
+    "at_least": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT(x < y, y, x); }",
+    "at_most": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT(x > y, y, x); }",
+    "larger": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT((x >= y) | (x != x), x, y); }",
+    "smaller": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT((x <= y) | (x != x), x, y); }",
+    "most": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT(x > y, x, y); }",
+    "least": "TG_INLINE @V @NAME(@V x, @V y) { return @SELECT(x < y, x, y); }",
     "fabs": "TG_INLINE @V @NAME(@V x) { return (@V)((@M)x & @REST); }",
     "copysign": "TG_INLINE @V @NAME(@V x, @V y) { return (@V)(((@M)x & @REST) | ((@M)y & ~@REST)); }",
 }
-# The same by single instructions, which compilers do not find in all that is above.
+# The same by single instructions, which compilers do not find in all that is above. Of two zeros, or where one is NaN,
+# the largest and the smallest are the second in the machine's order.
+EXTREME: Final = {
+    "avx512": """\
+TG_INLINE @V @NAME(@V x, @V y) {
+  @B odd;
+  @V found;
+  __asm__("vcmpunordp@S %1, %1, %0" : "=k"(odd) : "v"(y));
+  __asm__("v@EXTREMEp@S %2, %1, %0" : "=v"(found) : "v"(y), "v"(x));
+  __asm__("vmovap@S %1, %0%{%2%}" : "+v"(found) : "v"(y), "Yk"(odd));
+  return found;
+}""",
+    "avx2": """\
+TG_INLINE @V @NAME(@V x, @V y) {
+  @V found;
+  __asm__("v@EXTREMEp@S %2, %1, %0" : "=x"(found) : "x"(y), "x"(x));
+  return @SELECT(y == y, found, y);
+}""",
+}
+LIMITED: Final = """\
+TG_INLINE @V @NAME(@V x, @V y) {
+  __asm__("v@EXTREMEp@S %0, %1, %0" : "+@R"(x) : "@R"(y));
+  return x;
+}"""
+OF_INTEGERS: Final = """\
+TG_INLINE @V @NAME(@V x, @V y) {
+  __asm__("vp@WHICH@N %1, %0, %0" : "+v"(x) : "v"(y));
+  return x;
+}"""
 INSTRUCTIONS: Final = {
     "avx512": {
+        "at_least": LIMITED.replace("@R", "v").replace("@EXTREME", "max"),
+        "at_most": LIMITED.replace("@R", "v").replace("@EXTREME", "min"),
+        "looked_up": """\
+TG_INLINE @V @NAME(const @E *table, @M i) {
+  const @V *const parts = (const @V *)table;
+#if @L == 16
+  __asm__("vpermp@S %1, %0, %0" : "+v"(i) : "v"(parts[0]));
+#else
+  __asm__("vpermi2p@S %2, %1, %0" : "+v"(i) : "v"(parts[0]), "v"(parts[1]));
+#endif
+  return (@V)i;
+}""",
+        "larger": EXTREME["avx512"].replace("@EXTREME", "max"),
+        "smaller": EXTREME["avx512"].replace("@EXTREME", "min"),
+        "most": OF_INTEGERS.replace("@WHICH", "max"),
+        "least": OF_INTEGERS.replace("@WHICH", "min"),
         "fma": """\
 TG_INLINE @V @NAME(@V x, @V y, @V z) {
   __asm__("vfmadd213p@S %2, %1, %0" : "+v"(x) : "v"(y), "v"(z));
@@ -111,6 +168,27 @@ TG_INLINE int @NAME(@V c) {
   __asm__("vptestm@Q %1, %1, %0" : "=k"(some) : "v"(c));
   return some != 0;
 }""",
+        "at": """\
+TG_INLINE @V @NAME(const @E *x, @K k) {
+#ifdef __SANITIZE_ADDRESS__ /* which sees what is read one by one */
+  return (@V){@EACH<x[k[#]]>};
+#else
+  @V v = {0};
+  u8 every = -1;
+  __asm__("vpgatherqq (%2,%3,8), %0%{%1%}"
+          : "+&v"(v), "+&Yk"(every)
+          : "r"(x), "v"(k), "m"(*(const char (*)[])x));
+  return v;
+#endif
+}""",
+        "outside": """\
+TG_INLINE int @NAME(@V i, i64 n) {
+  const @E least = n < @TOP ? n : @TOP;
+  const @V every = {@EACH<least>};
+  @B some;
+  __asm__("vpcmpnltu@X %2, %1, %0" : "=k"(some) : "v"(i), "v"(every));
+  return some != 0;
+}""",
         "scaled": """\
 TG_INLINE @V @NAME(@V x, @V n) {
   __asm__("vscalefp@S %1, %0, %0" : "+v"(x) : "v"(n));
@@ -118,6 +196,10 @@ TG_INLINE @V @NAME(@V x, @V n) {
 }""",
     },
     "avx2": {
+        "at_least": LIMITED.replace("@R", "x").replace("@EXTREME", "max"),
+        "at_most": LIMITED.replace("@R", "x").replace("@EXTREME", "min"),
+        "larger": EXTREME["avx2"].replace("@EXTREME", "max"),
+        "smaller": EXTREME["avx2"].replace("@EXTREME", "min"),
         "fma": """\
 TG_INLINE @V @NAME(@V x, @V y, @V z) {
 #ifdef __FMA__
@@ -178,11 +260,17 @@ MOVES: Final = {
 }
 _EACH: Final = re.compile(r"@EACH<([^>]*)>")
 _WORD: Final = re.compile(r"@([A-Z]+)")
+PLACES: Final = 16  # in a table
+# Neither static nor const, as `tg_c.program` says of its tables.
+TABLE: Final = '__attribute__((visibility("hidden"), aligned(64)))'
 FLOATS: Final = {"f32": "float32", "f64": "float64"}
 WIDEST: Final = 8  # bytes of an element
 MINIMUM: Final = 16  # bytes of the registers of vectors
 WRITTEN_OUT: Final = 4  # uses of a function in a unit that are written out in place: each costs the compiler 2 ms
 REST: Final = {4: "0x7fffffff", 8: "0x7fffffffffffffffLL"}  # all bits but that of the sign
+
+
+SUFFIXES: Final = {1: "b", 2: "w", 4: "d", 8: "q"}  # of instructions on integers, by their bytes
 
 
 def size_of(kind: str) -> int:
@@ -241,8 +329,18 @@ class Vectors:
 
     def _function(self, word: str, kind: str) -> str:
         has_register = MINIMUM <= self.count * size_of(kind) <= vector_bytes()
+        if word == "at":
+            has_register = self.gathers(kind)
         by_one = INSTRUCTIONS.get(masked_moves(), {}).get(word) if has_register else None
         return by_one or FUNCTIONS[word]
+
+    def gathers(self, kind: str) -> bool:
+        """Whether one instruction reads elements at computed positions, faster than they are read one by one.
+
+        That is so for elements of 8 bytes in AVX-512.
+        """
+        fits = size_of(kind) == 8 and MINIMUM <= 8 * self.count <= vector_bytes()
+        return fits and masked_moves() == "avx512"
 
     def _moves(self, kind: str) -> str | None:
         """The instruction that moves the first lanes only, if there is one."""
@@ -271,6 +369,9 @@ class Vectors:
             "F": lambda: "f" if kind == "f32" else "",
             "S": lambda: "s" if kind == "f32" else "d",
             "Q": lambda: "d" if size_of(kind) == 4 else "q",
+            "N": lambda: ("u" if kind[0] == "u" else "s") + SUFFIXES[size_of(kind)],
+            "X": lambda: SUFFIXES[size_of(kind)],
+            "TOP": lambda: str((1 << min(8 * size_of(kind) - (kind[0] == "i"), 63)) - 1),
             **{word: partial(literal_of, kind, word) for word in ("BIAS", "DIGITS", "ROUNDER")},
         }
         self.type(kind)
@@ -343,8 +444,21 @@ class Vectors:
         return self._by_lanes(name, kind, arity)
 
     def own(self, name: str, kind: str) -> str:
-        """The name of a function of `tg_c.mathematics`, declared."""
-        return write(KERNELS[name], name, self, kind)
+        """The name of a function of `tg_c.mathematics`, declared; parts of others are written out in these."""
+        return write(KERNELS[name], name, self, kind, inline=name not in ARITIES)
+
+    def looks_up(self, kind: str) -> bool:
+        """Whether one instruction finds a vector of `kind` in a table of `PLACES` numbers."""
+        size = self.count * size_of(kind)
+        has_register = 2 * MINIMUM <= size <= vector_bytes() and PLACES * size_of(kind) <= 2 * size
+        return has_register and masked_moves() == "avx512"
+
+    def table(self, name: str, numbers: Sequence[float], kind: str) -> str:
+        """The name of a table of numbers, declared."""
+        made = f"{name}_{kind}"
+        values = ", ".join(literal(number, FLOATS[kind]) for number in numbers)
+        self.prelude.need(made, f"{TABLE} {kind} {made}[] = {{{values}}};")
+        return made
 
     def redone(self, name: str, kind: str) -> str:
         """The name of the function that computes some lanes each by itself, declared."""

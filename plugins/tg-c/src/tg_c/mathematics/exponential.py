@@ -1,14 +1,15 @@
 """Exponentials and logarithms.
 
-An exponential is 2^n e^r with |r| <= log(2) / 2, and r + r^2 E(r) is e^r - 1. A logarithm is that of 2^k (1 + f) with
+An exponential is 2^n e^r, as `tg.link.series` says. A logarithm is that of 2^k (1 + f) with
 1/sqrt(2) <= 1 + f <= sqrt(2): with s = f / (2 + f), it is 2 s + s^3 R(s^2), where 2 s = f - f^2 / 2 + s f^2 / 2.
-The polynomials E and R have the least relative error on these intervals.
+The polynomial R has the least relative error on this interval.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg.link.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, E
 from tg_c.mathematics.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -16,29 +17,56 @@ if TYPE_CHECKING:
 
     from tg_c.mathematics.kernel import Data
 
-REDUCED: Final = """\
-const @T n = @fma(x, @all(@PER_LN2), @all(@ROUNDER)) - @ROUNDER;
-  const @T r = @fma(n, @all(-@LN2_LOW), @fma(n, @all(-@LN2_HIGH), x));"""
-# NaN goes through; numbers beyond the ends are not reduced.
-BEYOND: Final = """\
-  if (@any((x > @TOP) | (x < @BOTTOM))) y = @select(x > @TOP, @all(@INF), @select(x < @BOTTOM, @all(@LEAST), y));"""
+# Beyond the ends the exponential is 0 or infinite, as it is at them.
+BETWEEN: Final = "const @T a = @at_most(@at_least(x, @all(@BOTTOM)), @all(@TOP));"
+REST: Final = "const @T r = @fma(n, @all(-@LN2_LOW), @fma(n, @all(-@LN2_HIGH), a));"
+REDUCED: Final = f"""\
+const @T n = @fma(a, @all(@PER_LN2), @all(@ROUNDER)) - @ROUNDER;
+  {REST}"""
+FINELY_REDUCED: Final = f"""\
+const @T s = @fma(a, @all(@PER_LN2), @all(@FINE_ROUNDER)), n = s - @FINE_ROUNDER, p = @looked_up(@POWERS, (@I)s);
+  {REST}"""
 EXP: Final = f"""\
-{REDUCED}
-  @T y = @scaled(@fma(r * r, @E(r), r) + 1, n);
-{BEYOND}
-  return y;"""
+{BETWEEN}
+  {REDUCED}
+  return @scaled(@fma(r * r, @E(r), r) + 1, n);"""
+EXP_BY_TABLE: Final = f"""\
+{BETWEEN}
+  {FINELY_REDUCED}
+  return @scaled(@fma(p, @fma(r * r, @NEAR(r), r), p), n);"""
 EXP2: Final = f"""\
-const @T n = (x + @ROUNDER) - @ROUNDER, r = (x - n) * @LN2;
-  @T y = @scaled(@fma(r * r, @E(r), r) + 1, n);
-{BEYOND}
-  return y;"""
+{BETWEEN}
+  const @T n = (a + @ROUNDER) - @ROUNDER, r = (a - n) * @LN2;
+  return @scaled(@fma(r * r, @E(r), r) + 1, n);"""
+EXP2_BY_TABLE: Final = f"""\
+{BETWEEN}
+  const @T s = a + @FINE_ROUNDER, n = s - @FINE_ROUNDER, r = (a - n) * @LN2, p = @looked_up(@POWERS, (@I)s);
+  return @scaled(@fma(p, @fma(r * r, @NEAR(r), r), p), n);"""
 # 2^n (e^r - 1) + (2^n - 1), by halves, since 2^n may be too large.
 EXPM1: Final = f"""\
-{REDUCED}
+{BETWEEN}
+  {REDUCED}
   const @T h = @scaled(@all((@P)0.5), n), q = @fma(r * r, @E(r), r);
-  @T y = 2 * @fma(h, q, h - (@P)0.5);
-{BEYOND}
-  return @copysign(y, x);"""
+  return @copysign(2 * @fma(h, q, h - (@P)0.5), x);"""
+# What the powers of the table lack of themselves counts here.
+LESS_1_BY_TABLE: Final = "@fma(r * r, @NEAR_LESS_1(r), r) + @looked_up(@POWERS_REST, (@I)s)"
+EXPM1_BY_TABLE: Final = f"""\
+{BETWEEN}
+  {FINELY_REDUCED}
+  const @T h = @scaled(p * (@P)0.5, n), q = {LESS_1_BY_TABLE};
+  return @copysign(2 * @fma(h, q, h - (@P)0.5), x);"""
+# e^2x - 1, of numbers from 0 to where 2^n is no problem.
+RISE: Final = f"""\
+const @T a = x + x, n = @fma(x, @all(@TWO_PER_LN2), @all(@ROUNDER)) - @ROUNDER;
+  {REST}
+  const @T h = @scaled(@all(1), n), q = @fma(r * r, @E(r), r);
+  return @fma(h, q, h - 1);"""
+RISE_BY_TABLE: Final = f"""\
+const @T a = x + x, s = @fma(x, @all(@TWO_PER_LN2), @all(@FINE_ROUNDER)), n = s - @FINE_ROUNDER;
+  const @T p = @looked_up(@POWERS, (@I)s);
+  {REST}
+  const @T h = @scaled(p, n), q = {LESS_1_BY_TABLE};
+  return @fma(h, q, h - 1);"""
 LOG_OF_SCALED: Final = """\
 const @T s = y / (2 + y), z = s * s, h = y * y * (@P)0.5, t = @fma(z, @R(z), h);
   return @fma(x, @all(@LN2_HIGH), y - (h - @fma(s, t, x * @LN2_LOW)));"""
@@ -86,21 +114,6 @@ const @I odd = ~((x > -1) & (x <= @MAX));
   if (@any(odd)) y = @select(odd, @select(x == -1, @all(-@INF), @select(x < -1, @all(@NAN), x)), y);
   return y;"""
 
-LN2: Final[Mapping[str, Data]] = {
-    "f64": {"LN2_HIGH": 0.693147180559663, "LN2_LOW": 2.8235290563031577e-13, "LN2": 0.6931471805599453},
-    "f32": {"LN2_HIGH": 0.693145751953125, "LN2_LOW": 1.4286068203094173e-06, "LN2": 0.6931471805599453},
-}
-E: Final = {
-    "f64": (
-        0.5, 0.1666666666666667, 0.041666666666666616, 0.008333333333326164, 0.0013888888888918748,
-        0.00019841269874735815, 2.4801587244037674e-05, 2.755725549176352e-06, 2.755735110923606e-07,
-        2.5105183875735593e-08, 2.0888918773773315e-09,
-    ),
-    "f32": (
-        0.5, 0.1666666716337204, 0.04166646674275398, 0.00833335891366005, 0.0013933569425716996,
-        0.0001985914132092148,
-    ),
-}  # fmt: skip
 R: Final = {
     "f64": (
         0.666666666666667, 0.39999999999898067, 0.2857142862655338, 0.22222211054056099, 0.18182894266523453,
@@ -109,19 +122,22 @@ R: Final = {
     "f32": (0.6666666865348816, 0.4000012278556824, 0.28550758957862854, 0.23332086205482483),
 }  # fmt: skip
 EXPONENTIAL: Final[Mapping[str, Data]] = {
-    kind: {**LN2[kind], "PER_LN2": 1.4426950408889634, "E": E[kind], "TOP": top, "BOTTOM": bottom, "LEAST": 0.0}
-    for kind, top, bottom in (("f64", 710.0, -746.0), ("f32", 89.0, -104.0))
+    kind: {**LN2[kind], "PER_LN2": PER_LN2, "E": E[kind], "NEAR": NEAR[kind], "TOP": top, "BOTTOM": bottom}
+    for kind, (bottom, top) in EXP_RANGE.items()
 }
 EXPONENTIAL_2: Final[Mapping[str, Data]] = {
     kind: {**EXPONENTIAL[kind], "TOP": top, "BOTTOM": bottom}
     for kind, top, bottom in (("f64", 1025.0, -1076.0), ("f32", 129.0, -151.0))
 }
-EXPONENTIAL_LESS_1: Final[Mapping[str, Data]] = {kind: {**EXPONENTIAL[kind], "LEAST": -1.0} for kind in ("f64", "f32")}
+EXPONENTIAL_LESS_1: Final[Mapping[str, Data]] = {
+    "f64": {**EXPONENTIAL["f64"], "TWO_PER_LN2": 2 * PER_LN2, "NEAR_LESS_1": NEAR_LESS_1["f64"]},
+    "f32": {**EXPONENTIAL["f32"], "TWO_PER_LN2": 2 * PER_LN2},
+}
 LOGARITHM: Final[Mapping[str, Data]] = {kind: {**LN2[kind], "R": R[kind]} for kind in ("f64", "f32")}
 PARTS: Final[Mapping[str, Data]] = {
     "f64": {
         "SQRT_HALF": 0.7071067811865476,
-        "PER_LN2": 1.4426950408889634,
+        "PER_LN2": PER_LN2,
         "PER_LN2_REST": 2.0355273740931033e-17,
         "PER_LN10": 0.4342944819032518,
         "LG2_HIGH": 0.30102999566383914,
@@ -138,9 +154,12 @@ PARTS: Final[Mapping[str, Data]] = {
 }
 
 KERNELS: Final = {
-    "exp": Kernel(EXP, EXPONENTIAL, error=1.5, preferred=("f32", "f64")),
-    "exp2": Kernel(EXP2, EXPONENTIAL_2, error=1.5),
-    "expm1": Kernel(EXPM1, EXPONENTIAL_LESS_1, error=2.5),
+    "exp": Kernel(
+        EXP, EXPONENTIAL, error=1.5, preferred=("f32", "f64"), by_table=dict.fromkeys(("f32", "f64"), EXP_BY_TABLE)
+    ),
+    "exp2": Kernel(EXP2, EXPONENTIAL_2, error=1.5, by_table=dict.fromkeys(("f32", "f64"), EXP2_BY_TABLE)),
+    "expm1": Kernel(EXPM1, EXPONENTIAL_LESS_1, error=2.5, by_table={"f64": EXPM1_BY_TABLE}),
+    "rise": Kernel(RISE, EXPONENTIAL_LESS_1, error=2.5, by_table={"f64": RISE_BY_TABLE}),
     "log_of_scaled": Kernel(LOG_OF_SCALED, LOGARITHM, error=1.5, arity=2),
     "log": Kernel(LOG, PARTS, error=1.5),
     "log2": Kernel(LOG2, PARTS, error=2.5),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg.link.series import TANH_IS_1
 from tg_c.mathematics.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 # With q = e^(2 |x|) - 1, tanh(|x|) is q / (q + 2), which is 1 from @ONE on.
 TANH: Final = """\
-const @T a = @fabs(x), b = @select(a > @ONE, @all(@ONE), a), q = @own_expm1(b + b);
+const @T q = @own_rise(@at_most(@fabs(x), @all(@ONE)));
   return @copysign(q / (q + 2), x);"""
 SINH: Final = """\
 const @T a = @fabs(x), q = @own_expm1(a);
@@ -53,13 +54,13 @@ const @T a = @fabs(x);
   return @copysign(@own_log1p(2 * a / (1 - a)) * (@P)0.5, x);"""
 
 LIMITS: Final[Mapping[str, Data]] = {
-    "f64": {"ONE": 22.0, "FAR": 700.0, "SQUARE": 1e9, "LN2": 0.6931471805599453},
-    "f32": {"ONE": 11.0, "FAR": 88.0, "SQUARE": 1e5, "LN2": 0.6931471805599453},
+    "f64": {"ONE": TANH_IS_1["f64"], "FAR": 700.0, "SQUARE": 1e9, "LN2": 0.6931471805599453},
+    "f32": {"ONE": TANH_IS_1["f32"], "FAR": 88.0, "SQUARE": 1e5, "LN2": 0.6931471805599453},
 }
 
 KERNELS: Final = {
     "tanh": Kernel(TANH, LIMITS, error=3.0, preferred=("f64",)),
-    "sinh": Kernel(SINH, LIMITS, error=3.0),
+    "sinh": Kernel(SINH, LIMITS, error=3.5),
     "cosh": Kernel(COSH, LIMITS, error=2.5),
     "asinh": Kernel(ASINH, LIMITS, error=2.5),
     "acosh": Kernel(ACOSH, LIMITS, error=3.0),

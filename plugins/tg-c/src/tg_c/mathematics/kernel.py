@@ -2,17 +2,21 @@
 
 In the text of a kernel, words that begin with @ are replaced. @T is the vector, @P its element, @I and @U the signed
 and unsigned integers of its width. @select(mask, x, y), @all(number), @number(mask) and @any(mask), @fma(x, y, z) for
-x y + z, rounded once where the machine can, @scaled(x, n) for x 2^n and the functions of `tg_c.libm` work on lanes.
+x y + z, rounded once where the machine can, @scaled(x, n) for x 2^n, @at_least(x, y) and @at_most(x, y),
+which are NaN where x is, and the functions of `tg_c.libm` work on lanes.
 @own_exp is this package's kernel, also where the platform's library has one. Names in the kernel's `data` are numbers,
 or polynomials, from the constant term on: @E(r) is a value of one. @redone(mask, y, x) is y with the lanes of the mask
-computed by libm, each by itself.
+computed by libm, each by itself. Where one instruction finds numbers in a table, @looked_up(@POWERS, i) is the number
+i modulo 16 of those that `tg.link.series` has, for signed integers i.
 """
 
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tg.link.series import POWERS, POWERS_REST
 from tg_c.libm import ARITIES
 from tg_c.text import literal
 
@@ -24,16 +28,18 @@ if TYPE_CHECKING:
     Data = Mapping[str, float | tuple[float, ...]]
 
 _WORD: Final = re.compile(r"@([A-Za-z_][A-Za-z_0-9]*)")
-_FUNCTIONS: Final = ("all", "any", "fma", "number", "scaled", "select")
+_FUNCTIONS: Final = ("all", "any", "at_least", "at_most", "fma", "looked_up", "number", "scaled", "select")
+_TABLES: Final = {"POWERS": POWERS, "POWERS_REST": POWERS_REST}
 DTYPES: Final = {"f32": "float32", "f64": "float64"}
-# The numbers of a format: fraction bits, bias of the exponent, what rounds to an integer when it is added, the limits
-# of normal numbers, and a power of 2 that makes all subnormal numbers normal.
+# The numbers of a format: fraction bits, bias of the exponent, what rounds to an integer when it is added, or to a
+# multiple of 1/16, the limits of normal numbers, and a power of 2 that makes all subnormal numbers normal.
 FORMATS: Final[Mapping[str, Data]] = {
     "f64": {
         "DIGITS": 52,
         "FRACTION": 0xFFFFFFFFFFFFF,
         "BIAS": 1023,
         "ROUNDER": 6755399441055744.0,
+        "FINE_ROUNDER": 422212465065984.0,
         "TINY": 2.2250738585072014e-308,
         "MAX": 1.7976931348623157e308,
         "LIFT": 18014398509481984.0,
@@ -44,6 +50,7 @@ FORMATS: Final[Mapping[str, Data]] = {
         "FRACTION": 0x7FFFFF,
         "BIAS": 127,
         "ROUNDER": 12582912.0,
+        "FINE_ROUNDER": 786432.0,
         "TINY": 1.1754943508222875e-38,
         "MAX": 3.4028234663852886e38,
         "LIFT": 33554432.0,
@@ -51,6 +58,7 @@ FORMATS: Final[Mapping[str, Data]] = {
     },
 }
 SPLIT: Final = 9  # the coefficients beyond which a polynomial is the sum of two, which are computed at once
+SPLIT_BY_TABLE: Final = 3  # in a body by table, whose few steps wait for one another
 
 
 class Kernel(NamedTuple):
@@ -63,6 +71,7 @@ class Kernel(NamedTuple):
         arity: the number of arguments.
         preferred: the C types with which it is faster than a library's function where it is written out in place, and
             as fast where it is called.
+        by_table: other bodies, by C type, where one instruction finds numbers in a table.
     """
 
     text: str
@@ -70,6 +79,7 @@ class Kernel(NamedTuple):
     error: float
     arity: int = 1
     preferred: tuple[str, ...] = ()
+    by_table: Mapping[str, str] = MappingProxyType({})
 
 
 def write(kernel: Kernel, name: str, vectors: Vectors, kind: str, *, inline: bool = False) -> str:
@@ -86,12 +96,16 @@ def write(kernel: Kernel, name: str, vectors: Vectors, kind: str, *, inline: boo
 
 def _body(kernel: Kernel, name: str, vectors: Vectors, kind: str) -> str:
     data = {**FORMATS[kind], **kernel.data[kind]}
+    by_table = kernel.by_table.get(kind) if vectors.looks_up(kind) else None
+    split = SPLIT if by_table is None else SPLIT_BY_TABLE
 
     def word(match: re.Match[str]) -> str:
         found = match[1]
         value = data.get(found)
+        if found in _TABLES:
+            return vectors.table(f"tg_{found.lower()}", _TABLES[found], kind)
         if isinstance(value, tuple):
-            return _polynomial(f"tg_{name}_{found}", value, vectors, kind)
+            return _polynomial(f"tg_{name}_{found}", value, vectors, kind, split)
         if value is not None:
             return literal(value, DTYPES[kind]) if isinstance(value, float) else str(value)
         if found in _FUNCTIONS:
@@ -109,29 +123,29 @@ def _body(kernel: Kernel, name: str, vectors: Vectors, kind: str) -> str:
         assert found in ARITIES, found
         return vectors.libm(found, kind)
 
-    return _WORD.sub(word, kernel.text)
+    return _WORD.sub(word, by_table or kernel.text)
 
 
-def _polynomial(name: str, coefficients: Sequence[float], vectors: Vectors, kind: str) -> str:
+def _polynomial(name: str, coefficients: Sequence[float], vectors: Vectors, kind: str, split: int) -> str:
     """The name of the function of t that a polynomial is, declared."""
     vector = vectors.type(kind)
     made = f"{name}_{vector}"
     if not vectors.prelude.has(made):
         lines: list[str] = []
-        value = _sum(coefficients, "t", lines, vectors, kind)
+        value = _sum(coefficients, "t", lines, vectors, kind, split)
         body = "".join(f"  {line}\n" for line in lines)
         vectors.prelude.need(made, f"TG_INLINE {vector} {made}({vector} t) {{\n{body}  return {value};\n}}")
     return made
 
 
-def _sum(coefficients: Sequence[float], at: str, lines: list[str], vectors: Vectors, kind: str) -> str:
+def _sum(coefficients: Sequence[float], at: str, lines: list[str], vectors: Vectors, kind: str, split: int) -> str:
     """A polynomial as an expression over lines before it: a long one as even and odd terms, computed at once."""
     vector, fused, number = vectors.type(kind), vectors.function("fma", kind), vectors.function("all", kind)
-    if len(coefficients) > SPLIT:
+    if len(coefficients) > split:
         square = f"{at}{at}"
         line = f"const {vector} {square} = {at} * {at};"
         lines += [] if line in lines else [line]
-        even, odd = (_sum(part, square, lines, vectors, kind) for part in (coefficients[::2], coefficients[1::2]))
+        even, odd = (_sum(coefficients[k::2], square, lines, vectors, kind, split) for k in (0, 1))
         return f"{fused}({odd}, {at}, {even})"
     total = f"a{len(lines)}"
     lines.append(f"{vector} {total} = {number}({literal(coefficients[-1], DTYPES[kind])});")

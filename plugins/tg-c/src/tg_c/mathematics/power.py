@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_c.mathematics.exponential import LN2, PARTS, TAKEN_APART, E
+from tg.link.series import LN2, E
+from tg_c.mathematics.exponential import PARTS, TAKEN_APART
 from tg_c.mathematics.kernel import Kernel
 
 if TYPE_CHECKING:

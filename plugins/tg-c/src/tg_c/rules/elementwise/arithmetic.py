@@ -170,14 +170,14 @@ RULES: Final[dict[object, Rule]] = {
         boolean="x | y",
         floating="x >= y || x != x ? x : y",
         complex="x == y || x != x || @before(y, x) ? x : y",
-        lanes=lanes(integer="@select(x > y, x, y)", floating="@select((x >= y) | (x != x), x, y)"),
+        lanes=lanes(integer="@most(x, y)", floating="@larger(x, y)"),
     ),
     t.minimum: Expression(
         "x < y ? x : y",
         boolean="x & y",
         floating="x <= y || x != x ? x : y",
         complex="x == y || x != x || @before(x, y) ? x : y",
-        lanes=lanes(integer="@select(x < y, x, y)", floating="@select((x <= y) | (x != x), x, y)"),
+        lanes=lanes(integer="@least(x, y)", floating="@smaller(x, y)"),
     ),
     t.clip: Inline(
         "@T raised = x > y ? x : y;\n  return raised < z ? raised : z;",
