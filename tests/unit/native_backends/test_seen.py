@@ -91,7 +91,7 @@ def test_the_source_calls_loops_after_the_users_variables(backend):
     text = program(backend).source()
     (name,) = set(re.findall(r"\bloop\d+_decay\w*", text))
     lines = text.split("\n")
-    (defined,) = (k for k, line in enumerate(lines) if re.search(rf"(def|void) {name}\(", line))
+    (defined,) = (k for k, line in enumerate(lines) if re.search(rf"^\w.* @?{name}\(", line))
     assert "decay = tg.exp(hidden) * 2 + 1" in lines[defined - 1]
     assert len(re.findall(rf"\b{name}\(", text)) >= 2  # and where it is called
 

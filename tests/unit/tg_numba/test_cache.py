@@ -57,6 +57,24 @@ close(f(a)[1], (a.astype("float16") * 2).astype("float64"))
 print("numba" in sys.modules, len(made))
 """
 
+# Compiles all but sorting: loops, products, extremes, running sums, inner graphs, positions, lengths that a plan finds,
+# checks, a profile; says whether Numba was imported.
+WITHOUT = """
+import sys
+import numpy as np
+import tg
+
+x, m, k = tg.vector("x"), tg.matrix("m"), tg.scalar("k", dtype="int64")
+inner = lambda a: (tg.sum(a) * a, tg.max(a))
+outputs = [*tg.call(inner, x), m @ m, tg.argmax(m, axis=0), tg.cumsum(x), tg.nonzero(x > 1)[0], x[:k], x[k]]
+f = tg.function([x, m, k], [*outputs, tg.exp(1j * x)], backend="numba")
+found = f(np.arange(4.0), np.eye(3), 2)
+assert [a.tolist() for a in found[4:7]] == [[0, 1, 3, 6], [2, 3], [0, 1]]
+f.profile(np.arange(4.0), np.eye(3), 2)
+assert "define" in f.source()
+print("numba" in sys.modules)
+"""
+
 # As many processes as the first argument says compile one graph: all are ready before the first begins.
 AT_ONCE = """
 import os, sys, tg, tg_numba.linker
@@ -91,7 +109,7 @@ if __name__ == "__main__":
 
 # Makes functions that differ and drops them; says how much memory a function leaves behind, in bytes.
 DROPPED = """
-import gc, os
+import ctypes, gc, os
 from pathlib import Path
 import numpy as np
 import tg
@@ -102,6 +120,7 @@ def after(numbers):
         outputs = [tg.exp(x) * (number + 0.5) + tg.sum(tg.tanh(y), axis=0), tg.sum(x * number), tg.cumsum(x) * number]
         tg.function([x, y], outputs, backend="numba")(np.ones(3), np.ones((2, 3)))
     gc.collect()
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # what is free is no function's
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 first = after(range(20))
@@ -156,6 +175,10 @@ def test_a_second_process_compiles_nothing_and_does_not_import_numba(home):
     moved = "\n\n" + PROGRAM.replace("import tg\n", "import tg  # and the user's lines are others\n", 1)
     assert run(script=moved).stdout == "False 0\n"
     assert sorted(path.name for path in home.iterdir()) == entries
+
+
+def test_numba_is_imported_for_sorting_alone():
+    assert run(script=WITHOUT).stdout == "False\n"
 
 
 def test_processes_that_compile_one_graph_at_once_all_get_it(home):

@@ -17,14 +17,14 @@ from tg.ops.elementwise.trigonometric import sinc
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg_conformance.compare import differs
-from tg_numba import kernel, vectors
+from tg_numba import kernel, processor, vectors
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
 REAL = ("bool", *INTEGERS, *HALVES, *FLOATS)
 FUNCTIONS = tuple(fn for family in FAMILIES for fn in family.elementwise)
-LANES = tuple(vectors.vector_bytes() // size for size in (1, 2, 4, 8))
+LANES = tuple(processor.vector_bytes() // size for size in (1, 2, 4, 8))
 LENGTHS = sorted({n for count in LANES for n in (0, 1, count - 1, count, count + 1, 2 * count + 3)})
 COMPOSED = (logaddexp, sinc)  # of steps that lose digits: compared at the precision they are computed with
 
@@ -93,7 +93,7 @@ def same(found, right, note=""):
 @pytest.fixture
 def width(request, monkeypatch):
     """The bytes of a vector, as on machines that have no wider ones."""
-    if request.param > vectors.vector_bytes():
+    if request.param > processor.vector_bytes():
         pytest.skip("this machine has no such vectors")
     monkeypatch.setattr(kernel, "vector_bytes", lambda: request.param)
     return request.param
@@ -152,7 +152,7 @@ def test_functions_along_every_stride(dtype, compiled, frozen_of):
             given.append(view(inputs[-1]))
         outputs.append(fn(*given))
     executable = compiled(frozen_of(inputs, outputs))
-    for m, n in ((3, 2 * vectors.vector_bytes() // numpy_dtype(dtype).itemsize + 3), (2, 5)):
+    for m, n in ((3, 2 * processor.vector_bytes() // numpy_dtype(dtype).itemsize + 3), (2, 5)):
         arrays, views = [], []
         for _, first in cases:
             layouts = [LAYOUTS[(first + k) % len(LAYOUTS)] for k in range(2)]
@@ -238,7 +238,7 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
     outputs = [add(x, y), tg.equal(x[::2], y[::2]), add(x[::-1], y), absolute(r.T), tg.equal(x, y)]
     executable = compiled(frozen_of([x, y, r], outputs))
     kinds = [v.type.dtype for v in (x, y, r, *outputs)]
-    memory = [guarded(16 * vectors.vector_bytes() * 8) for _ in kinds]
+    memory = [guarded(16 * processor.vector_bytes() * 8) for _ in kinds]
     for n in (n for n in LENGTHS if n):
         lengths = (n, n, n, n, -(-n // 2), n, n, n)
         arrays = [m.array(d, k, at_end) for m, d, k in zip(memory, kinds, lengths, strict=True)]

@@ -10,7 +10,7 @@ import tg
 from tg.graph.interpret import interpret
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_numba import kernel, vectors
+from tg_numba import kernel, processor
 from tg_numba.folds import CHUNK
 from tg_numba.lower import fused
 
@@ -33,7 +33,7 @@ def normal(*shape, seed=0):
 @pytest.fixture(params=[64, 32, 16])
 def width(request, monkeypatch):
     """The bytes of a vector, as on machines that have no wider ones."""
-    if request.param > vectors.vector_bytes():
+    if request.param > processor.vector_bytes():
         pytest.skip("this machine has no such vectors")
     monkeypatch.setattr(kernel, "vector_bytes", lambda: request.param)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tg.graph.loc import Loc
 
 LOOP: Final = re.compile(r"\bloop\d+\b")
-PLACE: Final = re.compile(r"^\s*(?:/\*|#) (\S.*?:\d+[^:]*:  (.*?))(?: \*/)?$")  # a comment that names a line
+PLACE: Final = re.compile(r"^\s*(?:/\*|#|;) (\S.*?:\d+[^:]*:  (.*?))(?: \*/)?$")  # a comment that names a line
 MOST_NAMES: Final = 2  # of one loop
 MOST_LINES: Final = 4  # of those that share a loop
 

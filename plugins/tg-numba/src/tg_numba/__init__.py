@@ -1,4 +1,4 @@
-"""The Numba backend of tg: a graph becomes one Python function of loops, which Numba compiles."""
+"""The Numba backend of tg: a graph becomes one function of loops in LLVM's language, but for sorting and searching."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-PROTOCOL = RuleProtocol("numba", 2)
+PROTOCOL = RuleProtocol("numba", 3)
 DTYPES = frozenset(
     (
         "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -38,7 +38,7 @@ def tg_backends() -> tuple[Backend, ...]:
             dtypes=DTYPES,
             shapes="dynamic",
             raises=True,
-            compiles="very slowly",
+            compiles="slowly",
             options=Options,
             linker="tg_numba.linker:LINKER",
             gaps="tg_numba.gaps:GAPS",

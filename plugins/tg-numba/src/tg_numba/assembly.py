@@ -59,11 +59,12 @@ class Declaration(NamedTuple):
 class Module:
     """Declarations and definitions, each once."""
 
-    __slots__ = ("declared", "defined")
+    __slots__ = ("_uses", "declared", "defined")
 
     def __init__(self) -> None:
         self.declared: dict[str, Declaration] = {}
         self.defined: dict[str, str] = {}
+        self._uses: dict[str, int] = {}
 
     def declare(self, name: str, result: str, arguments: Sequence[str], attributes: str = "nounwind") -> None:
         """Say that there is a function of this name."""
@@ -73,17 +74,26 @@ class Module:
         """Add a function, unless there is one of this name."""
         self.defined.setdefault(name, text)
 
+    def used(self, name: str, count: int) -> int:
+        """How often something has been used, after so many uses more."""
+        self._uses[name] = self._uses.get(name, 0) + count
+        return self._uses[name]
+
     def include(self, other: Module) -> None:
         """Add what another module has."""
         self.declared.update(other.declared)
         self.defined.update(other.defined)
 
+    def declarations(self) -> dict[str, str]:
+        """The texts of the declarations."""
+        return {
+            name: f"declare {d.result} @{name}({', '.join(d.arguments)}) {d.attributes}"
+            for name, d in self.declared.items()
+        }
+
     def text(self) -> str:
         """The whole module."""
-        heads = [
-            f"declare {d.result} @{name}({', '.join(d.arguments)}) {d.attributes}" for name, d in self.declared.items()
-        ]
-        return "\n".join((*heads, *self.defined.values())) + "\n"
+        return "\n".join((*self.declarations().values(), *self.defined.values())) + "\n"
 
 
 @final
@@ -92,11 +102,11 @@ class Body:
 
     def __init__(self, module: Module, lanes: int = 0) -> None:
         self.module, self.lanes = module, lanes
-        self.lines: list[str] = []
+        self.lines: list[str | None] = []  # None: one that was taken back
         self._frame: list[str] = []  # what comes before the first line
         self._heads: list[tuple[int, str, str]] = []  # of loops around: place of phis, labels before and at the end
         self._last = (0, "", "")  # the same of the loop that ended last
-        self._label = "entry"
+        self.label = "entry"  # of the block that lines are added to
         self._count = 0
         self._known: list[dict[str, str]] = [{}]  # of each block around: expressions and where their values are
 
@@ -189,20 +199,20 @@ class Body:
         self._count += 1
         index, at = f"%i{self._count}", self._count
         self.do(f"%any{at} = icmp slt i64 {start}, {end}")
-        before = self._label
+        before = self.label
         self.do(f"br i1 %any{at}, label %body{at}, label %done{at}")
-        self._open(f"body{at}")
+        self.open(f"body{at}")
         self.do(f"{index} = phi i64 [{start}, %{before}], [%next{at}, %tail{at}]")
         self._heads.append((len(self.lines), before, f"tail{at}"))
         self._known.append({})
         yield index
         self._known.pop()
         self.do(f"br label %tail{at}")
-        self._open(f"tail{at}")
+        self.open(f"tail{at}")
         self.do(f"%next{at} = add i64 {index}, {step}")
         self.do(f"%more{at} = icmp slt i64 %next{at}, {end}")
         self.do(f"br i1 %more{at}, label %body{at}, label %done{at}")
-        self._open(f"done{at}")
+        self.open(f"done{at}")
         self._last = self._heads.pop()
 
     def fold(
@@ -227,17 +237,41 @@ class Body:
         self._count += 1
         at = self._count
         self.do(f"br i1 {condition}, label %then{at}, label %done{at}")
-        self._open(f"then{at}")
+        self.open(f"then{at}")
         self._known.append({})
         yield
         self._known.pop()
         self.do(f"br label %done{at}")
-        self._open(f"done{at}")
+        self.open(f"done{at}")
 
-    def _open(self, label: str) -> None:
-        self._label = label
-        self.lines.append(f"{label}:")
+    def either(
+        self,
+        condition: str,
+        then: Callable[[], Sequence[tuple[str, str]]],
+        otherwise: Callable[[], Sequence[tuple[str, str]]],
+    ) -> list[str]:
+        """One of two pieces of code, by a condition; the values, of the types and operands that they give."""
+        self._count += 1
+        at = self._count
+        ends: list[tuple[str, Sequence[tuple[str, str]]]] = []
+        self.do(f"br i1 {condition}, label %then{at}, label %else{at}")
+        for label, write in (("then", then), ("else", otherwise)):
+            self.open(f"{label}{at}")
+            self._known.append({})
+            found = write()
+            self._known.pop()
+            ends.append((self.label, found))
+            self.do(f"br label %both{at}")
+        self.open(f"both{at}")
+        (first, xs), (second, ys) = ends
+        pairs = zip(xs, ys, strict=True)
+        return [self.made(f"phi {kind} [{x}, %{first}], [{y}, %{second}]") for (kind, x), (_, y) in pairs]
+
+    def open(self, label: str) -> None:
+        """Begin a block."""
+        self.label = label
+        self.lines.append(f" {label}:")
 
     def text(self) -> str:
         """The lines."""
-        return "\n".join(("entry:", *self._frame, *self.lines))
+        return "\n".join(("entry:", *self._frame, *(line for line in self.lines if line is not None)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from tg.link.values import is_one, is_zero
 from tg.types.dtypes import is_complex
 from tg_numba.assembly import PARTS, memory_cell, memory_item
 from tg_numba.lanes import Lanes, Pair, constant_text, lane_of, parts
+from tg_numba.pieces import in_vectors
+from tg_numba.processor import GATHERED, gather, has_gathers
 
 if TYPE_CHECKING:
     from tg.types.lengths import Length
@@ -73,8 +76,10 @@ def _load_apart(kernel: Kernel, dtype: str, pointer: str, stride: int | Length, 
     return found
 
 
-def gathered(kernel: Kernel, dtype: str, pointer: str, offsets: Lanes) -> Elements:
-    """The elements at some offsets, one by one."""
+def gathered(kernel: Kernel, dtype: str, pointer: str, offsets: Lanes, *, one_by_one: bool = False) -> Elements:
+    """The elements at some offsets: by an instruction, or one by one."""
+    if has_gathers(dtype) and not one_by_one:
+        return in_vectors(functools.partial(gather, dtype, pointer), GATHERED, offsets)
     body, item = kernel.body, memory_item(dtype)
     kind, count = body.type(item), 2 if is_complex(dtype) else 1
     found = ["poison"] * count

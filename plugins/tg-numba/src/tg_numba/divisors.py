@@ -6,11 +6,13 @@ by a power of two first, and what it divides afterwards: no quotient overflows t
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.ops.elementwise.arithmetic import divide
-from tg_numba.lanes import Lanes, is_wide_float, select
-from tg_numba.vectors import fabs
+from tg_numba.lanes import Lanes, everywhere, is_wide_float, select
+from tg_numba.processor import fabs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,14 +25,23 @@ LARGE: Final = {"float64": (2.0**1000, 2.0**600), "float32": (2.0**100, 2.0**60)
 
 
 class Inverse(NamedTuple):
-    """The inverse of a divisor times `scale`."""
+    """The inverse of a divisor times `scale`, which is 1 where it is None."""
 
     inverse: Lanes
-    scale: Lanes
+    scale: Lanes | None
 
     def times(self, x: Lanes) -> Lanes:
         """What the divisor divides x into."""
-        return x * self.inverse * self.scale
+        product = x * self.inverse
+        return product if self.scale is None else product * self.scale
+
+
+def unscaled(inverses: Mapping[int, Inverse]) -> tuple[str, dict[int, Inverse]]:
+    """Whether all of some inverses are those of the divisors themselves, and what they are then."""
+    scales = [one.scale == 1 for one in inverses.values() if one.scale is not None]
+    return everywhere(functools.reduce(operator.and_, scales)), {
+        k: one._replace(scale=None) for k, one in inverses.items()
+    }
 
 
 def inverses(nodes: Sequence[Node], known: Mapping[int, Elements]) -> dict[int, Inverse]:

@@ -21,17 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 CALLER: Final = """
-declare i32 @"{name}"(ptr, ptr{kinds})
 define i64 @"{caller}"(ptr %given) nounwind {{
+{places}
+  %code = call i64 @{name}({given})
+  ret i64 %code
+}}
+"""
+NEST: Final = """
+declare i32 @"{symbol}"({kinds})
+define internal i64 @{name}({heads}) nounwind {{
   %result = alloca i64
   %failure = alloca ptr
-{places}
-  %status = call i32 @"{name}"(ptr %result, ptr %failure{given})
+  %status = call i32 @"{symbol}"({given})
   %code = load i64, ptr %result
   ret i64 %code
 }}
 """
+"""Calls what Numba has compiled, by its convention; none of ours raises, so the status is not looked at."""
 LEVEL: Final = 2  # of the code generator; passes before it gain nothing where vectors are written as such
+GRAPH_LEVEL: Final = 1  # of the functions of graphs: without loops, 2 makes the same code in twice the time
 
 
 class Written(NamedTuple):
@@ -51,9 +59,8 @@ class Written(NamedTuple):
         return f"tg.loop.{hashlib.blake2b(self.key.encode(), digest_size=16).hexdigest()}"
 
     def shown(self, name: str) -> str:
-        """The loop under a name as Python that says what it is."""
-        text = self.definition.replace("@loop(", f"@{name}(", 1).replace("\n", "\n    ")
-        return f'def {name}():  # the address of\n    """\n    {text}\n    """'
+        """The loop under a name."""
+        return self.definition.replace("@loop(", f"@{name}(", 1)
 
 
 @final
@@ -83,7 +90,7 @@ def bundle(codes: Iterable[Code], names: Mapping[str, str]) -> Bundle:
 
 @final
 class Loaded:
-    """Machine code in memory: addresses in it are good as long as this object lives."""
+    """Machine code in memory: addresses in it are good as long as this object lives, unless it is to stay."""
 
     __slots__ = ("__weakref__", "_engine", "_names")
 
@@ -94,6 +101,10 @@ class Loaded:
         """The address of a function."""
         found: int = self._engine.get_function_address(self._names[name])
         return found
+
+    def stay(self) -> None:
+        """Leave the code in memory for longer than any object of Python lives; addresses are to be taken before."""
+        self._engine.detach()
 
     def caller(self, name: str, count: int) -> Callable[..., int]:
         """A function of so many arrays as Python calls it, without a look at what they are and without the GIL."""
@@ -144,7 +155,7 @@ def code_of_module(module: Any, data: bytes) -> Code:
 
 
 def callers(counts: Mapping[str, int]) -> str:
-    """Functions that call those of compiled Python with the arrays that a table has: the text of their module."""
+    """Functions that call others with the arrays that a table has: the text of what follows these."""
     return "\n".join(starmap(_caller, counts.items()))
 
 
@@ -153,10 +164,21 @@ def _caller(name: str, count: int) -> str:
     return CALLER.format(
         name=name,
         caller=_caller_name(name),
-        kinds=", ptr" * count,
         places="\n".join(places),
-        given="".join(f", ptr %a{k}" for k in range(count)),
+        given=", ".join(f"ptr %a{k}" for k in range(count)),
     )
+
+
+def nest_caller(name: str, symbol: str, kinds: Sequence[str]) -> str:
+    """A function that calls one that Numba has compiled, with an int64 as its result."""
+    heads = ", ".join(f"{kind} %a{k}" for k, kind in enumerate(kinds))
+    given = ", ".join(("ptr %result", "ptr %failure", *([heads] if heads else [])))
+    return NEST.format(name=name, symbol=symbol, kinds=", ".join(("ptr", "ptr", *kinds)), heads=heads, given=given)
+
+
+def declared(names: Iterable[str]) -> list[str]:
+    """What says that there is something of these names elsewhere."""
+    return [f'@"{name}" = external global i8' for name in names]
 
 
 def _caller_name(name: str) -> str:
@@ -177,7 +199,7 @@ def loaded(bundle: Bundle, addresses: Mapping[str, int]) -> Loaded:
         MissingError: they need more than that.
     """
     with LOCK:
-        module = llvm.parse_assembly("\n".join(f'@"{name}" = external global i8' for name in addresses))
+        module = llvm.parse_assembly("\n".join(declared(addresses)))
         engine = llvm.create_mcjit_compiler(module, _machine())  # from here on the symbols of the process are found
         absent = [name for name in bundle.needs if name not in addresses and not llvm.address_of_symbol(name)]
         if absent:

@@ -17,8 +17,9 @@ from tg.link import objects
 from tg.link.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg.link.objects import HEAD
 from tg.link.shapes import needs_plan
-from tg_numba import cache, engine
+from tg_numba import cache, engine, results
 from tg_numba.assembly import Body, Module
+from tg_numba.lengths import derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,51 +90,26 @@ done:
 }}
 """
 
-FLOOR: Final = """
-define internal i64 @floor_of(i64 %a, i64 %b) {
-  %zero = icmp eq i64 %b, 0
-  %one = icmp eq i64 %b, -1
-  %special = or i1 %zero, %one
-  br i1 %special, label %without, label %divided
-without:
-  %negative = sub i64 0, %a
-  %found = select i1 %zero, i64 0, i64 %negative
-  ret i64 %found
-divided:
-  %quotient = sdiv i64 %a, %b
-  %rest = srem i64 %a, %b
-  %uneven = icmp ne i64 %rest, 0
-  %signs = xor i64 %rest, %b
-  %differ = icmp slt i64 %signs, 0
-  %less = and i1 %uneven, %differ
-  %one_less = zext i1 %less to i64
-  %floor = sub i64 %quotient, %one_less
-  ret i64 %floor
-}
-define internal i64 @remainder_of(i64 %a, i64 %b) {
-  %floor = call i64 @floor_of(i64 %a, i64 %b)
-  %whole = mul i64 %b, %floor
-  %rest = sub i64 %a, %whole
-  %zero = icmp eq i64 %b, 0
-  %found = select i1 %zero, i64 0, i64 %rest
-  ret i64 %found
-}
-"""
-
 PROBE: Final = """
-define i32 @probe(ptr %result, ptr %failure, ptr %a0, ptr %a1, ptr %y0, ptr %y1) {{
+define i64 @probe(ptr %a0, ptr %a1, ptr %y0, ptr %y1) {{
   {copies}
   %code = load i64, ptr @"tg.code"
-  store i64 %code, ptr %result
-  ret i32 0
+  ret i64 %code
 }}
 @"tg.code" = external global i64
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
+class Shared(NamedTuple):
+    """What a process has once: what makes functions, and the address of what makes arrays."""
+
+    make_function: Callable[[tuple[object, ...]], Any]
+    new_array: int
+
+
 class Compiled(NamedTuple):
-    """What Numba has made of a program: the addresses of its functions (0: there is no plan), and their owner."""
+    """A program in memory: the addresses of its functions (0: there is no plan), and their owner."""
 
     run: int
     plan: int
@@ -142,45 +118,47 @@ class Compiled(NamedTuple):
 
 def make(graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where there can be no entry for it."""
-    function = opened()
-    if function is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
+    shared = opened()
+    if shared is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
         return None
-    return _made(function, graph, compiled, signature)
+    return _made(shared, graph, compiled, signature)
 
 
-def _made(function: Any, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any]:
-    attempt = _Attempt(graph, compiled, signature)
-    code = _code(attempt.text(), "attempt", attempt.addresses)
+def _made(shared: Shared, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any]:
+    attempt = _Attempt(shared, graph, compiled, signature)
+    code = _code(attempt.text(), ["attempt"], attempt.addresses)
     words = struct.pack("=3q", code.address("attempt"), id(signature.general), graph.arity)
     kept = (code, compiled.owner, signature.general, *dtypes_of(graph), *attempt.objects)
-    return function((words, *kept))  # type: ignore[no-any-return]
+    return shared.make_function((words, *kept))  # type: ignore[no-any-return]
 
 
 @functools.cache
-def opened() -> Any:
+def opened() -> Shared | None:
     """What makes functions, tried; None where objects, arrays or scalars are not as it expects them."""
     try:
-        addresses = dict[str, int]()
-        text = CALLED.format_map(_Functions(addresses))
-        if not objects.is_layout_known():
-            return None
+        shared = _shared() if objects.is_layout_known() else None
     except (AttributeError, ImportError):
         return None
-    code = _code("\n".join((text, *declared(addresses))), "function", addresses)
-    make_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(code.address("function"))
+    if shared is None:
+        return None
 
     def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
         copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
-        probe = _code(PROBE.format(copies="\n  ".join(copies)), "probe", {"tg.code": code})
-        return _made(make_function, graph, Compiled(probe.address("probe"), 0, probe), signature)
+        probe = _code(PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
+        return _made(shared, graph, Compiled(probe.address("probe"), 0, probe), signature)
 
-    if not objects.works(probing):
-        return None
-    _kept.append(code)
-    return make_function
+    return shared if objects.works(probing) else None
 
 
-_kept: Final[list[object]] = []  # code that is in use until the process ends
+def _shared() -> Shared:
+    addresses = {"tg.handler": results.opened().handler}
+    text = f"{results.ARRAYS}{CALLED}".format_map(_Functions(addresses, LARGE=str(results.LARGE)))
+    names = ("begin", "function", "new_array")
+    code = _code("\n".join((text, *engine.declared(addresses))), names, addresses)
+    begin, function, new_array = map(code.address, names)
+    code.stay()
+    ctypes.PYFUNCTYPE(None)(begin)()
+    return Shared(ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(function), new_array)
 
 
 def _copy(k: int, size: int) -> list[str]:
@@ -192,28 +170,24 @@ def _copy(k: int, size: int) -> list[str]:
     return lines
 
 
-def _code(text: str, name: str, addresses: Mapping[str, int]) -> Loaded:
-    """The code of a function that is compiled fast: it is called once in a call and has no loops.
+def _code(text: str, names: Sequence[str], addresses: Mapping[str, int]) -> Loaded:
+    """The code of functions that are compiled fast: they are called once in a call and have no loops over elements.
 
     Args:
         addresses: of what the text has other names for.
     """
 
     def make() -> Bundle:
-        return engine.bundle([engine.assembled(text, level=0)], {name: name})
+        return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
 
     return cache.opened(["entry", text], addresses, make)
 
 
-def declared(addresses: Mapping[str, int]) -> list[str]:
-    """What says that there is something of these names."""
-    return [f'@"{name}" = external global i8' for name in addresses]
-
-
 class _Functions(dict[str, str]):
-    """The functions of Python and NumPy as operands; their addresses are noted."""
+    """The functions of Python and NumPy as operands, and other words; the functions' addresses are noted."""
 
-    def __init__(self, addresses: dict[str, int]) -> None:
+    def __init__(self, addresses: dict[str, int], **words: str) -> None:
+        super().__init__(words)
         self._addresses = addresses
 
     def __missing__(self, name: str) -> str:
@@ -225,8 +199,8 @@ class _Functions(dict[str, str]):
 class _Attempt:
     """Writes the function of a signature: from the arguments of a call to its result, or to 0 where it declines."""
 
-    def __init__(self, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> None:
-        self.graph, self.compiled = graph, compiled
+    def __init__(self, shared: Shared, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> None:
+        self.shared, self.graph, self.compiled = shared, graph, compiled
         self.steps = nesting_of(signature.structure, (list, tuple))
         self.objects = [thing for _, thing in self.steps if thing is not None]
         self.body = Body(Module())
@@ -255,12 +229,12 @@ class _Attempt:
         lines = [
             "define ptr @attempt(ptr %given) {",
             *(f"  {line}" for line in (f"%made = alloca [{count + 1} x ptr]", *places, *frame)),
-            *self.body.lines,
+            *filter(None, self.body.lines),
             f"undo:\n  call void @release(ptr %made, i64 {count})\n  br label %decline",
             "decline:\n  ret ptr null\n}",
         ]
-        whole = [self.body.module.text(), RELEASE.format_map(self._functions), FLOOR, *lines]
-        return "\n".join((*whole, *declared(self.addresses))) + "\n"
+        whole = [self.body.module.text(), RELEASE.format_map(self._functions), *lines]
+        return "\n".join((*whole, *engine.declared(self.addresses))) + "\n"
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -282,7 +256,7 @@ class _Attempt:
         """Go on only if a condition holds."""
         label = self.body.fresh()[1:]
         self.body.do(f"br i1 {condition}, label %{label}, label %{self.exit}")
-        self.body._open(label)
+        self.body.open(label)
 
     def _test(self, comparison: str) -> str:
         return self.body.made(f"icmp {comparison}")
@@ -319,13 +293,13 @@ class _Attempt:
             return
         found, number = self._local("ptr"), self.body.fresh()[1:]
         self.body.do(f"br i1 {is_array}, label %array{number}, label %scalar{number}")
-        self.body._open(f"array{number}")
+        self.body.open(f"array{number}")
         self._array(given, k)
         self._store(found, given, f"done{number}")
-        self.body._open(f"scalar{number}")
+        self.body.open(f"scalar{number}")
         self._scalar(given, k)
         self._store(found, self._false_array(self._at(given, HEAD)), f"done{number}")
-        self.body._open(f"done{number}")
+        self.body.open(f"done{number}")
         self.heads.append(self._load("ptr", found))
 
     def _store(self, place: str, value: str, after: str) -> None:
@@ -347,10 +321,10 @@ class _Attempt:
         dtype, number = self._load("ptr", given, DTYPE), self.body.fresh()[1:]
         same = self._test(f"eq ptr {dtype}, {wanted}")
         self.body.do(f"br i1 {same}, label %same{number}, label %ask{number}")
-        self.body._open(f"ask{number}")
+        self.body.open(f"ask{number}")
         is_same = self._call("PyArray_EquivTypes", "i8", ("ptr", dtype), ("ptr", wanted))
         self.body.do(f"br i1 {self._test(f'ne i8 {is_same}, 0')}, label %same{number}, label %{self.exit}")
-        self.body._open(f"same{number}")
+        self.body.open(f"same{number}")
         self._need(self._test(f"eq i32 {self._load('i32', given, RANK)}, {t.ndim}"))
         flags = self.body.made(f"and i32 {self._load('i32', given, FLAGS)}, {USABLE}")
         fits, size = self._test(f"eq i32 {flags}, {USABLE}"), "1"
@@ -375,12 +349,8 @@ class _Attempt:
             size = self.body.product(size, n)
             self.body.do(f"store i64 {n}, ptr {self._at(shape, 8 * axis)}")
         self.work = self.body.made(f"add i64 {self.work}, {size}")
-        dtype, none = ("ptr", self._object(id(t.numpy_dtype))), ("ptr", "null")
-        self._call("Py_IncRef", "void", dtype)  # the array takes this reference
-        kind, rank = ("ptr", self._object(objects.bound()["ndarray"])), ("i32", str(t.ndim))
-        return self._kept(
-            self._call("PyArray_NewFromDescr", "ptr", kind, dtype, rank, ("ptr", shape), none, none, ("i32", "0"), none)
-        )
+        new, dtype = self._object(self.shared.new_array), self._object(id(t.numpy_dtype))
+        return self._kept(self.body.made(f"call ptr {new}(ptr {dtype}, i32 {t.ndim}, ptr {shape}, i64 {size})"))
 
     def _kept(self, thing: str) -> str:
         """A new object, dropped if the call is declined after all."""
@@ -412,11 +382,8 @@ class _Attempt:
             overflows = self.body.made(f"extractvalue {{i64, i1}} {both}, 1")
             self._need(self._test(f"eq i1 {overflows}, false"))
             return self.body.made(f"extractvalue {{i64, i1}} {both}, 0")
-        if what in ("min", "max"):
-            self.body.module.declare(f"llvm.s{what}.i64", "i64", ("i64", "i64"))
-            return self.body.made(f"call i64 @llvm.s{what}.i64{pair}")
-        if what in ("//", "%"):
-            return self.body.made(f"call i64 @{'floor_of' if what == '//' else 'remainder_of'}{pair}")
+        if what != "broadcast":
+            return derived(self.body, what, a, b)
         is_one = self._test(f"eq i64 {a}, 1")
         alike = self.body.made(f"or i1 {self._test(f'eq i64 {a}, {b}')}, {self._test(f'eq i64 {b}, 1')}")
         self._need(self.body.made(f"or i1 {is_one}, {alike}"))
@@ -465,16 +432,15 @@ class _Attempt:
 
     def _run(self, address: int, heads: Sequence[str]) -> None:
         """Call one of the program's functions, without the GIL if that may take long; go on if nothing failed."""
-        result, failure, state = self._local("i64"), self._local("ptr"), self._local("ptr")
+        state = self._local("ptr")
         if self.graph.checks:
             heads = [*heads, self._false_array(self._local(f"[{STATUS_LENGTH} x i64]"))]
         self.body.do(f"store ptr null, ptr {state}")
         with self.body.when(self._test(f"sgt i64 {self.work}, {patience(self.graph)}")):
             self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")
-        given = ", ".join(f"ptr {x}" for x in (result, failure, *heads))
-        raised = self.body.made(f"call i32 {self._object(address)}({given})")
+        given = ", ".join(f"ptr {x}" for x in heads)
+        code = self.body.made(f"call i64 {self._object(address)}({given})")
         released = self._load("ptr", state)
         with self.body.when(self._test(f"ne ptr {released}, null")):
             self._call("PyEval_RestoreThread", "void", ("ptr", released))
-        self._need(self._test(f"eq i32 {raised}, 0"))
-        self._need(self._test(f"eq i64 {self._load('i64', result)}, 0"))
+        self._need(self._test(f"eq i64 {code}, 0"))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg_numba.kernel import Kernel
     from tg_numba.lanes import Elements
+    from tg_numba.sums import Sums
 
     Write = Callable[[Block], Sequence[Elements]]
 
@@ -214,17 +215,17 @@ def across(rule: Rule, fn: Any, value: Elements) -> Elements:
     """All lanes folded into one, two by two: a single element."""
     body = value.body
     if body.lanes > 1:
-        low, high = _halves(value)
+        low, high = halves(value)
         with body.of(body.lanes // 2):
             both: Any = rule(fn.op, (low, high), value.dtype)
             return across(rule, fn, both)
     return lane_of(value, 0)
 
 
-def _halves(value: Elements) -> list[Elements]:
+def halves(value: Elements) -> list[Elements]:
     """The first half of the lanes, and the second."""
     if isinstance(value, Pair):
-        return [Pair(*both) for both in zip(*map(_halves, value), strict=True)]
+        return [Pair(*both) for both in zip(*map(halves, value), strict=True)]
     body, count = value.body, value.body.lanes // 2
     found: list[Elements] = []
     for start in (0, count):
@@ -265,28 +266,33 @@ def rounds(
     *,
     twice: bool,
     calls: bool = False,
+    sums: Sums | None = None,
 ) -> None:
     """Run along an axis in blocks of lanes as `Kernel.blocks`; `write` also gives what each fold takes of a block.
 
     Args:
         calls: `write` calls functions, around which no vector stays in its register.
+        sums: does full blocks in the place of `write`.
     """
     body, n = kernel.body, kernel.length(length)
     run = _in_memory if calls else _in_registers
     with _chunks(kernel, folds, n, body.lanes) as (first, end):
-        start, spans = first, list[Span]()
-        if twice:
+        start, spans, last = first, list[Span](), [pair for fold in folds for pair in fold.first()]
+        if sums is not None:
+            start, last = sums.summed(first, end, last)
+        elif twice:
             whole = body.find(f"and i64 {body.find(f'sub i64 {end}, {first}')}, {-body.lanes}")
             start = body.find(f"add i64 {first}, {whole}")
             spans.append(Span(first, start, Block))
-        if not twice or type(length) is not int or length % body.lanes:
+        if sums is not None or not twice or type(length) is not int or length % body.lanes:
             spans.append(Span(start, end, lambda at: kernel.partial(at, n)))
-        run(kernel, folds, spans, write)
+        run(kernel, folds, spans, write, last)
 
 
-def _in_registers(kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write) -> None:
+def _in_registers(
+    kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write, last: Sequence[tuple[str, str]]
+) -> None:
     """Rounds that hand on what has been found."""
-    last = [pair for fold in folds for pair in fold.first()]
 
     def taken(block: Block, texts: Sequence[str]) -> list[str]:
         left, found = iter(texts), list[str]()
@@ -306,10 +312,13 @@ def _in_registers(kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], 
         fold.keep([next(left)[1] for _ in fold.kinds])
 
 
-def _in_memory(kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write) -> None:
+def _in_memory(
+    kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write, last: Sequence[tuple[str, str]]
+) -> None:
     """Rounds that read and write what has been found: once each, where registers would be saved and handed on."""
+    left = iter(last)
     for fold in folds:
-        fold.keep([text for _, text in fold.first()])
+        fold.keep([next(left)[1] for _ in fold.kinds])
     for span in spans:
         with kernel.body.loop(span.start, span.end, kernel.body.lanes) as at:
             block = span.block(at)

@@ -10,16 +10,14 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
-from llvmlite import ir
 from llvmlite.binding.newpassmanagers import NewPassManager
 from numba.core import cgutils, compiler, types
 from numba.core.codegen import AOTCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
-from numba.core.imputils import lower_constant, user_function
+from numba.core.imputils import user_function
 from numba.core.registry import cpu_target
-from numba.core.typeconv import Conversion
 from numba.core.typed_passes import (
     AnnotateTypes,
     IRLegalization,
@@ -117,25 +115,6 @@ TARGET: Final = cpu_target.target_context.subtarget(_internal_codegen=Codegen("t
 
 
 @final
-class Place(types.Integer):
-    """The type of an address that is known when the code is loaded."""
-
-    def can_convert_to(self, context: Any, other: Any) -> Any:
-        """As an int64."""
-        return Conversion.safe if other == types.int64 else None
-
-
-PLACE: Final = Place("place", bitwidth=64, signed=True)
-register_model(Place)(models.IntegerModel)
-
-
-@lower_constant(Place)  # type: ignore[untyped-decorator]
-def _place(context: Any, builder: Any, kind: Any, symbol: Any) -> Any:
-    known = builder.module.globals.get(symbol.name)
-    return (known or ir.GlobalVariable(builder.module, ir.IntType(8), symbol.name)).ptrtoint(ir.IntType(64))
-
-
-@final
 class CalleeType(types.Callable, types.Dummy):
     """The type of a function that others call: each has its own."""
 
@@ -145,8 +124,7 @@ class CalleeType(types.Callable, types.Dummy):
 
     def get_call_type(self, context: Any, arguments: Any, keywords: Any) -> Any:
         """The signature for arguments of these types."""
-        kinds = (types.int64 if isinstance(kind, Place) else _types.unliteral(kind) for kind in arguments)
-        return overload_of(self.callee, tuple(kinds)).signature
+        return overload_of(self.callee, tuple(map(_types.unliteral, arguments))).signature
 
     def get_call_signatures(self) -> tuple[list[Any], bool]:
         """Those that are known."""
@@ -165,13 +143,13 @@ def callee_type(callee: Callee) -> CalleeType:
     return CalleeType(callee)
 
 
-def word_type(word: object, meaning: Callable[..., Any], *, literal: bool = False) -> Any:
+def word_type(word: object, meaning: Callable[..., Any]) -> Any:
     """The type of a word that writes instructions.
 
     Args:
         meaning: from the types of arguments to a signature, and what writes instructions for it.
     """
-    return types.Function(make_intrinsic_template(word, meaning, meaning.__name__, prefer_literal=literal))
+    return types.Function(make_intrinsic_template(word, meaning, meaning.__name__))
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

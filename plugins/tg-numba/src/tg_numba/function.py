@@ -1,27 +1,31 @@
-"""One frozen graph as one Python function: names, lengths, checks, memory for values, results."""
+"""One frozen graph as one function in LLVM's language: lengths, checks, memory for values, results."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from tg.graph.frozen import Origin
+from tg.link.objects import HEAD
 from tg.link.schedule import Test, plan_schedule, schedule
-from tg.link.shapes import follows_from_inputs, length_text, number_of
+from tg.link.shapes import follows_from_inputs, number_of
 from tg.link.shown import lines_of
 from tg.link.values import Array, Scalar, Value, row_major
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
+from tg_numba.assembly import Body
+from tg_numba.lanes import Lanes
+from tg_numba.lengths import operand
 from tg_numba.memory import ArenaMemory
-from tg_numba.nest import INDENT
+from tg_numba.nest import LENGTH
+from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.pointwise import copied, one_op
 from tg_numba.site import Failure, Site
-from tg_numba.text import SYNTAX, WORDS, identifier, item_size
+from tg_numba.text import identifier, item_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg.graph.frozen import FrozenCheck, FrozenGraph
     from tg.graph.nodes import Constant
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from tg_numba.nest import Nest
     from tg_numba.program import Unit
 
-RETURN: Final = re.compile(r"^( *)return (.*)$", re.MULTILINE)
+LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
 
 
 @final
@@ -53,22 +57,25 @@ class GraphFunction:
         self.unit, self.graph, self.name, self.is_main, self.plans = unit, graph, name, is_main, plans
         self.shapes = unit.shapes(graph)
         self.values: dict[int, Value] = {}
-        self.lines: list[str | None] = []
+        self.body = Body(unit.module)
         self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
-        self.memory = ArenaMemory(self.lines, self.length, Failure.MEMORY.statement)
+        self.memory = ArenaMemory(self.body, self.length, lambda condition: self.require(condition, Failure.MEMORY))
         self.parameters: list[str] = []
-        self._head: list[str] = []  # what comes before the first node
         self._lengths: dict[object, str] = {}
         self._atoms: dict[Atom, str] = {}
         self._ensured: set[object] = set()
-        self._counter = itertools.count(1)
+        self._exits: list[tuple[str, str]] = []  # codes to leave with, and the blocks that leave
         self._targets: dict[int, int] = {}  # value -> the output whose memory is its own
+        self.outputs: list[str] = []  # pointers
+        self._planned: dict[int, list[str]] = {}  # the lengths of outputs where the caller had to ask
 
     def text(self) -> str:
         """The whole function."""
         for k in range(self.graph.arity):
             self._input(k)
         self._results()
+        if self.unit.ticks is not None and self.is_main and not self.plans:
+            self.unit.ticks.begin(self.body)
         for k, constant in enumerate(self.graph.constants):
             self.values[self.graph.arity + k] = self._constant(constant)
         for step in self._schedule():
@@ -90,58 +97,62 @@ class GraphFunction:
         return schedule(graph, makers)
 
     def _assembled(self) -> str:
-        """The text; a function that takes memory gives it back wherever it returns."""
-        body: list[str] = []
+        """The text; a function that takes memory gives it back wherever it leaves."""
+        body, ticks = self.body, self.unit.ticks if self.is_main and not self.plans else None
+        if ticks is not None:
+            ticks.end(body)
+        body.do("br label %leave")
+        self._exits.append(("0", body.label))
+        body.lines[:] = [*self.memory.frames, *self._with_notes()]
+        body.open("leave")
+        code = body.made(f"phi i64 {', '.join(f'[{code}, %{block}]' for code, block in self._exits)}")
+        if self.memory.needs_arena:
+            body.lines[:0] = ["  %arena = alloca ptr", "  store ptr null, ptr %arena"]
+            body.do("call void @tg.leave(ptr %arena)")
+        body.do(f"ret i64 {code}")
+        linkage = "" if self.is_main else "internal "
+        return f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{\n{body.text()}\n}}\n"
+
+    def _with_notes(self) -> Iterator[str]:
+        """The lines, with the user's as comments."""
         last: tuple[str, ...] = ()
-        for at, line in enumerate(self.lines):
+        for at, line in enumerate(self.body.lines):
             node = self.marks.get(at)
             notes = lines_of(self.origin(node).locs) if node is not None else ()
             if notes and notes != last:
-                body += [f"# {note}" for note in notes]
+                yield from (f"  ; {note}" for note in notes)
             last = notes or last
             if line is not None:
-                body.append(line)
-        if self.unit.ticks is not None and self.is_main and not self.plans:
-            body = [self.unit.ticks.begin, *body, self.unit.ticks.end]
-        text = "\n".join((*self._head, *self.memory.frames, *body, "return 0"))
-        if self.memory.needs_arena:
-            text = "arena = at(frame(8), i64)\narena[0] = 0\n" + RETURN.sub(r"\1return leave(arena, \2)", text)
-        inside = "\n".join(INDENT + line for line in text.split("\n"))
-        return f"def {self.name}({', '.join(self.parameters)}):\n{inside}"
+                yield line
 
-    # --- statements --------------------------------------------------------------------------------------------------
+    # --- instructions ------------------------------------------------------------------------------------------------
 
-    def line(self, text: str) -> None:
-        """Add a statement."""
-        self.lines.append(text)
+    def leave_unless(self, condition: str, code: str) -> None:
+        """Leave the function with a code unless a condition holds."""
+        label = self.body.fresh()[1:]
+        self._exits.append((code, self.body.label))
+        self.body.do(f"br i1 {condition}, label %{label}, label %leave")
+        self.body.open(label)
 
-    def fresh(self, letter: str) -> str:
-        """A name that nothing else has: names of values end in an underscore and a number."""
-        return f"{letter}{next(self._counter)}"
+    def require(self, condition: str, failure: Failure) -> None:
+        """Leave the function unless a condition holds."""
+        self.leave_unless(condition, str(int(failure)))
 
-    def local(self, expression: str, name: str | None = None) -> str:
-        """A local that holds the value of an expression; its name."""
-        name = name or self.fresh("t")
-        self.line(f"{name} = {expression}")
-        return name
+    def put(self, pointer: str, at: int, number: str) -> None:
+        """Write an int64 into a table."""
+        self.body.do(f"store i64 {number}, ptr {self.body.made(f'getelementptr i64, ptr {pointer}, i64 {at}')}")
 
     def call(self, nest: Nest, result: str = "0") -> str:
-        """Call a finished loop nest; the text of what it returns."""
-        text, arguments, used = nest.finish(result)
-        call = f"{self.unit.nest(text, used)}({', '.join(arguments)})"
-        if result == "0":
-            self.line(call)
-            return "0"
-        return self.local(call)
+        """Call a finished loop nest in Python; the int64 that it returns."""
+        python, operands = nest.finish(result)
+        kinds = ("i64" if kind == LENGTH else "ptr" for kind in python.kinds)
+        arguments = (f"{kind} {x}" for kind, x in zip(kinds, operands, strict=True))
+        return self.body.made(f"call i64 @{self.unit.nest(python)}({', '.join(arguments)})")
 
     def run(self, kernel: Kernel) -> None:
         """Call a finished loop over lanes."""
-        written, words, arguments = kernel.finish()
-        self.line(f"{self.unit.call_of(words)}({', '.join((self.unit.loop(written), *arguments))})")
-
-    def name_of(self, number: int) -> str:
-        """The Python name of a value."""
-        return identifier(self.graph.names.get(number, ""), number)
+        written, arguments = kernel.finish()
+        self.body.do(f"call void @{self.unit.loop(written)}({', '.join(arguments)})")
 
     def origin(self, node: int) -> Origin:
         """Where a node comes from."""
@@ -153,16 +164,12 @@ class GraphFunction:
         return self.shapes.types[number].shape
 
     def length(self, length: int | Length) -> str:
-        """A length as text: a literal, or the name of a local."""
+        """A length as an operand."""
         if type(length) is not Length:
-            return length_text(length, self._atom, SYNTAX)
+            return str(length)
         known = self._lengths.get(key(length))
         if known is None:
-            known = length_text(length, self._atom, SYNTAX)
-            if not known.isidentifier():
-                expression, known = known, f"n{len(self._lengths)}"
-                self.line(f"{known} = {expression}")
-            self._lengths[key(length)] = known
+            known = self._lengths[key(length)] = operand(self.body, length, self._atom)
         return known
 
     def _atom(self, atom: Atom) -> str:
@@ -170,27 +177,27 @@ class GraphFunction:
         if known is None:
             value = self.values[number_of(atom)]
             assert isinstance(value, Scalar), "a length that is no parameter is the value of a scalar"
-            known = self._atoms[atom] = value.text if value.dtype == "int64" else f"i64({value.text})"
+            known = self._atoms[atom] = self.number(value)
         return known
+
+    def number(self, value: Scalar) -> str:
+        """A real scalar as an int64."""
+        return Lanes(self.body, value.dtype, value.text).to("int64").text
 
     def same(self, a: int | Length, b: int | Length) -> None:
         """Leave the function unless two lengths are equal."""
         if not same(a, b):
-            self._ensure((key(a), key(b)), lambda: f"{self.length(a)} == {self.length(b)}", Failure.UNEQUAL)
+            self._ensure((key(a), key(b)), "eq", a, b, Failure.UNEQUAL)
 
     def natural(self, length: int | Length) -> None:
         """Leave the function if a length is below 0."""
         if not is_natural(length):
-            self._ensure(key(length), lambda: f"{self.length(length)} >= 0", Failure.NEGATIVE)
+            self._ensure(key(length), "sge", length, 0, Failure.NEGATIVE)
 
-    def _ensure(self, fact: object, condition: Any, failure: Failure) -> None:
+    def _ensure(self, fact: object, order: str, a: int | Length, b: int | Length, failure: Failure) -> None:
         if fact not in self._ensured:
             self._ensured.add(fact)
-            self.require(condition(), failure)
-
-    def require(self, condition: str, failure: Failure) -> None:
-        """Leave the function unless a condition holds."""
-        self.line(f"if not ({condition}):\n{INDENT}{failure.statement}")
+            self.require(self.body.find(f"icmp {order} i64 {self.length(a)}, {self.length(b)}"), failure)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 
@@ -202,14 +209,13 @@ class GraphFunction:
         for n in shape:
             self.length(n)
         buffer = self.memory.take(shape, item_size(dtype))
-        name = self.local(f"at({buffer.name}, {WORDS[dtype]})")
-        return Array(dtype, name, tuple(shape), row_major(shape), buffer)
+        return Array(dtype, f"%{buffer.name}", tuple(shape), row_major(shape), buffer)
 
-    def give_lengths(self, number: int, texts: Sequence[str]) -> None:
-        """Say what the lengths are called that nothing but a value itself determines."""
-        for n, text in zip(self._shape(number), texts, strict=True):
+    def give_lengths(self, number: int, operands: Sequence[str]) -> None:
+        """Say what the lengths are that nothing but a value itself determines."""
+        for n, known in zip(self._shape(number), operands, strict=True):
             if self.is_own(n, number):
-                self._atoms[n.atom] = text
+                self._atoms[n.atom] = known
 
     @staticmethod
     def is_own(n: int | Length, number: int) -> bool:
@@ -219,7 +225,7 @@ class GraphFunction:
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap."""
         if isinstance(source, Scalar) and not target.shape:
-            self.line(f"{target.pointer}[0] = {source.text}")
+            store(self.body, target.dtype, source.text, target.pointer)
         else:
             copied(self, source, target)
 
@@ -227,15 +233,15 @@ class GraphFunction:
 
     def _node(self, step: Run) -> None:
         node = self.graph.nodes[step.node]
-        self.marks[len(self.lines)] = step.node
+        self.marks[len(self.body.lines)] = step.node
         for a, b in self.shapes.equal[step.node]:
             self.same(a, b)
         for n in (n for number in node.outputs for n in self._shape(number)):
             if not any(number_of(a) in node.outputs for a in atoms(n)):
                 self.natural(n)
-        start, ticks = len(self.lines), self.unit.ticks if not self.plans else None
+        start, ticks = len(self.body.lines), self.unit.ticks if not self.plans else None
         if ticks is not None:
-            self.lines.append(None)
+            self.body.lines.append(None)
         site = Site(self, node)
         rule = self.unit.request.rule(node.op, self.graph, step.node)
         found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
@@ -243,85 +249,107 @@ class GraphFunction:
             self.values[number] = value
             if isinstance(value, Array) and value.buffer is not None:
                 value.buffer.users.add(number)
+            self._show_name(number)
         if ticks is not None:
-            ticks.around(self.lines, start, self.graph, step.node)
+            ticks.around(self.body, start, self.graph, step.node)
         self.memory.bury(step.dying, self.values)
+
+    def _show_name(self, number: int) -> None:
+        """Say in a comment what the user calls a value: names are no part of what is compiled."""
+        name, value = self.graph.names.get(number), self.values[number]
+        operand = value.text if isinstance(value, Scalar) else value.fill or value.pointer
+        if name:
+            self.body.do(f"; {identifier(name, number)} is {operand}")
 
     def _check(self, k: int, check: FrozenCheck) -> None:
         condition, *shown = (self.values[number] for number in (check.condition, *check.values))
-        texts = [value.text for value in (condition, *shown) if isinstance(value, Scalar)]
-        sets = [f"{INDENT}status[{i}] = {text}" for i, text in enumerate(texts[1:])]
-        self.line("\n".join((f"if not {texts[0]}:", *sets, f"{INDENT}return {k + 1}")))
+        assert isinstance(condition, Scalar)
+        body, label = self.body, self.body.fresh()[1:]
+        numbers = [self.number(value) for value in shown if isinstance(value, Scalar)]
+        body.do(f"br i1 {condition.text}, label %{label}, label %fails{k}")
+        body.open(f"fails{k}")
+        for i, number in enumerate(numbers):
+            self.put("%status", i, number)
+        body.do("br label %leave")
+        self._exits.append((str(k + 1), f"fails{k}"))
+        body.open(label)
 
     def _constant(self, constant: Constant) -> Value:
         array, dtype = constant.data, constant.type.dtype
         if array.ndim == 0:
-            return Scalar(dtype, self.unit.literal(array[()], dtype))
+            return Scalar(dtype, literal(array[()], dtype))
         if _is_uniform(array):
-            text = self.unit.literal(array.flat[0], dtype)
-            return Array(dtype, "", array.shape, (0,) * array.ndim, None, text)
-        name = self.local(f"at({self.unit.data(constant)}, {WORDS[dtype]})")
-        return Array(dtype, name, array.shape, row_major(array.shape))
+            return Array(dtype, "", array.shape, (0,) * array.ndim, None, literal(array.flat[0], dtype))
+        return Array(dtype, self.unit.data(constant), array.shape, row_major(array.shape))
 
     # --- parameters and results --------------------------------------------------------------------------------------
 
     def _input(self, k: int) -> None:
-        t, name, shape = self.graph.types[k], self.name_of(k), self._shape(k)
-        unknown = [(axis, n) for axis, n in enumerate(shape) if type(n) is Length]
+        t, name, shape = self.graph.types[k], f"%x{k}", self._shape(k)
+        lengths = [(axis, n.atom) for axis, n in enumerate(shape) if type(n) is Length]
+        given = [f"%x{k}n{axis}" for axis, _ in lengths]
+        if self.is_main:
+            self.parameters.append(f"ptr %a{k}")
+            name, given = self._data(f"%a{k}"), [self._dimension(f"%a{k}", axis) for axis, _ in lengths]
+        else:
+            kind = "ptr" if t.ndim else type_of(t.dtype)
+            self.parameters += [f"{kind} {name}", *(f"i64 {n}" for n in given)]
+        for (_, atom), n in zip(lengths, given, strict=True):
+            assert atom is not None
+            self._atoms[atom] = n
         if t.ndim:
             self.values[k] = Array(t.dtype, name, shape, row_major(shape))
         else:
-            self.values[k] = Scalar(t.dtype, name)
-        for axis, n in unknown:
-            assert n.atom is not None
-            self._atoms[n.atom] = f"d{k}a{axis}"
-        if not self.is_main:
-            self.parameters += [name, *(f"d{k}a{axis}" for axis, _ in unknown)]
-            return
-        self.parameters.append(f"a{k}")
-        element = f"data(a{k})[0]" + (" != 0" if t.dtype == "bool" else "")
-        self._head.append(f"{name} = {f'data(a{k})' if t.ndim else element}")
-        self._head += [f"d{k}a{axis} = dim(a{k}, {axis})" for axis, _ in unknown]
+            self.values[k] = Scalar(t.dtype, loaded(self.body, t.dtype, name) if self.is_main else name)
+        self._show_name(k)
+
+    def _field(self, array: str, offset: int, kind: str) -> str:
+        """A field of an array's object."""
+        return self.body.made(f"load {kind}, ptr {self.body.made(f'getelementptr i8, ptr {array}, i64 {offset}')}")
+
+    def _data(self, array: str) -> str:
+        """The pointer to the first element of an array."""
+        return self._field(array, HEAD, "ptr")
+
+    def _dimension(self, array: str, axis: int) -> str:
+        return self._field(self._field(array, LENGTHS, "ptr"), 8 * axis, "i64")
 
     def _results(self) -> None:
         """The parameters for outputs and status."""
+        count = len(self.graph.outputs)
         if self.plans:
-            self.parameters.append("lengths")
-            self._head.append("out_dims = data(lengths)")
+            self.parameters.append("ptr %lengths")
+            self.outputs = [self._data("%lengths")]
         elif self.is_main:
-            for k in range(len(self.graph.outputs)):
-                self.parameters.append(f"y{k}")
-                self._head.append(f"out{k} = data(y{k})")
-                self._head += [f"{name} = dim(y{k}, {axis})" for axis, name in enumerate(self.planned(k))]
+            self.parameters += [f"ptr %y{k}" for k in range(count)]
+            self.outputs = [self._data(f"%y{k}") for k in range(count)]
+            for k, number in enumerate(self.graph.outputs):
+                axes = () if follows_from_inputs(self.graph, number) else range(self.graph.types[number].ndim)
+                self._planned[k] = [self._dimension(f"%y{k}", axis) for axis in axes]
         else:
-            for k in range(len(self.graph.outputs)):
-                self.parameters += [f"out{k}"] if self._is_given(k) else [f"out{k}", f"dims{k}"]
-            if not all(map(self._is_given, range(len(self.graph.outputs)))):
-                self.parameters.append("outer")
+            self.outputs = [f"%y{k}" for k in range(count)]
+            for k, pointer in enumerate(self.outputs):
+                self.parameters += [f"ptr {pointer}", *([] if self._is_given(k) else [f"ptr %y{k}n"])]
+            if not all(map(self._is_given, range(count))):
+                self.parameters.append("ptr %outer")
         if self.graph.checks:
-            self.parameters.append("report" if self.is_main else "status")
-            self._head += ["status = data(report)"] if self.is_main else []
+            self.parameters.append("ptr %report" if self.is_main else "ptr %status")
+            if self.is_main:
+                self.body.do(f"%status = getelementptr i8, ptr {self._data('%report')}, i64 0")
 
     def _is_given(self, k: int) -> bool:
         """Whether memory for an output is the caller's."""
         return self.is_main or follows_from_inputs(self.graph, self.graph.outputs[k])
 
-    def planned(self, k: int) -> list[str]:
-        """The names for the lengths of an output, where the caller had to ask."""
-        number = self.graph.outputs[k]
-        if follows_from_inputs(self.graph, number):
-            return []
-        return [f"o{k}a{a}" for a in range(self.graph.types[number].ndim)]
-
     def _output(self, k: int, dtype: str, shape: Sequence[Any]) -> Array:
         """The caller's memory for an output, which has the lengths that the caller knows: they must be those found."""
-        planned = self.planned(k)
-        for n, name in zip(shape, planned, strict=False):
-            self.require(f"{self.length(n)} == {name}", Failure.UNEQUAL)
+        planned = self._planned.get(k, [])
+        for n, known in zip(shape, planned, strict=False):
+            self.require(self.body.find(f"icmp eq i64 {self.length(n)}, {known}"), Failure.UNEQUAL)
         if not planned:
-            for n, known in zip(shape, self._known_lengths(k), strict=True):
-                self.same(n, known)
-        return Array(dtype, f"out{k}", tuple(shape), row_major(shape))
+            for n, length in zip(shape, self._known_lengths(k), strict=True):
+                self.same(n, length)
+        return Array(dtype, self.outputs[k], tuple(shape), row_major(shape))
 
     def _known_lengths(self, k: int) -> list[Any]:
         """The lengths of an output as the caller computes them, in terms of this function's parameters."""
@@ -336,27 +364,25 @@ class GraphFunction:
         for k, number in enumerate(self.graph.outputs):
             value = self.values[number]
             if isinstance(value, Scalar):
-                self.line(f"out{k}[0] = {value.text}")
+                store(self.body, value.dtype, value.text, self.outputs[k])
             elif not self._is_given(k):
                 self._hand_over(k, value)
-            elif value.pointer != f"out{k}":
+            elif value.pointer != self.outputs[k]:
                 self.copy(value, self._output(k, value.dtype, value.shape))
 
     def _hand_over(self, k: int, value: Array) -> None:
         """An output whose lengths the caller learns here, in memory of the caller's arena."""
-        size = self.memory.size_text(value.shape, item_size(value.dtype))
-        start = self.local(f"take(outer, {size})")
-        self.require(f"{start} != 0", Failure.MEMORY)
-        self.line(f"out{k}[0] = {start}")
+        start = self.body.fresh()
+        self.memory.take_from("%outer", self.memory.size_text(value.shape, item_size(value.dtype)), start)
+        self.body.do(f"store ptr {start}, ptr {self.outputs[k]}")
         for axis, n in enumerate(value.shape):
-            self.line(f"dims{k}[{axis}] = {self.length(n)}")
-        pointer = self.local(f"at({start}, {WORDS[value.dtype]})")
-        self.copy(value, Array(value.dtype, pointer, value.shape, row_major(value.shape)))
+            self.put(f"%y{k}n", axis, self.length(n))
+        self.copy(value, Array(value.dtype, start, value.shape, row_major(value.shape)))
 
     def _store_lengths(self) -> None:
         for at, n in enumerate(itertools.chain.from_iterable(map(self._shape, self.graph.outputs))):
             self.natural(n)
-            self.line(f"out_dims[{at}] = {self.length(n)}")
+            self.put(self.outputs[0], at, self.length(n))
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:

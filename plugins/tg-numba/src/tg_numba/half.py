@@ -7,8 +7,8 @@ processor does with those of float32, and keep NaN.
 from __future__ import annotations
 
 from tg_numba.lanes import Lanes, select
+from tg_numba.processor import fabs
 from tg_numba.text import HALVES
-from tg_numba.vectors import fabs
 
 
 def is_half(dtype: str) -> bool:

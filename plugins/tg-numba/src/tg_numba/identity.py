@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
-LOWERING: Final = ("calls", "engine", "front", "machine", "meanings", "native")  # modules here that make machine code
+LOWERING: Final = ("engine", "front", "machine", "meanings", "native")  # modules here that make machine code
 
 
 class UnknownError(Exception):
@@ -22,7 +22,7 @@ class UnknownError(Exception):
 
 
 def identity(things: Mapping[str, Any]) -> str:
-    """The text that stands for words, elements and functions, by the names that generated code has for them.
+    """The text that stands for words and functions, by the names that nests have for them.
 
     Raises:
         UnknownError: one of them, or what it uses, is something else.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.types.dtypes import is_complex
-from tg_numba.assembly import ITEMS, PARTS, Body, Module, memory_cell
+from tg_numba.assembly import PARTS, Body, Module, memory_cell
 from tg_numba.engine import Written
-from tg_numba.lanes import Lanes, Pair
-from tg_numba.text import WORDS, item_size
-from tg_numba.vectors import vector_bytes
+from tg_numba.lanes import in_all_lanes
+from tg_numba.operands import elements, type_of
+from tg_numba.processor import vector_bytes
+from tg_numba.text import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,39 +55,39 @@ class Kernel:
         self.function = function
         self.module = Module()
         self.body = Body(self.module, lanes_for(dtypes, vectors, length))
-        self.arguments: dict[tuple[str, str], str] = {}  # (word, text in Python) -> name here
+        self.arguments: dict[tuple[str, str], str] = {}  # (type, operand in the function of the graph) -> name here
         self._heads: list[str] = []
 
-    def _argument(self, word: str, text: str, kind: str) -> str:
-        known = self.arguments.get((word, text))
+    def _argument(self, kind: str, operand: str, attribute: str = "") -> str:
+        known = self.arguments.get((kind, operand))
         if known is None:
-            known = self.arguments[word, text] = f"%a{len(self.arguments)}"
-            self._heads.append(f"{kind} {known}")
+            known = self.arguments[kind, operand] = f"%a{len(self.arguments)}"
+            self._heads.append(f"{kind}{attribute} {known}")
         return known
 
     def read(self, array: Array) -> str:
         """The pointer of an array that is read."""
-        return self._argument("p", array.pointer, "ptr")
+        return self.address(array.pointer)
 
     def write(self, array: Array) -> str:
         """The pointer of an array that is written and that nothing else reaches."""
-        return self._argument("p", array.pointer, "ptr noalias")
+        return self._argument("ptr", array.pointer, " noalias")
+
+    def address(self, operand: str) -> str:
+        """An address that the function of the graph knows."""
+        return self._argument("ptr", operand)
 
     def length(self, length: int | Length) -> str:
         """A length, or the distance of elements."""
         text = self.function.length(length)
-        return str(length) if type(length) is int else self._argument("n", text, "i64")
+        return text if type(length) is int else self._argument("i64", text)
 
     def scalar(self, scalar: Scalar) -> Elements:
         """A scalar of the function in all lanes."""
-        body, dtype = self.body, scalar.dtype
-        if not is_complex(dtype):
-            name = self._argument(WORDS[dtype], scalar.text, ITEMS[dtype])
-            return Lanes(body, dtype, body.splat(ITEMS[dtype], name))
-        item = ITEMS[PARTS[dtype]]
-        name = self._argument(WORDS[dtype], scalar.text, f"{{{item}, {item}}}")
-        found = [body.find(f"extractvalue {{{item}, {item}}} {name}, {k}") for k in (0, 1)]
-        return Pair(*(Lanes(body, PARTS[dtype], body.splat(item, part)) for part in found))
+        name = self._argument(type_of(scalar.dtype), scalar.text)
+        with self.body.of(0):
+            found = elements(self.body, scalar.dtype, name)
+        return in_all_lanes(found)
 
     def offset(self, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
         """The number of elements to a position."""
@@ -141,10 +141,9 @@ class Kernel:
         dtype, pointer = array
         return self.body.place(memory_cell(dtype), pointer, self.offset(indices, strides))
 
-    def finish(self) -> tuple[Written, list[str], list[str]]:
-        """The function, the words for the kinds of its arguments, and these as the caller writes them."""
+    def finish(self) -> tuple[Written, list[str]]:
+        """The function, and the arguments that it is called with."""
         self.body.do("ret void")
         head = f"define void @loop({', '.join(self._heads)}) nounwind {ALIGNED}"
         text = f"{head} {{\n{self.body.text()}\n}}"
-        words, arguments = zip(*self.arguments, strict=True) if self.arguments else ((), ())
-        return Written(self.module, text), list(words), list(arguments)
+        return Written(self.module, text), [" ".join(argument) for argument in self.arguments]

@@ -356,3 +356,18 @@ def parts(values: Sequence[Elements]) -> list[Lanes]:
     for value in values:
         found += value if isinstance(value, Pair) else [value]
     return found
+
+
+def of_parts(body: Body, dtype: str, texts: Sequence[str]) -> Elements:
+    """The value whose parts are some operands: the other way round."""
+    if not is_complex(dtype):
+        return Lanes(body, dtype, texts[0])
+    return Pair(*(Lanes(body, PARTS[dtype], text) for text in texts))
+
+
+def everywhere(condition: Lanes) -> str:
+    """Whether a condition holds in all lanes: the operand of a branch."""
+    body = condition.body
+    if not body.lanes:
+        return condition.text
+    return body.called(f"llvm.vector.reduce.and.v{body.lanes}i1", "i1", [condition.operand])

@@ -36,7 +36,7 @@ UNREAD: Final = np.zeros(STATUS_LENGTH, np.int64)  # where the values of a faili
 
 @final
 class NumbaLinker(Linker):
-    """Compiles a graph as one Python function."""
+    """Compiles a graph as one function."""
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Generate and compile the module."""
@@ -70,8 +70,8 @@ class NumbaExecutable(Executable):
         return TimedModule(lambda ticks: _compiled(self._graph, self._request, ticks))
 
     def source(self) -> str:
-        """The generated Python, with the user's lines."""
-        return with_names(self._program.text, "def {loop}(", "# {text}")
+        """The generated text in LLVM's language, with the user's lines."""
+        return with_names(self._program.text, "define void @{loop}(", "; {text}")
 
 
 def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:

@@ -46,6 +46,7 @@ class LoopNest:
     def __init__(self, op: Loop, site: Site) -> None:
         self.op, self.site, self.kernel = op, site, site.kernel()
         self.staging = Staging(op, site.inputs)
+        self.hosts = self.staging.hosts()
         self.stored = self._allocate()
         self.placed: dict[tuple[str, int], Strided] = {}  # ("operand", "result" or "column", its number)
         self._place(self._arrays())
@@ -58,15 +59,13 @@ class LoopNest:
         """Memory for the results, by their numbers: of the loop, or of this call for rows that are read later."""
         found: dict[int, Array] = {}
         stored = iter(range(len(self.site.types)))
-        for j, (s, result) in enumerate(self.staging.results):
+        for j, (_, result) in enumerate(self.staging.results):
             if result.stored:
                 found[j] = self.site.allocate(next(stored))
                 if result.into is not None:
                     self.site.copy(self.site.inputs[result.into], found[j])
-            elif self.staging.is_row(j):
-                program = self.op.stages[s].program
-                dtype = program.types[program.outputs[result.value]].dtype
-                row = self.site.temporary(dtype, self.staging.space[self.op.outer :])
+            elif self.staging.is_row(j) and j not in self.hosts:
+                row = self.site.temporary(self.staging.dtype_of(j), self.staging.space[self.op.outer :])
                 found[j] = row.viewed(self.staging.space, (*([0] * self.op.outer), *row_major(row.shape)))
         return found
 
@@ -101,6 +100,8 @@ class LoopNest:
         for (what, k), a, o, i in zip(arrays, arrays.values(), lead.strides, body.strides, strict=True):
             pointer = self.kernel.read(a) if what == "operand" else self.kernel.write(a)
             self.placed[what, k] = Strided(a.dtype, pointer, o, i)
+        for row, host in self.hosts.items():
+            self.placed["result", row] = self.placed["result", host]
 
     # --- the function ------------------------------------------------------------------------------------------------
 

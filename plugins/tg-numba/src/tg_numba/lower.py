@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.link.fused import fuse
-from tg.link.fusion import Choices, is_scatter_of_elements
+from tg.link.fusion import Choices, every, is_scatter_of_elements
 from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
@@ -27,7 +27,7 @@ def is_column_end(node: Node, graph: FrozenGraph) -> bool:
 
 def fused(graph: FrozenGraph) -> FrozenGraph:
     """The graph with everything in loops that loops of this backend can have."""
-    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True))
+    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=every))
 
 
 REWRITES: Final = Rewrites(

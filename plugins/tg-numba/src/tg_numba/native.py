@@ -1,8 +1,8 @@
-"""What generated Python calls, before anything of it is compiled: nothing here imports Numba.
+"""What nests in Python call, before anything of it is compiled: nothing here imports Numba.
 
 Numba's cost grows faster than the length of a function, and what a function calls is compiled again as part of it. So
-each loop nest is a function of its own that others call by its name, and a nest that has been compiled serves all
-programs of the process that need it. Only functions of single elements become part of the nests that call them.
+each nest, and each function of a rule that nests call, is a function of its own that others call by its name, and what
+has been compiled serves all programs of the process that need it. What those functions call becomes part of them.
 
 Numba asks an object that is a global of what it compiles for its `_numba_type_`; only then is Numba there.
 """
@@ -25,13 +25,8 @@ LOCK: Final = threading.RLock()  # of everything that compiles
 class Word:
     """A word of generated code that LLVM's instructions stand for; `tg_numba.meanings` has what it means."""
 
-    def __init__(self, name: str, *, literal: bool = False) -> None:
-        """Name a word.
-
-        Args:
-            literal: its meaning depends on the values of arguments that are numbers in the text.
-        """
-        self.__name__, self.literal = name, literal
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
 
     @property
     def key(self) -> str:
@@ -42,45 +37,11 @@ class Word:
     def _numba_type_(self) -> Any:
         from tg_numba import front, meanings
 
-        return front.word_type(self, meanings.of(self.__name__), literal=self.literal)
+        return front.word_type(self, meanings.of(self.__name__))
 
     def __call__(self, *arguments: Any) -> Any:
         """Words are for compiled code alone."""
         raise NotImplementedError(f"{self.__name__} means nothing in Python")
-
-
-@final
-class ItemWord:
-    """A word for the type of elements in memory, which converts a number to it too."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = self.key = name
-
-    @cached_property
-    def _numba_type_(self) -> Any:
-        from tg_numba import meanings
-
-        return meanings.item_type(self.__name__)
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Words are for compiled code alone."""
-        raise NotImplementedError(f"{self.__name__} means nothing in Python")
-
-
-@final
-class Symbol:
-    """An address that the text names, and that becomes known when the code is loaded."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @property
-    def _numba_type_(self) -> Any:
-        from tg_numba import front
-
-        return front.PLACE
 
 
 class Callee:
@@ -139,26 +100,19 @@ def compiled(function: Callable[..., Any]) -> Callee:
     return Callee(function, apart=False)
 
 
-def apart(function: Callable[..., Any]) -> Callee:
-    """A function that others call by its name."""
-    return Callee(function, apart=True)
-
-
 # --- what the process knows ------------------------------------------------------------------------------------------
 
-_functions: Final[dict[Callable[..., Any], tuple[Any, Any]]] = {}
+_functions: Final[dict[Callable[..., Any], Callee]] = {}
 _nests: Final[weakref.WeakValueDictionary[object, Nest]] = weakref.WeakValueDictionary()
 
 
-def both(function: Callable[..., Any]) -> tuple[Any, Any]:
-    """A function of a rule, as what calls it includes it and as it is called by its name."""
-    if not isinstance(function, Callee) and hasattr(type(function), "_numba_type_"):
-        return function, function
+def called(function: Callable[..., Any]) -> Callee:
+    """A function of a rule as nests call it: by its name."""
     with LOCK:
         found = _functions.get(function)
         if found is None:
-            made = function if isinstance(function, Callee) else compiled(function)
-            found = _functions[function] = (made, apart(made.function))
+            plain = function.function if isinstance(function, Callee) else function
+            found = _functions[function] = Callee(plain, apart=True)
         return found
 
 

@@ -1,9 +1,12 @@
-"""Loop nests, each a function of its own: equal nests are one, in all programs of a process."""
+"""What LLVM's text is not written for: loop nests in Python that Numba compiles, each a function of its own.
+
+The function of a graph calls them as it calls loops. Equal nests are one, in all programs of a process.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg_numba.text import WORDS
 
@@ -16,16 +19,25 @@ if TYPE_CHECKING:
 
 INDENT = "    "
 NAME: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-OWN: Final = re.compile(r"_[ekp]\d+")  # names that a nest gives
+LENGTH: Final = "n"  # the kind of an argument that is an int64; that of a pointer is the word for its elements
+
+
+class Python(NamedTuple):
+    """A finished nest: its text, the functions of rules that it names, and the kinds of its arguments."""
+
+    text: str
+    used: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
 @final
 class Nest:
-    """A function in the making. Lines may use any names of the function around, which become parameters."""
+    """A function in the making. What it uses of the function around becomes an argument."""
 
     def __init__(self, function: GraphFunction) -> None:
         self.function = function
         self.lines: list[str] = []
+        self.arguments: dict[tuple[str, str], str] = {}  # (kind, operand) -> name here
         self._depth = 0
         self._count = 0
 
@@ -45,7 +57,7 @@ class Nest:
     def fresh(self, letter: str) -> str:
         """A name that nothing else has."""
         self._count += 1
-        return f"_{letter}{self._count}"
+        return f"{letter}{self._count}"
 
     def local(self, expression: str, letter: str = "e") -> str:
         """A local that holds the value of an expression; its name."""
@@ -53,9 +65,23 @@ class Nest:
         self.line(f"{name} = {expression}")
         return name
 
+    # --- arguments ---------------------------------------------------------------------------------------------------
+
+    def _argument(self, kind: str, operand: str) -> str:
+        return self.arguments.setdefault((kind, operand), f"a{len(self.arguments)}")
+
+    def pointer(self, array: Array) -> str:
+        """The name of the pointer of an array."""
+        return self._argument(WORDS[array.dtype], array.pointer)
+
     def length(self, length: int | Length) -> str:
-        """The text of a length: a number, or a name that is known before the nest."""
-        return self.function.length(length)
+        """The text of a length: a number, or the name of an argument."""
+        operand = self.function.length(length)
+        if type(length) is int:
+            return f"({operand})" if length < 0 else operand
+        return self._argument(LENGTH, operand)
+
+    # --- loops and elements ------------------------------------------------------------------------------------------
 
     def loop(self, length: int | Length) -> str:
         """Open a loop over an axis; the name of the index."""
@@ -83,30 +109,15 @@ class Nest:
         offset = self.offset(indices, strides)
         return pointer if offset == "0" else self.local(f"shift({pointer}, {offset})", "p")
 
-    def read(self, dtype: str, pointer: str, offset: str = "0") -> str:
-        """The expression of an element that is read."""
-        element = f"{pointer}[{offset}]"
-        return f"{element} != 0" if dtype == "bool" else element
-
-    def at(self, array: Array, indices: Sequence[str]) -> str:
-        """The expression of an element of an array that is read."""
-        return self.read(array.dtype, array.pointer, self.offset(indices, array.strides))
-
-    def word(self, dtype: str) -> str:
-        """The word for the element of a dtype in memory."""
-        return WORDS[dtype]
-
-    def finish(self, result: str = "0") -> tuple[str, list[str], list[str]]:
-        """The text of the function, the arguments of its one call, and the functions that it uses.
+    def finish(self, result: str = "0") -> tuple[Python, list[str]]:
+        """The function, and the operands that it is called with.
 
         Args:
-            result: the expression that it returns.
+            result: the expression of the int64 that it returns.
         """
         body = "\n".join((*self.lines, f"return {result}"))
-        names = dict.fromkeys(NAME.findall(body))
-        used = [name for name in names if name in self.function.unit.functions]
-        arguments = [n for n in names if not OWN.fullmatch(n) and n not in used and n not in self.function.unit.known]
-        renamed = {name: f"a{k}" for k, name in enumerate(arguments)}
-        body = NAME.sub(lambda m: renamed.get(m[0], m[0].removeprefix("_")), body)
+        used = (name for name in dict.fromkeys(NAME.findall(body)) if name in self.function.unit.functions)
         inside = "\n".join(INDENT + line for line in body.split("\n"))
-        return f"def loop({', '.join(renamed.values())}):\n{inside}\n", arguments, used
+        text = f"def loop({', '.join(self.arguments.values())}):\n{inside}\n"
+        kinds = tuple(kind for kind, _ in self.arguments)
+        return Python(text, tuple(used), kinds), [operand for _, operand in self.arguments]

@@ -14,6 +14,7 @@ from tg_numba.divisors import inverses, quotient
 from tg_numba.half import is_half, working
 from tg_numba.kernel import Kernel
 from tg_numba.lanes import constant_of
+from tg_numba.operands import elements, operand_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 NO_INVERSES: Final[Mapping[int, Inverse]] = MappingProxyType({})
 SHORT: Final = 48  # steps of a program that is worth being written twice, for full and for partial blocks
+
+ABREAST: Final = 2  # vectors that a chain of steps works on at once
 
 
 class ScalarProgram(NamedTuple):
@@ -143,9 +146,18 @@ def mapped(
     space = collapsed(shape, strides)
     stored = [s[-1] for s in space.strides[len(strides) - len(outputs) :] if s]
     inner = space.shape[-1] if space.shape else 1
-    kernel = Kernel(function, program.dtypes if all(map(is_one, stored)) else (), length=inner)
+    vectors = ABREAST if _is_a_chain(program) else 1
+    kernel = Kernel(function, program.dtypes if all(map(is_one, stored)) else (), vectors=vectors, length=inner)
     _Nest(kernel, function.unit, program, placed, space.shape, space.strides).write(outputs)
     function.run(kernel)
+
+
+def _is_a_chain(program: ScalarProgram) -> bool:
+    """Whether most steps wait for the one before, and are so many that the processor does not see the next round."""
+    depth = dict.fromkeys(range(len(program.dtypes)), 0)
+    for node in program.nodes:
+        depth[node.outputs[0]] = 1 + max((depth[k] for k in node.inputs), default=0)
+    return SHORT < len(program.nodes) < 2 * max(depth.values())
 
 
 def uniform(value: Value) -> Scalar | None:
@@ -157,21 +169,17 @@ def uniform(value: Value) -> Scalar | None:
 
 def _uniform_results(site: Site, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
     """The program run once, for all indices alike."""
-    texts = {k: site.unit.literal(value, program.dtypes[k]) for k, value in program.constants.items()}
-    texts.update((k, s.text) for k, s in enumerate(operands))
-    for node in program.nodes:
-        (number,) = node.outputs
-        dtypes = tuple(program.dtypes[k] for k in node.inputs)
-        expression = site.element(node.op, [texts[k] for k in node.inputs], dtypes, program.dtypes[number])
-        name = site.names[program.outputs.index(number)] if number in program.outputs else None
-        texts[number] = site.local(expression, name)
+    body = site.body
+    values = {k: constant_of(body, value, program.dtypes[k]) for k, value in program.constants.items()}
+    values.update((k, elements(body, s.dtype, s.text)) for k, s in enumerate(operands))
+    run(site.unit, program, values)
     found: list[Value] = []
     for k, number in enumerate(program.outputs):
-        dtype, shape = program.dtypes[number], site.types[k].shape
+        dtype, shape, operand = program.dtypes[number], site.types[k].shape, operand_of(values[number])
         if shape:
-            found.append(Array(dtype, "", shape, (0,) * len(shape), None, texts[number]))  # type: ignore[arg-type]
+            found.append(Array(dtype, "", shape, (0,) * len(shape), None, operand))  # type: ignore[arg-type]
         else:
-            found.append(Scalar(dtype, texts[number]))
+            found.append(Scalar(dtype, operand))
     return found
 
 

@@ -9,7 +9,6 @@ from tg.ops.elementwise.arithmetic import add
 from tg_numba import blocks
 from tg_numba.assembly import memory_cell
 from tg_numba.blocks import load_one, store_one
-from tg_numba.folds import across
 from tg_numba.lanes import Lanes, constant, in_all_lanes, is_wide_float, lane_of, select
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from tg.link.values import Array
     from tg.plugin.records import Rule
     from tg_numba.assembly import Body
-    from tg_numba.kernel import Block, Kernel
+    from tg_numba.kernel import Kernel
     from tg_numba.lanes import Elements
 
 MOST_INT64: Final = 2**63 - 1
@@ -57,6 +56,11 @@ def last_of(body: Body, lengths: Sequence[str]) -> Lanes:
     return in_all_lanes(Lanes(body, "int64", body.find(f"sub i64 {least}, 1")))
 
 
+def is_near(index: Lanes, last: Lanes) -> Lanes:
+    """Whether indices are positions up to the last one that may be used as they are."""
+    return index.to("int64").seen_as("uint64") <= last.seen_as("uint64")
+
+
 def clamped(index: Lanes, last: Lanes) -> Lanes:
     """An index between 0 and the last one; 0 where that is below 0."""
     index = select(index > last, last, index)
@@ -87,10 +91,10 @@ def offset(array: Whole, at: Sequence[Lanes], safe: Sequence[bool]) -> Lanes:
     return constant(body, 0, "int64") if total is None else total
 
 
-def gathered(kernel: Kernel, table: Whole, place: Lanes) -> Elements:
-    """The elements of an array at some offsets."""
+def gathered(kernel: Kernel, table: Whole, place: Lanes, *, one_by_one: bool = False) -> Elements:
+    """The elements of an array at some offsets, which are taken apart anyway where elements are read `one_by_one`."""
     if kernel.body.lanes:
-        return blocks.gathered(kernel, table.dtype, table.pointer, place)
+        return blocks.gathered(kernel, table.dtype, table.pointer, place, one_by_one=one_by_one)
     return load_one(kernel, table.dtype, kernel.body.place(memory_cell(table.dtype), table.pointer, place.text))
 
 
@@ -105,30 +109,17 @@ class Scattering(NamedTuple):
     fn: Any
     rule: Rule | None
 
-    def write(self, value: Elements, place: Lanes, block: Block) -> None:
-        """The values of a block at their offsets, one after the other."""
-        body = self.kernel.body
-        if not body.lanes:
-            self._put(value, place.text)
-        elif block.mask is None and self.fn is add and is_wide_float(self.base.dtype):
-            self._write_run(value, place)
-        else:
-            self._write_each(value, place, block.mask)
+    @property
+    def is_sum(self) -> bool:
+        """Whether values may be added to one another first."""
+        return self.fn is add and is_wide_float(self.base.dtype)
 
-    def _write_run(self, value: Elements, place: Lanes) -> None:
-        """Values of one position, as sorted ones have, are summed before they are added."""
-        body = self.kernel.body
-        start = lane_of(place, 0)
-        alike = (place == in_all_lanes(start)).text
-        name, kind = f"llvm.vector.reduce.and.v{body.lanes}i1", f"<{body.lanes} x i1>"
-        same = body.called(name, "i1", [(kind, alike)])
-        with body.when(same):
-            assert self.rule is not None
-            total = across(self.rule, self.fn, value)
-            with body.of(0):
-                self._put(total, start.text)
-        with body.when(body.find(f"xor i1 {same}, true")):
-            self._write_each(value, place, None)
+    def write(self, value: Elements, place: Lanes, mask: str | None) -> None:
+        """The values of a block at their offsets, one after the other."""
+        if self.kernel.body.lanes:
+            self._write_each(value, place, mask)
+        else:
+            self.put(value, place.text)
 
     def _write_each(self, value: Elements, place: Lanes, mask: str | None) -> None:
         body = self.kernel.body
@@ -142,9 +133,9 @@ class Scattering(NamedTuple):
     def _write_lane(self, value: Elements, place: Lanes, lane: int) -> None:
         one, at = lane_of(value, lane), lane_of(place, lane)
         with self.kernel.body.of(0):
-            self._put(one, at.text)
+            self.put(one, at.text)
 
-    def _put(self, value: Elements, at: str) -> None:
+    def put(self, value: Elements, at: str) -> None:
         """A single element at an offset."""
         kernel, dtype = self.kernel, self.base.dtype
         there = kernel.body.place(memory_cell(dtype), self.base.pointer, at)

@@ -1,27 +1,26 @@
-"""A whole generated module: constants, one function for each graph, and what Numba makes of them."""
+"""A whole generated module: one function for each graph, and what it calls."""
 
 from __future__ import annotations
 
-import keyword
 import re
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
-
-import numpy as np
 
 from tg.errors import DtypeError, message
 from tg.graph.timing import Span
 from tg.link.shapes import needs_plan, shapes_of
 from tg_numba import cache, engine
+from tg_numba.assembly import Module
 from tg_numba.function import GraphFunction
 from tg_numba.identity import UnknownError, identity
-from tg_numba.machine import element_scope, graph_scope
-from tg_numba.native import LOCK, Callee, Symbol, apart, both, nest
-from tg_numba.scalars import element_function, loop_call
-from tg_numba.text import WORDS, constant_text, plain_literal
+from tg_numba.machine import SCOPE
+from tg_numba.native import LOCK, called, nest
+from tg_numba.nest import LENGTH
+from tg_numba.text import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Constant
@@ -29,12 +28,13 @@ if TYPE_CHECKING:
     from tg.link.linker import Request
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
-    from tg_numba.engine import Bundle, Loaded, Written
+    from tg_numba.engine import Bundle, Code, Loaded, Written
+    from tg_numba.nest import Python
     from tg_numba.ticks import Ticks
 
-PYTHON: Final = frozenset((*keyword.kwlist, "range"))
-COMMENT: Final = re.compile(r"^ *#.*\n", re.MULTILINE)  # says where a line of the user's is, which moves
-GRAPHS: Final = {"run": "graph", "plan": "plan"}  # what the functions that make an entry are called in the text
+COMMENT: Final = re.compile(r"^ *;.*\n", re.MULTILINE)  # says where a line of the user's is, which moves
+LOOP: Final = re.compile(r"@(loop\d+)\b")
+GRAPHS: Final = {"run": "graph0", "plan": "plan0"}  # what the functions that make an entry are called in the text
 
 
 class Program(NamedTuple):
@@ -54,23 +54,19 @@ class Unit:
     def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
         """Begin one; with `ticks`, one that takes the time of its parts."""
         self.request, self.ticks = request, ticks
-        self._constants: dict[tuple[str, str], str] = {}
+        self.module = Module()  # what the functions of graphs call besides loops and nests
+        self.functions: dict[str, Any] = {}  # of rules, that nests call, by name
         self._arguments: dict[object, str] = {}
         self._arrays: list[np.ndarray[Any, Any]] = []
-        self.functions: dict[str, Any] = {}  # of rules, by name
-        self._apart: set[str] = set()  # those that nests call by address
-        self.known = PYTHON | element_scope().keys()  # words that are no names of values
-        self._nests: dict[str, tuple[str, Any]] = {}  # text -> name and function
-        self._loops: dict[str, tuple[str, Written]] = {}  # key -> name of the address, and text
+        self._nests: dict[Python, str] = {}
+        self._loops: dict[str, tuple[str, Written]] = {}  # key -> name and text
         self._functions: dict[FrozenGraph, str] = {}
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
-        self._texts: list[tuple[str, str]] = []
-        self._scope: dict[str, Any] = {}
-        self._addresses: dict[str, int] = {}  # of symbols
+        self._texts: list[str] = []
+        self._addresses: dict[str, int] = {}  # by symbols
         if ticks is not None:
-            self._scope.update(ticks.scope)
-            self.address("TICKS", ticks.table.ctypes.data)
+            self.address("ticks", ticks.table.ctypes.data)
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -80,82 +76,34 @@ class Unit:
         assert found is not None, f"{op.name} in a loop has a rule"
         return found
 
-    def literal(self, value: Any, dtype: str) -> str:
-        """The text of one element: a number, or the name of a constant of the module."""
-        plain = plain_literal(value, dtype)
-        if plain is not None:
-            return plain
-        text = constant_text(value, dtype)
-        return self._constants.setdefault((dtype, text), f"c{len(self._constants)}_{WORDS[dtype]}")
-
     def data(self, constant: Constant) -> str:
-        """The name of the address of a constant array, whose elements are contiguous."""
+        """The address of a constant array, whose elements are contiguous."""
         name = self._arguments.setdefault(constant.key, f"data{len(self._arrays)}")
         if name == f"data{len(self._arrays)}":
             array = constant.data if constant.data.flags.c_contiguous else constant.data.copy("C")
             self._arrays.append(array)
             self.address(name, array.ctypes.data)
-        return name
+        return f'@"tg.{name}"'
 
     def address(self, name: str, value: int) -> str:
-        """The name of an address that is the same throughout the process; 0 is none."""
-        if value:
-            self._scope[name] = Symbol(f"tg.{name}")
-            self._addresses[f"tg.{name}"] = value
-        else:
-            self._scope[name] = 0
-        return name
-
-    def row_function_of(self, function: Callable[..., Any]) -> str:
-        """The name of a Python function that is called by its address in loop nests too."""
-        name = self.function_of(function)
-        self._apart.add(name)
-        return name
+        """An address that is the same throughout the process, as an operand."""
+        self._addresses[f"tg.{name}"] = value
+        return f'@"tg.{name}"'
 
     def function_of(self, function: Callable[..., Any]) -> str:
-        """The name of a Python function that becomes part of the loop nests that call it."""
+        """The name of a Python function that nests call."""
         name = f"{function.__module__.rpartition('.')[2]}_{function.__name__.strip('_')}"
         while self.functions.setdefault(name, function) is not function:
             name += "_"
         return name
 
-    def element(self, op: Op, dtypes: tuple[str, ...], result: str) -> str:
-        """The name of the function of single elements that an op is.
-
-        Raises:
-            NoRuleError: there is none for the dtypes.
-        """
-        words = dict.fromkeys((*(WORDS.get(d, d) for d in dtypes), WORDS.get(result, result)))
-        name = re.sub(r"\W", "_", "_".join((op.name, *words)))
-        function = element_function(op, self.rule(op), dtypes, result)
-        while self.functions.setdefault(name, function) is not function:
-            name += "_"
-        return name
-
     def loop(self, written: Written) -> str:
-        """The name of the address of a loop over lanes: one for equal ones."""
-        known = self._loops.get(written.key)
-        if known is None:
-            known = self._loops[written.key] = (self._loop_name(), written)
-            self._scope[known[0]] = Symbol(written.symbol)
-        return known[0]
+        """The name of a loop over lanes: one for equal ones."""
+        return self._loops.setdefault(written.key, (f"loop{len(self._loops)}", written))[0]
 
-    def _loop_name(self) -> str:
-        return f"loop{len(self._nests) + len(self._loops)}"
-
-    def call_of(self, words: Sequence[str]) -> str:
-        """The name of the function that runs a loop whose arguments are of these kinds."""
-        name = "_".join(("run", *words))
-        self._scope[name] = loop_call(tuple(words))
-        return name
-
-    def nest(self, text: str, used: Sequence[str]) -> str:
-        """The name of the function of a loop nest: one for equal texts."""
-        known = self._nests.get(text)
-        if known is None:
-            scope = {**element_scope(), **{name: both(self.functions[name])[name in self._apart] for name in used}}
-            known = self._nests[text] = (self._loop_name(), nest(text, scope))
-        return known[0]
+    def nest(self, python: Python) -> str:
+        """The name of a loop nest in Python: one for equal ones."""
+        return self._nests.setdefault(python, f"nest{len(self._nests)}")
 
     def shapes(self, graph: FrozenGraph) -> Shapes:
         """The lengths in a graph."""
@@ -178,7 +126,7 @@ class Unit:
         if name is None:
             name = self._functions[graph] = f"graph{len(self._functions) + 1}"
             refuse_dtypes(graph)
-            self._texts.append((name, GraphFunction(self, graph, name, is_main=False).text()))
+            self._texts.append(GraphFunction(self, graph, name, is_main=False).text())
         return name
 
     # --- the module --------------------------------------------------------------------------------------------------
@@ -188,74 +136,74 @@ class Unit:
         refuse_dtypes(graph)
         plans = needs_plan(graph)
         with Span("code"):
-            self._texts.append(("graph0", GraphFunction(self, graph, "graph0", is_main=True).text()))
+            self._texts.append(GraphFunction(self, graph, GRAPHS["run"], is_main=True).text())
             if plans:
-                self._texts.append(("plan0", GraphFunction(self, graph, "plan0", is_main=True, plans=True).text()))
-            code = self._code()
-        inputs = [WORDS[graph.types[k].dtype] for k in range(graph.arity)]
-        outputs = [WORDS[graph.types[k].dtype] for k in graph.outputs]
-        report = [WORDS["int64"]] if graph.checks else []
-        heads = {"run": [*inputs, *outputs, *report]}
+                self._texts.append(GraphFunction(self, graph, GRAPHS["plan"], is_main=True, plans=True).text())
+            code = "\n".join((self.module.text(), *self._texts))
+        report = 1 if graph.checks else 0
+        counts = {"run": graph.arity + len(graph.outputs) + report}
         if plans:
-            heads["plan"] = [*inputs, WORDS["int64"], *report]
+            counts["plan"] = graph.arity + 1 + report
         kept: list[object] = []  # what programs share in this process
-        found = self._loaded(code, heads, lambda: self._compiled(code, heads, kept))
-        run = found.caller("run", len(heads["run"]))
-        plan = found.caller("plan", len(heads["plan"])) if plans else None
+        found = self._loaded(code, lambda: self._compiled(code, counts, kept))
+        run = found.caller("run", counts["run"])
+        plan = found.caller("plan", counts["plan"]) if plans else None
         places = (found.address("run"), found.address("plan") if plans else 0)
         return Program(self._head() + code, run, plan, places, (found, *self._arrays, self.ticks, *kept))
 
-    def _loaded(self, code: str, heads: Mapping[str, Sequence[str]], make: Callable[[], Bundle]) -> Loaded:
+    def _loaded(self, code: str, make: Callable[[], Bundle]) -> Loaded:
         """The machine code of the module, from the cache if what determines it can be told."""
-        nests = [(name, text) for text, (name, _) in self._nests.items()]
+        nests = [(name, *python) for python, name in self._nests.items()]
         loops = [(name, key) for key, (name, _) in self._loops.items()]
-        places = [(name, value) for name, value in self._scope.items() if isinstance(value, int)]
         try:
             parts = [COMMENT.sub("", code), identity(self.functions)]
         except UnknownError:
             return engine.loaded(make(), self._addresses)
-        return cache.opened([*parts, *map(repr, (heads, nests, loops, places))], self._addresses, make)
+        return cache.opened([*parts, repr(nests), repr(loops)], self._addresses, make)
 
-    def _compiled(self, code: str, heads: Mapping[str, Sequence[str]], kept: list[object]) -> Bundle:
+    def _compiled(self, code: str, counts: Mapping[str, int], kept: list[object]) -> Bundle:
         """The object files of the module."""
+        names = {name: GRAPHS[name] for name in counts}
+        nests, wrappers = self._compiled_nests(kept)
         with Span("compiler", "llvm"):
             loops = engine.compiled([written for _, written in self._loops.values()])
-        kept += [*loops, *(function for _, function in self._nests.values())]
-        called = {name: both(function)[1] for name, function in self.functions.items()}
-        scope = {**graph_scope(), "np": np, **called, **dict(self._nests.values()), **self._scope}
-        exec(compile(code, "<tg-numba>", "exec"), scope)
+            symbols = {name: written.symbol for name, written in self._loops.values()}
+            text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
+            outside = engine.declared([*symbols.values(), *self._addresses])
+            callers = engine.callers({names[name]: count for name, count in counts.items()})
+            graphs = engine.assembled("\n".join((text, *wrappers, *outside, callers)), engine.GRAPH_LEVEL)
+        kept += loops
+        return engine.bundle([graphs, *loops, *nests], names)
+
+    def _compiled_nests(self, kept: list[object]) -> tuple[list[Code], list[str]]:
+        """The object files of nests in Python, and functions by which others call them."""
+        if not self._nests:
+            return [], []
         with LOCK, Span("compiler", "numba"):
             from tg_numba import front, meanings
 
-            for name in self._functions.values():
-                scope[name] = apart(scope[name])
-            entries = {
-                name: front.overload_of(apart(scope[f"{GRAPHS[name]}0"]), meanings.heads(words))
-                for name, words in heads.items()
-            }
-            codes = [found.code for found in front.with_callees([*entries.values()])]
-        counts = {found.name: len(heads[name]) for name, found in entries.items()}
-        callers = engine.assembled(engine.callers(counts), level=0)
-        names = {name: found.name for name, found in entries.items()}
-        return engine.bundle([*codes, *loops, callers], names)
-
-    def _code(self) -> str:
-        """Constants and functions."""
-        constants = "".join(f"{name} = {text}\n" for (_, text), name in self._constants.items())
-        return "\n\n".join([constants, *(text for _, text in self._texts)]).lstrip() + "\n"
+            functions = {name: called(function) for name, function in self.functions.items()}
+            entries = []
+            for python in self._nests:
+                made = nest(python.text, {**SCOPE, **{name: functions[name] for name in python.used}})
+                kept.append(made)
+                entries.append(front.overload_of(made, tuple(map(meanings.argument, python.kinds))))
+            codes = [found.code for found in front.with_callees(entries)]
+        wrappers = [
+            engine.nest_caller(name, entry.name, ["i64" if kind == LENGTH else "ptr" for kind in python.kinds])
+            for (python, name), entry in zip(self._nests.items(), entries, strict=True)
+        ]
+        return codes, wrappers
 
     def _head(self) -> str:
-        """What stands before the code when it is shown: what it uses, the constants at addresses, loop nests."""
-        lines = ["from tg_numba.machine import *"]
-        for name, function in self.functions.items():
-            if not isinstance(function, (Callee, FunctionType)):
-                continue
-            origin = function.function if isinstance(function, Callee) else function
-            lines.append(f"{name} = numba.njit({origin.__module__}.{origin.__qualname__})")
-        lines += [f"# data{k}: the address of {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
-        nests = [f"\n\n{text.replace('def loop(', f'def {name}(', 1)}" for text, (name, _) in self._nests.items()]
-        loops = [f"\n\n{written.shown(name)}" for name, written in self._loops.values()]
-        return "\n".join(lines) + "\n" + "".join((*loops, *nests)) + "\n\n"
+        """What stands before the functions of graphs when they are shown: what these use."""
+        lines = [f"; {name} = {function.__module__}.{function.__name__}" for name, function in self.functions.items()]
+        lines += [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
+        for python, name in self._nests.items():
+            text = python.text.replace("def loop(", f"def {name}(", 1).rstrip("\n")
+            lines += ["", *(f"; {line}" for line in text.split("\n"))]
+        loops = [f"\n{written.shown(name)}\n" for name, written in self._loops.values()]
+        return "\n".join((*lines, "")) + "".join(loops) + "\n"
 
 
 def refuse_dtypes(graph: FrozenGraph) -> None:

@@ -12,15 +12,18 @@ from tg.link.staging import bounded_by, split
 from tg.link.values import is_zero
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, WrapIndex
-from tg_numba.blocks import load, load_one, store, store_one
+from tg_numba.blocks import load_one, store_one
 from tg_numba.columns import Column
-from tg_numba.divisors import inverses
 from tg_numba.folds import Fold, rounds
 from tg_numba.half import working
 from tg_numba.kernel import Block, lanes_for
 from tg_numba.lanes import Lanes, constant_of, in_all_lanes
+from tg_numba.mathematics import WRITTEN_OUT, is_written
 from tg_numba.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
 from tg_numba.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
+from tg_numba.rounds import Rounds
+from tg_numba.runs import runs_of
+from tg_numba.sums import sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
     Values = dict[int, Elements]
 
-LIGHT: Final = 6  # exact steps of a stage up to which waiting for an accumulator takes longer than they do
+LIGHT: Final = 8  # exact steps of a stage up to which waiting for an accumulator takes longer than they do
 VECTORS: Final = 4  # that such a stage works on at once
 
 
@@ -62,11 +65,11 @@ class StageWriter:
     def _value(self, result: Result) -> int:
         return self.program.outputs[result.value]
 
-    def _of(self, j: int) -> int:
+    def value_of(self, j: int) -> int:
         """The value of the program that a result is made of."""
         return self._value(self.nest.staging.results[j][1])
 
-    def _read(self, number: int) -> tuple[str, int] | None:
+    def read(self, number: int) -> tuple[str, int] | None:
         """Where an input of the program lies in memory, None if it is one number of the outer index."""
         read = self.stage.reads[number]
         if read < 0:
@@ -75,7 +78,7 @@ class StageWriter:
 
     def _varies(self, number: int) -> bool:
         """Whether an input differs along the innermost axis."""
-        where = self._read(number)
+        where = self.read(number)
         return where is not None and bool(self.axes) and not is_zero(self.nest.placed[where].inner[-1])
 
     # --- before and after all loops ----------------------------------------------------------------------------------
@@ -92,7 +95,9 @@ class StageWriter:
         self._find_arrays()
         self._find_lasts()
         self.lanes = self._lanes()
-        self._run(self.early, self.values)
+        self.runs = runs_of(self)
+        self.wrapped = [n for n in self.late if type(n.op) is WrapIndex and n.inputs[0] in self.inputs]
+        self.run(self.early, self.values)
         with body.of(self.lanes):
             for j, r in self.numbered:
                 if r.fn is not None and r.into is None:
@@ -140,7 +145,7 @@ class StageWriter:
 
     def _find_lasts(self) -> None:
         """Wrapped indices stay inside of all arrays that they are used for, whatever length they were wrapped for."""
-        written = [(self._places(j), scattering.base.lengths) for j, scattering in self.scattered.items()]
+        written = [(self.places(j), scattering.base.lengths) for j, scattering in self.scattered.items()]
         tables = {k: table.lengths for k, table in self.tables.items()}
         bounds = bounded_by(self.program.nodes, tables, written)
         for node in self.program.nodes:
@@ -149,7 +154,7 @@ class StageWriter:
                 size: Any = self.values[node.inputs[1]]
                 self.lasts[out] = last_of(self.body, [size.to("int64").text, *bounds.get(out, ())])
 
-    def _places(self, j: int) -> list[int]:
+    def places(self, j: int) -> list[int]:
         """The values that are the positions of a result that is scattered."""
         return [self.program.outputs[k] for k in self.nest.staging.results[j][1].at]
 
@@ -162,11 +167,18 @@ class StageWriter:
 
     def _waits(self) -> bool:
         """Whether rounds of one vector would wait for what few reductions have found."""
-        if self.kept or self.scattered or len(self.numbered) >= VECTORS:
+        if self.kept or self.tables or self.scattered or len(self.numbered) >= VECTORS:
             return False
         if any(self.nest.staging.is_column(j) for j, _ in self.numbered):
             return False
-        return len(self.late) <= LIGHT and not any(map(_is_called, self.late))
+        return len(self.late) <= LIGHT and not any(_has_many_steps(node) for node in self.late)
+
+    def _calls(self) -> bool:
+        """Whether rounds are likely to call functions."""
+        long = [node for node in self.late if _has_many_steps(node)]
+        dtypes = self.program.dtypes
+        stand_there = [is_written(node.op.fn.name, dtypes[node.outputs[0]]) for node in long]  # type: ignore[attr-defined]
+        return not all(stand_there) or len(long) > WRITTEN_OUT
 
     def _terms(self, j: int) -> int | None:
         """How many elements a lane of a reduction takes, if it is known."""
@@ -188,18 +200,18 @@ class StageWriter:
         with kernel.loops(self.axes[:-1]) as inner:
             indices = [*outer, *inner]
             for k in self.inputs:
-                where = self._read(k)
+                where = self.read(k)
                 if where is not None and k not in self.varying:
-                    values[k] = load_one(kernel, self.program.dtypes[k], self._pointer(where, indices))
-            self._run(self.early, values)
+                    values[k] = load_one(kernel, self.program.dtypes[k], self.pointer(where, indices))
+            self.run(self.early, values)
             with body.of(self.lanes):
-                self._over_elements(self._spread(values), indices)
+                self._over_elements(self._spread(values), values, indices)
         with body.of(self.lanes):
             for column in self.columns.values():
                 column.end_row()
         self._finish(values, outer)
 
-    def _pointer(self, where: tuple[str, int], indices: Sequence[str]) -> str:
+    def pointer(self, where: tuple[str, int], indices: Sequence[str]) -> str:
         """Where the elements of an array begin at some outer and inner indices."""
         a = self.nest.placed[where]
         strides = (*a.outer, *a.inner)[: len(indices)]
@@ -230,63 +242,61 @@ class StageWriter:
             else:
                 self.nest.rows[j] = values[self._value(r)]
             if j in self.nest.stored:
-                store_one(self.kernel, self.nest.rows[j], self._pointer(("result", j), outer))
+                store_one(self.kernel, self.nest.rows[j], self.pointer(("result", j), outer))
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
-    def _over_elements(self, known: Values, indices: Sequence[str]) -> None:
-        """The rounds along the innermost axis."""
-        kernel, placed = self.kernel, self.nest.placed
-        loads = {k: where for k in self.inputs if (where := self._read(k)) is not None and k in self.varying}
-        stores = {j: ("result", j) for j in self.kept if ("result", j) in placed and not self.nest.staging.is_scalar(j)}
-        shared = inverses(self.late, known)
-        taken = [("column", j) for j in self.columns]
-        pointers = {where: self._pointer(where, indices) for where in (*loads.values(), *stores.values(), *taken)}
-
-        def write(block: Block) -> list[Elements]:
-            found = dict(known)
-            for k, where in loads.items():
-                found[k] = load(kernel, self.program.dtypes[k], pointers[where], placed[where].inner[-1], block)
-            self._run(self.late, found, shared)
-            for j, where in stores.items():
-                stride = placed[where].inner[-1] if self.axes else 0
-                store(kernel, found[self.kept[j]], pointers[where], stride, block)
-            for j, column in self.columns.items():
-                column.take(found[self._of(j)], pointers["column", j], block)
-            for j, scattering in self.scattered.items():
-                place = self._offset(scattering.base, self._places(j), found)
-                scattering.write(found[self._of(j)], place, block)
-            return [found[self._of(j)] for j in self.folds]
-
-        if self.axes:
-            twice, calls = len(self.late) <= SHORT, any(map(_is_called, self.late))
-            rounds(kernel, list(self.folds.values()), self.axes[-1], write, twice=twice, calls=calls)
+    def _over_elements(self, known: Values, single: Values, indices: Sequence[str]) -> None:
+        """The rounds along the innermost axis; what is known of all its elements, in lanes and as single ones."""
+        way, folds = Rounds(self, known, single, indices), list(self.folds.values())
+        if not self.axes:
+            for fold, value in zip(folds, way.write(Block("0")), strict=True):
+                fold.keep(fold.taken([text for _, text in fold.first()], value))
             return
-        for fold, value in zip(self.folds.values(), write(Block("0")), strict=True):
-            fold.keep(fold.taken([text for _, text in fold.first()], value))
+        if self.runs is not None:
+            self.runs.begin()
+        twice, sums = len(self.late) <= SHORT, sums_of(way)
+        rounds(self.kernel, folds, self.axes[-1], way.write, twice=twice, calls=self._calls(), sums=sums)
+        if self.runs is not None:
+            self.runs.end()
 
-    def _run(self, nodes: Sequence[Node], values: Values, shared: Mapping[int, Inverse] = NO_INVERSES) -> None:
-        """Run those steps whose operands are known; their results are then known too."""
+    def run(
+        self,
+        nodes: Sequence[Node],
+        values: Values,
+        shared: Mapping[int, Inverse] = NO_INVERSES,
+        *,
+        near: bool = False,
+    ) -> None:
+        """Run those steps whose operands are known; their results are then known too.
+
+        Args:
+            near: indices that are wrapped are positions as they are.
+        """
         for node in nodes:
             (number,) = node.outputs
             if number in values or not all(k in values or k in self.tables for k in node.inputs):
                 continue
             if type(node.op) is Gather:
                 table = self.tables[node.inputs[0]]
-                values[number] = gathered(self.kernel, table, self._offset(table, node.inputs[1:], values))
+                place = self.offset(table, node.inputs[1:], values)
+                values[number] = gathered(self.kernel, table, place, one_by_one=bool(self.scattered))
             elif type(node.op) is WrapIndex:
                 index, length = (values[k] for k in node.inputs)
                 assert isinstance(index, Lanes)
                 assert isinstance(length, Lanes)
+                if near:
+                    values[number] = index.to("int64")
+                    continue
                 values[number] = wrapped(node.op, index, length, in_all_lanes(self.lasts[number]))
             else:
                 step(self.site.unit, self.program, node, values, shared)
 
-    def _offset(self, array: Whole, at: Sequence[int], values: Values) -> Lanes:
+    def offset(self, array: Whole, at: Sequence[int], values: Values) -> Lanes:
         places: Any = [values[k] for k in at]
         return offset(array, places, [k in self.lasts for k in at])
 
 
-def _is_called(node: Node) -> bool:
-    """Whether a step is likely to be a call of a function, around which few vectors can be kept."""
+def _has_many_steps(node: Node) -> bool:
+    """Whether a step is a call of a function, around which few vectors can be kept, or as long as one."""
     return isinstance(node.op, Elementwise) and node.op.fn.accuracy > 1

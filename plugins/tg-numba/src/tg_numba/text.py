@@ -1,15 +1,10 @@
-"""Dtypes, numbers and names as the text of generated Python, and what that text may use."""
+"""Dtypes as generated code knows them."""
 
 from __future__ import annotations
 
-import keyword
-import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from tg.link.shapes import LengthSyntax
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
 
 if TYPE_CHECKING:
@@ -32,9 +27,7 @@ WORDS: Final[Mapping[str, str]] = {
     "complex64": "c64",
     "complex128": "c128",
 }
-"""The name of each dtype in generated code: a Numba type, called to convert a scalar; a half is its bits. A bool in
-memory is a byte."""
-
+"""The word for the elements of each dtype in memory: a half is its bits, a bool is a byte."""
 
 HALVES: Final = ("float16", "bfloat16")
 """The dtypes that are stored in 16 bits and computed with in float32."""
@@ -58,56 +51,7 @@ def item_size(dtype: str) -> int:
     return numpy_dtype(dtype).itemsize
 
 
-def integer(value: int) -> str:
-    """An int64 as text that can stand in any expression."""
-    return f"({value})" if value < 0 else str(value)
-
-
-def plain_literal(value: Any, dtype: str) -> str | None:
-    """The text of an element that Numba types right by itself; None if it has to be a named constant."""
-    if dtype == "bool":
-        return str(bool(value))
-    if dtype == "int64":
-        return integer(int(value))
-    if dtype == "float64" and math.isfinite(value):
-        text = repr(float(value))
-        return f"({text})" if text.startswith("-") else text
-    return None
-
-
-def constant_text(value: Any, dtype: str) -> str:
-    """The Python expression of a NumPy scalar, for the head of the generated module."""
-    kind = kind_of(dtype)
-    if kind == "half":
-        return f"np.uint16({int(np.asarray(value, numpy_dtype(dtype)).view(np.uint16))})"
-    if kind == "complex":
-        part = "float32" if dtype == "complex64" else "float64"
-        return f"np.{dtype}(complex({_real(value.real, part)}, {_real(value.imag, part)}))"
-    return f"np.{dtype}({_real(value, dtype) if kind == 'floating' else int(value)})"
-
-
-def _real(value: Any, dtype: str) -> str:
-    number = float(value)
-    if math.isfinite(number):
-        return str(np.dtype(dtype).type(value)) if dtype == "float32" else repr(number)
-    return f'float("{number!r}")'
-
-
 def identifier(name: str, number: int) -> str:
-    """A Python name for value `number`, from the user's name for it: unique, and no word of Python."""
+    """What value `number` is called where it is shown, from the user's name for it: unique."""
     word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:40]
-    usable = word and not word[0].isdigit() and not keyword.iskeyword(word)
-    return f"{word}_{number}" if usable else f"v{number}"
-
-
-SYNTAX: Final = LengthSyntax(
-    {
-        "//": "length_floor",
-        "%": "length_mod",
-        "min": "length_min",
-        "max": "length_max",
-        "broadcast": "length_broadcast",
-    },
-    integer,
-)
-"""How generated code writes lengths."""
+    return f"{word}_{number}" if word else f"v{number}"

@@ -1,4 +1,4 @@
-"""Mathematics on lanes: by the processor's own instructions, by vector functions, else by libm lane by lane.
+"""Mathematics on lanes: written out, by vector functions, else by libm lane by lane.
 
 The vector functions are libmvec's, where glibc has it: at most 4 ulp, infinities, NaN and signed zeros as in libm.
 Others are called through one function of the module that takes the lanes apart.
@@ -13,28 +13,16 @@ import llvmlite.binding as llvm
 
 from tg_numba.assembly import Body, Module
 from tg_numba.lanes import Lanes, Pair
+from tg_numba.mathematics import is_written, written
+from tg_numba.pieces import in_vectors
+from tg_numba.processor import features, vector_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LIBMVEC: Final = "libmvec.so.1"
 PURE: Final = "nounwind willreturn memory(none)"
-REAL: Final = {"float32": "float", "float64": "double"}
 COMPLEX: Final = "{double, double}"
-
-
-@functools.cache
-def features() -> frozenset[str]:
-    """What the processor has."""
-    return frozenset(name for name, there in llvm.get_host_cpu_features().items() if there)
-
-
-@functools.cache
-def vector_bytes() -> int:
-    """The width of the processor's vectors."""
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= features():
-        return 64
-    return 32 if "avx2" in features() else 16
 
 
 @functools.cache
@@ -63,6 +51,8 @@ def libm(name: str, *operands: Lanes) -> Lanes:
     """A function of libm, of one float dtype."""
     x = operands[0]
     body, dtype = x.body, x.dtype
+    if is_written(name, dtype):
+        return written(name, *operands)
     if not body.lanes:
         symbol = name + ("f" if dtype == "float32" else "")
         return Lanes(body, dtype, body.called(symbol, x.kind, [v.operand for v in operands], PURE))
@@ -71,37 +61,13 @@ def libm(name: str, *operands: Lanes) -> Lanes:
         return lane_by_lane(name + ("f" if dtype == "float32" else ""), operands)
     fitting = [n for n in known if n <= body.lanes]
     width = max(fitting) if fitting else min(known)
-    pieces = [_piece(v, width) for v in operands]
-    kind = f"<{width} x {REAL[dtype]}>"
-    found = [
-        body.called(known[width], kind, [(kind, text) for text in given], PURE) for given in zip(*pieces, strict=True)
-    ]
-    return Lanes(body, dtype, _joined(body, found, width, REAL[dtype]))
+    return in_vectors(functools.partial(_called, known[width]), width, *operands)
 
 
-def _piece(x: Lanes, width: int) -> list[str]:
-    """The lanes in vectors of another width; lanes are repeated where there are too few."""
-    body, lanes = x.body, x.body.lanes
-    if width == lanes:
-        return [x.text]
-    return [_shuffled(body, x.kind, x.text, x.text, range(at, at + width), lanes) for at in range(0, lanes, width)]
-
-
-def _shuffled(body: Body, kind: str, a: str, b: str, places: Sequence[int], count: int) -> str:
-    indices = ", ".join(f"i32 {k % count}" for k in places)
-    return body.find(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{indices}>")
-
-
-def _joined(body: Body, found: list[str], width: int, item: str) -> str:
-    """Vectors one behind the other, or the first lanes of one."""
-    if width > body.lanes:
-        return _shuffled(body, f"<{width} x {item}>", found[0], found[0], range(body.lanes), width)
-    while len(found) > 1:
-        kind = f"<{width} x {item}>"
-        pairs = zip(found[::2], found[1::2], strict=True)
-        found = [_shuffled(body, kind, a, b, range(2 * width), 2 * width) for a, b in pairs]
-        width *= 2
-    return found[0]
+def _called(symbol: str, *operands: Lanes) -> Lanes:
+    """A vector function of as many lanes as the body has."""
+    x = operands[0]
+    return Lanes(x.body, x.dtype, x.body.called(symbol, x.kind, [v.operand for v in operands], PURE))
 
 
 def lane_by_lane(symbol: str, operands: Sequence[Lanes]) -> Lanes:
@@ -109,7 +75,7 @@ def lane_by_lane(symbol: str, operands: Sequence[Lanes]) -> Lanes:
     x = operands[0]
     body, item = x.body, Body(Module()).kind(x.dtype)
     if not body.lanes:
-        return Lanes(body, x.dtype, body.called(symbol, item, [v.operand for v in operands], PURE))
+        return _called(symbol, *operands)
     if not symbol.startswith("tg."):
         body.module.declare(symbol, item, [item] * len(operands), PURE)
     name = f"tg.lanes.{body.lanes}.{symbol}"
@@ -168,57 +134,6 @@ def _complex_apart(name: str, symbol: str, lanes: int, count: int) -> str:
     lines.append(f"  %first = insertvalue {whole} poison, {kind} {real}, 0")
     lines.append(f"  %both = insertvalue {whole} %first, {kind} {imag}, 1")
     return "\n".join((*lines, f"  ret {whole} %both", "}"))
-
-
-# --- the processor's own ---------------------------------------------------------------------------------------------
-
-
-def processor(name: str, *operands: Lanes) -> Lanes:
-    """An operation that LLVM knows for floats."""
-    x = operands[0]
-    symbol = f"llvm.{name}.{x.body.short(REAL[x.dtype])}"
-    return Lanes(x.body, x.dtype, x.body.called(symbol, x.kind, [v.operand for v in operands]))
-
-
-def fabs(x: Lanes) -> Lanes:
-    """The number without its sign."""
-    return processor("fabs", x)
-
-
-def sqrt(x: Lanes) -> Lanes:
-    """The square root, rounded correctly."""
-    return processor("sqrt", x)
-
-
-def floor(x: Lanes) -> Lanes:
-    """The whole number below."""
-    return processor("floor", x)
-
-
-def ceil(x: Lanes) -> Lanes:
-    """The whole number above."""
-    return processor("ceil", x)
-
-
-def trunc(x: Lanes) -> Lanes:
-    """The whole number towards 0."""
-    return processor("trunc", x)
-
-
-def rint(x: Lanes) -> Lanes:
-    """The nearest whole number, the even one of two."""
-    return processor("rint", x)
-
-
-def copysign(x: Lanes, y: Lanes) -> Lanes:
-    """X with the sign of y."""
-    return processor("copysign", x, y)
-
-
-def sign_bit(x: Lanes) -> Lanes:
-    """Whether the sign bit is set, of a half too."""
-    bits = x.bits()
-    return bits.seen_as("int" + bits.dtype.removeprefix("uint")) < 0
 
 
 # --- as rules take them ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The rules of the Numba backend, `RuleProtocol("numba", 2)`, in files named as core's `ops/`.
+"""The rules of the Numba backend, `RuleProtocol("numba", 3)`, in files named as core's `ops/`.
 
 A rule for a function of single elements is called with the op, its operands in lanes and the dtype of the result, and
 returns that (`tg_numba.lanes`). A rule for another op is called with the op and a `Site`, and returns the value of each

@@ -8,8 +8,9 @@ from tg.graph.checks import STATUS_LENGTH
 from tg.link.shapes import follows_from_inputs, number_of
 from tg.link.values import Array, Scalar, row_major
 from tg.ops import control as t
+from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import AxisLength, evaluate
-from tg_numba.nest import INDENT
+from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.site import Failure
 from tg_numba.text import item_size
 
@@ -27,35 +28,35 @@ def call(op: t.Call, site: Site) -> list[Value]:
     arguments: list[str] = []
     for value, wanted in zip(site.inputs, graph.input_types, strict=True):
         if isinstance(value, Scalar):
-            arguments.append(value.text)
+            arguments.append(f"{type_of(value.dtype)} {value.text}")
             continue
         array = site.contiguous(value)
-        arguments.append(array.pointer)
+        arguments.append(f"ptr {array.pointer}")
         for n, known in zip(array.shape, wanted.shape, strict=True):
             if known is None:
-                arguments.append(site.length(n))
+                arguments.append(f"i64 {site.length(n)}")
             else:
                 site.same(n, known)
     results = [_Result(site, graph, k) for k in range(len(graph.outputs))]
-    arguments += [text for result in results for text in result.arguments]
+    arguments += [f"ptr {place}" for result in results for place in result.places]
     if any(not result.is_given for result in results):
         site.function.memory.needs_arena = True
-        arguments.append("arena")
+        arguments.append("ptr %arena")
     status = site.allocate(len(graph.outputs)) if graph.checks else None
     if status is not None:
         for k in range(STATUS_LENGTH):
-            site.line(f"{status.pointer}[{k}] = 0")
-        arguments.append(f"shift({status.pointer}, 1)")
-    code = site.local(f"{name}({', '.join(arguments)})")
-    site.line(f"if {code} < 0:\n{INDENT}return {code}")
+            site.function.put(status.pointer, k, "0")
+        arguments.append(f"ptr {site.body.place('i64', status.pointer, '1')}")
+    code = site.body.made(f"call i64 @{name}({', '.join(arguments)})")
+    site.function.leave_unless(site.body.made(f"icmp sge i64 {code}, 0"), code)
     if status is not None:
-        site.line(f"{status.pointer}[0] = {code}")
+        site.function.put(status.pointer, 0, code)
     found = [result.value(code) for result in results]
     return [*found, status] if status is not None else found
 
 
 class _Result:
-    """Where a result of the call goes, and the arguments that say so."""
+    """Where a result of the call goes, and the pointers that say so."""
 
     def __init__(self, site: Site, graph: FrozenGraph, k: int) -> None:
         inside = graph.outputs[k]
@@ -63,43 +64,42 @@ class _Result:
         self.dtype, self.ndim = graph.types[inside].dtype, graph.types[inside].ndim
         self.is_given = follows_from_inputs(graph, inside)
         if not self.ndim:
-            self.place = site.local(f"at(frame(16), {site.word(self.dtype)})")
-            site.line(f"{self.place}[0] = {site.unit.literal(0, self.dtype)}")
-            self.arguments = [self.place]
+            self.places = [site.body.frame("[2 x i64]")]
+            store(site.body, self.dtype, literal(numpy_dtype(self.dtype).type(0), self.dtype), self.places[0])
         elif self.is_given:
             site.function.give_lengths(self.number, [site.length(n) for n in _lengths(site, graph, inside)])
             self.array = site.allocate(k)
-            self.arguments = [self.array.pointer]
+            self.places = [self.array.pointer]
         else:
-            self.place, self.lengths = (site.local(f"at(frame({size}), i64)") for size in (8, 8 * self.ndim))
-            site.line(f"{self.place}[0] = 0")
+            self.places = [site.body.frame("ptr"), site.body.frame("i64", self.ndim)]
+            site.body.do(f"store ptr null, ptr {self.places[0]}")
             for axis in range(self.ndim):
-                site.line(f"{self.lengths}[{axis}] = 0")
-            self.arguments = [self.place, self.lengths]
+                site.function.put(self.places[1], axis, "0")
 
     def value(self, code: str) -> Value:
         """The result, after the call with this code."""
         if not self.ndim:
-            element = f"{self.place}[0]" + (" != 0" if self.dtype == "bool" else "")
-            return self.site.scalar(element, self.k)
+            return self.site.scalar(loaded(self.site.body, self.dtype, self.places[0]), self.k)
         return self.array if self.is_given else self._adopted(code)
 
     def _adopted(self, code: str) -> Array:
         """An array in memory that the call took; where it failed, there is memory all the same."""
-        site, shape = self.site, self.site.types[self.k].shape
-        texts = [site.local(f"{self.lengths}[{axis}]") for axis in range(self.ndim)]
-        site.function.give_lengths(self.number, texts)
-        for text, n in zip(texts, shape, strict=True):
+        site, body, known = self.site, self.site.body, self.site.types[self.k].shape
+        lengths = [
+            body.made(f"load i64, ptr {body.place('i64', self.places[1], str(axis))}") for axis in range(self.ndim)
+        ]
+        site.function.give_lengths(self.number, lengths)
+        failed = body.find(f"icmp ne i64 {code}, 0")
+        for found, n in zip(lengths, known, strict=True):
             if n is not None and not site.function.is_own(n, self.number):
-                site.require(f"{code} != 0 or {text} == {site.length(n)}", Failure.UNEQUAL)
-        buffer = site.function.memory.adopted(f"adopted {self.number}")
-        site.line(f"{buffer.name} = {self.place}[0]")
-        known: Any = shape
-        size = site.function.memory.size_text(known, item_size(self.dtype))
-        site.line(f"if {buffer.name} == 0:\n{INDENT}{buffer.name} = take(arena, {size})")
-        site.require(f"{buffer.name} != 0", Failure.MEMORY)
-        pointer = site.local(f"at({buffer.name}, {site.word(self.dtype)})")
-        return Array(self.dtype, pointer, known, row_major(known), buffer)
+                is_same = body.find(f"icmp eq i64 {found}, {site.length(n)}")
+                site.require(body.find(f"or i1 {failed}, {is_same}"), Failure.UNEQUAL)
+        shape: Any = known
+        memory = site.function.memory
+        buffer = memory.adopted(f"adopted {self.number}")
+        there = body.made(f"load ptr, ptr {self.places[0]}")
+        memory.take_unless(there, memory.size_text(shape, item_size(self.dtype)), f"%{buffer.name}")
+        return Array(self.dtype, f"%{buffer.name}", shape, row_major(shape), buffer)
 
 
 def _lengths(site: Site, graph: FrozenGraph, number: int) -> list[Any]:

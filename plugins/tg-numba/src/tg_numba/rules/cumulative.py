@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from tg.link.values import collapsed
 from tg.ops import cumulative as t
+from tg_numba.blocks import load, load_one, store, store_one
+from tg_numba.lanes import of_parts, parts
 
 if TYPE_CHECKING:
     from tg.link.values import Array, Value
     from tg.plugin.records import Rule
+    from tg_numba.kernel import Block
     from tg_numba.site import Site
 
 
@@ -25,44 +29,60 @@ def accumulate(op: t.Accumulate, site: Site) -> Value:
 
 
 def _along_rows(op: t.Accumulate, site: Site, x: Array, y: Array) -> None:
-    """The running result in a local."""
-    nest = site.nest()
-    outer = nest.loops(x.shape[:-1])
-    n = nest.length(x.shape[-1])
-    source = nest.place(x.pointer, outer, x.strides[:-1])
-    target = nest.place(y.pointer, outer, y.strides[:-1])
-    total = nest.fresh("e")
-    nest.open(f"if {n} > 0")
-    nest.line(f"{total} = {nest.read(x.dtype, source)}")
-    nest.line(f"{target}[0] = {total}")
-    index = nest.fresh("k")
-    nest.open(f"for {index} in range(1, {n})")
-    element = nest.local(nest.read(x.dtype, source, nest.step(index, x.strides[-1])))
-    nest.line(f"{total} = {site.combine(op.fn, x.dtype, total, element)}")
-    nest.line(f"{target}[{nest.step(index, y.strides[-1])}] = {total}")
-    site.call(nest)
+    """The running result handed on from element to element."""
+    kernel, rule = site.kernel(), site.unit.rule(op.fn.op)
+    body, source, target, n = kernel.body, kernel.read(x), kernel.write(y), kernel.length(x.shape[-1])
+    with kernel.loops(x.shape[:-1]) as outer:
+        row = kernel.moved((x.dtype, source), outer, x.strides[:-1])
+        result = kernel.moved((y.dtype, target), outer, y.strides[:-1])
+        with body.when(body.find(f"icmp sgt i64 {n}, 0")):
+            first = load_one(kernel, x.dtype, row)
+            store_one(kernel, first, result)
+
+            def step(at: str, *texts: str) -> list[str]:
+                element = load_one(kernel, x.dtype, kernel.moved((x.dtype, row), [at], x.strides[-1:]))
+                total: Any = rule(op.fn.op, (of_parts(body, x.dtype, texts), element), x.dtype)
+                store_one(kernel, total, kernel.moved((y.dtype, result), [at], y.strides[-1:]))
+                return [part.text for part in parts([total])]
+
+            body.fold("1", n, 1, [part.operand for part in parts([first])], step)
+    site.run(kernel)
 
 
 def _by_rows(op: t.Accumulate, site: Site, x: Array, y: Array, k: int) -> None:
     """A row copied, then each row combined with the one before."""
-    nest = site.nest()
-    outer = nest.loops(x.shape[:k])
-    source = nest.place(x.pointer, outer, x.strides[:k])
-    target = nest.place(y.pointer, outer, y.strides[:k])
-    row = nest.loop(x.shape[k])
-    here = nest.place(source, [row], [x.strides[k]])
-    there = nest.place(target, [row], [y.strides[k]])
-    before = nest.place(target, [nest.local(f"greater({row} - 1, 0)")], [y.strides[k]])
-    inner = nest.loops(x.shape[k + 1 :])
-    element = nest.local(nest.read(x.dtype, here, nest.offset(inner, x.strides[k + 1 :])))
-    at = nest.offset(inner, y.strides[k + 1 :])
-    nest.open(f"if {row} == 0")
-    nest.line(f"{there}[{at}] = {element}")
-    nest.close()
-    nest.open("else")
-    last = nest.local(nest.read(x.dtype, before, at))
-    nest.line(f"{there}[{at}] = {site.combine(op.fn, x.dtype, last, element)}")
-    site.call(nest)
+    space = collapsed(x.shape[k + 1 :], [x.strides[k + 1 :], y.strides[k + 1 :]])
+    inner, steps = space.shape or (1,), [s or (1,) for s in space.strides]
+    kernel, rule = site.kernel([x.dtype], length=inner[-1]), site.unit.rule(op.fn.op)
+    body, source, target, n = kernel.body, kernel.read(x), kernel.write(y), kernel.length(x.shape[k])
+    before = "-1"
+
+    def write(row: str, *, combines: bool) -> None:
+        here = kernel.moved((x.dtype, start), [row], x.strides[k : k + 1])
+        there = kernel.moved((y.dtype, result), [row], y.strides[k : k + 1])
+        last = kernel.moved((y.dtype, there), [before], y.strides[k : k + 1])
+        with kernel.loops(inner[:-1]) as indices:
+            places = [
+                kernel.moved((x.dtype, place), indices, s[:-1])
+                for place, s in ((here, steps[0]), (there, steps[1]), (last, steps[1]))
+            ]
+
+            def block_of(block: Block) -> None:
+                value: Any = load(kernel, x.dtype, places[0], steps[0][-1], block)
+                if combines:
+                    value = rule(op.fn.op, (load(kernel, y.dtype, places[2], 1, block), value), x.dtype)
+                store(kernel, value, places[1], 1, block)
+
+            kernel.blocks(inner[-1], block_of)
+
+    with kernel.loops(x.shape[:k]) as outer:
+        start = kernel.moved((x.dtype, source), outer, x.strides[:k])
+        result = kernel.moved((y.dtype, target), outer, y.strides[:k])
+        with body.when(body.find(f"icmp sgt i64 {n}, 0")):
+            write("0", combines=False)
+        with body.loop("1", n) as row:
+            write(row, combines=True)
+    site.run(kernel)
 
 
 RULES: Final[dict[object, Rule]] = {t.Accumulate: accumulate}

@@ -13,20 +13,20 @@ from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
-from tg_numba.blocks import load, store, store_one
-from tg_numba.lanes import constant_of
-from tg_numba.machine import greater, lesser
+from tg_numba.blocks import load, load_one, store, store_one
+from tg_numba.lanes import Lanes, constant_of
+from tg_numba.lengths import derived
 from tg_numba.pointwise import ScalarProgram, Steps, mapped, pointwise
 from tg_numba.positions import gathered, offset, whole
 from tg_numba.site import Failure
-from tg_numba.text import integer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_numba.assembly import Body
     from tg_numba.kernel import Block, Kernel
     from tg_numba.site import Site
 
@@ -51,7 +51,7 @@ def slice_(op: t.Slice, site: Site) -> Value:
     """A view from clamped starts."""
     x, *rest = site.inputs
     assert isinstance(x, Array)
-    starts = _starts(op.starts, rest)
+    starts = _starts(site, op.starts, rest)
     shape: tuple[Any, ...] = site.types[0].shape
     view, offset = _window(site, x, starts, shape[x.ndim - len(starts) :], op.steps)
     if x.fill is not None:
@@ -59,7 +59,7 @@ def slice_(op: t.Slice, site: Site) -> Value:
     return site.target(x, offset).viewed(shape, view)
 
 
-def _starts(field: Sequence[int | None], rest: Sequence[Value]) -> list[int | str]:
+def _starts(site: Site, field: Sequence[int | None], rest: Sequence[Value]) -> list[int | str]:
     values = iter(rest)
     found: list[int | str] = []
     for n in field:
@@ -68,7 +68,7 @@ def _starts(field: Sequence[int | None], rest: Sequence[Value]) -> list[int | st
             continue
         start = next(values)
         assert isinstance(start, Scalar)
-        found.append(start.text)
+        found.append(site.function.number(start))
     return found
 
 
@@ -76,45 +76,45 @@ def _window(
     site: Site, x: Array, starts: Sequence[int | str], sizes: Sequence[Any], steps: Sequence[int]
 ) -> tuple[list[int | Length], str]:
     """The strides of a window into the last axes of x, and the offset of its first element."""
-    strides = list(x.strides)
-    terms: list[str] = []
+    strides, offset = list(x.strides), "0"
     for k, (start, size, step) in enumerate(zip(starts, sizes, steps, strict=True)):
         axis = x.ndim - len(starts) + k
         n, stride = x.shape[axis], x.strides[axis]
         strides[axis] = stride * step
-        first = _first(site, n, start, size, step)
-        if first != "0":
-            terms.append(first if is_one(stride) else f"{first} * {site.length(stride)}")
-    return strides, " + ".join(terms) or "0"
+        term = site.body.product(_first(site, n, start, size, step), site.length(stride))
+        if term != "0":
+            offset = term if offset == "0" else site.body.find(f"add i64 {offset}, {term}")
+    return strides, offset
 
 
-def clamped(start: Any, count: Any, far: Any, length: Any, forward: Any) -> Any:
+def _clamped(body: Body, start: str, count: str, far: int, length: str, *, forward: bool) -> str:
     """The start of a window of `count` positions, each `far` from the last, moved inside an axis; 0 for none."""
-    if count <= 0:
-        return 0
-    span = (count - 1) * far
-    low, high = (0, length - 1 - span) if forward else (span, length - 1)
-    return greater(low, lesser(start, high))
+    last = body.find(f"sub i64 {length}, 1")
+    span = body.product(body.find(f"sub i64 {count}, 1"), str(far))
+    low, high = ("0", body.find(f"sub i64 {last}, {span}")) if forward else (span, last)
+    place = derived(body, "max", low, derived(body, "min", start, high))
+    return body.find(f"select i1 {body.find(f'icmp sgt i64 {count}, 0')}, i64 {place}, i64 0")
 
 
 def _first(site: Site, n: int | Length, start: int | str, size: int | Length, step: int) -> str:
     """The clamped start of a window along one axis, which is made sure to lie inside it."""
     if all(type(v) is int for v in (n, start, size)):
         if size and abs((size - 1) * step) >= n:
-            site.require("False", Failure.BOUNDS)  # some check of the graph fails before
+            site.require("false", Failure.BOUNDS)  # some check of the graph fails before
             return "0"
         place = t.window([n], [start], [size], [step])[0]  # type: ignore[list-item]
-        return integer(place.start) if size else "0"
+        return str(place.start) if size else "0"
     if type(size) is int and size == 0:
         return "0"
     if start == 0 and step == 1 and same(n, size):
         return "0"
-    length, count, far = site.length(n), site.length(size), integer(abs(step))
-    site.require(f"{count} <= 0 or ({count} - 1) * {far} < {length}", Failure.BOUNDS)
+    body, length, count, far = site.body, site.length(n), site.length(size), abs(step)
+    span = body.product(body.find(f"sub i64 {count}, 1"), str(far))
+    fits = body.find(f"icmp slt i64 {span}, {length}")
+    site.require(body.find(f"or i1 {body.find(f'icmp sle i64 {count}, 0')}, {fits}"), Failure.BOUNDS)
     if type(start) is int and start == 0 and step > 0:
         return "0"
-    text = integer(start) if type(start) is int else str(start)
-    return site.local(f"{site.compiled(clamped)}({text}, {count}, {far}, {length}, {step > 0})")
+    return _clamped(body, str(start), count, far, length, forward=step > 0)
 
 
 def slice_update(op: t.SliceUpdate, site: Site) -> Value:
@@ -122,7 +122,7 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
     x, v, *rest = site.inputs
     assert isinstance(x, Array)
     assert isinstance(v, Array)
-    starts = _starts(op.starts, rest)
+    starts = _starts(site, op.starts, rest)
     y = site.allocate(0)
     site.copy(x, y)
     strides, offset = _window(site, y, starts, v.shape[v.ndim - len(starts) :], op.steps)
@@ -246,22 +246,37 @@ def _inside(kernel: Kernel, place: str, length: str) -> str:
 
 def nonzero(op: t.Nonzero, site: Site) -> Value:
     """Counted first: then there is memory for just as many positions."""
-    mask = site.memory(site.inputs[0])
-    nest = site.nest()
-    total = nest.local("0")
-    index = nest.loop(mask.shape[0])
-    nest.line(f"{total} += {mask.pointer}[{nest.step(index, mask.strides[0])}]")
-    nest.close()
-    site.function.give_lengths(site.node.outputs[0], [site.call(nest, total)])
+    mask, count = site.memory(site.inputs[0]), site.temporary("int64", ())
+    kernel = site.kernel()
+    place, total = kernel.read(mask), kernel.write(count)
+    (found,) = _over_mask(kernel, mask, place, lambda index, found, is_true: None)
+    store_one(kernel, Lanes(kernel.body, "int64", found), total)
+    site.run(kernel)
+    site.function.give_lengths(site.node.outputs[0], [site.first(count)])
     y = site.allocate(0)
-    nest = site.nest()
-    place = nest.local("0")
-    index = nest.loop(mask.shape[0])
-    nest.open(f"if {nest.at(mask, [index])}")
-    nest.line(f"{y.pointer}[{place}] = {index}")
-    nest.line(f"{place} += 1")
-    site.call(nest)
+    kernel = site.kernel()
+    place, target, nowhere = kernel.read(mask), kernel.write(y), kernel.body.frame("i64")
+
+    def write(index: str, found: str, is_true: str) -> None:
+        there = kernel.moved(("int64", target), [found], [1])
+        chosen = kernel.body.find(f"select i1 {is_true}, ptr {there}, ptr {nowhere}")  # a branch would be guessed
+        store_one(kernel, Lanes(kernel.body, "int64", index), chosen)
+
+    _over_mask(kernel, mask, place, write)
+    site.run(kernel)
     return y
+
+
+def _over_mask(kernel: Kernel, mask: Array, place: str, write: Callable[[str, str, str], None]) -> list[str]:
+    """Go through a mask; `write` gets each index, how many were true before, and whether it is. How many are."""
+    body = kernel.body
+
+    def step(index: str, found: str) -> list[str]:
+        is_true: Any = load_one(kernel, "bool", kernel.moved(("bool", place), [index], [mask.strides[0]]))
+        write(index, found, is_true.text)
+        return [body.made(f"add i64 {found}, {body.made(f'zext i1 {is_true.text} to i64')}")]
+
+    return body.fold("0", kernel.length(mask.shape[0]), 1, [("i64", "0")], step)
 
 
 RULES: Final[dict[object, Rule]] = {

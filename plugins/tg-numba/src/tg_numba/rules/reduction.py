@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.link.values import collapsed, is_one
+from tg.link.values import Space, collapsed, is_one
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import maximum
-from tg.types.dtypes import is_complex, is_float
-from tg_numba import rows
+from tg_numba import extremes
 from tg_numba.blocks import load, store, store_one
 from tg_numba.folds import Fold, narrow, rounds, working_dtype
 from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
-    from tg.link.values import Array, Space, Value
+    from tg.link.values import Array, Value
     from tg.plugin.records import Rule
     from tg_numba.kernel import Block, Kernel
     from tg_numba.lanes import Elements
@@ -118,29 +117,18 @@ class _Reduction:
 def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     """The first element that none is better than; the first NaN."""
     x = site.memory(site.inputs[0])
-    find = site.compiled(_position(op.fn is maximum, x.dtype))
     kept = [k for k in range(x.ndim) if k - x.ndim != op.axis]
-    n, s = x.shape[op.axis], x.strides[op.axis]
-    if not kept:
-        return site.scalar(f"{find}({x.pointer}, {site.length(n)}, {site.length(s)})")
-    y = site.allocate(0)
+    y = site.allocate(0) if kept else site.temporary("int64", ())
     lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], y.strides])
-    nest = site.nest()
-    indices = nest.loops(lead.shape)
-    start = nest.place(x.pointer, indices, lead.strides[0])
-    found = f"{find}({start}, {nest.length(n)}, {nest.length(s)})"
-    nest.line(f"{y.pointer}[{nest.offset(indices, lead.strides[1])}] = {found}")
-    site.call(nest)
-    return y
-
-
-def _position(largest: bool, dtype: str) -> Any:
-    """The function that finds the place of an extreme."""
-    if is_complex(dtype):
-        return rows.argmax_complex if largest else rows.argmin_complex
-    if is_float(dtype):
-        return rows.argmax_floating if largest else rows.argmin_floating
-    return rows.argmax if largest else rows.argmin
+    axis = Space((x.shape[op.axis],), ((x.strides[op.axis],),))
+    columns = extremes.are_columns(axis, lead)
+    vectors = VECTORS if columns or is_one(axis.strides[0][0]) else 1
+    kernel = site.kernel([x.dtype, "int64"], vectors, lead.shape[-1] if columns else axis.shape[0])
+    search = extremes.by_columns if columns else extremes.by_rows
+    extreme = extremes.Extreme(kernel.body, x.dtype, op.fn is maximum)
+    search(kernel, extreme, axis, lead, kernel.read(x), kernel.write(y))
+    site.run(kernel)
+    return y if kept else site.scalar(site.first(y))
 
 
 RULES: Final[dict[object, Rule]] = {t.Reduce: reduce, t.ArgReduce: in_float32(arg_reduce)}

@@ -96,16 +96,16 @@ def _by_rows(axis: int, site: Site, *, keep_keys: bool) -> Value:
     nest = site.nest()
     kept = [k for k in range(x.ndim) if k - x.ndim != axis]
     indices = nest.loops([x.shape[k] for k in kept])
-    source = nest.place(x.pointer, indices, [x.strides[k] for k in kept])
-    target = nest.place(y.pointer, indices, [y.strides[k] for k in kept])
+    source = nest.place(nest.pointer(x), indices, [x.strides[k] for k in kept])
+    target = nest.place(nest.pointer(y), indices, [y.strides[k] for k in kept])
+    key, place = nest.pointer(keys), nest.pointer(places)
     i = nest.loop(n)
-    nest.line(f"{keys.pointer}[{i}] = {source}[{nest.step(i, x.strides[axis])}]")
-    nest.line(f"{places.pointer}[{i}] = {i}")
+    nest.line(f"{key}[{i}] = {source}[{nest.step(i, x.strides[axis])}]")
+    nest.line(f"{place}[{i}] = {i}")
     nest.close()
-    start = nest.local(f"{function}({keys.pointer}, {places.pointer}, {nest.length(n)})")
+    start = nest.local(f"{function}({key}, {place}, {nest.length(n)})")
     i = nest.loop(n)
-    found = keys if keep_keys else places
-    nest.line(f"{target}[{nest.step(i, y.strides[axis])}] = {found.pointer}[{start} + {i}]")
+    nest.line(f"{target}[{nest.step(i, y.strides[axis])}] = {key if keep_keys else place}[{start} + {i}]")
     site.call(nest)
     return y
 
@@ -140,14 +140,14 @@ def searchsorted(op: t.SearchSorted, site: Site) -> Value:
     """A binary search for each element."""
     a, v = (site.memory(value) for value in site.inputs)
     function = site.compiled(SEARCH[op.side, is_complex(a.dtype)])
-    edges = f"{a.pointer}, {site.length(a.shape[0])}, {site.length(a.strides[0])}"
-    if not v.shape:
-        return site.scalar(f"{function}({edges}, {v.pointer}[0])")
-    y = site.allocate(0)
     nest = site.nest()
+    edges = f"{nest.pointer(a)}, {nest.length(a.shape[0])}, {nest.length(a.strides[0])}"
+    if not v.shape:
+        return site.scalar(site.call(nest, f"{function}({edges}, {nest.pointer(v)}[0])"))
+    y = site.allocate(0)
     indices = nest.loops(v.shape)
-    element = f"{v.pointer}[{nest.offset(indices, v.strides)}]"
-    nest.line(f"{y.pointer}[{nest.offset(indices, y.strides)}] = {function}({edges}, {element})")
+    element = f"{nest.pointer(v)}[{nest.offset(indices, v.strides)}]"
+    nest.line(f"{nest.pointer(y)}[{nest.offset(indices, y.strides)}] = {function}({edges}, {element})")
     site.call(nest)
     return y
 

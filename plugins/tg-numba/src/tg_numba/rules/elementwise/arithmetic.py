@@ -14,8 +14,9 @@ from tg.ops.elementwise import arithmetic as t
 from tg_numba.element import Elementwise
 from tg_numba.half import widened
 from tg_numba.lanes import Pair, is_signed, select
+from tg_numba.processor import copysign, fabs, floor, sqrt
 from tg_numba.text import item_size
-from tg_numba.vectors import complex_named, copysign, fabs, floor, lane_by_lane, libm_named, sqrt
+from tg_numba.vectors import complex_named, lane_by_lane, libm_named
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -10,8 +10,8 @@ import numpy as np
 from tg.ops.elementwise import comparison as t
 from tg_numba.element import Elementwise
 from tg_numba.lanes import Lanes, Pair, constant, select
+from tg_numba.processor import fabs, sign_bit
 from tg_numba.rules.elementwise.arithmetic import before
-from tg_numba.vectors import fabs, sign_bit
 
 if TYPE_CHECKING:
     from typing import Any

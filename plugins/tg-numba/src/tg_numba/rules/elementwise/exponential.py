@@ -9,7 +9,8 @@ import numpy as np
 from tg.ops.elementwise import exponential as t
 from tg_numba.element import Elementwise
 from tg_numba.lanes import Pair, select
-from tg_numba.vectors import complex_named, cos, exp, fabs, libm_named, log, log1p, sin
+from tg_numba.processor import fabs
+from tg_numba.vectors import complex_named, cos, exp, libm_named, log, log1p, sin
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from tg.ops.elementwise import rounding as t
 from tg_numba.element import Elementwise
 from tg_numba.lanes import Pair
-from tg_numba.vectors import ceil, floor, rint, trunc
+from tg_numba.processor import ceil, floor, rint, trunc
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -1,0 +1,126 @@
+"""A round of a stage: elements are loaded, the steps run, and their results are stored and scattered.
+
+A full block is written in versions, of which a round takes the one that fits: for positions that are all one, for
+indices that need no wrapping, for divisors whose inverses need no scaling. Values are the same in all of them, but for
+the order of what is summed.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import TYPE_CHECKING, final
+
+from tg.types.dtypes import is_complex
+from tg_numba.blocks import load, store
+from tg_numba.divisors import inverses, unscaled
+from tg_numba.lanes import Lanes, everywhere, in_all_lanes, of_parts, parts
+from tg_numba.positions import is_near
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tg.types.lengths import Length
+    from tg_numba.kernel import Block
+    from tg_numba.lanes import Elements
+    from tg_numba.stages import StageWriter, Values
+
+    Way = Callable[[Values, Block], list[Elements]]
+
+
+@final
+class Rounds:
+    """How the rounds of a stage along its innermost axis are written."""
+
+    def __init__(self, stage: StageWriter, known: Values, single: Values, indices: Sequence[str]) -> None:
+        """With what is known of all elements, in lanes and as single ones, and the outer indices."""
+        self.stage, self.kernel, self.body = stage, stage.kernel, stage.body
+        self.known, self.single = known, single
+        placed, is_scalar = stage.nest.placed, stage.nest.staging.is_scalar
+        reads = {k: where for k in stage.inputs if (where := stage.read(k)) is not None and k in stage.varying}
+        stores = {j: ("result", j) for j in stage.kept if ("result", j) in placed and not is_scalar(j)}
+        self.shared = inverses(stage.late, known)
+        self._is_usual, self._usual = unscaled(self.shared) if self.shared else ("", self.shared)
+
+        def placed_at(where: tuple[str, int]) -> tuple[str, int | Length]:
+            return stage.pointer(where, indices), placed[where].inner[-1] if stage.axes else 0
+
+        self.loads = {k: placed_at(where) for k, where in reads.items()}
+        self.stores = {j: placed_at(where) for j, where in stores.items()}
+        self.columns = {j: placed_at(("column", j)) for j in stage.columns}
+
+    def write(self, block: Block) -> list[Elements]:
+        """A round; what it gives for the folds of the stage."""
+        found = self.loaded(block)
+        if block.mask is not None or not self.body.lanes:
+            return self._each(found, block)
+        if not self.shared:
+            return self._whole(found, block)
+        return self._either(self._is_usual, self._usually, self._each, found, block)
+
+    def loaded(self, block: Block) -> Values:
+        """What is known of a block when its elements are loaded."""
+        found, dtypes = dict(self.known), self.stage.program.dtypes
+        for k, (pointer, stride) in self.loads.items():
+            found[k] = load(self.kernel, dtypes[k], pointer, stride, block)
+        return found
+
+    # --- versions ----------------------------------------------------------------------------------------------------
+
+    def _either(self, test: str, then: Way, otherwise: Way, found: Values, block: Block) -> list[Elements]:
+        """A full block in one of two ways."""
+        made = self.body.either(
+            test,
+            lambda: [x.operand for x in parts(then(dict(found), block))],
+            lambda: [x.operand for x in parts(otherwise(dict(found), block))],
+        )
+        left, dtypes = iter(made), [self.stage.program.dtypes[self.stage.value_of(j)] for j in self.stage.folds]
+        return [of_parts(self.body, d, [next(left) for _ in range(2 if is_complex(d) else 1)]) for d in dtypes]
+
+    def _usually(self, found: Values, block: Block) -> list[Elements]:
+        """By inverses that need no scaling."""
+        before, self.shared = self.shared, self._usual
+        values = self._whole(found, block)
+        self.shared = before
+        return values
+
+    def _whole(self, found: Values, block: Block) -> list[Elements]:
+        runs = self.stage.runs
+        if runs is None:
+            return self._wrapped(found, block)
+        return self._either(runs.are_one(found), self._run, self._wrapped, found, block)
+
+    def _run(self, found: Values, block: Block) -> list[Elements]:
+        """With one position for all elements."""
+        assert self.stage.runs is not None
+        self.stage.runs.run(found, self.single, self.shared)
+        return self._finish(found, block)
+
+    def _wrapped(self, found: Values, block: Block) -> list[Elements]:
+        stage = self.stage
+        if not stage.wrapped:
+            return self._each(found, block)
+        tests: list[Lanes] = []
+        for node in stage.wrapped:
+            index = found[node.inputs[0]]
+            assert isinstance(index, Lanes)
+            tests.append(is_near(index, in_all_lanes(stage.lasts[node.outputs[0]])))
+        test = everywhere(functools.reduce(operator.and_, tests))
+        return self._either(test, functools.partial(self._each, near=True), self._each, found, block)
+
+    def _each(self, found: Values, block: Block, *, near: bool = False) -> list[Elements]:
+        """With positions of their own for all elements."""
+        stage = self.stage
+        stage.run(stage.late, found, self.shared, near=near)
+        for j, scattering in stage.scattered.items():
+            place = stage.offset(scattering.base, stage.places(j), found)
+            scattering.write(found[stage.value_of(j)], place, block.mask)
+        return self._finish(found, block)
+
+    def _finish(self, found: Mapping[int, Elements], block: Block) -> list[Elements]:
+        """What is kept is stored, and combined with what the rows before gave."""
+        for j, (pointer, stride) in self.stores.items():
+            store(self.kernel, found[self.stage.kept[j]], pointer, stride, block)
+        for j, (pointer, _) in self.columns.items():
+            self.stage.columns[j].take(found[self.stage.value_of(j)], pointer, block)
+        return [found[self.stage.value_of(j)] for j in self.stage.folds]

@@ -1,0 +1,120 @@
+"""Sums of a stage that share what is summed, chunk by chunk (`tg.link.affine`).
+
+A chunk has no more than `CHUNK` rounds, so the error of n terms is at most (CHUNK + log2(n)) · eps · Σ(|s · x| + |c|).
+Nothing overflows, vanishes, cancels or hides by this that would not as it is written: a chunk whose sums are not of
+ordinary size, which that of a NaN is not, or of which less than a `SHARE` of the c is left, is summed again as written.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.link.affine import FLOAT, Affine, shared_sums
+from tg_numba.kernel import Block
+from tg_numba.lanes import Lanes, constant, everywhere, in_all_lanes, select
+from tg_numba.processor import fabs, fma
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.link.affine import SharedSums
+    from tg_numba.rounds import Rounds
+    from tg_numba.stages import StageWriter
+
+LARGEST: Final = 2.0**900
+LEAST: Final = 2.0**-900  # of the sum of products whose factors were divided or multiplied as they are written
+SHARE: Final = 2.0**-6  # of the sum of the shifts that must be left of a sum
+
+
+def sums_of(way: Rounds) -> Sums | None:
+    """The sums that a stage of nothing but sums shares; None if there is nothing to share."""
+    stage = way.stage
+    others = way.stores or stage.columns or stage.scattered or stage.wrapped or not stage.lanes
+    if others or any(not fold.in_pairs or fold.dtype != FLOAT for fold in stage.folds.values()):
+        return None
+    single = {k: value for k, value in way.single.items() if isinstance(value, Lanes)}
+    with stage.body.of(0):
+        shared = shared_sums([stage.value_of(j) for j in stage.folds], stage.late, stage.program.dtypes, single)
+        return None if shared is None else Sums(stage, way, shared)
+
+
+@final
+class Sums:
+    """What is summed in full rounds, and what becomes of it at the end of a chunk."""
+
+    def __init__(self, stage: StageWriter, way: Rounds, shared: SharedSums) -> None:
+        """Before all chunks, with single elements: whether scales and shifts are of ordinary size."""
+        self.body, self.stage, self.way, self.shared = stage.body, stage, way, shared
+        self.forms = [self._with_numbers(form) for form in shared.forms]
+        usual = [constant(self.body, True, "bool")]
+        for form in self.forms:
+            usual += [fabs(number) < LARGEST for number in (form.scale, form.shift) if number is not None]
+            if form.scale is not None:
+                usual.append(fabs(form.scale) > LEAST)
+        self.is_usual: Lanes = functools.reduce(operator.and_, usual)
+
+    def _with_numbers(self, form: Affine) -> Affine:
+        """The form with numbers of the kernel, none of Python."""
+        scale, shift = (
+            x if x is None or isinstance(x, Lanes) else constant(self.body, x, FLOAT) for x in (form.scale, form.shift)
+        )
+        return Affine(form.factors, scale, shift)
+
+    def summed(self, first: str, end: str, last: Sequence[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+        """The full rounds between two indices; where other rounds begin, and with what.
+
+        Args:
+            last: the types and values that sums begin with.
+        """
+        body, lanes = self.body, self.body.lanes
+        whole = body.find(f"and i64 {body.find(f'sub i64 {end}, {first}')}, {-lanes}")
+        stop = body.find(f"add i64 {first}, {whole}")
+        zero = constant(body, 0, FLOAT)
+        begin = [zero.operand for _ in self.shared.summed]
+        found = [Lanes(body, FLOAT, text) for text in body.fold(first, stop, lanes, begin, self._round)]
+        with body.of(0):
+            rounds = Lanes(body, "int64", body.find(f"sdiv i64 {whole}, {lanes}")).to(FLOAT)
+        totals, holds = [], [in_all_lanes(self.is_usual)]
+        for form in self.forms:
+            total, tests = self._total(form, found[self.shared.summed.index(form.factors)], rounds)
+            totals.append(total)
+            holds += tests
+        fine = everywhere(functools.reduce(operator.and_, holds))
+        start = body.find(f"select i1 {fine}, i64 {stop}, i64 {first}")
+        with body.of(0):
+            condition = Lanes(body, "bool", fine)
+        every = in_all_lanes(condition)
+        begun = [select(every, x, Lanes(body, FLOAT, text)) for x, (_, text) in zip(totals, last, strict=True)]
+        return start, [x.operand for x in begun]
+
+    def _round(self, at: str, *sums: str) -> list[str]:
+        """The sums after a full round."""
+        found = self.way.loaded(Block(at))
+        self.stage.run(self.shared.nodes, found, self.way.shared)
+        made = []
+        for factors, text in zip(self.shared.summed, sums, strict=True):
+            total = Lanes(self.body, FLOAT, text)
+            values: list[Any] = [found[number] for number in factors]
+            made.append((fma(values[0], values[1], total) if len(values) > 1 else total + values[0]).text)
+        return made
+
+    def _total(self, form: Affine, found: Lanes, rounds: Lanes) -> tuple[Lanes, list[Lanes]]:
+        """What a sum is, and whether nothing overflowed, vanished or cancelled."""
+        total, tests = found, []
+        if form.shift is not None:
+            with self.body.of(0):
+                shift = form.shift * rounds
+                least = fabs(shift) * SHARE
+        if form.scale is not None:
+            total = total * in_all_lanes(form.scale)
+        if form.shift is not None:
+            total = total + in_all_lanes(shift)
+        if form.scale is not None or form.shift is not None:
+            tests.append(fabs(found) < LARGEST)
+        if form.regroups:
+            tests.append(fabs(found) > LEAST)
+        if form.shift is not None:
+            tests.append(fabs(total) >= in_all_lanes(least))
+        return total, tests
