@@ -13,6 +13,7 @@ from tg.functions.compile import split_checks
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret
 from tg.link import funcify as module
+from tg.link import writing
 from tg.link.funcify import FuncifyLinker
 from tg.link.linker import Request
 from tg.ops.catalog import FAMILIES
@@ -289,8 +290,8 @@ def test_the_scope_is_entered_at_compilation_and_once_for_each_call() -> None:
 
 
 def test_names_of_ops_do_not_disturb_the_generated_code() -> None:
-    assert module.RESERVED.fullmatch("v12")
-    unit = module._Unit(Request("toy", None, RULES.get), FuncifyLinker(to_native=np.array, to_numpy=np.asarray))
+    assert writing.RESERVED.fullmatch("v12")
+    unit = writing._Unit(Request("toy", None, RULES.get), FuncifyLinker(to_native=np.array, to_numpy=np.asarray))
     names = [unit.bind(name, None, k) for k, name in enumerate(["v1", "sizes", "del", "np", "a-b", "graph", "int"])]
     assert len(set(names)) == len(names)
     assert not set(names) & {"v1", "sizes", "del", "np", "graph", "int"}
@@ -325,3 +326,106 @@ def test_threads_do_not_disturb_one_another() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def counted():
+    """The rules, and how often each op has been computed by them."""
+    calls = {}
+
+    def counting(key, rule):
+        def call(*arguments):
+            calls[key] = calls.get(key, 0) + 1
+            return rule(*arguments)
+
+        return call
+
+    return {key: counting(key, rule) for key, rule in RULES.items()}, calls
+
+
+def test_what_a_failing_check_tells_is_computed_only_then() -> None:
+    from tg.ops.shape import Concatenate
+
+    rules, calls = counted()
+    x, i = tg.vector("x"), tg.vector("i", dtype="int64")
+    _, executable = linked([x, i], [x[i] * 2], rules=rules)
+    outputs, status = executable.run([np.arange(3.0), np.array([2, -3])])
+    assert status == ()
+    np.testing.assert_array_equal(outputs[0], [4, 0])
+    assert Concatenate not in calls
+    assert executable.run([np.arange(3.0), np.array([2, -4])])[1] == (1, -4, 3, 0, 0)
+    assert calls[Concatenate] == 1
+    assert executable.run([np.arange(3.0), np.array([2, 1])])[1] == ()
+
+
+def test_a_value_that_a_failing_check_tells_is_neither_freed_nor_overwritten_before() -> None:
+    from tg.ops.elementwise.arithmetic import multiply
+
+    def spent(rule, site):
+        return (lambda x, y: np.multiply(x, y, out=x)) if 0 in site.dying and rule is RULES[multiply] else None
+
+    x, i = tg.vector("x"), tg.vector("i", dtype="int64")
+    at = i * 2
+    _, executable = linked([x, i], [x[at], at * 3], special=spent)
+    outputs, status = executable.run([np.arange(3.0), np.array([1, 0])])
+    assert status == ()
+    assert [v.tolist() for v in outputs] == [[2, 0], [6, 0]]
+    assert executable.run([np.arange(3.0), np.array([1, 2])])[1] == (1, 4, 3, 0, 0)
+
+
+def test_what_follows_from_lengths_of_inputs_is_computed_once_for_them() -> None:
+    made = []
+
+    def to_native(array):
+        made.append(array)
+        return np.array(array)
+
+    x = tg.vector("x")
+    graph = rewrite(
+        FunctionGraph.of([x], [tg.cast(x.shape[0], "float64") * x]), [], supported=lambda op, types: True, mode="off"
+    )
+    linker = FuncifyLinker(to_native=to_native, to_numpy=np.asarray)
+    executable = linker.compile(graph, Request("toy", None, RULES.get))
+    made.clear()
+    for n in (2, 3, 2, 3, 3):
+        np.testing.assert_array_equal(executable.run([np.ones(n)])[0][0], np.full(n, n))
+    assert len(made) == 2
+    assert "def graph_lengths(n0_1):" in executable.source()
+
+
+def test_remembered_lengths_are_copied_where_they_are_results() -> None:
+    x = tg.vector("x")
+    _, executable = linked([x], [tg.as_variable(x.shape[0] + 1), tg.as_variable(x.shape[0])])
+    for _ in range(2):
+        outputs, _ = executable.run([np.ones(4)])
+        assert [int(v) for v in outputs] == [5, 4]
+        for v in outputs:
+            v[...] = 0
+
+
+def test_a_function_for_one_node_stands_for_the_rule_and_knows_what_dies() -> None:
+    seen = []
+
+    def special(rule, site):
+        seen.append((site.op.name, sorted(site.dying), [t.shape for t in site.operands], list(site.reusable())))
+        return np.exp if site.op.name == "exp" else None
+
+    x = tg.vector("x")
+    _, executable = linked([x], [tg.exp(x) * x], special=special)
+    assert seen == [("exp", [], [(None,)], []), ("multiply", [0], [(None,), (None,)], [0])]
+    assert executable.run([np.zeros(2)])[0][0].tolist() == [0, 0]
+    _, executable = linked([x], [tg.exp(x) * x], special=special, jit=Jit())
+    assert len(seen) == 2
+
+
+def test_outputs_may_be_handed_over_without_a_copy() -> None:
+    x = tg.vector("x")
+    _, executable = linked([x], [x + 1], owned=lambda array: array)
+    (found,), _ = executable.run([np.zeros(2)])
+    assert executable.to_numpy(found) is found
+
+
+def test_a_scope_may_be_none() -> None:
+    x = tg.vector("x")
+    _, executable = linked([x], [x + 1], scope=lambda options: None)
+    assert executable.run([np.zeros(2)])[0][0].tolist() == [1, 1]
+    assert executable.to_native(np.ones(1)).tolist() == [1]

@@ -12,7 +12,8 @@ import pytest
 
 import tg
 from tg.errors import OptionError
-from tg_jax.linker import find_device
+from tg_jax import Options
+from tg_jax.linker import find_device, scope
 
 
 def executable(f):
@@ -114,6 +115,22 @@ def test_native_outputs_are_ready_arrays() -> None:
     assert found.dtype == np.float64
 
 
+def test_outputs_are_ready_together_and_inputs_have_been_read() -> None:
+    x = tg.matrix("x")
+    y = x
+    for _ in range(4):
+        y = tg.sin(y @ y)
+    f = tg.function([x], [y, x[0] + 1, tg.sum(y), x * 2], backend="jax", output="native")
+    given = np.full((200, 200), 0.01)
+    for k in range(20):
+        given[...] = k / 100
+        found = f(given)
+        assert all(v.is_ready() for v in found)
+        given[...] = -1
+        assert (np.asarray(found[1]) == 1 + k / 100).all()
+        assert (np.asarray(found[3]) == 2 * (k / 100)).all()
+
+
 def test_large_constants_are_arguments() -> None:
     data = np.random.default_rng(0).normal(size=(200, 30))
     x = tg.vector("x")
@@ -200,3 +217,63 @@ def test_gradients_agree_with_the_reference() -> None:
     np.testing.assert_allclose(
         tg.function([x], g, backend="jax")(a), tg.function([x], g, backend="perform")(a), rtol=1e-12
     )
+
+
+def test_large_outputs_are_the_users_own() -> None:
+    x = tg.matrix("x")
+    f = tg.function([x], [x + 1, x * 2, x + x, tg.zeros((200, 300))], backend="jax")
+    a = np.arange(60000.0).reshape(200, 300)
+    found = f(a)
+    copies = [y.copy() for y in found]
+    for k, y in enumerate(found):
+        assert type(y) is np.ndarray
+        assert y.flags.writeable
+        assert not np.shares_memory(y, a)
+        assert not any(np.shares_memory(y, other) for other in found[:k])
+        y[...] = -5
+    for y, copy in zip(f(a), copies, strict=True):
+        np.testing.assert_array_equal(y, copy)
+
+
+def test_a_view_keeps_the_memory_of_a_large_output() -> None:
+    x = tg.matrix("x")
+    f = tg.function([x], x + 1, backend="jax")
+    a = np.ones((300, 300))
+    view = f(a)[::2].T
+    for k in range(10):
+        f(a * k)
+    assert (view == 2).all()
+
+
+def test_writing_a_large_output_leaves_shared_variables_alone() -> None:
+    s = tg.shared(np.zeros((100, 200)), name="s")
+    f = tg.function([], [s, s + 1], updates={s: s + 1}, backend="jax")
+    for k in range(3):
+        old, new = f()
+        assert (old == k).all()
+        assert (new == k + 1).all()
+        old[...] = new[...] = -5
+        s.get_value()[...] = -5
+    assert (s.get_value() == 3).all()
+
+
+def test_large_outputs_of_half_width_are_writable() -> None:
+    x = tg.vector("x", dtype="bfloat16")
+    f = tg.function([x], x * 2, backend="jax")
+    y = f(np.ones(50000, x.type.numpy_dtype))
+    assert y.dtype == x.type.numpy_dtype
+    assert y.flags.writeable
+    assert (y.astype("float32") == 2).all()
+
+
+def test_64_bits_end_when_a_call_fails_or_calls_another() -> None:
+    x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
+    f = tg.function([x, i], x[i], backend="jax")
+    for outside in (False, True):
+        with jax.enable_x64(outside):
+            with pytest.raises(tg.errors.BoundsError):
+                f([1.0], 3)
+            with scope(Options()), scope(Options()):
+                assert jnp.ones(1).dtype == np.float64
+            assert jnp.ones(1).dtype == (np.float64 if outside else np.float32)
+    assert jnp.ones(1).dtype == np.float32

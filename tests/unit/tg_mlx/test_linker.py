@@ -207,7 +207,7 @@ def test_large_constants(backend) -> None:
     a, b = f(np.ones(30))
     np.testing.assert_allclose(a, data.sum(1), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(a, b)
-    assert [c.size for c in executable(f)._constants].count(data.size) == 1
+    assert [c.size for c in executable(f).main._constants].count(data.size) == 1
 
 
 @MODES

@@ -150,7 +150,7 @@ def test_outputs_are_writable_and_owned() -> None:
     for a in found:
         assert type(a) is np.ndarray
         assert a.flags.writeable
-        assert a.flags.owndata
+        assert a.flags.owndata or type(a.base) is torch.Tensor
         a[...] = 5
 
 

@@ -58,6 +58,10 @@ class Request:
             raise no_rule(self.backend, op, lines, *self.who_else(op.rule_key))
         return found
 
+    def seen(self, function: Callable[..., Any], graph: FrozenGraph, node: int) -> Callable[..., Any]:
+        """A function that a linker has made for a node, as the program is to call it."""
+        return function
+
 
 def no_rule(
     backend: str, op: Op, lines: Sequence[tuple[str, str]], others: Sequence[str], failed: Sequence[str]

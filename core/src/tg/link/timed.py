@@ -178,6 +178,9 @@ class TimedRequest(Request):
 
     def rule(self, op: Op, graph: FrozenGraph, node: int) -> Callable[..., Any]:
         """The rule for an op, timed unless it is in an inner graph."""
-        found = super().rule(op, graph, node)
+        return self.seen(super().rule(op, graph, node), graph, node)
+
+    def seen(self, function: Callable[..., Any], graph: FrozenGraph, node: int) -> Callable[..., Any]:
+        """The function, timed unless its node is in an inner graph."""
         clock, timed, ready = self._timing  # type: ignore[attr-defined]
-        return clock.timed(node, found, ready) if graph is timed else found
+        return clock.timed(node, function, ready) if graph is timed else function

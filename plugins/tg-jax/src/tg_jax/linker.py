@@ -7,7 +7,7 @@ dtypes of the user's own arrays, stay as they are. Nothing else of JAX's configu
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, final
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,33 @@ if TYPE_CHECKING:
 
     from tg_jax import Options
 
+    Array = np.ndarray[Any, Any]
+
+LARGE: Final = 1 << 16  # bytes: copying fewer takes no longer than doing without
+
+
+@final
+class _Wide:
+    """64 bits for the calling thread: what JAX's own context does, without the half microsecond of making it."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = jax.enable_x64.swap_local(True)
+
+    def __exit__(self, *exc: object) -> None:
+        jax.enable_x64.set_local(self._before)
+
+
+def _wide_context() -> Callable[[], AbstractContextManager[Any]]:
+    """What makes contexts of 64 bits; JAX's own where it does more than to set its flag for the thread."""
+    flag: Any = jax.enable_x64
+    plain = hasattr(flag, "swap_local") and getattr(flag, "_update_thread_local_hook", flag) is None
+    return _Wide if plain else lambda: flag(True)
+
+
+WIDE: Final = _wide_context()
+
 
 class _OnDevice:
     """64 bits, and a device for what is made inside."""
@@ -29,7 +56,8 @@ class _OnDevice:
     __slots__ = ("_device", "_wide")
 
     def __init__(self, device: Any) -> None:
-        self._wide, self._device = jax.enable_x64(True), jax.default_device(device)
+        self._wide: Any = WIDE()
+        self._device = jax.default_device(device)
 
     def __enter__(self) -> None:
         self._wide.__enter__()
@@ -43,7 +71,7 @@ class _OnDevice:
 def scope(options: Options) -> AbstractContextManager[Any]:
     """A new context for one trace or call."""
     if options.device is None:
-        return jax.enable_x64(True)  # type: ignore[no-any-return]
+        return WIDE()
     return _OnDevice(find_device(options.device))
 
 
@@ -78,18 +106,45 @@ def _copy(array: Any) -> Any:
     return jnp.array(array, copy=True)  # device_put would share the caller's memory
 
 
+def _constant(array: Array) -> Any:
+    """A constant of a program: a scalar stays NumPy's, which is a literal, and known to rules while tracing."""
+    return jnp.asarray(array) if array.ndim else array
+
+
 def _ready(outputs: Sequence[Any]) -> Sequence[Any]:
-    for array in outputs:  # JAX reads the caller's arrays after the call has returned
-        array.block_until_ready()
+    """Wait: JAX reads the caller's arrays after its call has returned. Outputs of one call are ready together."""
+    if outputs:
+        outputs[-1].block_until_ready()
     return outputs
+
+
+def owned(output: Any) -> Array:
+    """An output that nobody else is given, as an array that is writable: a copy, or large ones in its memory."""
+    array: Array = np.asarray(output)
+    if array.nbytes < LARGE or array.dtype.isbuiltin != 1:  # bfloat16, which the interface below cannot name
+        return array.copy()
+    return np.asarray(_Memory(array))
+
+
+@final
+class _Memory:
+    """The memory of an array that is read-only, to be written; it lives as long as what is made of it."""
+
+    __slots__ = ("__array_interface__", "_array")
+
+    def __init__(self, array: Array) -> None:
+        described = array.__array_interface__
+        described["data"] = (described["data"][0], False)
+        self.__array_interface__, self._array = described, array
 
 
 LINKER = FuncifyLinker(
     to_native=_copy,
     to_numpy=np.asarray,
-    constant=jnp.asarray,
+    constant=_constant,
     copy=jnp.copy,
     jit=_jit,
     scope=scope,
     ready=_ready,
+    owned=owned,
 )

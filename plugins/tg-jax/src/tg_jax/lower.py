@@ -1,9 +1,52 @@
-"""Rewrites for JAX: none. XLA fuses loops and plans buffers itself, and every op has a rule or expands."""
+"""Rewrites for JAX: to what XLA computes in one step, or without a copy. It fuses loops and plans buffers itself."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from tg.ops.contraction import MatMul
+from tg.ops.elementwise.arithmetic import negative
+from tg.ops.elementwise.exponential import sigmoid, softplus
+from tg.ops.reduction import Reduce
+from tg.ops.shape import Transpose
 from tg.plugin import Rewrites
+from tg.rewrite.phases import BACKEND, EXACT, REASSOCIATES
+from tg.rewrite.rule import Pass, node_rule
+from tg_jax.decays import of_nonpositive
+from tg_jax.extrema import pairs
+from tg_jax.products import SWAPPED, product_of
 
-REWRITES: Final = Rewrites()
+REWRITES: Final = Rewrites(
+    rules=(
+        node_rule(
+            "product_of_transposed",
+            keys=(MatMul,),
+            below=(Transpose,),
+            apply=product_of,
+            phase=BACKEND,
+            kind=REASSOCIATES,
+            why="XLA's product takes matrices either way round, but writes a transposed one to memory before it.",
+            example=lambda x, y: MatMul()(SWAPPED(x), y),
+        ),
+        node_rule(
+            "decay_of_nonpositive",
+            keys=(softplus, sigmoid),
+            below=(negative,),
+            apply=of_nonpositive,
+            phase=BACKEND,
+            kind=EXACT,
+            why="What is not positive has no other branch, and its exponential is shared.",
+            example=lambda x: softplus(-abs(x)),
+        ),
+    ),
+    passes=(
+        Pass(
+            "extrema_of_integers",
+            phase=BACKEND,
+            kind=EXACT,
+            why="Index checks want the least and the largest, which one pass over the indices gives.",
+            run=pairs,
+            keys=(Reduce,),
+        ),
+    ),
+)

@@ -1,7 +1,8 @@
 """The linker of the MLX backend: core's FuncifyLinker, lazily evaluated or with `mx.compile`.
 
-Lazy evaluation is the default: every call builds MLX's graph anew and no compiler is needed. On processors `mx.compile`
-starts a C++ compiler for every new fused kernel. MLX's default device, streams and random state stay as they are.
+Lazy evaluation is the default: every call builds MLX's graph anew, for shapes met before from a recording, and no
+compiler is needed. On processors `mx.compile` starts a C++ compiler for every new fused kernel. MLX's default device,
+streams and random state stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from tg.link.linker import Linker
 from tg.ops import indexing, shape
 from tg.ops.elementwise import arithmetic, cast
 from tg.ops.reduction import Reduce
-from tg_mlx.arrays import from_numpy
+from tg_mlx.arrays import copy, from_numpy
+from tg_mlx.known import GatherWithin, SliceAt
+from tg_mlx.program import Program
+from tg_mlx.recorded import Recorded
 from tg_mlx.streams import Shared, stream
 
 if TYPE_CHECKING:
@@ -39,9 +43,9 @@ VIEWS: Final = frozenset(
         shape.Concatenate,
         indexing.WrapIndex,
         indexing.Slice,
-        indexing.SliceUpdate,
         indexing.Gather,
-        indexing.Scatter,
+        SliceAt,
+        GatherWithin,
         cast.Cast,
         Reduce,
         arithmetic.absolute,
@@ -67,13 +71,17 @@ def _to_numpy(array: Any) -> np.ndarray[Any, Any]:
         return np.asarray(array.view(mx.uint16)).view(ml_dtypes.bfloat16)
 
 
-def _copy(array: Any) -> Any:
-    return mx.where(mx.array(True), array, array)  # MLX has no copy of its own
-
-
 def _ready(outputs: Sequence[Any]) -> Sequence[Any]:
     mx.eval(outputs)
     return outputs
+
+
+def _owned(array: Any) -> np.ndarray[Any, Any]:
+    return np.array(array) if array.dtype != mx.bfloat16 else np.array(_to_numpy(array))
+
+
+def _record(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    return Recorded(function)
 
 
 def _jit(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
@@ -84,16 +92,18 @@ def _linker(jit: Callable[..., Any] | None) -> FuncifyLinker:
     return FuncifyLinker(
         to_native=from_numpy,
         to_numpy=_to_numpy,
-        copy=_copy,
+        copy=copy,
         argument=_argument,
         jit=jit,
         scope=scope,
         ready=_ready,
+        owned=_owned,
         views=VIEWS,
     )
 
 
 LAZY: Final = _linker(None)
+RECORDED: Final = _linker(_record)
 COMPILED: Final = _linker(_jit)
 
 
@@ -114,7 +124,8 @@ class MlxLinker(Linker):
             _refuse_double(graph, request)
         if options.compile:
             _refuse_lengths(graph, request)
-        return (COMPILED if options.compile else LAZY).compile(graph, request)
+        linker = COMPILED if options.compile else LAZY if _needs_values(graph) else RECORDED
+        return Program(graph, request, linker, LAZY)
 
 
 def _refuse_double(graph: FrozenGraph, request: Request) -> None:
@@ -134,6 +145,14 @@ def _refuse_lengths(graph: FrozenGraph, request: Request) -> None:
             raise NoRuleError(message(text, hint=hint))
         for inner in node.op.inner_graphs():
             _refuse_lengths(inner, request)
+
+
+def _needs_values(graph: FrozenGraph) -> bool:
+    """Whether a program looks at values when it builds MLX's graph: for lengths, or to call Python."""
+    return any(
+        isinstance(node.op, indexing.Nonzero) or node.op.calls_python or any(map(_needs_values, node.op.inner_graphs()))
+        for node in graph.nodes
+    )
 
 
 LINKER: Final = MlxLinker()

@@ -1,8 +1,9 @@
 """The linker of the PyTorch backend: core's FuncifyLinker, as programs run as they are or as they are compiled.
 
-Nothing of PyTorch's state is left changed: the grad mode is switched off for the calling thread and for the duration of
-a call, as are autocasting and inference mode, so that results are ordinary tensors; the default dtype, the default
-device, the number of threads and the deterministic flag are neither read nor set.
+Nothing of PyTorch's state is left changed: autocasting and inference mode are switched off for the calling thread and
+for the duration of a call, as is the grad mode where a program is traced, so that results are ordinary tensors;
+elsewhere inputs are taken without their gradients. The default dtype, the default device, the number of threads and the
+deterministic flag are neither read nor set.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tg.ops.control import Call
 from tg.ops.elementwise import cast, complex
 from tg_torch import place
 from tg_torch.compiled import Compiled
+from tg_torch.special import special
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +41,7 @@ VIEWS: Final = frozenset(
         complex.real,
         complex.imag,
         indexing.Slice,
+        indexing.WrapIndex,
         shape.BroadcastTo,
         shape.ExpandDims,
         shape.Reshape,
@@ -48,11 +51,11 @@ VIEWS: Final = frozenset(
 )
 
 
-def scope(options: Options) -> AbstractContextManager[Any]:
-    """A new context for one trace or call."""
+def scope(options: Options) -> AbstractContextManager[Any] | None:
+    """A context for one trace or call; None where nothing is traced, for no input requires a gradient."""
     kind = "cpu" if options.device is None else find_device(options.device).type
     if kind == "cpu" and not (torch.is_inference_mode_enabled() or torch.is_autocast_enabled(kind)):
-        return torch.set_grad_enabled(False)
+        return torch.set_grad_enabled(False) if options.compile else None
     contexts = contextlib.ExitStack()
     contexts.enter_context(torch.inference_mode(False))
     contexts.enter_context(torch.autocast(kind, enabled=False))
@@ -93,7 +96,7 @@ def to_native(array: Array) -> torch.Tensor:
 def as_tensor(value: Any) -> torch.Tensor:
     """An input as a tensor, in the memory of the array if that can be."""
     if type(value) is not np.ndarray:
-        return value  # type: ignore[no-any-return]
+        return value.detach() if value.requires_grad else value  # type: ignore[no-any-return]
     if not value.flags.behaved:  # read-only, of which PyTorch warns, or not aligned
         return to_native(value)
     try:
@@ -119,6 +122,15 @@ def to_numpy(value: Any) -> Array:
     return value.numpy()  # type: ignore[no-any-return]
 
 
+def owned(value: torch.Tensor) -> Array:
+    """An output as an array that is writable: in its memory, or a copy where it is a window of more memory."""
+    try:
+        array: Array = value.numpy()
+    except TypeError:  # on another device, or bfloat16
+        return np.array(to_numpy(value))
+    return array if value.untyped_storage().nbytes() == array.nbytes else array.copy()
+
+
 def ready(outputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
     """The outputs as ordinary tensors in C order, rather than windows of others; a copy waits for other devices."""
     return [y if y.is_contiguous() else y.contiguous() for y in outputs]
@@ -140,6 +152,8 @@ def funcify_linker(options: Options) -> FuncifyLinker:
         jit=Compiled if options.compile else None,
         scope=scope,
         ready=ready,
+        owned=owned,
+        special=special,
         views=VIEWS,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg_jax import decays, extrema, products
 from tg_jax.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 from tg_jax.rules.elementwise import (
     arithmetic,
@@ -36,4 +37,7 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **decays.RULES,
+    **extrema.RULES,
+    **products.RULES,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.plugin.records import Rule
+
+
+SMALL: Final = 2048  # elements: writing a window of fewer takes less than a step of a program of its own
 
 
 def wrap_index(op: t.WrapIndex, i: Any, n: Any) -> Any:
@@ -50,21 +54,32 @@ def _extents(sizes: Sequence[Any], steps: Sequence[int]) -> list[int]:
 def _lows(
     shape: Sequence[int], field: Sequence[int | None], starts: Sequence[Any], sizes: Sequence[Any], steps: Sequence[int]
 ) -> list[Any]:
-    """The first position that each window spans, clamped into the array."""
-    found = []
+    """The first position that each window spans, clamped into the array: an int where it is known while tracing."""
+    found: list[Any] = []
     lengths = shape[len(shape) - len(sizes) :]
     extents = _extents(sizes, steps)
     for n, start, size, step, extent in zip(lengths, merge_sizes(field, starts), sizes, steps, extents, strict=True):
         t.window((n,), (0,), (size,), (step,))  # refuses a window that is longer than the axis
         low = start - (extent - 1 if step < 0 and size > 0 else 0)
-        found.append(jnp.clip(jnp.asarray(low, jnp.int64), 0, n - extent))
+        if isinstance(low, jax.core.Tracer):
+            found.append(jnp.clip(low.astype(jnp.int64), 0, n - extent))
+        else:
+            found.append(min(max(int(low), 0), n - extent))
     return found
 
 
 def _read(x: Any, lows: Sequence[Any], extents: Sequence[int]) -> Any:
     """The positions from `lows` along the last axes."""
     front = x.ndim - len(lows)
-    return lax.dynamic_slice(x, [jnp.int64(0)] * front + [*lows], [*x.shape[:front], *extents])
+    if all(isinstance(low, int) for low in lows):
+        ends = [low + extent for low, extent in zip(lows, extents, strict=True)]
+        return lax.slice(x, [0] * front + [*lows], [*x.shape[:front], *ends])
+    return lax.dynamic_slice(x, _positions(front, lows), [*x.shape[:front], *extents])
+
+
+def _positions(front: int, lows: Sequence[Any]) -> list[Any]:
+    """Where a window begins, along all axes."""
+    return [jnp.asarray(low, jnp.int64) for low in [0] * front + [*lows]]
 
 
 def _thinned(x: Any, sizes: Sequence[int], steps: Sequence[int]) -> Any:
@@ -89,7 +104,17 @@ def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
     else:
         v = lax.rev(v, [k for k, step in zip(range(v.ndim - count, v.ndim), op.steps, strict=True) if step < 0])
     front = x.ndim - count
-    return lax.dynamic_update_slice(x, v, [jnp.int64(0)] * front + lows)
+    if x.size <= SMALL and all(isinstance(low, int) for low in lows):
+        return _chosen(x, v, [0] * front + lows)
+    return lax.dynamic_update_slice(x, v, _positions(front, lows))
+
+
+def _chosen(x: Any, v: Any, lows: Sequence[int]) -> Any:
+    """An array with a window written, element by element: what fuses with what surrounds it."""
+    sides = [(low, n - low - k, 0) for low, n, k in zip(lows, x.shape, v.shape, strict=True)]
+    window = np.zeros(x.shape, bool)
+    window[tuple(slice(low, low + k) for low, k in zip(lows, v.shape, strict=True))] = True
+    return jnp.where(window, lax.pad(v, jnp.zeros((), v.dtype), sides), x)
 
 
 def _spread(old: Any, v: Any, steps: Sequence[int]) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from tg.ops import indexing as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.shape import merge_sizes
-from tg_mlx.arrays import from_numpy, is_integer, scalar
+from tg_mlx.arrays import copy, from_numpy, is_integer, scalar
 from tg_mlx.rules.elementwise import arithmetic
 
 if TYPE_CHECKING:
@@ -87,42 +87,54 @@ def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
     """A copy with a window written."""
     sizes = v.shape[v.ndim - len(op.steps) :]
     if 0 in v.shape:
-        return x
+        return copy(x)
     if not starts:
         known: Any = op.starts
-        return _written(op, x, v, t.window(x.shape, known, sizes, op.steps))
+        return written(op, x, v, t.window(x.shape, known, sizes, op.steps))
     extents = _extents(sizes, op.steps)
     lows = _lows(x.shape, op.starts, starts, sizes, op.steps)
-    new = _written(op, _read(x, lows, extents), v, tuple(slice(None, None, step) for step in op.steps))
-    return mx.slice_update(x, new, lows, list(range(x.ndim - len(extents), x.ndim)))
+    new = written(op, _read(x, lows, extents), v, tuple(slice(None, None, step) for step in op.steps))
+    found = mx.slice_update(x, new, lows, list(range(x.ndim - len(extents), x.ndim)))
+    return copy(found) if new.shape == x.shape else found
 
 
-def _written(op: t.SliceUpdate, x: Any, v: Any, place: tuple[slice, ...]) -> Any:
+def written(op: Any, x: Any, v: Any, place: tuple[slice, ...]) -> Any:
     """A copy with the positions of slices written."""
     y = x[...]  # assigning to an index makes this name another array, and leaves x
     y[(..., *place)] = v if op.fn is None else arithmetic.RULES[op.fn](x[(..., *place)], v)
-    return y
+    return copy(y) if v.shape == x.shape else y  # where all is written MLX gives what was
 
 
 def gather(op: t.Gather, x: Any, *indices: Any) -> Any:
     """The elements at positions along `axes`, the index axes in front."""
+    return gathered(op, x, clamped(x, op.axes, indices))
+
+
+def gathered(op: Any, x: Any, indices: Sequence[Any]) -> Any:
+    """The elements at positions along `op.axes` that are in range."""
     axes = [k + x.ndim for k in op.axes]
     rest = [k for k in range(x.ndim) if k not in axes]
     shape = (*indices[0].shape, *(x.shape[k] for k in rest))
     if 0 in shape or 0 in x.shape:
         return mx.zeros(shape, x.dtype)
-    return mx.transpose(x, [*axes, *rest])[_clamped(x, axes, indices)]
+    order = [*axes, *rest]
+    return (x if order == list(range(x.ndim)) else mx.transpose(x, order))[tuple(indices)]
 
 
-def _clamped(x: Any, axes: Sequence[int], indices: Sequence[Any]) -> tuple[Any, ...]:
+def clamped(x: Any, axes: Sequence[int], indices: Sequence[Any]) -> list[Any]:
     """Indices that WrapIndex has put in range for the axis they were meant for are so for this one."""
-    return tuple(mx.clip(i, 0, x.shape[k] - 1) for k, i in zip(axes, indices, strict=True))
+    return [mx.clip(i, 0, max(x.shape[k + x.ndim] - 1, 0)) for k, i in zip(axes, indices, strict=True)]
 
 
 def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
     """A copy with elements written or combined at positions along `axes`."""
+    return scattered(op, x, v, clamped(x, op.axes, indices))
+
+
+def scattered(op: Any, x: Any, v: Any, indices: Sequence[Any]) -> Any:
+    """A copy with elements written or combined at positions along `op.axes` that are in range."""
     if 0 in x.shape or 0 in v.shape:
-        return x
+        return copy(x)
     if x.dtype == mx.bool_ and op.fn is not None:
         found = _scattered(op, x.astype(mx.uint8), v.astype(mx.uint8), indices, LOGICAL)
         return found.astype(mx.bool_)
@@ -133,16 +145,16 @@ def scatter(op: t.Scatter, x: Any, v: Any, *indices: Any) -> Any:
     return mx.where(absent != 0, scalar(mx.nan, x.dtype), found)
 
 
-def _scattered(op: t.Scatter, x: Any, v: Any, indices: Sequence[Any], combiners: dict[Any, str]) -> Any:
+def _scattered(op: Any, x: Any, v: Any, indices: Sequence[Any], combiners: dict[Any, str]) -> Any:
     axes = [k + x.ndim for k in op.axes]
     order = [*axes, *(k for k in range(x.ndim) if k not in axes)]
-    place = _clamped(x, axes, indices)
-    moved = mx.transpose(x, order)
+    is_plain = order == list(range(x.ndim))
+    moved = x[...] if is_plain else mx.transpose(x, order)  # assigning to an index leaves x
     if op.fn is None:
-        moved[place] = v
+        moved[tuple(indices)] = v
     else:
-        moved = getattr(moved.at[place], combiners[op.fn])(v)
-    return mx.transpose(moved, [order.index(k) for k in range(x.ndim)])
+        moved = getattr(moved.at[tuple(indices)], combiners[op.fn])(v)
+    return moved if is_plain else mx.transpose(moved, [order.index(k) for k in range(x.ndim)])
 
 
 def nonzero(op: t.Nonzero, mask: Any) -> Any:

@@ -7,6 +7,7 @@ precision in float32; small integers wrap in their own dtype; no elements give t
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from tg.plugin.records import Rule
 
-BLOCK: Final = 8  # so many parts of a sum are added to one another at each step
+BLOCK: Final = 32  # about so many parts of a sum are added to one another at each step
+FEW: Final = 128  # so many elements are added one after another
 
 REDUCTIONS: Final[dict[object, Callable[..., Any]]] = {multiply: mx.prod, maximum: mx.max, minimum: mx.min}
 LOGICAL: Final[dict[object, Callable[..., Any]]] = {
@@ -66,14 +68,24 @@ def _sum(x: Any, axes: Sequence[int]) -> Any:
 def _sum_in_blocks(x: Any, axis: int) -> Any:
     """The sum over one axis: its parts are added to one another until few elements are left.
 
-    So the error has a bound of 7/2 units in the last place of the sum of the sizes for each power of 8 in the length.
+    So the error, in units in the last place of the sum of the sizes, is at most 32 for each step and 64 for the last.
     """
-    while x.shape[axis] > 2 * BLOCK:
-        n = x.shape[axis] // BLOCK
-        body, tail = mx.split(x, [n * BLOCK], axis)
-        parts = mx.sum(mx.reshape(body, (*x.shape[:axis], BLOCK, n, *x.shape[axis + 1 :])), axis)
-        x = mx.concatenate([parts, tail], axis) if tail.shape[axis] else parts
+    while x.shape[axis] > FEW:
+        count, length = _parts(x.shape[axis])
+        if count * length == x.shape[axis]:
+            x = mx.sum(mx.unflatten(x, axis, (count, length)), axis)
+        else:
+            body, tail = mx.split(x, [count * length], axis)
+            x = mx.concatenate([mx.sum(mx.unflatten(body, axis, (count, length)), axis), tail], axis)
     return mx.sum(x, axis)
+
+
+@functools.lru_cache(1024)
+def _parts(n: int) -> tuple[int, int]:
+    """The number of parts and their length: a divisor of n from BLOCK / 2 to 2 BLOCK, or BLOCK and there is a rest."""
+    divisors = (k for k in range(BLOCK // 2, 2 * BLOCK + 1) if n % k == 0)
+    count = min(divisors, key=lambda k: abs(k - BLOCK), default=BLOCK)
+    return count, n // count
 
 
 def _extremum_of_complex(op: t.Reduce, x: Any) -> Any:

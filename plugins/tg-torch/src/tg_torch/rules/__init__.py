@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg_torch import fused
 from tg_torch.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 from tg_torch.rules.elementwise import (
     arithmetic,
@@ -36,4 +37,5 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **fused.RULES,
 }

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def sin(x: Any) -> Any:
-    """2t / (1 + t²) with t = tan(x/2), in double precision."""
+    """2 / (t + 1/t) with t = tan(x/2), in double precision."""
     if x.dtype != mx.float64:
         return mx.sin(x)
     half = mx.tan(x * 0.5)
-    return 2 * half / (1 + half * half)
+    return 2 / (half + mx.reciprocal(half))
 
 
 def cos(x: Any) -> Any:

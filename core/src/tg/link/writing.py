@@ -1,0 +1,381 @@
+"""funcify: a frozen graph and a table of rules made one Python function.
+
+The function is straight-line code: one call of a rule for each node. Sizes are Python ints: those known from shapes are
+computed where shapes are known (while tracing, on backends that trace), those that depend on values come in a tuple
+that a second, NumPy-only function computes on the host before each call. Where nothing is traced, what follows from the
+lengths of inputs alone is computed by a function of its own, which remembers its results.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import keyword
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.link.colour import colours
+from tg.link.host import HostFunction, host_sizes
+from tg.link.linker import Request, add_node_note
+from tg.link.steps import Site, steps_of
+from tg.ops.control import Call
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.shape import AxisLength
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.frozen import FrozenGraph, Node
+    from tg.link.funcify import FuncifyLinker
+
+    Array = np.ndarray[Any, Any]
+
+LARGE: Final = 4096  # bytes: a larger constant is an argument of what is traced, not a literal in it
+RESERVED: Final = re.compile(r"sizes|constants|int|graph|inner\d+|\w+_lengths|[vhs]\d+|n\d+_\d+")  # in generated code
+KEPT: Final = 256  # combinations of lengths whose scalars are remembered
+
+
+class Funcified(NamedTuple):
+    """The functions of a graph.
+
+    `device(sizes, constants, *inputs)` gives the outputs with a backend's arrays, and `constants` are its second
+    argument. `host` gives the sizes that depend on values; it is None where there are none, and `sizes` is ().
+    """
+
+    device: Callable[..., tuple[Any, ...]]
+    host: HostFunction | None
+    constants: tuple[Array, ...]
+    lines: tuple[tuple[str, Any], ...]  # of the generated code, each with the user's line
+
+    @property
+    def source(self) -> str:
+        """The generated code, with the user's lines as comments."""
+        rows: list[str] = []
+        last = ""
+        for text, loc in self.lines:
+            comment = f"    # {loc}" if loc is not None else ""
+            if comment and comment != last:
+                rows.append(comment)
+            rows.append(text)
+            last = comment or last
+        return "\n".join(rows) + "\n" + (f"\n{self.host.source}" if self.host is not None else "")
+
+
+def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker) -> Funcified:
+    """Make the functions of a graph.
+
+    Raises:
+        NoRuleError: the request has no rule for an op.
+    """
+    unit = _Unit(request, linker)
+    _GraphWriter(unit, graph).write("graph")
+    lines = tuple(line for function in unit.functions for line in function)
+    text = "\n".join(text for text, _ in lines) + "\n"
+    exec(compile(text, f"<tg {request.backend} {request.name}>", "exec"), unit.scope)
+    host = host_sizes(graph, "graph_sizes", lambda a: a if isinstance(a, np.ndarray) else linker.to_numpy(a))
+    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines)
+
+
+@final
+class _Unit:
+    """What the functions of one program share: the objects they name, the constants, the functions of inner graphs."""
+
+    def __init__(self, request: Request, linker: FuncifyLinker) -> None:
+        self.request, self.linker, self.traced = request, linker, linker.jit is not None
+        self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
+        self.scope["remembered"] = functools.lru_cache(KEPT)
+        self.functions: list[list[tuple[str, Any]]] = []
+        self.constants: list[Array] = []
+        self._places: dict[object, int] = {}  # of constants, by key
+        self._inner: dict[FrozenGraph, str] = {}
+        self._names: dict[tuple[str, object], str] = {}
+        self._dying: dict[object, bool] = {}  # whether a rule wants to know
+
+    def bind(self, name: str, value: Any, key: object) -> str:
+        """The name of an object in the generated code: one for each key."""
+        found = self._names.get((name, key))
+        if found is None:
+            plain = "".join(c if c.isalnum() else "_" for c in name)
+            taken = plain in self.scope or RESERVED.fullmatch(plain) or keyword.iskeyword(plain)
+            found = f"{plain}_{len(self.scope)}" if taken else plain
+            self._names[name, key] = found
+            self.scope[found] = value
+        return found
+
+    def argument(self, data: Array, key: object) -> int:
+        """The place of a constant among the arguments."""
+        place = self._places.setdefault(key, len(self.constants))
+        if place == len(self.constants):
+            self.constants.append(data)
+        return place
+
+    def inner(self, graph: FrozenGraph) -> str:
+        """The function of an inner graph, one for equal graphs."""
+        if graph not in self._inner:
+            name = self._inner[graph] = f"inner{len(self._inner)}"
+            _GraphWriter(self, graph).write(name)
+        return self._inner[graph]
+
+    def takes_dying(self, rule: Callable[..., Any]) -> bool:
+        """Whether a rule has an argument `dying`."""
+        found = self._dying.get(rule)
+        if found is None:
+            try:
+                found = "dying" in inspect.signature(rule).parameters
+            except (TypeError, ValueError):
+                found = False
+            self._dying[rule] = found
+        return found
+
+
+@final
+class _GraphWriter:
+    """Writes the function of one graph: `v3` is a value as the backend's array, `h3` as NumPy's, `s3` as an int."""
+
+    def __init__(self, unit: _Unit, graph: FrozenGraph) -> None:
+        self.unit, self.graph = unit, graph
+        self.colours = colours(graph)
+        self.sizes = {k: f"sizes[{place}]" for place, k in enumerate(self.colours.sizes)}
+        self.calls = {number: len(self.sizes) + place for place, number in enumerate(self.colours.calls)}
+        self.made: set[int] = set(range(graph.arity))  # values that exist as the backend's arrays
+        self.roots = _roots(graph, unit.linker.views)
+        self.viewed = frozenset(k for value, roots in enumerate(self.roots) for k in roots if k != value)
+        self.live = self._live()
+        self.early = _early(graph, self.colours.shape) if not unit.traced else frozenset[int]()
+        self.early_lines: list[tuple[str, Any]] = []
+        self.lengths: dict[str, str] = {}  # that the early lines need: where they are found
+        self.early_names: dict[str, None] = {}  # that other lines need
+        self.lines: list[tuple[str, Any]] = []
+        self.loc: Any = None
+
+    def write(self, name: str) -> None:
+        """Write the function and add it to the unit."""
+        graph = self.graph
+        parameters = ["sizes", "constants", *(f"v{k}" for k in range(graph.arity))]
+        self.lines.append((f"def {name}({', '.join(parameters)}):", None))
+        has_status = name == "graph" and self.unit.request.has_status and not self.unit.traced
+        steps = steps_of(graph, self.live, has_status=has_status)
+        self.uses = steps.last_uses(graph)
+        for number in steps.first:
+            self._node(number)
+        if steps.conditions:
+            conditions, results = [*map(self._native, steps.conditions)], self._results(graph.outputs[:-1])
+            self._line(f"if {' and '.join(conditions)}:")
+            self._line(f"    return ({''.join(f'{r}, ' for r in results)}None)")
+        for number in steps.rest:
+            self._node(number)
+        self._line(f"return ({''.join(f'{r}, ' for r in self._results(graph.outputs))})")
+        self._add_lengths(f"{name}_lengths")
+        self.unit.functions.append(self.lines)
+
+    def _add_lengths(self, name: str) -> None:
+        """Add the function of what follows from the lengths of inputs, and its call."""
+        if self.early_names:
+            names = "".join(f"{k}, " for k in self.early_names)
+            self.lines.insert(1, (f"    {names}= {name}({', '.join(self.lengths.values())})", None))
+            head = [("@remembered", None), (f"def {name}({', '.join(self.lengths)}):", None)]
+            self.unit.functions.append([*head, *self.early_lines, (f"    return ({names})", None)])
+
+    def _early_name(self, name: str, text: str = "") -> str:
+        """A name that early lines give to something, once, and other lines may use."""
+        if text and name not in self.early_names:
+            self.early_lines.append((f"    {name} = {text}", self.loc))
+        self.early_names[name] = None
+        return name
+
+    def _node(self, number: int) -> None:
+        """Write what computes a node, and drop what it is the last to read."""
+        node, origin = self.graph.nodes[number], self.graph.origins.get(number)
+        self.loc = origin.locs[0] if origin is not None and origin.locs else None
+        if all(k in self.colours.shape for k in node.outputs):
+            self._on_host(number, node)
+        else:
+            self._call(number, node)
+        self._free(number)
+        self.loc = None
+
+    def _live(self) -> frozenset[int]:
+        """The values that outputs depend on, other than through sizes that the host computes."""
+        live = set(self.graph.outputs)
+        for node in reversed(self.graph.nodes):
+            if any(k in live for k in node.outputs):
+                sizes = node.op.size_operands(len(node.inputs))
+                live.update(k for place, k in enumerate(node.inputs) if place not in sizes or k in self.colours.shape)
+        return frozenset(live)
+
+    def _line(self, text: str) -> None:
+        self.lines.append((f"    {text}", self.loc))
+
+    def _free(self, number: int) -> None:
+        """Drop what nothing reads any more; while tracing there is nothing to gain."""
+        dead = [k for k in self.uses[number] if k in self.made]
+        if dead and not self.unit.traced:
+            self._line(f"del {', '.join(f'v{k}' for k in dead)}")
+        self.made.difference_update(dead)
+
+    def _results(self, outputs: Sequence[int]) -> list[str]:
+        """Outputs; those that may share memory with an input, a constant or one another are copied."""
+        names = [self._native(k) for k in outputs]
+        if self.unit.traced and not self.unit.linker.views:
+            return names
+        graph, found = self.graph, []
+        taken = {*range(graph.arity + len(graph.constants)), *self.early}
+        for name, k in zip(names, outputs, strict=True):
+            found.append(f"copy({name})" if taken & self.roots[k] else name)
+            taken |= self.roots[k]
+        return found
+
+    def _native(self, k: int) -> str:
+        """The name of a value as the backend's array, made from its host value or constant where needed."""
+        if k in self.made:
+            return f"v{k}"
+        known = self.graph.constant(k)
+        if k in self.early:
+            self._early_name(f"v{k}", f"constant(h{k})")
+        elif known is None:
+            self._line(f"v{k} = constant(h{k})")
+        elif self.unit.traced and known.data.nbytes <= LARGE:
+            self._line(f"v{k} = constant({self.unit.bind('c', known.data, known.key)})")
+        else:
+            self._line(f"v{k} = constants[{self.unit.argument(known.data, known.key)}]")
+        self.made.add(k)
+        return f"v{k}"
+
+    def _call(self, number: int, node: Node) -> None:
+        sizes = node.op.size_operands(len(node.inputs))
+        operands = [self._size(k) if place in sizes else self._native(k) for place, k in enumerate(node.inputs)]
+        self.made.update(node.outputs)
+        if isinstance(node.op, Call):
+            inside = f"sizes[{self.calls[number]}]" if number in self.calls else "()"
+            name = self.unit.inner(node.op.lowered)
+            text, several = f"{name}({', '.join([inside, 'constants', *operands])})", True
+        else:
+            text, several = self._rule(number, node, operands), len(node.outputs) > 1
+        targets = "".join(f"v{k}, " for k in node.outputs) if several else f"v{node.outputs[0]} "
+        self._line(f"{targets}= {text}")
+
+    def _size(self, k: int) -> str:
+        known = self.graph.constant(k)
+        if k in self.early:
+            return self._early_name(f"s{k}", f"int(h{k})")
+        return str(int(known.data)) if known is not None else self.sizes.get(k) or f"int(h{k})"
+
+    def _rule(self, number: int, node: Node, operands: list[str]) -> str:
+        unit, op = self.unit, node.op
+        if op.calls_python and not unit.traced and unit.request.rule_for(op.rule_key) is None:
+            rule = _called_back(unit.linker, self.graph, number)
+            return f"{unit.bind(op.name, rule, rule)}({', '.join(operands)})"
+        special = self._special(number, node)
+        if special is not None:
+            return f"{unit.bind(op.name, special, id(special))}({', '.join(operands)})"
+        rule = unit.request.rule(op, self.graph, number)
+        name = unit.bind(op.name, rule, id(rule))
+        arguments = operands if isinstance(op, Elementwise) else [unit.bind("op", op, op), *operands]
+        if unit.takes_dying(rule):
+            arguments.append(f"dying={unit.bind('dying', *[self._dying(number, node)] * 2)}")
+        return f"{name}({', '.join(arguments)})"
+
+    def _special(self, number: int, node: Node) -> Callable[..., Any] | None:
+        """What the linker has for this node in place of the rule."""
+        unit, types = self.unit, self.graph.types
+        rule = unit.request.rule_for(node.op.rule_key)
+        if unit.linker.special is None or unit.traced or rule is None:
+            return None
+        operands, results = (tuple(types[k].static for k in places) for places in (node.inputs, node.outputs))
+        found = unit.linker.special(rule, Site(node.op, operands, results, self._dying(number, node)))
+        return None if found is None else unit.request.seen(found, self.graph, number)
+
+    def _dying(self, number: int, node: Node) -> frozenset[int]:
+        """The operands that nothing else reads, by position: computed here, and sharing memory with no other value."""
+        return frozenset(
+            place
+            for place, k in enumerate(node.inputs)
+            if k in self.uses[number]
+            and k in self.made
+            and node.inputs.count(k) == 1
+            and self.roots[k] == {k}
+            and k not in self.viewed
+            and k not in self.early
+        )
+
+    def _on_host(self, number: int, node: Node) -> None:
+        """Compute a node with NumPy, from shapes and constants."""
+        is_early = node.outputs[0] in self.early
+        if isinstance(node.op, AxisLength):
+            text = f"h{node.outputs[0]} = np.array({self._length(node.inputs[0], node.op.axis)}, np.int64)"
+        else:
+            name = self.unit.bind(f"host_{node.op.name}", _quiet(node.op.perform), node.op)
+            targets = "".join(f"h{k}, " for k in node.outputs)
+            text = f"{targets}= {name}({', '.join(self._on_host_name(k, early=is_early) for k in node.inputs)})"
+        if is_early:
+            self.early_lines.append((f"    {text}", self.loc))
+        else:
+            self._line(text)
+
+    def _length(self, source: int, axis: int) -> str:
+        static = self.graph.types[source].shape[axis]
+        if static is not None:
+            return str(static)
+        text = f"v{source}.shape[{axis}]"
+        if source >= self.graph.arity or self.unit.traced:
+            return text
+        name = f"n{source}_{-axis}"
+        self.lengths[name] = text
+        return name
+
+    def _on_host_name(self, k: int, *, early: bool) -> str:
+        known = self.graph.constant(k)
+        if known is not None:
+            return self.unit.bind("c", known.data, known.key)
+        return f"h{k}" if early or k not in self.early else self._early_name(f"h{k}")
+
+
+def _called_back(linker: FuncifyLinker, graph: FrozenGraph, number: int) -> Callable[..., Any]:
+    """The rule of an op that calls Python, where nothing is traced: to NumPy, the reference, and back."""
+    op = graph.nodes[number].op
+
+    def rule(*arrays: Any) -> Any:
+        try:
+            found = op.perform(*map(linker.to_numpy, arrays))
+        except Exception as error:
+            add_node_note(error, graph, number)
+            raise
+        made = tuple(map(linker.to_native, found))
+        return made[0] if len(made) == 1 else made
+
+    return rule
+
+
+def _quiet(perform: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+    def run(*arrays: Array) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            return perform(*arrays)
+
+    return run
+
+
+def _early(graph: FrozenGraph, scalars: frozenset[int]) -> frozenset[int]:
+    """Of the scalars known from shapes those that follow from the lengths of inputs."""
+    first = graph.arity + len(graph.constants)
+    found = set(range(graph.arity, first))
+    for node in graph.nodes:
+        if isinstance(node.op, AxisLength):
+            source = node.inputs[0]
+            if source < graph.arity or graph.types[source].shape[node.op.axis] is not None:
+                found.update(node.outputs)
+        elif found.issuperset(node.inputs) and scalars.issuperset(node.outputs):
+            found.update(node.outputs)
+    return frozenset(k for k in found if k >= first)
+
+
+def _roots(graph: FrozenGraph, views: frozenset[object]) -> list[frozenset[int]]:
+    """For each value the values whose memory it may share: itself, unless an op that gives views made it."""
+    roots = [frozenset({k}) for k in range(len(graph.types))]
+    for node in graph.nodes if views else ():
+        if node.op.rule_key in views:
+            shared = frozenset().union(*(roots[k] for k in node.inputs))
+            for k in node.outputs:
+                roots[k] = shared or roots[k]
+    return roots

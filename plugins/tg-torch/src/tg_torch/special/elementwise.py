@@ -1,0 +1,161 @@
+"""Elementwise functions: PyTorch's own where the rule does no more, in the memory of an operand where that is free.
+
+Unsigned integers of more than 8 bits keep the rule, and so do complex numbers where it orders them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+from tg.ops.elementwise import arithmetic, cast, comparison, exponential, rounding, trigonometric
+from tg.types.dtypes import COMPLEX, FLOATS
+from tg_torch.fused import TANH_BACKWARD, masked, pass_tanh, through_tanh
+from tg_torch.rules.elementwise.arithmetic import gate
+from tg_torch.rules.elementwise.cast import DTYPES
+from tg_torch.unsigned import SIGNED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.link.steps import Site
+    from tg.plugin.records import Rule
+
+    Function = Callable[..., torch.Tensor]
+    Make = Callable[[Site], Rule | None]
+
+EMULATED: Final = frozenset(str(dtype).removeprefix("torch.") for dtype in SIGNED)
+UNORDERED: Final = EMULATED | frozenset(COMPLEX)
+
+
+def direct(function: Function, excluded: frozenset[str] = EMULATED) -> Make:
+    """`function`, which has an argument `out`, for operands of one dtype that is not excluded."""
+
+    def make(site: Site) -> Rule | None:
+        dtypes = {t.dtype for t in site.operands}
+        if len(dtypes) > 1 or dtypes & excluded:
+            return None
+        return _into(function, site)
+
+    return make
+
+
+def _into(function: Function, site: Site) -> Function:
+    """The function, its result in the memory of an operand if one is free."""
+    for k in site.reusable():
+        if len(site.operands) == 1:
+            return lambda x: function(x, out=x)
+        if k == 0:
+            return lambda x, y: function(x, y, out=x)
+        return lambda x, y: function(x, y, out=y)
+    return function
+
+
+def _gate(site: Site) -> Rule | None:
+    """The product; where that has no NaN there is nothing to mask."""
+    if site.operands[0].dtype not in FLOATS:
+        return None
+    multiply = _into(torch.mul, site._replace(dying=site.dying - {0}))  # dy may be looked at once more
+
+    def gated(dy: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
+        if not dy.is_cpu:  # there a look means to wait
+            return gate(dy, d)
+        product = multiply(dy, d)
+        return product if _is_known(product) else masked(product, dy)
+
+    return gated
+
+
+def _through_tanh(site: Site) -> Rule:
+    def passed(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        if not dy.is_cpu:
+            return pass_tanh(dy, y)
+        found: torch.Tensor = TANH_BACKWARD(dy, y)
+        return found if _is_known(found) else masked(found, dy)
+
+    return passed
+
+
+def _is_known(x: torch.Tensor) -> bool:
+    """Whether no element is NaN; infinities of both signs may say no, too."""
+    total = (x.sum() if x.ndim else x).item()
+    return total == total  # noqa: PLR0124 (what NaN alone is not)
+
+
+def _cast(site: Site) -> Rule | None:
+    """Between numbers all of which, or whose bits, the other dtype has."""
+    (x,), op = site.operands, site.op
+    assert isinstance(op, cast.Cast)
+    target = DTYPES[op.dtype]
+    if target == torch.bool or x.dtype in COMPLEX or (x.dtype in FLOATS and op.dtype not in (*FLOATS, *COMPLEX)):
+        return None
+    return lambda x: x.to(target)
+
+
+def _comparison(function: Function) -> Make:
+    def make(site: Site) -> Rule | None:
+        dtypes = {t.dtype for t in site.operands}
+        return None if len(dtypes) > 1 or dtypes & UNORDERED else function
+
+    return make
+
+
+def _floating(function: Function) -> Make:
+    return lambda site: _into(function, site) if site.operands[0].dtype in FLOATS else None
+
+
+PLAIN: Final[dict[Any, Function]] = {
+    arithmetic.add: torch.add,
+    arithmetic.subtract: torch.sub,
+    arithmetic.multiply: torch.mul,
+    arithmetic.divide: torch.true_divide,
+    arithmetic.negative: torch.neg,
+    arithmetic.square: torch.square,
+    arithmetic.sqrt: torch.sqrt,
+    arithmetic.hypot: torch.hypot,
+    arithmetic.copysign: torch.copysign,
+    exponential.exp: torch.exp,
+    exponential.exp2: torch.exp2,
+    exponential.expm1: torch.expm1,
+    exponential.log: torch.log,
+    exponential.log2: torch.log2,
+    exponential.log10: torch.log10,
+    exponential.log1p: torch.log1p,
+    exponential.logaddexp: torch.logaddexp,
+    exponential.sigmoid: torch.sigmoid,
+    rounding.floor: torch.floor,
+    rounding.ceil: torch.ceil,
+    rounding.trunc: torch.trunc,
+    trigonometric.sin: torch.sin,
+    trigonometric.cos: torch.cos,
+    trigonometric.tan: torch.tan,
+    trigonometric.arcsin: torch.arcsin,
+    trigonometric.arccos: torch.arccos,
+    trigonometric.arctan: torch.arctan,
+    trigonometric.arctan2: torch.arctan2,
+    trigonometric.sinh: torch.sinh,
+    trigonometric.cosh: torch.cosh,
+    trigonometric.tanh: torch.tanh,
+    trigonometric.arcsinh: torch.arcsinh,
+    trigonometric.arccosh: torch.arccosh,
+    trigonometric.arctanh: torch.arctanh,
+}
+
+SPECIAL: Final[dict[object, Make]] = {
+    **{fn: direct(function) for fn, function in PLAIN.items()},
+    arithmetic.maximum: direct(torch.maximum, UNORDERED),
+    arithmetic.minimum: direct(torch.minimum, UNORDERED),
+    arithmetic.power: _floating(torch.pow),
+    arithmetic.absolute: _floating(torch.abs),
+    arithmetic.reciprocal: _floating(torch.reciprocal),
+    arithmetic.gate: _gate,
+    through_tanh: _through_tanh,
+    cast.Cast: _cast,
+    comparison.equal: _comparison(torch.eq),
+    comparison.not_equal: _comparison(torch.ne),
+    comparison.less: _comparison(torch.lt),
+    comparison.less_equal: _comparison(torch.le),
+    comparison.greater: _comparison(torch.gt),
+    comparison.greater_equal: _comparison(torch.ge),
+}
