@@ -25,7 +25,8 @@ def tg_backend(choice: str, model: Model, arrays: Arrays) -> Compiled:
     import tg
 
     name, *options = choice.split()
-    backend = tg.backend(name, **{key: int(value) for key, value in (option.split("=") for option in options)})
+    pairs = (option.split("=") for option in options)
+    backend = tg.backend(name, **{key: value == "True" or int(value) for key, value in pairs})
 
     inputs = [tg.tensor(f"v{i}", a.dtype.name, (None,) * a.ndim) for i, a in enumerate(arrays)]
     value = model.loss(tg, *inputs)
@@ -136,8 +137,11 @@ def pytensor(mode: str, model: Model, arrays: Arrays) -> Compiled:
     return lambda *given: [np.asarray(a) for a in compiled(*given)]
 
 
-def mlx(model: Model, arrays: Arrays) -> Compiled:
-    """The model by mx.compile and mx.value_and_grad, on the processor; its float64 has float32's accuracy in places."""
+def mlx(model: Model, arrays: Arrays, *, fuses: bool = False) -> Compiled:
+    """The model by MLX and mx.value_and_grad, on the processor, and by mx.compile if it `fuses`.
+
+    Its float64 has float32's accuracy in places.
+    """
     import mlx.core as mx
 
     mx.set_default_device(mx.cpu)
@@ -152,7 +156,8 @@ def mlx(model: Model, arrays: Arrays) -> Compiled:
         )
 
     loss = partial(model.loss, Namespace)
-    fast = mx.compile(mx.value_and_grad(loss, model.wrt) if model.wrt else loss)
+    program = mx.value_and_grad(loss, model.wrt) if model.wrt else loss
+    fast = mx.compile(program) if fuses else program
 
     def call(*given: Any) -> Any:
         found = fast(*(mx.array(a, dtype=kind) for a, kind in zip(given, kinds, strict=True)))
@@ -184,6 +189,7 @@ RAW = {
     "torch": torch,
     "torch.compile": torch_compile,
     "mlx": mlx,
+    "mlx.compile": partial(mlx, fuses=True),
     "limit": limit,
     "limit threads=2": partial(limit, threads=2),
     "numba": numba,

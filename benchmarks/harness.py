@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PEER = Path(os.environ.get("PYTENSOR_PYTHON", HERE / ".venv-pytensor/bin/python"))
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "OPENBLAS_CORETYPE"}
+HINDRANCES = ("OPENBLAS_CORETYPE", "PYTHONDONTWRITEBYTECODE")  # halve BLAS, and compile every module at every start
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in HINDRANCES}
 LIMIT = 150.0  # seconds; an engine that takes longer is told to have
 
 

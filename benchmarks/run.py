@@ -41,7 +41,8 @@ PEER_SIZES = ("250", "1000")  # four times as many nodes take PyTensor many minu
 ENGINE_MODELS = ("radon", "logistic 5000x20", "mlp 10x64", "deep 5342")
 PEER_MODES = ("NUMBA", "CVM")
 THREADED = "tg-c threads=2"
-SLOW = ("pytensor", "torch.compile")  # minutes of compiling
+FUSED = "tg-mlx compile=True"
+SLOW = ("pytensor", "torch.compile", "mlx.compile", FUSED)  # minutes of compiling
 
 
 def start(rounds: int) -> dict[str, Any]:
@@ -65,8 +66,10 @@ def run(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
     rows = [row for row in MODELS if not words or any(row.startswith(word) for word in words)]
     own = [f"tg-{name}" for name in BACKENDS]
     own.insert(own.index("tg-c") + 1, THREADED)
+    own.append(FUSED)
     peers = [f"pytensor-{mode}" for mode in PEER_MODES if PEER.exists()]
-    engines = ["limit", "limit threads=2", "numba", "numpy", "jax", "torch", "torch.compile", "mlx", *own, *peers]
+    raw = ["numba", "numpy", "jax", "torch", "torch.compile", "mlx", "mlx.compile"]
+    engines = ["limit", "limit threads=2", *raw, *own, *peers]
     left_out = SLOW * quick + (THREADED,) * (not has_threads())
     return measured(rows, [name for name in engines if not name.startswith(left_out)], rounds)
 

@@ -24,7 +24,6 @@ Tier = Literal["sparse", "quick", "full"]
 Kind = Literal["value", "grad", "error", "script"]
 
 TIERS: Final = ("sparse", "quick", "full")
-SHARE: Final = 3  # one of so many sparse items is left in the quick tier of a backend that compiles very slowly
 BATCH: Final = 48  # programs that are compiled as one function
 GRADIENT_DTYPES: Final = ("float32", "float64")  # in others a derivative has too few digits to judge
 GRADIENT_LAYOUTS: Final[tuple[Layout, ...]] = ("C", "strided", "reversed")
@@ -97,8 +96,6 @@ def items(backend: Backend, tier: Tier) -> list[Item]:
     found = [
         item for case in all_cases() for item in variants(case, "sparse" if slow else tier) if can_run(item, backend)
     ]
-    if slow and backend.compiles == "very slowly":
-        found = [item for item in found if zlib.crc32(item.id.encode()) % SHARE == 0]
     ids = [item.id for item in found]
     assert len(set(ids)) == len(ids), sorted({i for i in ids if ids.count(i) > 1})
     return found

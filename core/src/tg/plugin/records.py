@@ -20,14 +20,14 @@ HOOK_API = 1
 """The version of the hooks, part of the names of the entry-point groups: `tg.backends.1`, `tg.extensions.1`."""
 
 Shapes = Literal["static", "dynamic"]
-Compiles = Literal["fast", "slowly", "very slowly"]
+Compiles = Literal["fast", "slowly"]
 Category = Literal["never", "upstream", "todo"]
 State = Literal["available", "not installed", "broken", "wrong API", "forbidden"]
 Rule = Callable[..., object]
 
 CATEGORIES = ("never", "upstream", "todo")
 SHAPES = ("static", "dynamic")
-COMPILES = ("fast", "slowly", "very slowly")
+COMPILES = ("fast", "slowly")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Backend:
             address = getattr(self, field)
             self._need(address is None or _is_address(address), field, "'module:ATTRIBUTE' or None")
         self._need(self.shapes in SHAPES, "shapes", "'static' or 'dynamic'")
-        self._need(self.compiles in COMPILES, "compiles", "'fast', 'slowly' or 'very slowly'")
+        self._need(self.compiles in COMPILES, "compiles", "'fast' or 'slowly'")
         self._need(_is_frozen(self.options), "options", "a frozen dataclass")
         level = self.conformance_level
         self._need(type(level) is int and level >= 1, "conformance_level", "an int of at least 1")
