@@ -112,9 +112,8 @@ def _constant(array: Array) -> Any:
 
 
 def _ready(outputs: Sequence[Any]) -> Sequence[Any]:
-    """Wait: JAX reads the caller's arrays after its call has returned. Outputs of one call are ready together."""
-    if outputs:
-        outputs[-1].block_until_ready()
+    for array in outputs:  # JAX reads the caller's arrays after the call has returned
+        array.block_until_ready()
     return outputs
 
 

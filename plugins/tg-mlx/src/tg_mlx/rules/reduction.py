@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
 BLOCK: Final = 32  # about so many parts of a sum are added to one another at each step
-FEW: Final = 128  # so many elements are added one after another
+BLOCK_SINGLE: Final = 8  # of single precision, in which each addition costs a digit that is missed
 
 REDUCTIONS: Final[dict[object, Callable[..., Any]]] = {multiply: mx.prod, maximum: mx.max, minimum: mx.min}
 LOGICAL: Final[dict[object, Callable[..., Any]]] = {
@@ -68,10 +68,12 @@ def _sum(x: Any, axes: Sequence[int]) -> Any:
 def _sum_in_blocks(x: Any, axis: int) -> Any:
     """The sum over one axis: its parts are added to one another until few elements are left.
 
-    So the error, in units in the last place of the sum of the sizes, is at most 32 for each step and 64 for the last.
+    So the error, in halves of a unit in the last place of the sum of the sizes, is at most a block for each step, and
+    two for the last.
     """
-    while x.shape[axis] > FEW:
-        count, length = _parts(x.shape[axis])
+    block = BLOCK_SINGLE if x.dtype == mx.float32 else BLOCK
+    while x.shape[axis] > 2 * block:
+        count, length = _parts(x.shape[axis], block)
         if count * length == x.shape[axis]:
             x = mx.sum(mx.unflatten(x, axis, (count, length)), axis)
         else:
@@ -81,10 +83,9 @@ def _sum_in_blocks(x: Any, axis: int) -> Any:
 
 
 @functools.lru_cache(1024)
-def _parts(n: int) -> tuple[int, int]:
-    """The number of parts and their length: a divisor of n from BLOCK / 2 to 2 BLOCK, or BLOCK and there is a rest."""
-    divisors = (k for k in range(BLOCK // 2, 2 * BLOCK + 1) if n % k == 0)
-    count = min(divisors, key=lambda k: abs(k - BLOCK), default=BLOCK)
+def _parts(n: int, block: int) -> tuple[int, int]:
+    """The number of parts and their length: a divisor of n from half a block on, or a block and there is a rest."""
+    count = next((k for k in range(block, block // 2 - 1, -1) if n % k == 0), block)
     return count, n // count
 
 
