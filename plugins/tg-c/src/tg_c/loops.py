@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.link.values import Array, collapsed, is_one, is_zero, row_major, spread
+from tg.link.staging import Staging
+from tg.link.values import Array, collapsed, is_zero, row_major, spread
 from tg_c.columns import rows
 from tg_c.division import divide, most_parts, time_of, time_to_move
 from tg_c.pointwise import pointwise, program_of, uniform
@@ -15,7 +16,7 @@ from tg_c.text import C_TYPES, item_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.loop import Loop, Result, Stage
+    from tg.link.loop import Loop
     from tg.link.values import Value
     from tg.types.lengths import Length
     from tg_c.columns import Column
@@ -52,96 +53,31 @@ class Nest:
 
     def __init__(self, op: Loop, site: Site) -> None:
         self.op, self.site, self.kernel = op, site, site.kernel()
-        self.rank = len(op.extents)
-        self.results = [(s, r) for s, stage in enumerate(op.stages) for r in stage.results]
-        self.elements = {k for stage in op.stages for k in self._element_operands(stage)}
-        self.space = [self._length(axis) for axis in range(self.rank)]
+        self.staging = Staging(op, site.inputs)
+        self.space = self.staging.space
         self.joiners: list[Kernel] = []
-        self.hosts = self._hosts()
+        self.hosts = self.staging.hosts()  # a result may lie where an operand is
         self.stored = self._allocate()
         self.columns: dict[int, Array] = {}
         self.arrays = self._arrays()
         self._name_arrays()
         self.stages = [StageWriter(self, s) for s in range(len(op.stages))]
 
-    def _element_operands(self, stage: Stage) -> list[int]:
-        return [k for k, t in zip(stage.reads, stage.program.input_types, strict=True) if k >= 0 and not t.ndim]
-
-    def _length(self, axis: int) -> int | Length:
-        shapes = [v.shape for k in sorted(self.elements) if isinstance(v := self.site.inputs[k], Array)]
-        return next((s[axis] for s in shapes if not is_one(s[axis])), 1)
-
     # --- memory ------------------------------------------------------------------------------------------------------
-
-    def is_inner(self, s: int) -> bool:
-        """Whether a stage runs over the inner axes."""
-        stage = self.op.stages[s]
-        given = zip(stage.reads, stage.program.input_types, strict=True)
-        return any(self._spans(k) for k, t in given if not t.ndim) or len(self.op.stages) == 1
-
-    def _spans(self, read: int) -> bool:
-        """Whether what a stage reads has the inner axes."""
-        if read < 0:
-            s, result = self.results[~read]
-            return result.fn is None and self.is_inner(s)
-        v = self.site.inputs[read]
-        return isinstance(v, Array) and any(not is_one(n) for n in v.shape[self.op.outer :])
-
-    def is_scalar(self, j: int) -> bool:
-        """Whether a result is one number for each outer index, which later stages find in a local."""
-        s, result = self.results[j]
-        return result.into is None and not self.is_column(result) and (result.fn is not None or not self.is_inner(s))
-
-    def is_column(self, result: Result) -> bool:
-        """Whether a result is reduced over the outer axes."""
-        return result.into is None and result.fn is not None and result.axes[-1] < self.op.outer - self.rank
-
-    def is_total(self, result: Result) -> bool:
-        """Whether a result is reduced over all axes."""
-        return result.into is None and result.fn is not None and len(result.axes) == self.rank
 
     def _allocate(self) -> dict[int, Array]:
         """Memory for the results, by their numbers among all: of the loop, or of this call for rows read later."""
         found: dict[int, Array] = {}
         stored = iter(range(len(self.site.types)))
-        for j, (_, result) in enumerate(self.results):
+        for j, (_, result) in enumerate(self.staging.results):
             if result.stored:
                 found[j] = self.site.allocate(next(stored))
                 if result.into is not None:
                     self.site.copy(self.site.inputs[result.into], found[j])
-        for j in sorted({~k for stage in self.op.stages for k in stage.reads if k < 0}):
-            if not self.results[j][1].stored and not self.is_scalar(j) and j not in self.hosts:
-                found[j] = self._row(self._dtype(j))
+        for j in range(len(self.staging.results)):
+            if self.staging.is_row(j) and j not in self.hosts:
+                found[j] = self._row(self.staging.dtype_of(j))
         return found
-
-    def _dtype(self, j: int) -> str:
-        s, result = self.results[j]
-        program = self.op.stages[s].program
-        return program.types[program.outputs[result.value]].dtype
-
-    def _hosts(self) -> dict[int, int]:
-        """The rows that need no memory of their own: each with a result of the last stage that reads it.
-
-        They lie where that result is going to be, if no later stage reads anything else in memory, since the result
-        may lie where an operand is.
-        """
-        found: dict[int, int] = {}
-        for j in {~k for stage in self.op.stages for k in stage.reads if k < 0}:
-            s, result = self.results[j]
-            if result.stored or self.is_scalar(j):
-                continue
-            last = max(t for t, stage in enumerate(self.op.stages) if ~j in stage.reads)
-            taken = set(found.values())
-            hosts = [h for h, (t, r) in enumerate(self.results) if t == last and r.stored and r.op is None]
-            hosts = [h for h in hosts if h not in taken and not self.is_scalar(h) and self._dtype(h) == self._dtype(j)]
-            if hosts and all(self._reads_rows_alone(stage) for stage in self.op.stages[s + 1 :]):
-                found[j] = hosts[0]
-        return found
-
-    def _reads_rows_alone(self, stage: Stage) -> bool:
-        """Whether all that a stage reads in memory is what stages before it have made, or the same for a whole row."""
-        given = zip(stage.reads, stage.program.input_types, strict=True)
-        return all(k < 0 or not (t.ndim or self._spans(k)) for k, t in given)
 
     def _row(self, dtype: str) -> Array:
         """Memory for a row that later stages read: one for each thread, not closer than a line of the cache."""
@@ -155,21 +91,21 @@ class Nest:
     def _arrays(self) -> dict[tuple[str, int], Array]:
         """What lies in memory over the space: operands and results."""
         found: dict[tuple[str, int], Array] = {}
-        for k in sorted(self.elements):
+        for k in self.staging.elements:
             v = self.site.inputs[k]
             if uniform(v) is None:
                 assert isinstance(v, Array)
                 found["operand", k] = spread(v, self.space)
         for j, y in self.stored.items():
-            if self.results[j][1].into is None:
+            if self.staging.results[j][1].into is None:
                 found["result", j] = spread(y, self.space)
-            if self.is_column(self.results[j][1]):
+            if self.staging.is_column(j):
                 found["column", j] = self._column_rows(j, y.dtype)
         return found
 
     def _column_rows(self, j: int, dtype: str) -> Array:
         """Memory for the partial results of columns, as one row over the space: the first of each part."""
-        inner, result = self.space[self.op.outer :], self.results[j][1]
+        inner, result = self.space[self.op.outer :], self.staging.results[j][1]
         parts = most_parts(self.site) if self._may_be_divided() else 1
         self.columns[j] = rows(self.site, result, dtype, inner, parts)
         return self.columns[j].viewed(self.space, (*([0] * self.op.outer), *row_major(tuple(inner))))
@@ -184,8 +120,9 @@ class Nest:
         self.kernel.division = self._division()
         self.placed: dict[tuple[str, int], _Strided] = {}
         for (what, k), a, o, i in zip(self.arrays, self.arrays.values(), lead.strides, body.strides, strict=True):
-            is_divided, result = self.kernel.division is not None, self.results[k][1] if what != "operand" else None
-            if is_divided and what == "result" and result and (self.is_total(result) or self.is_column(result)):
+            is_divided = self.kernel.division is not None
+            result = self.staging.results[k][1] if what != "operand" else None
+            if is_divided and what == "result" and result and (self.staging.is_total(k) or self.staging.is_column(k)):
                 continue  # each part has its own
             name = self.kernel.read(a) if what == "operand" else self.kernel.write(a)
             if is_divided and what == "result" and result and not result.stored:
@@ -213,19 +150,19 @@ class Nest:
 
     def _may_be_divided(self) -> bool:
         """Whether threads could share the loop: where elements are scattered, if that is all, and they are added."""
-        if self.site.threads == 1 or all(r.into is None for _, r in self.results):
+        if self.site.threads == 1 or all(r.into is None for _, r in self.staging.results):
             return self.site.threads > 1
-        return self.rank == len(self.op.stages) == 1 and may_share(self.site, [r for _, r in self.results])
+        is_row = self.staging.rank == len(self.op.stages) == 1
+        return is_row and may_share(self.site, [r for _, r in self.staging.results])
 
     def _division(self) -> Division | None:
         """How the calls are divided: along the outer axes, or along all of a loop that has one stage."""
-        results = [r for _, r in self.results]
-        is_whole = len(self.op.stages) == 1 and all(
-            r.fn is None or r.into is not None or self.is_total(r) for r in results
-        )
+        results = [r for _, r in self.staging.results]
+        ends = (j for j, r in enumerate(results) if r.fn is not None and r.into is None)
+        is_whole = len(self.op.stages) == 1 and all(map(self.staging.is_total, ends))
         if not self._may_be_divided() or not (self.lead or is_whole):
             return None
-        inner = [stage for s, stage in enumerate(self.op.stages) if self.is_inner(s)]
+        inner = [stage for s, stage in enumerate(self.op.stages) if self.staging.is_inner(s)]
         each = time_to_move(a.dtype for a in self.arrays.values() if not all(map(is_zero, a.strides)))
         each += sum(time_of(stage.program.nodes, [t.dtype for t in stage.program.types]) for stage in inner)
         division = divide(self.site, (*self.lead, *self.body), each, in_row=self._is_row())
@@ -290,4 +227,4 @@ class Nest:
             stage.end_totals()
         for one in (kernel, *self.joiners):
             self.site.call(one)
-        return [self.stored[j] for j, (_, r) in enumerate(self.results) if r.stored]
+        return [self.stored[j] for j, (_, r) in enumerate(self.staging.results) if r.stored]

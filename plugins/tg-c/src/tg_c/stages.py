@@ -43,8 +43,8 @@ class StageWriter:
     def __init__(self, nest: Nest, s: int) -> None:
         self.nest, self.site, self.kernel = nest, nest.site, nest.kernel
         self.stage = nest.op.stages[s]
-        self.first = sum(len(stage.results) for stage in nest.op.stages[:s])
-        self.inner = nest.is_inner(s)
+        self.numbered = nest.staging.numbered(s)
+        self.inner = nest.staging.is_inner(s)
         self.program = program_of(self.stage.program)
         self.body: Sequence[int | Length] = nest.body if self.inner else ()
         self.varying = {k for k in self._inputs() if self._varies(k)}
@@ -57,19 +57,17 @@ class StageWriter:
         self.scatters = Scatters(scatters, set(self.limits))
         self.accumulators = {
             j: Accumulator(self.site, self.kernel, self.block, str(j), r, self._value(r))
-            for j, r in self._numbered()
-            if r.fn is not None and r.into is None and not nest.is_column(r)
+            for j, r in self.numbered
+            if r.fn is not None and r.into is None and not nest.staging.is_column(j)
         }
-        self.columns = {j: self._column(j, r) for j, r in self._numbered() if nest.is_column(r) and j in nest.stored}
+        columns = (j for j, _ in self.numbered if nest.staging.is_column(j) and j in nest.stored)
+        self.columns = {j: self._column(j, nest.staging.results[j][1]) for j in columns}
         self.runs = runs_of(self)
 
     def _column(self, j: int, result: Result) -> Column:
         accumulator = Accumulator(self.site, self.kernel, self.block, str(j), result, self._value(result))
         inner = self.nest.space[self.nest.op.outer :]
         return Column(self.site, accumulator, self.nest.placed["column", j].name, inner)
-
-    def _numbered(self) -> list[tuple[int, Result]]:
-        return list(enumerate(self.stage.results, self.first))
 
     def _value(self, result: Result) -> int:
         return self.program.outputs[result.value]
@@ -80,7 +78,7 @@ class StageWriter:
         """Where an input of the program lies in memory, None if it is a scalar of this outer index."""
         read = self.stage.reads[number]
         if read < 0:
-            return None if self.nest.is_scalar(~read) else ("result", ~read)
+            return None if self.nest.staging.is_scalar(~read) else ("result", ~read)
         return ("operand", read) if ("operand", read) in self.nest.placed else None
 
     def _inputs(self) -> list[int]:
@@ -105,7 +103,7 @@ class StageWriter:
     def _scatters(self) -> list[Scatter]:
         """What is scattered into results, with the names that they have in the kernel."""
         found: list[Scatter] = []
-        for j, r in self._numbered():
+        for j, r in self.numbered:
             if r.into is not None and j in self.nest.stored:
                 base = self.nest.scattered(j)
                 table = never_empty(self.block, base, base.pointer, const="")
@@ -176,7 +174,7 @@ class StageWriter:
     def begin_totals(self) -> None:
         """Begin the reductions over all axes."""
         for j, accumulator in self.accumulators.items():
-            if self.nest.is_total(self.nest.results[j][1]):
+            if self.nest.staging.is_total(j):
                 accumulator.begin()
         for column in self.columns.values():
             column.begin()
@@ -184,15 +182,15 @@ class StageWriter:
     def end_totals(self) -> None:
         """End the reductions over all axes."""
         for j, accumulator in self.accumulators.items():
-            if self.nest.is_total(self.nest.results[j][1]) and j in self.nest.stored:
+            if self.nest.staging.is_total(j) and j in self.nest.stored:
                 self.nest.store_total(j, accumulator)
         for j, column in self.columns.items():
             self.nest.store_column(j, column)
 
     def declare_scalars(self) -> None:
         """Declare the results that later stages find in locals."""
-        for j, r in self._numbered():
-            if self.nest.is_scalar(j) and not self.nest.is_total(r):
+        for j, r in self.numbered:
+            if self.nest.staging.is_scalar(j) and not self.nest.staging.is_total(j):
                 self.kernel.line(f"{C_TYPES[self.program.dtypes[self._value(r)]]} r{j};")
 
     # --- the stage ---------------------------------------------------------------------------------------------------
@@ -200,7 +198,7 @@ class StageWriter:
     def write(self) -> None:
         """The lines of the stage inside of the outer loops."""
         kernel, block = self.kernel, self.block
-        rows = [a for j, a in self.accumulators.items() if not self.nest.is_total(self.nest.results[j][1])]
+        rows = [a for j, a in self.accumulators.items() if not self.nest.staging.is_total(j)]
         for accumulator in rows:
             accumulator.begin()
         inner = kernel.loops(self.body[:-1], "j", divided=kernel.division is not None and not self.nest.lead)
@@ -210,7 +208,7 @@ class StageWriter:
                 kernel.line(f"const {C_TYPES[self.program.dtypes[k]]} t{k} = {self._element(where, inner)};")
                 block.share(k, f"t{k}")
         loads = [self._place(k, where, inner) for k in self._inputs() if (where := self._read(k)) and self._varies(k)]
-        kept = [(j, self._value(r)) for j, r in self._numbered() if r.op is None and ("result", j) in self.nest.placed]
+        kept = [(j, self._value(r)) for j, r in self.numbered if r.op is None and ("result", j) in self.nest.placed]
         stores = [self._place(n, ("result", j), inner) for j, n in kept]
         self.columns_at = [(c, self._place(c.of.number, ("column", j), inner)) for j, c in self.columns.items()]
         self.steps(block, self.early)
@@ -227,8 +225,8 @@ class StageWriter:
 
     def _finish_rows(self) -> None:
         """Give the locals of this outer index their values, and store them."""
-        for j, r in self._numbered():
-            if not self.nest.is_scalar(j) or self.nest.is_total(r):
+        for j, r in self.numbered:
+            if not self.nest.staging.is_scalar(j) or self.nest.staging.is_total(j):
                 continue
             text = self.accumulators[j].total() if j in self.accumulators else self.block.values[self._value(r)].text
             self.kernel.line(f"r{j} = {text};")
