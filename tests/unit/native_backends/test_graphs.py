@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import BoundsError, NoRuleError
+from tg.errors import BoundsError, NoRuleError, ShapeError
 from tg.graph.function_graph import freeze
 from tg.types.tensor_type import TensorType
 
@@ -161,3 +161,12 @@ def test_a_function_on_the_backend(backend):
     g = tg.function([x, k], x[k], backend=backend)
     with pytest.raises(BoundsError):
         g(a, 7)
+
+
+def test_lengths_of_results_are_asked_for_before_a_check_fails(backend):
+    x, y, i = tg.vector("x"), tg.vector("y"), tg.tensor("i", "int64", (None,))
+    f = tg.function([x, y, i], [tg.nonzero(x)[0], tg.maximum(x, y[i]) + 1], backend=backend)
+    with pytest.raises(ShapeError, match="lengths differ: 7 and 2"):
+        f(np.ones(7), np.ones(3), [0, 1])
+    with pytest.raises(BoundsError, match="index 5 is out of bounds"):
+        f(np.ones(7), np.ones(3), [0, 5])

@@ -1,5 +1,6 @@
 """The memory of large results: aligned, owned by the array, and kept for the next result of its size."""
 
+import ctypes
 import importlib
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from numpy._core.multiarray import get_handler_name
 
 import tg
+from tg.link import objects
 
 SMALL, LARGE = 1000, 1 << 18
 NUMPYS = "default_allocator"
@@ -44,6 +46,22 @@ def kept(backend):
     return getattr(importlib.import_module(f"tg_{backend}.{where}").opened(), name)
 
 
+@pytest.fixture
+def others():
+    """The name of a handler that is set, which does what NumPy's does."""
+    new, pointer = ctypes.pythonapi.PyCapsule_New, ctypes.pythonapi.PyCapsule_GetPointer
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    exchange = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(objects.bound()["PyDataMem_SetHandler"])
+    usual = ctypes.PYFUNCTYPE(ctypes.py_object)(objects.bound()["PyDataMem_GetHandler"])()
+    handler = ctypes.create_string_buffer(ctypes.string_at(pointer(usual, b"mem_handler"), 168), 168)
+    handler[:7] = b"others\0"
+    own = new(handler, b"mem_handler", None)
+    exchange(own)
+    yield "others"
+    exchange(usual)
+
+
 def address(y):
     return y.__array_interface__["data"][0]
 
@@ -76,6 +94,12 @@ def test_a_result_that_there_is_no_memory_for_leaves_numpys_handler(backend):
         ones(1 << 48)
     assert get_handler_name() == NUMPYS
     assert np.array_equal(ones(LARGE), np.ones(LARGE))
+
+
+def test_whoever_has_set_a_handler_gets_memory_from_that(double, others):
+    y = double(np.ones(LARGE))
+    assert get_handler_name(y) == get_handler_name() == others
+    assert (y == 2).all()
 
 
 def test_what_is_given_back_is_used_again(double, kept):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tg.types.dtypes import numpy_dtype
+from tg_numba import results
 
 
 @pytest.fixture
@@ -16,7 +17,8 @@ def backend():
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """The directory of the cache."""
+    """The directory of the cache, without what a process makes once."""
+    results.opened()
     monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path / "home"))
     return tmp_path / "home" / "numba"
 

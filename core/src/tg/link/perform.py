@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from tg.graph.frozen import FrozenGraph
 from tg.graph.interpret import failure
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status, add_node_note
+from tg.link.schedule import Run, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.frozen import FrozenGraph
     from tg.link.timed import Timed
 
 
@@ -79,10 +80,19 @@ def explained(
     Raises:
         Exception: the reference's own; `error` where the reference finds nothing wrong.
     """
-    _, status = PerformExecutable(graph).run(arrays)
+    _, status = PerformExecutable(_scheduled(graph)).run(arrays)
     if status:
         return (), status
     raise error
+
+
+def _scheduled(graph: FrozenGraph) -> FrozenGraph:
+    """The graph with its nodes in the order of native code: each check comes before what it guards."""
+    makers = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
+    order = [step.node for step in schedule(graph, makers) if isinstance(step, Run)]
+    origins = {at: graph.origins[k] for at, k in enumerate(order) if k in graph.origins}
+    parts = (graph.outputs, graph.checks, graph.names, origins, graph.assumed)
+    return FrozenGraph(graph.arity, graph.types, graph.constants, [graph.nodes[k] for k in order], *parts)
 
 
 def _owned_outputs(graph: FrozenGraph) -> list[bool]:

@@ -28,6 +28,16 @@ def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[.
     return _made(library, graph, native, signature) if library is not None else None
 
 
+def memory() -> tuple[int, int]:
+    """The addresses of what hands out memory that is kept, and of what takes it back, where there is an entry."""
+    library = opened()
+    assert library is not None
+    taking, giving = (
+        ctypes.cast(getattr(library, f"tg_{name}"), ctypes.c_void_p) for name in ("take_memory", "give_memory_back")
+    )
+    return taking.value or 0, giving.value or 0
+
+
 def _made(library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
     found = record(graph, native, signature, objects.scalar_type)
     return library.tg_entry((found.words, *found.objects)) if found is not None else None

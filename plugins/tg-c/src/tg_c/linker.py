@@ -78,7 +78,10 @@ class CExecutable(Executable):
         extra = tuple(array.ctypes.data for array in self._program.arguments)
         run, plan = (self._unit.address(symbol) for symbol in ("tg_run", "tg_plan"))
         owner = (self._unit, self._program.arguments)
-        return entry.make(self._graph, Native(run, plan, extra, owner, self._program.reuses), signature)
+        made = entry.make(self._graph, Native(run, plan, extra, owner, self._program.reuses), signature)
+        if made is not None:
+            self._unit.lend(*entry.memory())
+        return made
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""

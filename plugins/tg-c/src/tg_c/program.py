@@ -41,6 +41,9 @@ MEMORY: Final = """\
 #define TG_PURE static __attribute__((noinline, const, unused))
 void *malloc(unsigned long);
 void free(void *);
+static void *(*tg_lender)(void *, unsigned long long);
+static void (*tg_taker)(void *, void *, unsigned long long);
+void tg_lend(void *lender, void *taker) { tg_lender = lender, tg_taker = taker; }
 /* Memory at a multiple of 64 bytes; 0 if there is none, or if the count of the bytes overflowed. */
 #ifdef __SANITIZE_ADDRESS__ /* not a byte more, so that passing an end is seen */
 int posix_memalign(void **, unsigned long, unsigned long);
@@ -52,6 +55,7 @@ TG_CALLED void tg_drop(void *start) { free(start); }
 #else
 TG_CALLED void *tg_take(i64 size) {
   if (size < 0) return 0;
+  if (size >= 1 << 20 && tg_lender) return tg_lender(0, size);
   char *base = malloc((unsigned long)size + 128);
   if (!base) return 0;
   char *start = (char *)(((unsigned long)base + 127) & ~63UL);
@@ -59,7 +63,10 @@ TG_CALLED void *tg_take(i64 size) {
   return start;
 }
 TG_CALLED void tg_drop(void *start) {
-  if (start) free(((void **)start)[-1]);
+  if (!start) return;
+  void *const base = ((void **)start)[-1];
+  if (base) free(base);
+  else tg_taker(0, start, 0); /* what was lent has 0 there */
 }
 #endif
 TG_PURE i64 tg_times(i64 a, i64 b) {

@@ -1,25 +1,23 @@
-/* The memory of large results, for which NumPy calls a handler (NEP 49): aligned, and kept when it is given back.
+/* The memory of large results, for which NumPy calls a handler (NEP 49), and what units need while they run: aligned, and
+   kept when it is given back.
 
    The system fills the pages of a new block with zeros, one by one, as they are first written, which takes longer than
    many a loop takes to write them. So blocks that are given back stay in a few places, for results of their size.
    A place is one word and exchanged as a whole: whoever gets a block has it alone, in a forked process too. */
 
-enum { ALIGNMENT = 64, PLACES = 4, KEPT_FROM = 1 << 20, HUGE_FROM = 1 << 22, HUGE_PAGE = 1 << 21 };
-#ifdef __SANITIZE_ADDRESS__ /* nothing stays, so that a use of what has been given back is seen */
-enum { KEPT_IN_ALL = 0 };
-#else
-enum { KEPT_IN_ALL = 1 << 28 };
-#endif
+enum { ALIGNMENT = 64, PLACES = 4, KEPT_FROM = 1 << 20, KEPT_IN_ALL = 1 << 28, HUGE_FROM = 1 << 22, PAGE = 1 << 12 };
 
 typedef long long i64;
 typedef unsigned long long u64;
 
 typedef struct {
   u64 size;
-  char unused[ALIGNMENT - sizeof(u64)];
-} block; /* stands before the bytes that it speaks of */
+  void *start; /* of the memory that it lies in */
+  char unused[ALIGNMENT - sizeof(u64) - 2 * sizeof(void *)];
+  void *none; /* 0, by which units tell it from memory of their own */
+} block;      /* stands before the bytes that it speaks of */
 
-int posix_memalign(void **at, unsigned long alignment, unsigned long size);
+void *malloc(unsigned long size);
 void free(void *at);
 int madvise(void *at, unsigned long size, int advice);
 
@@ -35,7 +33,7 @@ static block *exchange(i64 place, block *given) {
 static void release(block *one) {
   if (!one) return;
   __atomic_sub_fetch(&kept.bytes, one->size, __ATOMIC_RELAXED);
-  free(one);
+  free(one->start);
 }
 
 static void release_beyond(u64 bytes) {
@@ -56,28 +54,31 @@ static block *take_kept(u64 size) {
 }
 
 static block *take_new(u64 size) {
-  void *found;
-  const int is_huge = size >= HUGE_FROM;
-  if (posix_memalign(&found, is_huge ? HUGE_PAGE : ALIGNMENT, sizeof(block) + size)) return 0;
+  char *const start = malloc(size + sizeof(block) + ALIGNMENT); /* pieces of one alignment are ones it uses again */
+  if (!start) return 0;
+  block *const found = (block *)((u64)(start + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  found->size = size, found->start = start, found->none = 0;
 #ifdef __linux__
-  if (is_huge) madvise(found, sizeof(block) + size, 14); /* MADV_HUGEPAGE, as NumPy does */
+  if (size >= HUGE_FROM) { /* MADV_HUGEPAGE for whole pages, as NumPy does */
+    char *const page = (char *)(((u64)start + PAGE - 1) / PAGE * PAGE);
+    madvise(page, (u64)(start + size - page) / PAGE * PAGE, 14);
+  }
 #endif
-  ((block *)found)->size = size;
   return found;
 }
 
-static void *take_memory(void *context, u64 size) {
+void *tg_take_memory(void *context, u64 size) {
   block *found = size >= KEPT_FROM ? take_kept(size) : 0;
   if (!found) found = take_new(size);
   if (!found) release_beyond(0), found = take_new(size);
   return found ? found + 1 : 0;
 }
 
-static void give_memory_back(void *context, void *start, u64 size) {
+void tg_give_memory_back(void *context, void *start, u64 size) {
   if (!start) return;
   block *one = (block *)start - 1;
-  if (one->size < KEPT_FROM) {
-    free(one);
+  if (one->size < KEPT_FROM || one->size > KEPT_IN_ALL) {
+    free(one->start);
     return;
   }
   __atomic_add_fetch(&kept.bytes, one->size, __ATOMIC_RELAXED);
@@ -87,16 +88,16 @@ static void give_memory_back(void *context, void *start, u64 size) {
 }
 
 static void *take_zeros(void *context, u64 count, u64 size) {
-  void *const found = take_memory(context, count * size); /* NumPy has seen that this does not overflow */
+  void *const found = tg_take_memory(context, count * size); /* NumPy has seen that this does not overflow */
   return found ? __builtin_memset(found, 0, count * size) : 0;
 }
 
 static void *take_other(void *context, void *start, u64 size) {
-  void *const found = take_memory(context, size);
+  void *const found = tg_take_memory(context, size);
   if (!found || !start) return found;
   const u64 before = ((block *)start - 1)->size;
   __builtin_memcpy(found, start, before < size ? before : size);
-  give_memory_back(context, start, before);
+  tg_give_memory_back(context, start, before);
   return found;
 }
 
@@ -109,7 +110,7 @@ static struct {
   void *(*take_zeros)(void *context, u64 count, u64 size);
   void *(*take_other)(void *context, void *start, u64 size);
   void (*give_back)(void *context, void *start, u64 size);
-} handler = {"tg_c_results", 1, 0, take_memory, take_zeros, take_other, give_memory_back};
+} handler = {"tg_c_results", 1, 0, tg_take_memory, take_zeros, take_other, tg_give_memory_back};
 
 /* The bytes of all blocks that are kept. */
 i64 tg_kept(void) { return (i64)__atomic_load_n(&kept.bytes, __ATOMIC_RELAXED); }

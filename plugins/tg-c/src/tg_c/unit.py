@@ -35,6 +35,7 @@ int64_t tg_run(const void *const *inputs, const int64_t *dims, void *const *outp
 int64_t tg_plan(const void *const *inputs, const int64_t *dims, int64_t *out_dims, int64_t *status);
 void tg_bind(void *const *table);
 void tg_help(void *share);
+void tg_lend(void *lender, void *taker);
 """
 
 ENTRY_HEADER = "# ruff: noqa: E501, Q000\n# fmt: off\n# mypy: ignore-errors\n"
@@ -77,6 +78,10 @@ class Unit:
         get_help = self._function("tg_help")
         if get_help is not None:
             get_help(ffi.cast("void *", pool.share()))
+
+    def lend(self, lender: int, taker: int) -> None:
+        """Have the unit take large memory from the function at an address, and give it back to another."""
+        self._library.tg_lend(ffi.cast("void *", lender), ffi.cast("void *", taker))
 
     def _function(self, name: str) -> Any:
         """A function that not every unit has."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.link.entry import Signature, Step
+    from tg.types.tensor_type import TensorType
     from tg_numba.engine import Bundle, Loaded
 
 DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning
@@ -152,7 +153,7 @@ def opened() -> Shared | None:
 
 def _shared() -> Shared:
     addresses = {"tg.handler": results.opened().handler}
-    text = f"{results.ARRAYS}{CALLED}".format_map(_Functions(addresses, LARGE=str(results.LARGE)))
+    text = f"{results.ARRAYS}{CALLED}".format_map(_Functions(addresses))
     names = ("begin", "function", "new_array")
     code = _code("\n".join((text, *engine.declared(addresses))), names, addresses)
     begin, function, new_array = map(code.address, names)
@@ -184,10 +185,9 @@ def _code(text: str, names: Sequence[str], addresses: Mapping[str, int]) -> Load
 
 
 class _Functions(dict[str, str]):
-    """The functions of Python and NumPy as operands, and other words; the functions' addresses are noted."""
+    """The functions of Python and NumPy as operands; their addresses are noted."""
 
-    def __init__(self, addresses: dict[str, int], **words: str) -> None:
-        super().__init__(words)
+    def __init__(self, addresses: dict[str, int]) -> None:
         self._addresses = addresses
 
     def __missing__(self, name: str) -> str:
@@ -349,8 +349,25 @@ class _Attempt:
             size = self.body.product(size, n)
             self.body.do(f"store i64 {n}, ptr {self._at(shape, 8 * axis)}")
         self.work = self.body.made(f"add i64 {self.work}, {size}")
-        new, dtype = self._object(self.shared.new_array), self._object(id(t.numpy_dtype))
-        return self._kept(self.body.made(f"call ptr {new}(ptr {dtype}, i32 {t.ndim}, ptr {shape}, i64 {size})"))
+        return self._kept(self._new(t, shape, size))
+
+    def _new(self, t: TensorType, shape: str, size: str) -> str:
+        """An array, which takes the reference to its dtype that there is from here on."""
+        dtype, rank, lengths = ("ptr", self._object(id(t.numpy_dtype))), ("i32", str(t.ndim)), ("ptr", shape)
+        self._call("Py_IncRef", "void", dtype)
+
+        def usual() -> list[tuple[str, str]]:
+            kind, none = ("ptr", self._object(objects.bound()["ndarray"])), ("ptr", "null")
+            given = (kind, dtype, rank, lengths, none, none, ("i32", "0"), none)
+            return [("ptr", self._call("PyArray_NewFromDescr", "ptr", *given))]
+
+        def large() -> list[tuple[str, str]]:
+            given = ", ".join(f"{kind} {x}" for kind, x in (dtype, rank, lengths))
+            return [("ptr", self.body.made(f"call ptr {self._object(self.shared.new_array)}({given})"))]
+
+        if not t.ndim:
+            return usual()[0][1]
+        return self.body.either(self._test(f"sge i64 {size}, {results.LARGE}"), large, usual)[0]
 
     def _kept(self, thing: str) -> str:
         """A new object, dropped if the call is declined after all."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tg_numba.engine import Bundle
 
-LARGE: Final = 1 << 13  # elements of a result whose memory is of this kind
+LARGE: Final = 1 << 13  # elements of a result that has such memory
 NAME: Final = "tg_numba_results"  # of the handler
 HEADER: Final = 64  # bytes, and what the bytes after it are aligned to
 PLACES: Final = 4
@@ -57,7 +57,7 @@ define i64 @kept() {{
   %bytes = load atomic i64, ptr @bytes monotonic, align 8
   ret i64 %bytes
 }}
-define internal void @free_block(ptr %block) {{
+define internal void @release(ptr %block) {{
   %none = icmp eq ptr %block, null
   br i1 %none, label %done, label %some
 some:
@@ -68,7 +68,7 @@ some:
 done:
   ret void
 }}
-define internal void @free_beyond(i64 %most) {{
+define internal void @release_beyond(i64 %most) {{
 entry:
   br label %head
 head:
@@ -82,7 +82,7 @@ body:
   %last = sub i64 %k, 1
   %place = getelementptr ptr, ptr @places, i64 %last
   %block = atomicrmw xchg ptr %place, ptr null acq_rel
-  call void @free_block(ptr %block)
+  call void @release(ptr %block)
   br label %head
 done:
   ret void
@@ -113,7 +113,7 @@ found:
   ret ptr %block
 back:
   %other = atomicrmw xchg ptr %place, ptr %block acq_rel
-  call void @free_block(ptr %other)
+  call void @release(ptr %other)
   br label %head
 none:
   ret ptr null
@@ -135,8 +135,8 @@ body:
   %other = atomicrmw xchg ptr %place, ptr %carried acq_rel
   br label %head
 done:
-  call void @free_block(ptr %carried)
-  call void @free_beyond(i64 {KEPT_IN_ALL})
+  call void @release(ptr %carried)
+  call void @release_beyond(i64 {KEPT_IN_ALL})
   ret void
 }}
 """
@@ -193,7 +193,7 @@ new:
   %is_first = icmp ne ptr %first, null
   br i1 %is_first, label %done, label %again
 again:
-  call void @free_beyond(i64 0)
+  call void @release_beyond(i64 0)
   %second = call ptr @take_new(i64 %size)
   %is_second = icmp ne ptr %second, null
   br i1 %is_second, label %done, label %none
@@ -210,12 +210,13 @@ define void @{GIVE_BACK}(ptr %context, ptr %start, i64 %unused) {{
 something:
   %block = getelementptr i8, ptr %start, i64 -{HEADER}
   %size = load i64, ptr %block
-  %stays = icmp uge i64 %size, {KEPT_FROM}
-  br i1 %stays, label %large, label %small
-large:
+  %above = sub i64 %size, {KEPT_FROM}
+  %stays = icmp ule i64 %above, {KEPT_IN_ALL - KEPT_FROM}
+  br i1 %stays, label %kept, label %other
+kept:
   call void @keep(ptr %block, i64 %size)
   br label %done
-small:
+other:
   call void @free_one(ptr %block)
   br label %done
 done:
@@ -264,29 +265,26 @@ define void @begin() {{
   store ptr %own, ptr @own
   ret void
 }}
-define internal ptr @new(ptr %dtype, i32 %rank, ptr %lengths) {{
-  call void {Py_IncRef}(ptr %dtype)
-  %array = call ptr {PyArray_NewFromDescr}(
-    ptr {ndarray}, ptr %dtype, i32 %rank, ptr %lengths, ptr null, ptr null, i32 0, ptr null)
-  ret ptr %array
-}}
-define ptr @new_array(ptr %dtype, i32 %rank, ptr %lengths, i64 %size) {{
-  %is_large = icmp sge i64 %size, {LARGE}
-  br i1 %is_large, label %large, label %usual
-large:
+define ptr @new_array(ptr %dtype, i32 %rank, ptr %lengths) {{
+entry:
   %found = call ptr {PyDataMem_GetHandler}()
   call void {Py_DecRef}(ptr %found)
   %known = load ptr, ptr {PyDataMem_DefaultHandler}
   %is_known = icmp eq ptr %found, %known
-  br i1 %is_known, label %swap, label %usual
+  br i1 %is_known, label %swap, label %make
 swap:
   %own = load ptr, ptr @own
-  %before = call ptr {PyDataMem_SetHandler}(ptr %own)
-  %failed = icmp eq ptr %before, null
+  %swapped = call ptr {PyDataMem_SetHandler}(ptr %own)
+  %failed = icmp eq ptr %swapped, null
   br i1 %failed, label %none, label %make
 make:
-  %made = call ptr @new(ptr %dtype, i32 %rank, ptr %lengths)
-  %fails = icmp eq ptr %made, null
+  %before = phi ptr [null, %entry], [%swapped, %swap]
+  %array = call ptr {PyArray_NewFromDescr}(
+    ptr {ndarray}, ptr %dtype, i32 %rank, ptr %lengths, ptr null, ptr null, i32 0, ptr null)
+  %as_it_was = icmp eq ptr %before, null
+  br i1 %as_it_was, label %done, label %made
+made:
+  %fails = icmp eq ptr %array, null
   br i1 %fails, label %forget, label %reset
 forget:
   call void {PyErr_Clear}() ; the call goes the general way
@@ -295,17 +293,17 @@ reset:
   %ours = call ptr {PyDataMem_SetHandler}(ptr %before)
   call void {Py_DecRef}(ptr %ours)
   call void {Py_DecRef}(ptr %before)
-  ret ptr %made
-usual:
-  %array = call ptr @new(ptr %dtype, i32 %rank, ptr %lengths)
+  br label %done
+done:
   ret ptr %array
 none:
+  call void {Py_DecRef}(ptr %dtype)
   ret ptr null
 }}
 """
-"""Arrays that own their memory, as a template in `LARGE` and functions of Python and NumPy; null where there is none.
+"""Arrays that own such memory, as a template in functions of Python and NumPy; null where there is none.
 
-Whoever has told NumPy of a handler gets memory from that.
+An array takes the reference to its dtype. Whoever has told NumPy of a handler gets memory from that.
 """
 
 
@@ -316,6 +314,7 @@ class Blocks(NamedTuple):
     kept: Callable[[], int]
 
 
+@functools.cache
 def opened() -> Blocks:
     """The code, once in a process; machine code finds `TAKE` and `GIVE_BACK` by their names from here on."""
     with LOCK:
@@ -328,7 +327,7 @@ def _opened() -> Blocks:
     names = ("handler", "kept", TAKE, GIVE_BACK)
 
     def make() -> Bundle:
-        return engine.bundle([engine.assembled(text, engine.GRAPH_LEVEL)], {name: name for name in names})
+        return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
 
     code = cache.opened(["results", text], {}, make)
     handler, kept, *functions = map(code.address, names)
