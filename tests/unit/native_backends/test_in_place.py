@@ -449,7 +449,7 @@ def test_interrupts_of_long_calls():
         timer = threading.Timer(delay, lambda: signal.pthread_kill(main, signal.SIGINT))
         try:
             timer.start()
-            for _ in range(1000):
+            for _ in range(1_000_000):  # the timer's thread may have to wait for its turn
                 f()
         except KeyboardInterrupt:
             pass

@@ -213,3 +213,19 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
         assert executable._program.run(*arrays, np.zeros(5, np.int64)) == 0
         for found, wanted in zip(arrays[4:], interpret(frozen, arrays[:4]), strict=True):
             np.testing.assert_array_equal(found, wanted)  # small whole numbers, whose sums are exact
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "float32"])
+def test_masks_hold_over_calls_in_loops_of_several_widths(dtype, compiled, frozen_of, guarded):
+    x, y, z = (tg.Variable(TensorType(d, (None,)), name="x") for d in ("float64", "float64", dtype))
+    outputs = [tg.cast(x, dtype), tg.floor_divide(x, y), tg.equal(z, tg.cast(y, dtype))]
+    executable = compiled(fused(frozen_of([x, y, z], outputs)))
+    kinds = ["float64", "float64", dtype, dtype, "float64", "bool"]
+    memory = [guarded(8 * 200) for _ in kinds]
+    for n in (7, 8, 9, 15, 17, 55, 64, 65):
+        a, b, c, *found = arrays = [m.array(d, n, at_end=True) for m, d in zip(memory, kinds, strict=True)]
+        for s, given in enumerate(arrays[:3]):
+            given[:] = np.random.default_rng(s).integers(1, 9, n)
+        assert executable._program.run(*arrays, np.zeros(5, np.int64)) == 0
+        for one, right in zip(found, (a.astype(dtype), a // b, c == b.astype(dtype)), strict=True):
+            np.testing.assert_array_equal(one, right)

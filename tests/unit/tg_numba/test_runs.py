@@ -62,3 +62,12 @@ def test_what_is_not_finite_stays_at_its_position():
     found = f(a, index)
     np.testing.assert_array_equal(np.isnan(found), [k in (2, 3) for k in range(PLACES)])
     np.testing.assert_array_equal(found[[0, 1, 4, 5, 6]], 200)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_positions_that_follow_from_signs(dtype):
+    x, y = tg.tensor("x", dtype, (None,)), tg.vector("y")
+    sign = tg.signbit(tg.real(x) if dtype == "complex128" else x)
+    f, reference = (tg.function([x, y], tg.zeros(2).at[tg.cast(sign, "int64")].add(y), backend=k) for k in BACKENDS)
+    arrays = np.where(np.arange(N) % 3, 0.0, -0.0).astype(dtype), whole(np.random.default_rng(7), "float64", N)
+    np.testing.assert_array_equal(f(*arrays), reference(*arrays))

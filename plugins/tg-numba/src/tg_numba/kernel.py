@@ -131,9 +131,10 @@ class Kernel:
         body, lanes = self.body, self.body.lanes
         left = body.find(f"sub i64 {length}, {index}")
         count = body.called("llvm.umin.i64", "i64", [("i64", left), ("i64", str(lanes))])
-        short = body.find(f"trunc i64 {count} to i8")
-        places = ", ".join(f"i8 {k}" for k in range(lanes))
-        mask = body.find(f"icmp ult <{lanes} x i8> <{places}>, {body.splat('i8', short)}")
+        item = f"i{max(128 // lanes, 8)}"  # fills a register: else LLVM may keep lanes beyond the last over a call
+        short = body.find(f"trunc i64 {count} to {item}") if item != "i64" else count
+        places = ", ".join(f"{item} {k}" for k in range(lanes))
+        mask = body.find(f"icmp ult <{lanes} x {item}> <{places}>, {body.splat(item, short)}")
         return Block(index, mask, count)
 
     def moved(self, array: tuple[str, str], indices: Sequence[str], strides: Sequence[int | Length]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.link.staging import split
+from tg.types.dtypes import is_integer
 from tg_numba.folds import across
 from tg_numba.lanes import Lanes, constant, everywhere, in_all_lanes, lane_of
 
@@ -29,6 +30,8 @@ def runs_of(stage: StageWriter) -> Runs | None:
     if not stage.lanes or not every or not all(one.is_sum for one in every) or stage.columns:
         return None
     length, roots = stage.axes[-1], _roots(stage)
+    if not all(is_integer(stage.program.dtypes[k]) for k in roots):  # 0.0 is equal to -0.0, whose sign is another
+        return None
     if not roots or (type(length) is int and length < FEW * stage.lanes):
         return None
     return Runs(stage, sorted(roots))
