@@ -101,7 +101,8 @@ def test_a_zip_file_on_the_path_is_searched(folder, monkeypatch):
         for file in (folder / "inside").rglob("*"):
             archive.write(file, file.relative_to(folder / "inside"))
     monkeypatch.setattr(sys, "path", [str(folder / "all.zip"), *sys.path])
-    assert (found(), version("tg-mine"), version("no-such-distribution")) == (mine(), "1.0", None)
+    assert sorted(found()) == sorted(mine())
+    assert (version("tg-mine"), version("no-such-distribution")) == ("1.0", None)
 
 
 def test_other_finders_are_asked(folder, monkeypatch):
@@ -116,10 +117,10 @@ def test_other_finders_are_asked(folder, monkeypatch):
 
     assert found() == []
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
-    assert found() == mine()
+    assert sorted(found()) == sorted(mine())
 
 
 def test_folders_that_cannot_be_listed_are_passed_over(folder, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(folder / "absent"), *sys.path])
     record(folder, "tg_mine-1.0", "tg-mine")
-    assert found() == mine()
+    assert sorted(found()) == sorted(mine())

@@ -1,4 +1,4 @@
-"""`paused`: the cyclic garbage collector held while a graph is built, its program written or a plugin imported.
+"""`paused`: the cyclic garbage collector held while a graph is built or its program written.
 
 A compilation makes many objects and drops few; the collector would look through all of them again and again, and take
 as long as the work itself. Garbage is collected afterwards as always.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tg.graph.collector import paused
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
@@ -30,8 +28,7 @@ class Memo:
         """The answer to `question`: the one published, else that of `work_out`; what it raises is not kept."""
         if question in self._answers:
             return self._answers[question]  # type: ignore[no-any-return]
-        with paused():  # importing makes nothing but what stays
-            answer = work_out()
+        answer = work_out()
         with self._lock:
             return self._answers.setdefault(question, answer)  # type: ignore[no-any-return]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tg_c.kernel import Kernel
     from tg_c.site import Site
 
-MOST: Final = 8192  # elements of an array for each part: 64 KB
+MOST: Final = 1024  # elements of an array for each part: of so few, memory for all is at hand
 
 
 def may_share(site: Site, results: Iterable[Result]) -> bool:
