@@ -337,6 +337,10 @@ static struct {
 void tg_bind(void *const *table) {
   void **to = (void **)&python;
   for (unsigned k = 0; k < sizeof python / sizeof(void *); k++) to[k] = table[k];
+  /* glibc gives the top of its heap back to the system at every call, and gets it page by page at the next, until a
+     large block has been freed once; those that are kept never are. */
+  void *volatile large = malloc(HUGE_FROM);
+  free(large);
 #ifndef __SANITIZE_ADDRESS__ /* else not a byte more than results have, so that passing an end is seen */
   own_handler = python.new_capsule(&handler, "mem_handler", 0);
 #endif
