@@ -118,6 +118,16 @@ def split(nodes: Sequence[Node], varying: set[int]) -> tuple[list[Node], list[No
     return early, late
 
 
+def roots(positions: Iterable[int], nodes: Sequence[Node], varying: set[int]) -> set[int]:
+    """The inputs that differ along the inner axis and from which positions follow, by the steps that make these."""
+    found = varying.intersection(positions)
+    for node in reversed(nodes):
+        if not found.isdisjoint(node.outputs):
+            found.difference_update(node.outputs)
+            found.update(varying.intersection(node.inputs))
+    return found
+
+
 def bounded_by(
     nodes: Sequence[Node], tables: Mapping[int, Sequence[str]], written: Iterable[tuple[Sequence[int], Sequence[str]]]
 ) -> dict[int, list[str]]:

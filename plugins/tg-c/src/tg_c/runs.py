@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from tg.link.staging import roots as roots_of
 from tg.link.staging import split
 from tg.types.dtypes import is_integer
 from tg_c.block import Block
@@ -38,7 +39,7 @@ def runs_of(stage: StageWriter) -> Runs | None:
         return None
     if any(a.dtype == "bool" for a in stage.accumulators.values()):
         return None
-    roots = _roots(stage)
+    roots = roots_of((number for one in every for number in one.at), stage.late, stage.varying)
     if not all(is_integer(stage.program.dtypes[k]) for k in roots):
         return None
     lanes = stage.varying - roots - {number for node in stage.late for number in node.outputs}
@@ -47,16 +48,6 @@ def runs_of(stage: StageWriter) -> Runs | None:
     if vectors is None or (type(length) is int and length < FEW * vectors.count):
         return None
     return Runs(stage, vectors, sorted(roots))
-
-
-def _roots(stage: StageWriter) -> set[int]:
-    """The inputs that differ along the innermost axis and from which the positions of what is scattered follow."""
-    found = {number for one in stage.scatters.every for number in one.at if number in stage.varying}
-    for node in reversed(stage.late):
-        if not found.isdisjoint(node.outputs):
-            found.difference_update(node.outputs)
-            found.update(number for number in node.inputs if number in stage.varying)
-    return found
 
 
 @final

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
+from tg.link.staging import roots as roots_of
 from tg.link.staging import split
 from tg.types.dtypes import is_integer
 from tg_numba.folds import across
@@ -29,22 +30,15 @@ def runs_of(stage: StageWriter) -> Runs | None:
     every = stage.scattered.values()
     if not stage.lanes or not every or not all(one.is_sum for one in every) or stage.columns:
         return None
-    length, roots = stage.axes[-1], _roots(stage)
+    length, roots = (
+        stage.axes[-1],
+        roots_of((number for j in stage.scattered for number in stage.places(j)), stage.late, stage.varying),
+    )
     if not all(is_integer(stage.program.dtypes[k]) for k in roots):  # 0.0 is equal to -0.0, whose sign is another
         return None
     if not roots or (type(length) is int and length < FEW * stage.lanes):
         return None
     return Runs(stage, sorted(roots))
-
-
-def _roots(stage: StageWriter) -> set[int]:
-    """The inputs that differ along the innermost axis and from which the positions of what is scattered follow."""
-    found = {number for j in stage.scattered for number in stage.places(j) if number in stage.varying}
-    for node in reversed(stage.late):
-        if not found.isdisjoint(node.outputs):
-            found.difference_update(node.outputs)
-            found.update(number for number in node.inputs if number in stage.varying)
-    return found
 
 
 @final
