@@ -130,8 +130,12 @@ class Worker:
         return self._process
 
     def _environment(self) -> dict[str, str]:
-        """The parent's environment and import path, so that a worker sees what the parent sees, and its options."""
+        """The parent's environment and import path, so that a worker sees what the parent sees, and its options.
+
+        What it compiles goes to a folder of its own unless the parent has chosen one: nothing old is tested.
+        """
         found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        found.setdefault("TG_CACHE_DIR", str(self._file("cache")))
         if self.mode is not None:
             found["TG_MODE"] = self.mode
         if self.exclude:

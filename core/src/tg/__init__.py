@@ -46,6 +46,7 @@ _HOMES = {
     "Explanation": "tg.functions.explain",
     "backend": "tg.functions.backends",
     "backends": "tg.functions.backends",
+    "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",
     "to_text": "tg.functions.show",
     "parse": "tg.functions.show",

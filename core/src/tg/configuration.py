@@ -9,13 +9,11 @@ import contextlib
 import dataclasses
 import difflib
 import os
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+import warnings
+from contextvars import ContextVar, Token
+from typing import Any, final
 
 from tg.errors import OptionError, message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MODES = ("default", "strict", "off", "debug")
 COMPILES = ("now", "background")
@@ -50,9 +48,40 @@ def chosen() -> Config | None:
     return _CURRENT.get()
 
 
-@contextlib.contextmanager
-def config(**changes: Any) -> Iterator[Config]:
+@final
+class _Block(contextlib.ContextDecorator, contextlib.AbstractContextManager[Config]):
+    """Changes of the configuration for one `with` block, or for each call of a function that this decorates."""
+
+    def __init__(self, changes: dict[str, Any]) -> None:
+        self._changes, self._is_used = changes, False
+        self._token: Token[Config | None] | None = None
+
+    def __enter__(self) -> Config:
+        self._is_used = True
+        found = _replace(current(), self._changes)
+        self._token = _CURRENT.set(found)
+        return found
+
+    def __exit__(self, *exc: object) -> None:
+        assert self._token is not None
+        _CURRENT.reset(self._token)
+
+    def _recreate_cm(self) -> _Block:
+        self._is_used = True
+        return _Block(self._changes)
+
+    def __del__(self) -> None:
+        if not self._is_used:
+            shown = ", ".join(f"{name}={value!r}" for name, value in self._changes.items())
+            text = f"config: found no `with` block: {shown} has changed nothing"
+            hint = f"with tg.config({shown}): …, or TG_BACKEND and the like in the environment of the process"
+            warnings.warn(message(text, hint=hint), RuntimeWarning, stacklevel=2)
+
+
+def config(**changes: Any) -> contextlib.AbstractContextManager[Config]:
     """Change the configuration for the functions made inside a `with` block.
+
+    It changes nothing by itself, and warns where it is called without one.
 
     Raises:
         OptionError: a name that is not a field of `Config`, or a value the field cannot have.
@@ -64,17 +93,14 @@ def config(**changes: Any) -> Iterator[Config]:
         >>> f.backend
         'perform'
     """
-    token = _CURRENT.set(_replace(current(), changes))
-    try:
-        yield current()
-    finally:
-        _CURRENT.reset(token)
+    _replace(Config(), changes)
+    return _Block(changes)
 
 
 def _replace(base: Config, changes: dict[str, Any]) -> Config:
     fields = {field.name: field for field in dataclasses.fields(Config)}
     if "exclude" in changes:
-        changes["exclude"] = names_of(changes["exclude"], "config: exclude")
+        changes = {**changes, "exclude": names_of(changes["exclude"], "config: exclude")}
     for name, value in changes.items():
         if name not in fields:
             near = difflib.get_close_matches(name, fields, 1)

@@ -24,6 +24,13 @@ PROGRAMS = (
     program("an array of equal numbers", lambda x: x * tg.full(x.shape, 2.0) + tg.zeros_like(x)),
     program("an outer sum", lambda x, y: x[:, None] + y[None, :], grad=True),
     program("an outer sum reduced", lambda x, y: tg.sum(x[:, None] * y[None, :], axis=1)),
+    program("halves of twice a number", lambda k: tg.equal(k * 2 // 2, k), k="int64[]"),
+    program("a length and the next number", lambda x: tg.equal(x.shape[0] + 1, x.shape[0] * tg.constant(1))),
+    program(
+        "lengths stated one after the other",
+        lambda x: -tg.specify_shape(tg.specify_shape(x, (3, None)), (None, 4)),
+        x=M,
+    ),
     program("one piece joined", lambda x: tg.concatenate([x])),
     program("joined pieces joined", lambda x, y: tg.concatenate([tg.concatenate([x, y]), x])),
     program("joined slices of one array", lambda x: tg.concatenate([x[:3], x[3:]])),

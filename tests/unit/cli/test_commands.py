@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +96,28 @@ def test_an_unknown_backend_in_the_demo_is_an_error(capsys: pytest.CaptureFixtur
 def test_tables_are_printed_for_people(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command]) == 0
     assert "│" in capsys.readouterr().out
+
+
+def test_doctor_says_that_programs_fail_by_the_environment(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tg.cli.doctor.examine", lambda name: {"computes": True, "seconds": 0.0, "facts": {}})
+    for name, value in (("TG_BACKEND", "nosuch"), ("TG_MODE", "quick")):
+        with monkeypatch.context() as environment:
+            environment.setenv(name, value)
+            assert main(["doctor", "--json"]) == 1
+            found = json.loads(capsys.readouterr().out)["settings"]
+            assert found["given"] == {name: value}
+            assert value in found["error"]
+    assert main(["doctor", "--json"]) == 0
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "tg", "coverage", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "[\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0

@@ -101,3 +101,58 @@ def test_names_that_make_no_signature_are_left_out(names):
 
 def test_the_class_has_a_signature_of_its_own():
     assert "structure" in inspect.signature(Function).parameters
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_wide_integers_go_where_floats_hold_them_and_nowhere_else(dtype):
+    x, z = tg.vector("x"), tg.vector("z", dtype="complex128")
+    f = tg.function([x, z], [x, z], backend="perform")
+    limit = int(np.iinfo(dtype).max)
+    kept = np.array([0, 2**53, 2**53 + 2, 2**62, limit // 2 + 1], dtype)
+    for found in f(kept, kept):
+        assert [int(v.real) for v in found] == [int(v) for v in kept]
+    for value in (2**53 + 1, limit, limit - 1, 2**62 + 1):
+        for place in (0, 1):
+            given = [kept, kept]
+            given[place] = np.array([1, value], dtype)
+            with pytest.raises(tg.DtypeError, match=f"input '{'xz'[place]}': found {value}, needed integers that"):
+                f(*given)
+    assert f([2**53 + 1], [0])[0].tolist() == [float(2**53)]  # Python's numbers are weak: they take the input's dtype
+
+
+def test_values_are_given_by_name():
+    x, y = tg.vector("x"), tg.scalar("rate")
+    out = x * y
+    assert out.eval({"x": [1.0, 2.0], "rate": 3.0}).tolist() == [3.0, 6.0]
+    assert out.eval({x: [1.0, 2.0], "rate": 3.0}).tolist() == [3.0, 6.0]
+    with pytest.raises(
+        tg.InputError, match=r"eval: found 0 inputs named 'rates', needed one\n(.*\n)*  hint: rate exists"
+    ):
+        out.eval({x: [1.0], "rates": 3.0})
+    both = x + tg.vector("x")
+    with pytest.raises(tg.InputError, match="eval: found 2 inputs named 'x'"):
+        both.eval({"x": [1.0]})
+
+
+class Differentiated:
+    """What a tensor of PyTorch is that requires a gradient: NumPy gets a RuntimeError of it."""
+
+    requires_grad = True
+
+    def __array__(self, *args, **kwargs):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+
+    def __repr__(self):
+        return "tensor([1.], requires_grad=True)"
+
+
+def test_a_tensor_that_requires_a_gradient_is_refused_with_what_would_do():
+    x = tg.vector("x")
+    f = tg.function([x], x, backend="perform")
+    for call in (
+        lambda: f(Differentiated()),
+        lambda: tg.constant(Differentiated()),
+        lambda: tg.jit(tg.exp)(Differentiated()),
+    ):
+        with pytest.raises(tg.InputError, match=r"requires_grad=True\), needed an array(.|\n)*hint: value.detach\(\)"):
+            call()

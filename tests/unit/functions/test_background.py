@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import tg
+from tg import turns
 from tg.functions import background, pool
 from tg.functions.compile import link
 from tg.plugin.records import Gap
@@ -208,7 +209,7 @@ BESIDE_JAX = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:Runtime
 
 @BESIDE_JAX
 def test_a_forked_child_compiles_what_its_parent_had_not(compiler, monkeypatch):
-    monkeypatch.setattr(pool, "FORK_PATIENCE", 0.0)
+    monkeypatch.setattr(turns, "FORK_PATIENCE", 0.0)
     x = tg.vector("x")
     f = made([x], x + 1)
     assert compiler.began.wait(LONG)

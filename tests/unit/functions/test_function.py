@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -201,3 +203,47 @@ def test_no_update_is_lost_between_threads() -> None:
 def test_mistakes_are_refused_with_words_that_help(make, error, text) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(error, match=text):
         make(tg.vector("x"))
+
+
+@pytest.mark.parametrize("output", ["numpy", "native"])
+@pytest.mark.parametrize("backend", ["c", "perform"])
+def test_patterns_beyond_the_limit_are_the_references_and_warned_of_once(backend, output):
+    xs = [tg.vector(f"x{k}") for k in range(3)]
+    with tg.config(specializations=3):
+        f = tg.function(xs, sum(xs[1:], xs[0]) * 2.0, backend=backend, output=output)
+    rng, warned = np.random.default_rng(0), []
+    for pattern in itertools.product((1, 3), repeat=3):
+        for _ in range(2):
+            values = [rng.standard_normal(n) for n in pattern]
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                result = f(*values)
+            warned += [str(w.message) for w in found]
+            np.testing.assert_allclose(np.asarray(result), np.add.reduce(np.broadcast_arrays(*values)) * 2, rtol=1e-14)
+    assert len(f._programs) == len(f._others) == 3  # of the other five the oldest go
+    assert type(result).__module__ == type(f(*[np.ones(3)] * 3)).__module__
+    (text,) = warned
+    assert text.startswith("function: 3 patterns of length-1 axes are compiled, the reference runs all others")
+
+
+def test_a_configuration_without_a_block_warns_and_changes_nothing():
+    with pytest.warns(RuntimeWarning, match=r"config: found no `with` block: mode='off' has changed nothing") as found:
+        tg.config(mode="off")
+    assert found[0].filename == __file__
+    with pytest.raises(tg.OptionError, match="unknown option 'modes'"):
+        tg.config(modes="off")
+
+
+def test_a_configuration_is_that_of_the_innermost_block_and_of_decorated_functions():
+    @tg.config(backend="perform", exclude="exact")
+    def made(depth):
+        x = tg.scalar("x")
+        return made(depth - 1) if depth else tg.function([x], x + 1)
+
+    with tg.config(backend="c", mode="off") as outer:
+        assert outer.mode == "off"
+        with tg.config(backend="perform") as inner:
+            assert (inner.backend, inner.mode) == ("perform", "off")
+        assert [made(2).backend, made(0).backend] == ["perform", "perform"]
+        x = tg.scalar("x")
+        assert tg.function([x], x + 1).backend == "c"

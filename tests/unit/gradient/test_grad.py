@@ -154,3 +154,15 @@ def test_vjp_takes_nested_outputs() -> None:
     assert float(got.eval({x: 3.0})) == 62.0
     with pytest.raises(tg.InputError, match="vjp: cotangents"):
         tg.vjp([x, x], x, [1.0])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_what_an_inner_graph_takes_and_does_not_use_for_a_result_is_disconnected(several):
+    a, b = tg.vector("a"), tg.vector("b")
+    used, other = tg.call(lambda u, v: (tg.sum(u * u), tg.sum(v)), a, b)
+    cost = used if several else tg.call(lambda u, v: tg.sum(u * u) + 0 * tg.cast(v.shape[0], "float64"), a, b)
+    with pytest.raises(tg.InputError, match="does not depend on <b"):
+        tg.grad(cost, [a, b])
+    np.testing.assert_array_equal(tg.grad(used + other, b).eval({a: [1.0], b: [2.0, 3.0]}), [1.0, 1.0])
+    flat = tg.call(lambda u: tg.sum(tg.floor(u)), a)
+    np.testing.assert_array_equal(tg.grad(flat, a).eval({a: [1.5, 2.0]}), [0.0, 0.0])

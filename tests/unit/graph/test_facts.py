@@ -112,6 +112,7 @@ def applied(fn, operands):
         return None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [t for t in DTYPES if t != "uint64"])
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_facts_of_elementwise_functions_are_true(name, dtype):
@@ -239,6 +240,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", OTHERS)
 def test_facts_of_other_ops_are_true(name, dtype):

@@ -435,6 +435,7 @@ def test_a_text_that_ends_early_is_a_text_error(cut):
 # --- size -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_program_of_20_000_nodes_is_printed_and_parsed():
     x = y = tg.vector("x")
     for k in range(10_000):

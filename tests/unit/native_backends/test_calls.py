@@ -253,7 +253,7 @@ def test_lengths_that_are_too_large_are_refused_as_without_the_entry(both):
     quick, plain = both([x, y], tg.zeros((x.shape[0], y.shape[0])) + 1.0)
     huge = np.empty((2**40, 0))
     assert outcome(quick, huge, huge) == outcome(plain, huge, huge)
-    assert outcome(quick, huge, huge)[0] in (MemoryError, ValueError)
+    assert outcome(quick, huge, huge)[0] is tg.ShapeError
 
 
 @pytest.mark.parametrize(
@@ -311,6 +311,7 @@ def kept(call, times, watched):
     return [after - first for after, first in zip(count(), before, strict=True)]
 
 
+@pytest.mark.long
 def test_nothing_of_a_call_stays(backend):
     x, y, n = tg.vector("x"), tg.scalar("y"), tg.scalar("n", dtype="int64")
     f = tg.function([x, y, n], (x, [y * n], {"a": x[n:]}), backend=backend)
@@ -320,6 +321,7 @@ def test_nothing_of_a_call_stays(backend):
     assert max(kept(lambda: (f(a, b, 3), f(a, 2.5, 10**6), g(a, b, 4)), 34_000, watched)) < 250
 
 
+@pytest.mark.sampled(2)
 def test_nothing_of_a_call_that_fails_stays(backend):
     x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
     f = tg.function([x, n], (x * 2, x[n]), backend=backend)

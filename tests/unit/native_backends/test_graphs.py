@@ -55,7 +55,17 @@ def test_memory_that_is_not_there_is_an_error(compiled, frozen_of):
     run = compiled(frozen_of([n], [tg.sum(tg.exp(tg.cast(tg.arange(n), "float64"))[::2])])).run
     assert run([np.asarray(1)])[0][0] == 1
     with pytest.raises(MemoryError):
+        run([np.asarray(2**50)])
+    with pytest.raises(tg.ShapeError, match="needed lengths, and fewer than 2"):
         run([np.asarray(2**61)])
+
+
+@pytest.mark.parametrize("shape", [(None, None), (0, 2**48), (2**48, 0)])
+def test_no_loop_goes_over_a_long_axis_of_an_argument_without_elements(backend, shape):
+    x = tg.tensor("x", shape=shape, dtype="int8")
+    f = tg.function([x], [x.T, tg.sort(x, 0), -x, tg.cumsum(x, 0)], backend=backend)
+    for given in (shape,) if None not in shape else ((0, 2**48), (2**48, 0)):
+        assert [y.shape for y in f(np.zeros(given, np.int8))] == [given[::-1], given, given, given]
 
 
 def inner(x, y):
@@ -170,3 +180,22 @@ def test_lengths_of_results_are_asked_for_before_a_check_fails(backend):
         f(np.ones(7), np.ones(3), [0, 1])
     with pytest.raises(BoundsError, match="index 5 is out of bounds"):
         f(np.ones(7), np.ones(3), [0, 5])
+
+
+def test_a_check_of_an_inner_graph_is_told_as_what_it_is_where_loops_make_others_with_them(backend):
+    x, z = tg.vector("x"), tg.vector("z")
+    i, p = tg.vector("i", dtype="int64"), tg.vector("p", dtype="int64")
+
+    def parts(x, i, z, p):
+        return tg.sum(x[i] * 2), tg.max(z), tg.sum(tg.power(p, i))
+
+    f = tg.function([x, i, z, p], list(tg.call(parts, x, i, z, p)), backend=backend)
+    ones = np.ones(300, np.int64)
+    for indices, of, error, text in (
+        (7 * ones, 3, tg.BoundsError, "index 7 is out of bounds for an axis of length 3"),
+        (ones, 0, tg.DomainError, "max: found an array of no elements"),
+        (-ones, 2, tg.DomainError, "power: found the negative exponent -1"),
+    ):
+        with pytest.raises(error, match=text):
+            f(np.ones(3), indices, np.ones(of), 2 * ones)
+    assert [float(v) for v in f(np.ones(3), ones, np.ones(2), 2 * ones)] == [600.0, 1.0, 600.0]

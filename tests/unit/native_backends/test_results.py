@@ -96,6 +96,17 @@ def test_a_result_that_there_is_no_memory_for_leaves_numpys_handler(backend):
     assert np.array_equal(ones(LARGE), np.ones(LARGE))
 
 
+def test_memory_that_is_kept_is_given_back_on_request(double, kept):
+    first, second = double(np.ones(LARGE * 16)), double(np.ones(LARGE * 32))
+    del first
+    assert kept() > 0
+    assert tg.release_memory() >= second.nbytes // 2
+    assert kept() == 0
+    assert tg.release_memory() == 0
+    assert np.array_equal(second, np.full(LARGE * 32, 2.0))
+    assert np.array_equal(double(np.ones(LARGE * 16)), np.full(LARGE * 16, 2.0))
+
+
 def test_whoever_has_set_a_handler_gets_memory_from_that(double, others):
     y = double(np.ones(LARGE))
     assert get_handler_name(y) == get_handler_name() == others

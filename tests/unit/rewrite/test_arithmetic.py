@@ -165,8 +165,16 @@ def test_constants_and_signs_of_a_quotient_are_one_and_outermost(before, after, 
 def test_a_constant_multiplies_what_is_repeated():
     s = tg.scalar("s")
     x = tg.matrix("x")
-    assert rewritten([s, x], [s * 2 * x * 3]) == plain([s, x], [s * 6 * x])
-    assert rewritten([s, x], [x / s * 2 * s]) == plain([s, x], [x / s * (s * 2)])
+    assert rewritten([s, x], [s * 0.5 * x * 0.25]) == plain([s, x], [s * 0.125 * x])
+    assert rewritten([s, x], [x / s * 0.5 * s]) == plain([s, x], [x / s * (s * 0.5)])
+    assert rewritten([s, x], [s * 6 * x * 0.5]) == plain([s, x], [s * 3 * x])
+
+
+def test_a_constant_that_may_make_infinity_of_what_is_repeated_stays_outside():
+    s = tg.scalar("s")
+    x = tg.matrix("x")
+    assert rewritten([s, x], [s * 2 * x * 3]) == plain([s, x], [s * x * 6])
+    assert rewritten([s, x], [x / s * 2 * s]) == plain([s, x], [x / s * s * 2])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ import pytest
 import tg
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
+from tg.ops.contraction import MatMul
+from tg.ops.creation import iota
+from tg.ops.indexing import Scatter
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -254,3 +257,25 @@ def test_products_of_other_dtypes_agree(dtype):
         interpret(FunctionGraph.of([x, y, v], outputs).freeze(), arrays), interpret(frozen, arrays), strict=True
     ):
         np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("fn", [None, tg.add, tg.multiply, tg.minimum, tg.maximum])
+def test_a_diagonal_that_was_combined_with_zeros_is_what_that_gives(fn):
+    d, b = tg.vector("d"), tg.matrix("b")
+    n = d.shape[0]
+    matrix = Scatter((-2, -1), fn)(tg.zeros((n, n)), d, iota(n), iota(n))
+    frozen = rewritten([d, b], MatMul()(matrix, tg.where(b > 0, 1.0, -2.0)))
+    values = np.array([-1.0, 2.0, 3.0])
+    (found,) = interpret(frozen, [values, np.ones((3, 2))])
+    combined = values if fn is None else fn.numpy(0.0, values)
+    np.testing.assert_array_equal(found, np.diag(combined) @ np.ones((3, 2)))
+
+
+def test_repeats_along_new_axes_of_length_1_too_are_a_multiple():
+    x = tg.scalar("x")
+    for reduction, expected in ((tg.sum, 15.0), (tg.max, 3.0), (tg.prod, 243.0)):
+        frozen = rewritten(
+            [x], reduction(tg.broadcast_to(x, (1, 5))), exclude=frozenset({"sum_one_element", "reduce_one_element"})
+        )
+        assert not [node for node in frozen.nodes if node.op.name == "Reduce"]
+        assert interpret(frozen, [np.array(3.0)])[0] == expected

@@ -7,6 +7,7 @@ import pytest
 
 import tg
 from tg.errors import DomainError, OptionError, RewriteError
+from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.op import Op
@@ -347,6 +348,7 @@ def test_a_wide_graph_is_rewritten():
     assert len(found.nodes) == 40_000
 
 
+@pytest.mark.long
 def test_a_chain_of_two_hundred_thousand_lives_and_dies():
     x = tg.scalar("x")
     y = x
@@ -374,3 +376,43 @@ def test_a_length_of_one_that_a_check_states_is_not_forgotten():
     found = run([y], [output])
     assert run([y], [output]) == FunctionGraph.thaw(found).freeze()
     assert interpret(found, [np.ones((3, 4))])[0].shape == (4, 4)
+
+
+class Picked(Op):
+    """The element of x at a position."""
+
+    has_expansion = True
+
+    def infer(self, x, i):
+        return (TensorType(x.dtype, ()),)
+
+    def expansion(self, x, i):
+        return x[i]
+
+
+def test_checks_of_an_expansion_come_before_checks_that_read_what_they_protect():
+    x, y = tg.vector("x", dtype="int64"), tg.vector("y")
+    i, n = tg.scalar("i", dtype="int64"), tg.scalar("n", dtype="int64")
+    outputs = [tg.max(y), y[Picked()(x, i)], y[n]]
+    found = run([x, y, i, n], outputs, supported=nothing)
+    wanted = run([x, y, i, n], [tg.max(y), y[x[i]], y[n]], supported=nothing)
+    assert found.checks == wanted.checks
+    arrays = [np.array([5, 6, 7]), np.ones(2), np.array(9), np.array(9)]
+    with pytest.raises(tg.BoundsError, match="index 9 is out of bounds for an axis of length 3"):
+        interpret(found, arrays)
+
+
+def test_a_lowering_that_puts_the_checks_of_an_inner_graph_in_another_order_is_refused():
+    def turned(frozen):
+        parts = (frozen.arity, frozen.types, frozen.constants, frozen.nodes, frozen.outputs, frozen.checks[::-1])
+        return FrozenGraph(*parts, frozen.names, frozen.origins)
+
+    x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
+    outputs = [tg.call(lambda v, k: tg.max(v) + v[k], x, i)]
+    for given, refused in (({}, True), ({"inner": lambda frozen: frozen}, False)):
+        one = Lowering("turned", run=turned, kind="exact", why="To be tested.", **given)
+        if refused:
+            with pytest.raises(RewriteError, match="turned has changed the checks of an inner graph"):
+                run([x, i], outputs, [CORE, Plugin(passes=[one])])
+        else:
+            run([x, i], outputs, [CORE, Plugin(passes=[one])])

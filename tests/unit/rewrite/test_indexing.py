@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,6 +147,18 @@ def test_nothing_is_said_of_integers_that_may_wrap_around():
     assert interval(wide * wide * wide) == (None, None)
 
 
+def test_nothing_is_said_of_lengths_that_wrap_around_where_they_are_computed_with():
+    i, least = tg.vector("i", dtype="int64"), tg.constant(np.array(-(2**63)))
+    made = [i.shape[0] * least + 0, tg.minimum(-(least + 0), i.shape[0] * 1), i.shape[0] * 2**61 * 2]
+    for n in (1, 2, 3, 4):
+        with np.errstate(over="ignore"):
+            low = np.int64(-(2**63))
+            wanted = [np.int64(n) * low, min(-low, np.int64(n)), np.int64(n) * 2**61 * 2]
+        found = [tg.less(y, 0) for y in made]
+        array = [np.zeros(n, np.int64)]
+        assert [bool(y) for y in interpret(rewritten([i], found), array)] == [bool(w < 0) for w in wanted]
+
+
 def test_evenly_spaced_integers_are_found():
     n = tg.vector("x").shape[0]
     assert steps_of(tg.arange(3, 11, 2)) == (3, 4, 2)
@@ -236,6 +250,39 @@ def test_pieces_that_are_read_apart_are_not_joined(x):
     assert len(ops_of(rewritten([x], [rows[0], rows[1:]]), Concatenate)) == 1
 
 
+@pytest.mark.parametrize(
+    ("make", "array"),
+    [
+        (lambda x, v: tg.exp(tg.stack([x, v]))[1], lambda x, v: np.exp(v)),
+        (lambda x, v: (tg.stack([x, v]) * 2)[1:], lambda x, v: v[None] * 2),
+        (lambda x, v: tg.pad(tg.stack([x, v]), [(1, 0), (0, 0)], "edge")[2], lambda x, v: v),
+        (lambda x, v: tg.stack([tg.exp(tg.stack([x, v])), tg.stack([v, x])])[0, 1], lambda x, v: np.exp(v)),
+    ],
+)
+@pytest.mark.parametrize("mode", ["strict", "default"])
+def test_a_value_whose_length_only_a_check_knows_is_read_all_the_same(make, array, mode):
+    x, w = tg.tensor("x", shape=(4,)), tg.vector("w")
+    k = tg.scalar("k", dtype="int64")
+    found = rewritten([x, w, k], [make(x, tg.concatenate([x[:k], w[k:]]))], mode=mode)
+    a, b = np.arange(4.0), -np.arange(5.0)[:4]
+    for start in (0, 1, 4):
+        arrays = [a, b, np.array(start)]
+        wanted = array(a, np.concatenate([a[:start], b[start:]]))
+        np.testing.assert_allclose(interpret(found, arrays)[0], wanted, rtol=1e-15, atol=0)
+    with pytest.raises(tg.errors.ShapeError):
+        interpret(found, [a, np.arange(7.0), np.array(2)])
+
+
+def test_a_row_of_as_many_elements_as_a_table_is_read_all_the_same():
+    x, y, k = tg.tensor("x", shape=(6,)), tg.tensor("y", shape=(4,)), tg.scalar("k", dtype="int64")
+    row = tg.reshape(y[:k, None] * y[None, : 5 - k], (-1,))  # a product of lengths is 6
+    found = rewritten([x, y, k], [tg.exp(tg.stack([x, row]))[1]])
+    a, b = np.arange(6.0), np.arange(4.0)
+    for n in (2, 3):
+        wanted = np.exp((b[:n, None] * b[: 5 - n]).ravel())
+        np.testing.assert_allclose(interpret(found, [a, b, np.array(n)])[0], wanted, rtol=1e-15, atol=0)
+
+
 def test_a_long_chain_is_pushed_through_without_recursion(x):
     y = x
     for _ in range(3000):
@@ -292,6 +339,47 @@ def test_gradients_of_slices_are_small(x, make, most):
     for n in (5, 8):
         array = np.linspace(-1, 2, n)
         np.testing.assert_allclose(*(interpret(f, [array])[0] for f in (before, after)), rtol=1e-13, atol=0)
+
+
+def test_pieces_of_which_one_was_written_over_in_part_are_written_in_their_order():
+    x = tg.tensor("x", shape=(4,))
+    start = np.array([-1.0, -2.0, -3.0, -4.0])
+    made, wanted, places = [], [], []
+    for cut, begin, place, turned in itertools.product((1, 2, 3), range(4), range(3), (False, True)):
+        for end in range(begin + 1, 5):
+            windows = [(0, cut), (cut, 4)][:: -1 if turned else 1]
+            windows.insert(place, (begin, end))
+            y, array = x, start.copy()
+            for k, (a, b) in enumerate(windows):
+                value = 3.0 * len(made) + k
+                y = y.at[a:b].set(value)
+                array[a:b] = value
+            made.append(y)
+            wanted.append(array)
+            places.append(place)
+    found = rewritten([x], made)
+    np.testing.assert_array_equal(np.stack(interpret(found, [start])), np.stack(wanted))
+    first = [y for y, place in zip(made, places, strict=True) if place == 0]
+    assert not ops_of(rewritten([x], first), SliceUpdate)  # what was written before is written over
+
+
+def test_a_zero_that_was_added_to_zeros_keeps_its_sign_where_that_is_subtracted(x):
+    zero, v = np.array([-0.0, -0.0, -0.0, 0.0]), tg.vector("v")
+    for mode in ("strict", "off"):
+        found = rewritten([x, v], [x - tg.zeros_like(x).at[1:3].add(v)], mode=mode)
+        (y,) = interpret(found, [zero, zero[:2]])
+        wanted = zero - np.array([0.0, 0.0 + zero[0], 0.0 + zero[1], 0.0])
+        np.testing.assert_array_equal(np.signbit(y), np.signbit(wanted))
+
+
+def test_steps_that_come_round_to_the_first_number_repeat_it(x):
+    i = tg.arange(3) * 2**32 * 2**32
+    assert steps_of(i) is None
+    y = tg.zeros((4,)).at[i].add(x)
+    places = np.arange(3) * 2**32 * 2**32
+    wanted = np.zeros(4)
+    np.add.at(wanted, places, np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(interpret(rewritten([x], [y]), [np.array([1.0, 2.0, 3.0])])[0], wanted)
 
 
 def test_the_gradient_of_all_elements_is_joined():

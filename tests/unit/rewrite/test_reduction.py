@@ -12,6 +12,7 @@ from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.types.dtypes import numpy_dtype
 
 CORE = Rewrites(RULES, PASSES)
 (ANY_FACTOR,) = (one for one in RULES if one.name == "sum_of_any_factor")
@@ -230,3 +231,37 @@ def test_a_join_of_many_pieces_is_reduced_as_one():
     x = tg.vector("x")
     frozen = rewritten([x], tg.max(tg.concatenate([x * k for k in range(2, 40)])))
     assert sum(getattr(node.op, "fn", None) is maximum for node in frozen.nodes if node.op.name == "Reduce") == 1
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "bfloat16", "float32", "float64"])
+def test_a_one_hot_row_counts_what_equals_a_place_and_nothing_between_or_beyond(dtype):
+    kind = numpy_dtype(dtype)
+    if dtype[0] in "iu":
+        limits = np.iinfo(kind)
+        values = [limits.min, 0, 1, 2, 100, limits.max - 1, limits.max]
+    else:
+        values = [-np.inf, -1, -0.5, -0.0, 0.5, 1, 1.5, 2, 2.5, 1e4, np.inf, np.nan] if dtype != "bool" else [0, 1]
+    array = np.array(values).astype(kind)
+    longest = {"bool": 2, "int8": 128, "uint8": 256, "bfloat16": 256}.get(dtype, 300)
+    x = tg.vector("x", dtype=dtype)
+    for n in (0, 1, 2, longest):
+        places = np.arange(n).astype(kind)
+        frozen = rewritten([x], tg.sum(tg.equal(x[:, None], places), axis=1), mode="strict")
+        (found,) = interpret(frozen, [array])
+        np.testing.assert_array_equal(found, [sum(bool(v == p) for p in places) for v in array])
+    assert dtype == "bool" or count(frozen, "Reduce") == 0
+
+
+def test_the_sum_of_a_range_wraps_where_the_sum_itself_does():
+    n = tg.scalar("n", dtype="int64")
+    frozen = rewritten([n], tg.sum(tg.arange(n)))
+    for k in (0, 1, 2, 7, 2**32 - 1, 2**32, 2**32 + 1, 2**40 + 3):
+        (found,) = interpret(frozen, [np.array(k)])
+        exact = k * (k - 1) // 2
+        assert int(found) == (exact + 2**63) % 2**64 - 2**63
+
+
+def test_a_product_of_what_is_reversed_meets_no_zero_beyond_its_range():
+    x = tg.tensor("x", "float64", (3,))
+    f = tg.function([x], [tg.prod(x[::-1]), tg.prod(tg.sort(x)), tg.sum(x[::-1])], backend="perform")
+    assert f(np.array([1e200, 1e200, 0.0])) == [0.0, 0.0, 2e200]

@@ -258,3 +258,36 @@ def test_reshape_has_no_lengths_of_1_and_stands_on_no_other_movement():
     found = rewritten([x], tg.reshape(x, (1, -1, 1)))
     assert ops(found)[-2:] == ["Reshape", "ExpandDims"]
     assert found.nodes[-2].op == Reshape((None,))
+
+
+@pytest.mark.parametrize("value", [0, 3, -3, 2**31, 2**62, -(2**62) - 1, 2**63 - 1, -(2**63)])
+def test_integers_that_wrap_around_are_compared_as_they_are(value):
+    k = tg.scalar("k", dtype="int64")
+    with np.errstate(over="ignore"):
+        n = np.int64(value)
+        pairs = [
+            (tg.equal(k * 2 // 2, k), n * 2 // 2 == n),
+            (tg.less((k + 1) // 2 * 2, (k + 1) // 2 + (k + 1) // 2), False),
+            (tg.greater_equal(tg.maximum(k + 1, k), k + 1), max(n + 1, n) >= n + 1),
+            (tg.not_equal(tg.minimum(k * 4, k * 4 + 1), k * 4), min(n * 4, n * 4 + 1) != n * 4),
+            (tg.equal(k * 4 % 4, 0), n * 4 % 4 == 0),
+            (tg.equal((k + 1) * 3 - k * 3, 3), (n + 1) * 3 - n * 3 == 3),
+        ]
+        found = interpret(rewritten([k], *(a for a, _ in pairs)), [np.array(value)])
+    assert [bool(y) for y in found] == [bool(b) for _, b in pairs]
+
+
+def test_sums_and_products_that_are_equal_as_polynomials_are_known_to_be_equal():
+    k = tg.scalar("k", dtype="int64")
+    assert rewritten([k], tg.equal((k + 1) * 2, k * 2 + 2)) == plain([k], tg.constant(np.array(True)))
+    found = rewritten([X], tg.less(X.shape[0] // 2, X.shape[0] // 2 + 1))
+    assert found == plain([X], tg.constant(np.array(True)))
+
+
+def test_a_diagonal_further_off_than_integers_reach_is_where_these_come_round():
+    for k in (2, 2**52, 2**63 - 1, -(2**63) + 1):
+        found = rewritten([X], tg.logical_and(tg.tri(3, 3, k, "bool"), tg.tri(3, 3, 1, "bool")) & (X > 0))
+        with np.errstate(over="ignore"):
+            rows, columns = np.arange(3)[:, None], np.arange(3)
+            wanted = (rows + k >= columns) & (rows + 1 >= columns)
+        np.testing.assert_array_equal(interpret(found, [np.ones((3, 3))])[0], wanted)

@@ -235,3 +235,142 @@ def test_the_gradient_of_the_cross_entropy_of_a_softmax_is_their_difference():
     cost = -tg.mean(tg.sum(y * tg.log(tg.softmax(x)), axis=1))
     graph = rewritten([x, y], tg.grad(cost, [x]))
     assert not ops_of(graph) & {"log", "isnan", "exp", "gate"}, to_text(graph)
+
+
+def both(inputs, expression, *arrays):
+    """What an expression gives rewritten, and as written."""
+    with np.errstate(all="ignore"):
+        return [tg.function(inputs, expression, mode=mode, backend="perform")(*arrays) for mode in ("default", "off")]
+
+
+VECTORS = np.array([0.3, 0.4, 1.0]), np.array([0.1, 0.2, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (lambda s: 1 / tg.exp(s), lambda s: np.exp(-s)),
+        (lambda s: -tg.exp(s), lambda s: -np.exp(s)),
+        (lambda s: -1 / tg.exp(s), lambda s: -np.exp(-s)),
+        (lambda s: 1 / (1 + tg.exp(s)), lambda s: 1 / (1 + np.exp(s))),
+        (lambda s: 1 + tg.exp(s), lambda s: 1 + np.exp(s)),
+        (lambda s: tg.exp(s) ** -2, lambda s: np.exp(-2 * s)),
+        (lambda s: 1 / tg.cosh(s), lambda s: 1 / np.cosh(s)),
+        (lambda s: -tg.expm1(s) / tg.exp(s), lambda s: -np.expm1(s) / np.exp(s)),
+    ],
+)
+def test_a_factor_that_is_moved_keeps_its_sign_and_its_power(inner, expected):
+    s, x = tg.vector("s"), tg.vector("x")
+    a, b = VECTORS
+    for move, moved in (
+        (lambda v: v[None], lambda v: v[None]),
+        (lambda v: tg.broadcast_to(v, (3, 3)), lambda v: np.broadcast_to(v, (3, 3))),
+        (lambda v: v[:, None].T, lambda v: v[None]),
+    ):
+        wanted = moved(expected(a))
+        product = move(inner(s)) * tg.exp(x)[:, None] / tg.exp(x)[:, None]
+        found = both([s, x], product, a, b)[0]
+        np.testing.assert_allclose(found, np.broadcast_to(wanted, (3, 3)), rtol=1e-12)
+        share = tg.exp(x) / tg.sum(tg.exp(x), keepdims=True)
+        found = both([s, x], move(inner(s)) * share, a, b)[0]
+        np.testing.assert_allclose(found, wanted * np.exp(b) / np.exp(b).sum(), rtol=1e-12)
+
+
+def test_what_is_infinite_where_a_gate_is_closed_stays_behind_it():
+    x, y = tg.vector("x"), tg.vector("y")
+    at = np.array([0.0, -1000.0, 1000.0, 0.5])
+    for product in (
+        tg.gate(y * tg.exp(x), 1 / tg.expm1(x)),
+        tg.gate(y * tg.expm1(x), tg.exp(-x)),
+        tg.gate(y, tg.exp(x)) * tg.expm1(-x),
+        tg.gate(y, tg.expm1(x)) * tg.exp(-x),
+        tg.gate(y / (1 + tg.exp(x)), tg.exp(x) / tg.expm1(x)),
+    ):
+        new, old = both([x, y], product, at, np.zeros(4))
+        np.testing.assert_array_equal(new, old)
+        new, old = both([x, y], product, np.array([0.5, -2.0]), np.array([1.5, -3.0]))
+        np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_a_zero_beside_a_gate_does_not_close_it():
+    a, x, d = (tg.vector(name) for name in "axd")
+    product = a * tg.gate(tg.sigmoid(x), d * tg.exp(-x))  # the 0 of a meets the NaN that d has
+    new, old = both([a, x, d], product, np.zeros(3), np.ones(3), np.array([np.nan, 1, np.inf]))
+    np.testing.assert_array_equal(new, old)
+
+
+def test_the_terms_of_a_sum_that_vanishes_stay_behind_their_gate():
+    a, x, d = (tg.vector(name) for name in "axd")
+    product = tg.gate(a * tg.exp(-x) - tg.exp(-x), tg.exp(x) / d)
+    new, old = both([a, x, d], product, np.ones(2), np.ones(2), np.array([0.0, 2.0]))
+    np.testing.assert_array_equal(new, old)
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 1), (3, 4)])
+def test_what_is_repeated_by_a_divisor_is_repeated_when_it_is_summed_alone(shape):
+    x, w = tg.matrix("x"), tg.tensor("w", shape=shape)
+    at = np.arange(12.0).reshape(3, 4) / 10
+    below = tg.broadcast_to(tg.sum(tg.exp(x), -1, keepdims=True), x.shape)
+    total = tg.exp(x) * tg.sum(w / below, -1, keepdims=True)
+    weights = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    rows = np.exp(at) / np.exp(at).sum(1, keepdims=True)
+    expected = rows * np.broadcast_to(weights, (3, 4)).sum(1, keepdims=True)
+    for exclude in ((), ("exact",)):
+        found = tg.function([x, w], total, exclude=exclude, backend="perform")(at, weights)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("masked", "by"),
+    [
+        (lambda s, y: tg.grad(tg.sum(tg.arctan(s[None] * (1 / (y - y))[:, None])), s), 1.0),  # 1 / 0 behind 1 / inf
+        (lambda s, y: tg.gate(1 / s, y), np.nan),
+        (lambda s, y: tg.gate(2 / (1 + s * s), tg.log(-y * y)), 3.0),
+    ],
+)
+def test_a_quotient_that_vanishes_closes_its_gate(masked, by):
+    s, y = tg.vector("s"), tg.vector("y")
+    new, old = both([s, y], masked(s, y), np.full(3, np.inf), np.full(3, by))
+    np.testing.assert_array_equal(new, old)
+    np.testing.assert_array_equal(new, 0)
+
+
+@pytest.mark.parametrize("number", [2.0, 1e-3, 5e-324])
+def test_the_gate_of_a_number_over_a_count_is_a_product(number):
+    x, y = tg.vector("x"), tg.vector("y")
+    product = tg.gate(number / tg.cast(x.shape[0], "float64"), y)
+    frozen = tg.function([x, y], product, backend="perform").graph
+    assert ("gate" in ops_of(frozen)) is (number < 1e-300)  # which might vanish
+    new, old = both([x, y], product, np.ones(3), np.array([2.0, -3.0, np.inf]))
+    np.testing.assert_array_equal(new, old)
+
+
+def test_the_sum_of_no_exponentials_closes_its_gate():
+    x = tg.vector("x")
+    total = tg.sum(tg.exp(x))
+    for product in (tg.gate(total, 1 / total), total / total):
+        new, old = both([x], product, np.zeros(0))
+        np.testing.assert_array_equal(new, old)
+    x = tg.tensor("x", shape=(2,))
+    total = tg.sum(tg.exp(x))
+    assert both([x], tg.gate(total, 1 / total), np.array([1.0, 800.0]))[0] == 1
+
+
+def test_the_logarithm_of_a_reciprocal_is_nan_of_a_negative_zero():
+    x = tg.vector("x")
+    for y in (tg.log(1 / x), tg.log2(x**-3), tg.log10(x**-1)):
+        with np.errstate(all="ignore"):
+            found = tg.function([x], y, backend="perform")(np.array([-0.0, 0.0, 4.0]))
+        assert np.isnan(found[0])
+        assert found[1] == np.inf
+    assert "divide" not in str(tg.function([x], tg.log(1 / tg.exp(x)), backend="perform").graph)
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (2, None)])
+def test_the_mean_of_nothing_is_nan_whatever_its_weights(shape):
+    w, x = tg.tensor("w", "float64", shape), tg.tensor("x", "float64", shape)
+    mean = tg.function([w, x], tg.sum(w * tg.exp(x), -1) / tg.sum(tg.exp(x), -1), backend="perform")
+    with np.errstate(all="ignore"):
+        assert np.isnan(mean(np.zeros((2, 0)), np.zeros((2, 0)))).all()
+    if None in shape:
+        np.testing.assert_allclose(mean([[1.0, 3.0]] * 2, [[800.0, 800.0]] * 2), 2.0)

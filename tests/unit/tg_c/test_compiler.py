@@ -13,6 +13,7 @@ from tg.errors import BackendUnavailable, TgError
 from tg_c import compiler
 from tg_c.cache import UNITS
 from tg_c.compiler import CompileError, Flags, compile_unit
+from tg_c.text import comment
 
 UNIT = "long long tg_run(void) { return 0; }\n"
 
@@ -119,6 +120,28 @@ def test_a_cc_that_is_no_program_is_named(monkeypatch):
     monkeypatch.setenv("CC", "no-such-cc -O3")
     with pytest.raises(BackendUnavailable, match="CC is 'no-such-cc -O3', and no such program is on the PATH"):
         compiler.compiler()
+
+
+def test_a_cc_that_no_shell_would_take_is_quoted(monkeypatch):
+    monkeypatch.setenv("CC", 'gcc "')
+    with pytest.raises(BackendUnavailable, match="CC is 'gcc \"': no closing quotation"):
+        compiler.compiler()
+
+
+@pytest.mark.parametrize("name", ["LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"])
+def test_what_a_compiler_reads_of_the_environment_makes_another_unit(name, tmp_path, monkeypatch):
+    before = compile_unit(UNIT)
+    monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr(compiler, "_build", lambda source, line, path: path.write_bytes(b"by other parts"))
+    assert compile_unit(UNIT) != before
+
+
+def test_no_line_of_the_users_ends_a_comment():
+    for line in ("x = y *\\", "*/ int z; /*", "a **/ b", "/*/", "??/"):
+        inside = comment(line)
+        assert "*/" not in inside
+        assert "/*" not in inside
+        assert "\\" not in inside
 
 
 def test_a_compiler_that_does_not_work_is_quoted(tmp_path, monkeypatch):

@@ -99,6 +99,7 @@ def test_a_second_process_compiles_nothing(place):
     assert compilations(place) == count + 1
 
 
+@pytest.mark.long
 def test_thirty_two_processes_that_compile_one_graph_at_once_all_get_it(place):
     assert run(32, script=AT_ONCE).stdout == f"{[0] * 32}\n"
     assert all(UNITS.lookup(path.name) == path for path in UNITS.entries())
@@ -151,6 +152,7 @@ def test_a_process_that_is_killed_while_it_compiles_leaves_a_cache_that_works(pl
     assert unfinished(place) == []
 
 
+@pytest.mark.long
 def test_processes_that_are_killed_at_any_time_leave_nothing_that_is_loaded_or_stays(place):
     run(0)
     for number in range(12):

@@ -84,6 +84,7 @@ def mappings():
     return len(Path("/proc/self/maps").read_text().splitlines())
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="what is in memory is told on Linux only")
 def test_functions_made_and_dropped_leave_no_memory_behind(home):
     def make(number):

@@ -52,6 +52,7 @@ def test_values_checks_and_aliases() -> None:
     assert f._main.executable.compiles == 1
 
 
+@pytest.mark.long
 def test_a_window_that_moves_compiles_once() -> None:
     x, k = tg.vector("x", dtype="float32"), tg.scalar("k", dtype="int64")
     f, g = both([x, k], [x[k : k + 3], x.at[k : k + 2].set(0), x.at[k + 1 : k - 1 : -1].add(x[:2]), x[k:6:2][:1]])

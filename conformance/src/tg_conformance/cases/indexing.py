@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import tg
+from tg.errors import DomainError
 from tg.ops.indexing import FAMILY
 from tg.plugin.case import SAME_SHAPE, Case, any_dtype, f64, fixed, i64
 from tg.types.dtypes import DTYPES, INTEGERS, SIGNED
@@ -487,6 +488,33 @@ WRITTEN: Final = (
         [f64(4), fixed([2, 2, -1], "int64")],
         name="jacobian of a gather",
         oracle=lambda x, i: np.eye(4)[i],
+    ),
+    *(
+        Case(
+            lambda x, k: (x[::k], x[3::k], x[:, -2::k]),
+            [f64(5, 4), fixed(step, "int64")],
+            name=f"slices by a run-time step of {step}",
+            oracle=lambda x, k: (x[::k], x[3::k], x[:, -2::k]),
+            gradient=True,
+        )
+        for step in (2, -1, 7, -(2**63))
+    ),
+    Case(
+        lambda x, k: x[::k],
+        [f64(5), fixed(0, "int64")],
+        name="a slice by steps of 0",
+        raises=DomainError,
+        static=(False,),
+    ),
+    *(
+        Case(
+            lambda x, k: x.at[:3].add(x[k : k + 2]),
+            [f64(5), fixed(place, "int64")],
+            name=f"update by values of a computed length, {count}",
+            oracle=lambda x, k: np.concatenate([x[:3] + x[k : k + 2], x[3:]]),
+            gradient=True,
+        )
+        for place, count in ((4, 1),)
     ),
 )
 

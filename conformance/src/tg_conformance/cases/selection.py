@@ -244,32 +244,47 @@ FOUND: Final = (
     ),
 )
 
+COMPUTED: Final = tuple(
+    Case(
+        lambda x: x[x[:, 0] > 2, x[0] > 2],
+        [fixed(values, "float64")],
+        name=f"masks of {rows} and {columns} elements together",
+        oracle=lambda x: x[x[:, 0] > 2, x[0] > 2],
+        gradient=True,
+    )
+    for rows, columns, values in (
+        (1, 2, [[0.0, 3.0, 4.0], [5.0, 6.0, 7.0]]),
+        (2, 1, [[0.0, 1.0, 3.0], [5.0, 6.0, 7.0], [8.0, 1.0, 2.0]]),
+        (1, 1, [[0.0, 1.0, 3.0], [5.0, 6.0, 7.0]]),
+    )
+)
+
 REFUSED: Final = (
     Case(
         lambda x, a: x[a],
         [f64(5), fixed([True] * 4, "bool")],
         name="mask of another length",
-        raises=ShapeError,
+        raises=BoundsError,
     ),
     Case(
         lambda x, a: x[a],
         [f64(5, 4), fixed([[True] * 5] * 4, "bool")],
         name="mask of another run-time shape",
-        raises=ShapeError,
+        raises=BoundsError,
         static=(False,),
     ),
     Case(
         lambda x, a: x[a],
         [f64(5), fixed([True], "bool")],
         name="mask of one element",
-        raises=ShapeError,
+        raises=BoundsError,
         static=(False,),
     ),
     Case(
         lambda x, a: x.at[a].set(1.0),
         [f64(5), fixed([True] * 4, "bool")],
         name="write at a mask of another length",
-        raises=ShapeError,
+        raises=BoundsError,
         static=(False,),
         traps=("T48", "T56"),
     ),
@@ -291,4 +306,4 @@ REFUSED: Final = (
     Case(lambda x: tg.nonzero(x)[0], [f64()], name="nonzero of a scalar", raises=ShapeError),
 )
 
-CASES: Final = of_family(FAMILY.path, masked(), written(), FOUND, REFUSED)
+CASES: Final = of_family(FAMILY.path, masked(), written(), FOUND, COMPUTED, REFUSED)

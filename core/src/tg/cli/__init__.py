@@ -7,6 +7,7 @@ status. Tables are rich's; `--json` prints what a machine may read, and nothing 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has read enough, as `head` does; Python would flush once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except TgError as error:
         print(f"tg {given.command}: {error}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import platform
 import sys
@@ -25,11 +26,12 @@ def add(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the findings; 1 if a backend that is available does not compute, or a plugin is broken."""
+    """Print the findings; 1 if a backend that is available does not compute, a plugin is broken or settings are."""
     import tg
 
     found = {
         **machine(),
+        "settings": settings(),
         "checked": {one.name: examine(one.name) for one in tg.backends() if one.is_available},
         "backends": backends.statuses(),
         "problems": backends.problems(),
@@ -39,7 +41,7 @@ def run(given: argparse.Namespace) -> int:
     else:
         _print(found)
     sound = all(one["computes"] for one in found["checked"].values())
-    return 0 if sound and not found["problems"] else 1
+    return 0 if sound and not found["problems"] and found["settings"]["error"] is None else 1
 
 
 def machine() -> dict[str, Any]:
@@ -57,6 +59,19 @@ def machine() -> dict[str, Any]:
         "auto": {"backend": name, "why": why},
         "environment": {key: os.environ[key] for key in noted if key in os.environ},
     }
+
+
+def settings() -> dict[str, Any]:
+    """What the environment sets for programs, the backend among it, and why programs would fail because of that."""
+    import tg
+    from tg.configuration import Config, current
+
+    given = {key: os.environ[key] for key in (f"TG_{f.name.upper()}" for f in dataclasses.fields(Config))
+             if key in os.environ}  # fmt: skip
+    try:
+        return {"given": given, "backend": tg.backend(current().backend).name, "error": None}
+    except TgError as raised:
+        return {"given": given, "backend": None, "error": f"{type(raised).__name__}: {raised}"}
 
 
 def examine(name: str) -> dict[str, Any]:
@@ -81,7 +96,9 @@ def _print(found: dict[str, Any]) -> None:
     auto, environment = found["auto"], found["environment"]
     rows = [(key, found[key]) for key in ("tg", "python", "numpy", "machine")]
     rows.append(('backend "auto"', f"{auto['backend']}: {auto['why']}"))
-    rows += [(f"${key}", value) for key, value in environment.items()]
+    rows += [(f"${key}", value) for key, value in (environment | found["settings"]["given"]).items()]
+    if found["settings"]["error"] is not None:
+        rows.append(("programs fail", found["settings"]["error"]))
     show.table(rows)
     for name, one in found["checked"].items():
         verdict = f"computes; first result after {one['seconds']:.2f} s" if one["computes"] else one["error"]

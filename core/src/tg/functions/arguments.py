@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -131,6 +132,22 @@ def defaults_of(defaults: Mapping[Variable, Any], inputs: Sequence[Variable]) ->
             raise InputError(message(f"function: defaults: found {v!r}, needed one of the input variables"))
         found[places[id(v)]] = to_array(value, v.type, label(v, places[id(v)])).copy()
     return found
+
+
+def input_named(name: str, outputs: Sequence[Variable]) -> Variable:
+    """The one input of expressions that has a name.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    inputs = [v for v in inputs_of(outputs) if not isinstance(v, Shared)]
+    found = [v for v in inputs if v.name == name]
+    if len(found) != 1:
+        near = difflib.get_close_matches(name, [v.name for v in inputs if v.name], 1)
+        hint = "eval({variable: value}) goes by variables" if found or not near else f"{near[0]} exists"
+        lines = (("inputs", ", ".join(map(repr, inputs)) or "none"),)
+        raise InputError(message(f"eval: found {len(found)} inputs named {name!r}, needed one", *lines, hint=hint))
+    return found[0]
 
 
 def donated_places(donate: Sequence[Variable] | Variable, inputs: Sequence[Variable]) -> frozenset[int]:

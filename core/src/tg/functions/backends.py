@@ -52,6 +52,21 @@ def choose(given: object, default: str) -> BackendChoice:
     raise InputError(message(f"backend: found {given!r}, needed a name or tg.backend(name, …)"))
 
 
+def release_memory() -> int:
+    """Give the system the memory that backends keep between calls for results to come; how many bytes it was.
+
+    Memory of arrays that are alive is not touched, and what is compiled stays: the next calls take new memory.
+
+    Example:
+        >>> import tg
+        >>> tg.release_memory() >= 0
+        True
+    Source:
+        torch.cuda.empty_cache
+    """
+    return sum(linker.release_memory() for linker in plugin.registry().linkers() if hasattr(linker, "release_memory"))
+
+
 def backends() -> tuple[BackendStatus, ...]:
     """Every backend known here: name, distribution, version, state, and what would mend one that is not available."""
     return plugin.registry().backends()

@@ -7,32 +7,28 @@ that compiles when it first sees shapes is shown them by a thread of the pool.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tg import plugin
-from tg.functions.compile import Program, link
+from tg.functions.compile import interpreted, link
 from tg.functions.pool import Job, submit
 from tg.graph import loc as locs
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Status
-from tg.link.perform import PerformExecutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.functions.compile import Setting
+    from tg.functions.compile import Program, Setting
     from tg.functions.make import Function
     from tg.graph.frozen import FrozenGraph
 
     Ones = tuple[tuple[int, int], ...]
     Shapes = tuple[tuple[int, ...], ...]
-
-REFERENCE: Final = "perform"
 
 
 @final
@@ -44,13 +40,12 @@ class Background:
 
     def __init__(self, function: Function) -> None:
         self._function = weakref.ref(function)
-        self._jobs: list[Job] = []
+        self._jobs: dict[Job, None] = {}
         self._waiting: list[Job] | None = []  # jobs that start when the function is whole
-        self._lock = threading.Lock()
 
     def program(self, frozen: FrozenGraph, setting: Setting, ones: Ones) -> Program:
         """A program that can be called now; the function is given the native one later, with where its time went."""
-        reference = Program(frozen, PerformExecutable(frozen), _descriptors(frozen), REFERENCE)
+        reference = interpreted(frozen)
         if _links_fast(setting):
             native = link(frozen, setting)
             if not native.executable.compiles_shapes:
@@ -72,8 +67,7 @@ class Background:
 
     def begin(self) -> None:
         """The function is whole: let the threads begin."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, None
+        waiting, self._waiting = self._waiting, None
         for job in waiting or ():
             submit(job)
 
@@ -86,23 +80,23 @@ class Background:
                 owner._background_failed(error)
 
         job = Job(work, failed)
-        with self._lock:
-            self._jobs = [*self._open(), job]
-            if self._waiting is not None:
-                self._waiting.append(job)
-                return job
+        self._jobs[job] = None
+        if self._waiting is not None:
+            self._waiting.append(job)
+            return job
         return submit(job)
 
     def _open(self) -> list[Job]:
-        """The jobs that have not come to a good end."""
-        return [job for job in self._jobs if not job.is_done or job.error is not None]
+        """The jobs that have not come to a good end; others are forgotten."""
+        for job in list(self._jobs):
+            if job.is_done and job.error is None:
+                self._jobs.pop(job, None)
+        return list(self._jobs)
 
     @property
     def is_ready(self) -> bool:
         """Whether all that was asked for is native code."""
-        with self._lock:
-            self._jobs = self._open()
-            return not self._jobs
+        return not self._open()
 
     def wait(self, timeout: float | None) -> bool:
         """Wait for all that was asked for; whether it is ready.
@@ -110,8 +104,7 @@ class Background:
         Raises:
             Exception: what a compilation raised.
         """
-        with self._lock:
-            jobs = tuple(self._jobs)
+        jobs = list(self._jobs)
         until = None if timeout is None else monotonic() + timeout
         for job in jobs:
             ended = job.wait(None if until is None else max(until - monotonic(), 0.0))
@@ -129,8 +122,7 @@ class Shown(Executable):
     def __init__(self, native: Executable, reference: Program, start: Callable[[Callable[[], None]], Job]) -> None:
         self._native, self._reference, self._start = native, reference, start
         self._ready: set[Shapes] = set()
-        self._asked: set[Shapes] = set()
-        self._lock = threading.Lock()
+        self._asked: dict[Shapes, object] = {}
         self.to_numpy, self.to_native = native.to_numpy, native.to_native  # type: ignore[method-assign]
 
     @property
@@ -157,10 +149,9 @@ class Shown(Executable):
 
     def _ask(self, shapes: Shapes, given: Sequence[Any]) -> None:
         """Have the library compile for these shapes, unless somebody has asked before."""
-        with self._lock:
-            if shapes in self._asked:
-                return
-            self._asked.add(shapes)
+        own = object()
+        if self._asked.setdefault(shapes, own) is not own:
+            return
         copies = [np.array(a) for a in given]  # the caller may change what it gave
 
         def show() -> None:
@@ -172,10 +163,6 @@ class Shown(Executable):
     def source(self) -> str:
         """The code of the library's program."""
         return self._native.source()
-
-
-def _descriptors(frozen: FrozenGraph) -> tuple[Any, ...]:
-    return tuple(check.descriptor for check in frozen.checks)
 
 
 def _links_fast(setting: Setting) -> bool:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tg.functions.convert import are_bools
 from tg.link.linker import Executable
+from tg.types.lengths import LONGEST_GIVEN
 from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def make_caller(
     scope: dict[str, Any] = {
         "__name__": __name__,  # its frames are tg's: the user's line is above them
         "ndarray": np.ndarray,
+        "are_bools": are_bools,
         "general": general,
         "run": executable.run,
         "build": build,
@@ -68,7 +71,10 @@ def _test(k: int, t: TensorType, scope: dict[str, Any]) -> str:
     """The condition that argument k is an array of type t, in native byte order, with no unknown length 1."""
     scope[f"d{k}"] = t.numpy_dtype
     tests = [f"type(a{k}) is ndarray", f"a{k}.dtype is d{k}", f"a{k}.ndim == {t.ndim}"]
-    tests += [f"a{k}.shape[{axis}] {'!= 1' if n is None else f'== {n}'}" for axis, n in enumerate(t.shape)]
+    for axis, n in enumerate(t.shape):
+        tests.append(f"1 != a{k}.shape[{axis}] <= {LONGEST_GIVEN}" if n is None else f"a{k}.shape[{axis}] == {n}")
+    if t.dtype == "bool":
+        tests.append(f"are_bools(a{k})")
     return " and ".join(tests)
 
 

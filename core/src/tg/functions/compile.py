@@ -12,6 +12,7 @@ from tg.graph.op import Op
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Request, node_lines
 from tg.link.loop import Loop
+from tg.link.perform import PerformExecutable
 from tg.ops.control import Call, lower_checks
 from tg.ops.shape import AxisLength
 from tg.rewrite.driver import rewrite
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tg.rewrite.journal import Journal
     from tg.types.tensor_type import TensorType
 
+REFERENCE: Final = "perform"
 REFERENCE_HINT: Final = 'backend="perform" has every op and dtype'
 
 
@@ -124,6 +126,11 @@ def link(frozen: FrozenGraph, setting: Setting) -> Program:
             linked, request, descriptors = requested(frozen, setting)
         executable: Executable = linker.compile(linked, request)
     return Program(frozen, executable, descriptors, setting.choice.name)
+
+
+def interpreted(frozen: FrozenGraph) -> Program:
+    """The same program interpreted by the reference, with nothing to compile."""
+    return Program(frozen, PerformExecutable(frozen), tuple(c.descriptor for c in frozen.checks), REFERENCE)
 
 
 def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, tuple[Descriptor, ...]]:

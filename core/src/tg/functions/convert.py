@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable
 from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact
-from tg.variables.conversion import is_masked
+from tg.types.lengths import LONGEST_GIVEN
+from tg.variables.conversion import NO_ARRAY, array_hint, is_masked
 
 if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
+
+WIDE: Final = 8  # bytes: integers that float64 may round
 
 
 def fits(value: Any, kind: TensorType) -> bool:
@@ -21,8 +24,14 @@ def fits(value: Any, kind: TensorType) -> bool:
         type(value) is np.ndarray
         and value.dtype == kind.numpy_dtype
         and len(value.shape) == len(kind.shape)
-        and all(n is None or n == m for n, m in zip(kind.shape, value.shape, strict=True))
+        and all(n == m or (n is None and m <= LONGEST_GIVEN) for n, m in zip(kind.shape, value.shape, strict=True))
+        and (kind.dtype != "bool" or are_bools(value))
     )
+
+
+def are_bools(array: np.ndarray[Any, Any]) -> bool:
+    """Whether the bytes of an array of bool are 0 or 1; those that another view has written may be others."""
+    return not array.size or bool(array.view(np.uint8).max() <= 1)
 
 
 def to_array(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
@@ -39,10 +48,11 @@ def to_array(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
     array = _numeric(value, kind, what)
     if array.dtype != kind.numpy_dtype:
         source = array.dtype.name
-        if source not in DTYPES or not (_is_weak(value, kind) or can_cast_safely(source, kind.dtype)):
+        weak = _is_weak(value, kind)
+        if source not in DTYPES or not (weak or can_cast_safely(source, kind.dtype)):
             hint = f"value.astype({kind.dtype!r}) converts on purpose"
             raise DtypeError(message(f"{what}: found dtype {source}, needed {kind.dtype}", hint=hint))
-        array = _cast(array, kind, what)
+        array = _cast(array, kind, what, weak=weak)
     if len(array.shape) != len(kind.shape):
         text = f"{what}: found {array.ndim} axes (shape {array.shape}), needed {kind.ndim} ({kind})"
         hint = "value[None] adds an axis" if array.ndim < kind.ndim else "value[0] or value.reshape(…) has fewer axes"
@@ -51,7 +61,10 @@ def to_array(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
         if n is not None and n != m:
             hint = "an input made with shape=(None, …) takes any length"
             raise ShapeError(message(f"{what}: axis {k} has length {m}, needed {n} ({kind})", hint=hint))
-    return array
+        if m > LONGEST_GIVEN:
+            text = f"{what}: axis {k} has length {m}, needed at most 2**48, which is more than memory holds"
+            raise ShapeError(message(text))
+    return array if kind.dtype != "bool" or are_bools(array) else np.asarray(array != 0)
 
 
 def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
@@ -62,9 +75,9 @@ def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
         raise InputError(message(f"{what}: found a masked array", hint="value.filled(…) is an ordinary one"))
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError) as error:
+    except NO_ARRAY as error:
         text = f"{what}: found {_short(value)}, needed an array of {kind}"
-        raise InputError(message(text, hint="rows of one length make an array")) from error
+        raise InputError(message(text, hint=array_hint(value))) from error
     if array.dtype.kind == "O" and _is_weak(value, kind):  # integers that no dtype of NumPy holds
         array = _of_large_integers(array, kind, what)
     if array.dtype.kind in "OUSMmV" and array.dtype != kind.numpy_dtype:
@@ -99,7 +112,7 @@ def _is_weak(value: Any, kind: TensorType) -> bool:
     return isinstance(value, float) and not isinstance(value, np.generic) and is_inexact(kind.dtype)
 
 
-def _cast(array: np.ndarray[Any, Any], kind: TensorType, what: str) -> np.ndarray[Any, Any]:
+def _cast(array: np.ndarray[Any, Any], kind: TensorType, what: str, *, weak: bool) -> np.ndarray[Any, Any]:
     if array.dtype.kind in "iu" and kind.numpy_dtype.kind in "iu" and array.size:
         limits = np.iinfo(kind.numpy_dtype)
         low, high = int(array.min()), int(array.max())
@@ -107,4 +120,20 @@ def _cast(array: np.ndarray[Any, Any], kind: TensorType, what: str) -> np.ndarra
             worst = low if low < limits.min else high
             raise RangeError(message(f"{what}: found {worst}, needed an integer in [{limits.min}, {limits.max}]"))
     with np.errstate(all="ignore"):
-        return array.astype(kind.numpy_dtype)
+        found = array.astype(kind.numpy_dtype)
+    if array.dtype.itemsize == WIDE and array.dtype.kind in "iu" and is_inexact(kind.dtype) and not weak:
+        _need_exact(array, found, kind, what)
+    return found
+
+
+def _need_exact(array: np.ndarray[Any, Any], found: np.ndarray[Any, Any], kind: TensorType, what: str) -> None:
+    """Refuse 64-bit integers that the floating dtype rounds; arrays of small ones have just been read anyway."""
+    with np.errstate(all="ignore"):
+        real = found.real
+        inside = real < float(np.iinfo(array.dtype).max)  # the next float above, which no integer of the dtype is
+        rounded = array[~inside | (np.where(inside, real, 0).astype(array.dtype) != array)]
+    if rounded.size:
+        hint = f"value.astype({kind.dtype!r}) rounds on purpose"
+        raise DtypeError(
+            message(f"{what}: found {rounded.flat[0]}, needed integers that {kind.dtype} holds", hint=hint)
+        )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.functions.lending import DECLINED, Loan, between_locks
-from tg.functions.shared import COMMIT, settled
+from tg.functions.lending import DECLINED, Loan, updated
+from tg.functions.shared import snapshots
 from tg.link.entry import Signature
 from tg.variables.structure import LEAF, Structure
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tg.functions.compile import Program
     from tg.functions.make import Function
     from tg.functions.shared import Shared, Value
+    from tg.turns import Turn
 
 CHAINED: Final = 4  # programs whose entries are tried one after the other
 
@@ -61,9 +62,7 @@ def _reading(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | N
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return general(*args, **kwargs)
-        with COMMIT:
-            held = settled(sources)
-        found = entry(*args, *natives(held))
+        found = entry(*args, *natives(snapshots(sources)))
         return general(*args) if found is DECLINED else found
 
     return call
@@ -84,6 +83,9 @@ def _updating(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | 
     def fresh(found: Sequence[Any]) -> list[Value]:
         return f._fresh(found, program)
 
+    def lend(turn: Turn) -> Loan:
+        return Loan(turn, f._targets, program, fresh)
+
     def call(*args: Any, **kwargs: Any) -> Any:
         def run(held: list[Value], loan: Loan | None) -> tuple[list[Any], list[Value]]:
             found: Any = DECLINED
@@ -95,7 +97,7 @@ def _updating(f: Function, programs: Sequence[Program]) -> Callable[..., Any] | 
                 return f._run(f._arguments(args, kwargs), held)
             return found[:count], fresh(found)
 
-        return f._build(iter(between_locks(f, run, Loan(lent, program, fresh) if lent else None)))
+        return f._build(iter(updated(f, run, lend if lent else None, lent)))
 
     return call
 

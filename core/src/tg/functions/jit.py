@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
@@ -14,11 +13,12 @@ from tg.errors import InputError, OptionError, SymbolicError, message
 from tg.functions.make import Function, function
 from tg.graph.nodes import Variable
 from tg.graph.op import exact_key
+from tg.turns import Claim, alone
 from tg.types.dtypes import DTYPES
 from tg.types.lengths import Length
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable
-from tg.variables.structure import flatten
+from tg.variables.conversion import NO_ARRAY, array_hint, as_variable
+from tg.variables.structure import flatten, has_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -56,7 +56,7 @@ class Jitted:
         self._kept: dict[object, Function] = {}
         self._quick: dict[object, Function] = {}  # the same by the arguments, where these are arrays and nothing else
         self._is_plain = not static and not static_shapes
-        self._lock = threading.RLock()
+        self._claim = Claim(frozenset([("jit", id(self))]))
         functools.update_wrapper(self, fn)
 
     @property
@@ -121,12 +121,13 @@ class Jitted:
     def _array(self, value: Any, given: _Arguments) -> Any:
         try:
             array = value if isinstance(value, np.ndarray) else np.asarray(value)
-        except (TypeError, ValueError):
+        except NO_ARRAY:
             array = np.asarray(None)
         if array.dtype.name not in DTYPES:
             names = [k for k, v in given.bound.arguments.items() if any(leaf is value for leaf in flatten(v)[0])]
             text = f"{self._name}: argument {names[0] if names else '?'}: found {value!r}, needed an array or a number"
-            raise InputError(message(text, hint=STATIC_HINT))
+            hint = array_hint(value) if getattr(value, "requires_grad", False) is True else STATIC_HINT
+            raise InputError(message(text, hint=hint))
         return array
 
     def _compiled(self, given: _Arguments, types: Sequence[TensorType]) -> Function:
@@ -137,16 +138,17 @@ class Jitted:
             values = ", ".join(f"{k}={v!r}" for k, v in given.static)
             hint = "static arguments are part of a key: tuples and frozen dataclasses are hashable"
             raise InputError(message(f"{self._name}: {error}: found {values}", hint=hint)) from None
-        if found is None:
-            with self._lock:
-                found = self._kept.get(key)
-                if found is None:
-                    found = self._made(given, types)
-                    if len(self._kept) >= KEPT:
-                        self._kept.pop(next(iter(self._kept)))
-                        self._quick.clear()
-                    self._kept[key] = found
-        return found
+        if found is not None:
+            return found
+        for turn in alone():
+            turn.take(self._claim)
+            made = self._kept.get(key) or self._made(given, types)
+            if key not in self._kept and len(self._kept) >= KEPT:
+                self._kept.pop(next(iter(self._kept)))
+                self._quick.clear()
+            self._kept[key] = made
+        turn.leave()
+        return made
 
     def _made(self, given: _Arguments, types: Sequence[TensorType]) -> Function:
         names = _leaf_names(given.structure)
@@ -180,7 +182,7 @@ def _leaf_names(structure: Structure) -> list[str]:
             if names is None:
                 visit(part, f"{name}[{k}]")
             else:
-                visit(part, f"{name}[{names[k]!r}]" if kind is dict else f"{name}.{names[k]}")
+                visit(part, f"{name}[{names[k]!r}]" if has_keys(kind) else f"{name}.{names[k]}")
 
     _, names, parts = structure.key
     for name, part in zip(names, parts, strict=True):

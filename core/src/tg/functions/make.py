@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.configuration import COMPILES, MODES, current
-from tg.errors import DebugError, NonFiniteError, OptionError, RewriteError, ShapeError, message
+from tg.errors import DebugError, NonFiniteError, OptionError, ShapeError, message
 from tg.functions.arguments import (
     check_inputs,
     defaults_of,
     donated_places,
     givens_of,
+    input_named,
     pairs_of,
     sources_of,
     swaps,
@@ -23,12 +23,12 @@ from tg.functions.arguments import (
 from tg.functions.backends import BackendChoice, choose
 from tg.functions.binding import Binding
 from tg.functions.caller import make_caller, shape_of
-from tg.functions.compile import Program, Setting, compile_expression, prepared
+from tg.functions.compile import Program, Setting, compile_expression, interpreted, prepared
 from tg.functions.entries import chained, reusable, with_shared
 from tg.functions.excluded import excluded
-from tg.functions.lending import between_locks
+from tg.functions.lending import updated
 from tg.functions.parameters import Parameters
-from tg.functions.shared import Shared, Value, snapshots
+from tg.functions.shared import Shared, Value, claim_of, snapshots
 from tg.functions.structure import flatten
 from tg.graph.dims import check as check_dims
 from tg.graph.dims import tied
@@ -37,6 +37,7 @@ from tg.graph.timing import Span, current_span, recorded
 from tg.graph.traversal import substitute
 from tg.link.entry import Signature
 from tg.link.linker import Executable
+from tg.turns import Claim, alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -183,9 +184,10 @@ class Function:
             (k, axis) for k, v in enumerate((*inputs, *sources)) for axis, n in enumerate(v.type.shape) if n is None
         ]
         self._ties = tied((*inputs, *sources))
-        self._locks = [t.lock for t in sorted(targets, key=lambda t: t.serial)]
+        self._claim = claim_of(targets)
         self._programs: dict[tuple[tuple[int, int], ...], Program] = {}
-        self._compiling = threading.Lock()
+        self._others: dict[tuple[tuple[int, int], ...], Program] = {}  # beyond the limit, on the reference
+        self._compiling = Claim(frozenset([("programs", id(self))]), delays_forks=True)
         self._spans: list[Span] = [span for span in (current_span(),) if span is not None]
         self._background = self._in_background() if compile == "background" else None
         self._is_whole, self._is_watched = False, nan_guard or mode == "debug"
@@ -344,7 +346,7 @@ class Function:
     def _general(self, /, *args: Any, **kwargs: Any) -> Any:
         """The general way: every kind of argument, shared variables, updates, specialisation, errors in full."""
         values = self._arguments(args, kwargs)
-        return self._build(iter(between_locks(self, lambda held, loan: self._run(values, held))))
+        return self._build(iter(updated(self, lambda held, loan: self._run(values, held))))
 
     def find_nonfinite(self, *args: Any, **kwargs: Any) -> NonFinite | None:
         """For these arguments the node that first makes a NaN or an infinity which reaches a result; None if none does.
@@ -379,6 +381,8 @@ class Function:
             raise
         count = len(self._results) - len(self._targets)
         shown = list(outputs[:count]) if self._native else [executable.to_numpy(v) for v in outputs[:count]]
+        if self._native and program.backend != self._main.backend:
+            shown = [self._main.executable.to_native(v) for v in shown]
         return shown, self._fresh(outputs, program)
 
     def _fresh(self, outputs: Sequence[Any], program: Program) -> list[Value]:
@@ -439,36 +443,54 @@ class Function:
         return tuple(place for place in self._open if place in alike)
 
     def _compiled(self, ones: tuple[tuple[int, int], ...]) -> Program:
-        with self._compiling:
-            found = self._programs.get(ones)
-            if found is not None:
-                return found
-            if len(self._programs) >= self._limit:
-                hint = "tg.config(specializations=…) allows more; a static shape such as (None, 1) needs none"
-                text = f"{self.name}: {self._limit} patterns of length-1 axes are compiled, this call needs another"
-                raise RewriteError(message(text, hint=hint))
-            inputs = (*self._inputs, *self._sources)
-            with Span("specialization") as span:
-                if self._background is None:
-                    program = compile_expression(inputs, self._results, ones, self._setting)
-                else:
-                    frozen = prepared(inputs, self._results, ones, self._setting)
-                    program = self._background.program(frozen, self._setting, ones)
-            if current_span() is None:
-                self._spans.append(span)
-            self._programs[ones] = program
-            if self._is_whole and self._background is None:
-                self.__call__ = self._quickest()
-            return program
+        for turn in alone():
+            turn.take(self._compiling)
+            program = self._programs.get(ones) or self._specialised(ones)
+        turn.leave()
+        return program
+
+    def _specialised(self, ones: tuple[tuple[int, int], ...]) -> Program:
+        """The program of a pattern that has none yet; the caller has a turn for it."""
+        if len(self._programs) >= self._limit:
+            return self._on_reference(ones)
+        inputs = (*self._inputs, *self._sources)
+        with Span("specialization") as span:
+            if self._background is None:
+                program = compile_expression(inputs, self._results, ones, self._setting)
+            else:
+                frozen = prepared(inputs, self._results, ones, self._setting)
+                program = self._background.program(frozen, self._setting, ones)
+        if current_span() is None:
+            self._spans.append(span)
+        self._programs[ones] = program
+        if self._is_whole and self._background is None:
+            self.__call__ = self._quickest()
+        return program
+
+    def _on_reference(self, ones: tuple[tuple[int, int], ...]) -> Program:
+        """The program of one pattern too many: the reference interprets it, and some of those are kept."""
+        if not self._others:
+            text = f"{self.name}: {self._limit} patterns of length-1 axes are compiled, the reference runs all others"
+            hint = "tg.config(specializations=…) allows more; a static shape such as (None, 1) needs none"
+            warnings.warn(message(text, hint=hint), RuntimeWarning, stacklevel=2)
+        found = self._others.get(ones)
+        if found is None:
+            found = interpreted(prepared((*self._inputs, *self._sources), self._results, ones, self._setting))
+            if len(self._others) >= self._limit:
+                self._others.pop(next(iter(self._others)))
+            self._others[ones] = found
+        return found
 
     def _adopt(self, ones: tuple[tuple[int, int], ...], program: Program, span: Span) -> None:
         """Native code for a pattern is ready: calls that begin from now on run it."""
-        with self._compiling:
+        for turn in alone():
+            turn.take(self._compiling)
             before, self._programs[ones] = self._programs[ones], program
             self._spans.append(span)
             if before is self._main:
                 self._main = program
             self.__call__ = self._quickest()
+        turn.leave()
 
     def _background_failed(self, error: BaseException) -> None:
         """Native code cannot be made: the next call warns, and the reference goes on."""
@@ -482,17 +504,22 @@ class Function:
         self.__call__ = call
 
 
-def evaluate(expression: Any, values: Mapping[Variable, Any] | None = None, **options: Any) -> Any:
+def evaluate(expression: Any, values: Mapping[Variable | str, Any] | None = None, **options: Any) -> Any:
     """The value of an expression for given values of its inputs; what `variable.eval` calls.
 
     Args:
+        values: by variable, or by the name of an input.
         options: as `tg.function` takes them; the backend is the reference unless given.
+    Raises:
+        InputError: no input has such a name, or several have.
     Example:
         >>> import tg
         >>> x = tg.scalar("x")
         >>> float((x * 2).eval({x: 3.0}))
         6.0
     """
-    given = dict(pairs_of({} if values is None else values, "eval"))
+    pairs = pairs_of({} if values is None else values, "eval")
+    outputs, _ = flatten(expression)
+    given = {input_named(key, outputs) if isinstance(key, str) else key: value for key, value in pairs}
     options.setdefault("backend", "perform")
     return function(list(given), expression, on_unused_input="ignore", **options)(*given.values())

@@ -1,8 +1,8 @@
 """A few threads for what nobody waits for: they end with the process, and a forked child has its own.
 
 The threads are daemons. At exit what is queued is dropped, and what runs is given a few seconds, for a compiler that is
-torn down under its feet could crash the process. A fork waits for what runs, so that no compiler is copied at its work,
-with locks that nobody will release; what was not done by then the child does for itself.
+torn down under its feet could crash the process. A job delays forks while it runs (`tg.turns`), so that no compiler is
+copied at its work, with locks that nobody will release; what was not done by then the child does for itself.
 """
 
 from __future__ import annotations
@@ -11,32 +11,37 @@ import atexit
 import logging  # noqa: F401 (imported by a compiler while a fork waits for it, its own hooks would run half)
 import os
 import threading
-from collections import deque
+from queue import SimpleQueue
+from time import monotonic
 from typing import TYPE_CHECKING, Final, final
+
+from tg.turns import Claim, Guard, Turn, alone, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SIZE: Final = max(1, min(4, (os.cpu_count() or 2) // 2))  # threads
 EXIT_PATIENCE = 5.0  # seconds that the end of the process waits for what runs
-FORK_PATIENCE = 60.0  # and a fork: less than to compile at once would have taken
+RUNNING: Final = Claim(frozenset(), delays_forks=True)
 
 
 @final
 class Job:
     """Work for the pool; `failed` is told of its exception before anybody who waits."""
 
-    __slots__ = ("_done", "_failed", "_work", "error")
+    __slots__ = ("_failed", "_guard", "_open", "_work", "error")
+    _guard: Guard | None  # until it has ended
+    _open: Turn
 
     def __init__(self, work: Callable[[], None], failed: Callable[[BaseException], None]) -> None:
         self._work, self._failed = work, failed
-        self._done = threading.Event()
         self.error: BaseException | None = None
+        self.renew()
 
     @property
     def is_done(self) -> bool:
         """Whether it has ended, one way or the other."""
-        return self._done.is_set()
+        return self._open() is None
 
     def run(self) -> None:
         """Do it, in this thread."""
@@ -46,15 +51,17 @@ class Job:
             self.error = error
             self._failed(error)
         finally:
-            self._done.set()
+            self._guard = None
 
     def wait(self, timeout: float | None) -> bool:
         """Wait until it has ended; whether it has."""
-        return self._done.wait(timeout)
+        self._open.wait_for_guard(-1 if timeout is None else timeout)
+        return self.is_done
 
     def renew(self) -> None:
-        """In a forked child: what the parent's thread may have held is not held here."""
-        self._done = threading.Event()
+        """It has not ended: made new, or in a forked child, where the thread that ran it is not."""
+        guard = self._guard = Guard()
+        self._open = Turn(guard)
 
 
 @final
@@ -62,46 +69,36 @@ class _Pool:
     """Threads that are started as jobs come."""
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.queue: deque[Job] = deque()
-        self.running: set[Job] = set()
+        self.queue: SimpleQueue[Job] = SimpleQueue()
+        self.jobs: dict[Job, None] = {}  # queued, or running
         self.threads: list[threading.Thread] = []
-        self.idle = 0
-        self.held = 0  # by how many forks: nothing new begins
+        self.is_closed = False
 
     def submit(self, job: Job) -> None:
-        with self.changed:
-            self.queue.append(job)
-            if self.idle < len(self.queue) and len(self.threads) < SIZE:
-                thread = threading.Thread(target=self._serve, name=f"tg-{len(self.threads)}", daemon=True)
-                self.threads.append(thread)
-                thread.start()
-            self.changed.notify_all()
+        self.jobs[job] = None
+        self.queue.put(job)
+        if len(self.threads) < min(SIZE, len(self.jobs)):
+            thread = threading.Thread(target=self._serve, name=f"tg-{len(self.threads)}", daemon=True)
+            self.threads.append(thread)
+            thread.start()
 
     def _serve(self) -> None:
         while True:
-            with self.changed:
-                self.idle += 1
-                self.changed.wait_for(lambda: self.queue and not self.held)
-                self.idle -= 1
-                job = self.queue.popleft()
-                self.running.add(job)
-            job.run()
-            with self.changed:
-                self.running.discard(job)
-                self.changed.notify_all()
-
-    def quieten(self, patience: float) -> None:
-        """Let what runs come to its end, within limits; nothing new begins. The caller holds `changed`."""
-        self.held += 1
-        if threading.current_thread() not in self.threads:
-            self.changed.wait_for(lambda: not self.running, patience)
+            job = self.queue.get()
+            for turn in alone():
+                turn.take(RUNNING)
+                if not self.is_closed:
+                    job.run()
+                    self.jobs.pop(job, None)
+            turn.leave()
+            del job
 
     def close(self) -> None:
         """The process ends."""
-        with self.changed:
-            self.queue.clear()
-            self.quieten(EXIT_PATIENCE)
+        self.is_closed, until = True, monotonic() + EXIT_PATIENCE
+        for turn in held():
+            if turn.claim is RUNNING and turn.thread != threading.get_ident():
+                turn.wait(until)
 
 
 _pool = _Pool()
@@ -113,21 +110,10 @@ def submit(job: Job) -> Job:
     return job
 
 
-def _before_fork() -> None:
-    _pool.changed.acquire()
-    _pool.quieten(FORK_PATIENCE)
-
-
-def _after_fork_in_parent() -> None:
-    _pool.held -= 1
-    _pool.changed.notify_all()
-    _pool.changed.release()
-
-
 def _after_fork_in_child() -> None:
     global _pool
     before, _pool = _pool, _Pool()  # the parent's threads do not exist here
-    for job in (*before.running, *before.queue):
+    for job in before.jobs:
         job.renew()
         submit(job)
 
@@ -137,4 +123,4 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+os.register_at_fork(after_in_child=_after_fork_in_child)

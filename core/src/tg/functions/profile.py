@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from tg.errors import InputError, message
 from tg.functions.shared import snapshots
 from tg.link.shown import lines_of
+from tg.turns import Claim, alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ PHASES: Final = ("checks and conversion", "program", "outputs")
 WHOLE: Final = "the program is one part: its library compiles it whole"
 WIDTH: Final = 120  # of a printed table
 SHOWN: Final = 0.001  # of a program: a part that takes less is not printed
-MEASURING: Final = threading.Lock()  # one at a time: they would measure one another
+MEASURING: Final = Claim(frozenset(["measuring"]))  # one at a time: they would measure one another
 
 
 class Row(NamedTuple):
@@ -125,7 +125,8 @@ def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], call
     program = f._program(values, held)
     f.wait()  # it may be a specialisation that nothing has asked for before
     program = f._program(values, held)
-    with MEASURING:
+    for turn in alone():
+        turn.take(MEASURING)
         every = [_phases(f, args, kwargs) for _ in range(calls + 1)]
         phases = _median(every[1:], sum)
         call = sum(phases) if f._targets else _ordinary(f, args, kwargs, calls)

@@ -2,17 +2,23 @@
 
 A value is replaced, and written into only while nobody can see it (see `tg.functions.lending`), so a reader that has a
 snapshot keeps it. Values stay on the backend that made them until another asks.
+
+What a variable has, a `Value` or a `Loan` of one, is stored only in a turn that claims the variable (`tg.turns`), and
+by one call of C for all variables of a function. What several variables have is read by one such call too. No other
+thread and no interrupt comes between, so all see all of an update or nothing of it, and nobody locks anything to read.
 """
 
 from __future__ import annotations
 
-import threading
+import operator
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import InputError, ShapeError, message
 from tg.functions.convert import to_array
 from tg.graph.dims import named_type
 from tg.graph.nodes import Variable
+from tg.turns import Claim, alone
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import constant
 
@@ -21,14 +27,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from tg.functions.lending import Loan
     from tg.graph.loc import Loc
     from tg.link.linker import Executable
     from tg.types.lengths import Length
 
-COMMIT: Final = threading.RLock()  # held, briefly, while values are read together or replaced together
-SETTLED: Final = threading.Condition(COMMIT)  # told when values that were lent are there again
-WAITING: Final[list[int]] = []  # the threads that want to be told
 PATIENCE: Final = 100  # updates that do not overwrite a value after a reader had to wait for it
+_has: Final = operator.attrgetter("has")
 
 
 @final
@@ -77,14 +82,12 @@ class Value:
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
-    __slots__ = ("_value", "borrower", "lent", "lock", "patience")
+    __slots__ = ("claim", "has", "patience")
 
     def __init__(self, type_: TensorType, value: Value, name: str | None) -> None:
         super().__init__(type_, name=name)
-        self._value: Value | None = value  # None while it is lent
-        self.lock = threading.RLock()  # held by functions that update this variable, in order of `serial`
-        self.lent: Value | None = None  # to a call that may write into it
-        self.borrower = 0  # the thread of that call
+        self.has: Value | Loan = value
+        self.claim = Claim(frozenset([self.serial]))  # of what stores a value
         self.patience = 0  # how many updates are not to overwrite values
 
     def get_value(self) -> np.ndarray[Any, Any]:
@@ -100,14 +103,17 @@ class Shared(Variable):
         """
         array = to_array(value, self.type, self.name or "shared variable").copy()
         array.flags.writeable = False
-        with self.lock, COMMIT:
-            self._value = Value(array)
+        new = Value(array)
+        for turn in alone():
+            turn.take(self.claim)
+            self.has = new
+        turn.leave()
 
     @property
     def snapshot(self) -> Value:
-        """The value as it is now; the caller does not hold `COMMIT`."""
-        value = self._value
-        return value if value is not None else snapshots([self])[0]
+        """The value as it is now."""
+        value = self.has
+        return value if type(value) is Value else snapshots([self])[0]
 
     def check(self, value: Value, loc: Loc | None) -> None:
         """Raise if the new value that an expression has given does not fit.
@@ -122,18 +128,6 @@ class Shared(Variable):
                 text = f"update of {self!r}: found shape {value.shape}, needed {self.type}"
                 raise ShapeError(message(text, *lines, hint=hint))
 
-    def lend(self) -> None:
-        """Take the value out, for this thread to write into; the caller holds `lock` and `COMMIT`."""
-        self.lent, self._value, self.borrower = self._value, None, threading.get_ident()
-
-    def take_back(self) -> None:
-        """End lending with the value that was lent; the caller holds `lock` and `COMMIT`."""
-        self._value, self.lent = self.lent, None
-
-    def commit(self, value: Value) -> None:
-        """Replace the value; the caller holds `lock` and `COMMIT`."""
-        self._value, self.lent = value, None
-
     def __reduce__(self) -> tuple[object, ...]:
         return (_restored, (named_type(self), self.get_value(), self.name))
 
@@ -141,37 +135,34 @@ class Shared(Variable):
         return f"<shared{f' {self.name}' if self.name else ''} : {self.type}>"
 
 
+def claim_of(variables: Sequence[Shared]) -> Claim:
+    """The claim of what stores values of several variables."""
+    return Claim(frozenset().union(*(s.claim.things for s in variables)))
+
+
 def snapshots(variables: Sequence[Shared]) -> list[Value]:
-    """The values of variables at one moment."""
-    with COMMIT:
-        return settled(variables)
-
-
-def settled(variables: Sequence[Shared]) -> list[Value]:
-    """The same; the caller holds `COMMIT`, which is let go while values are waited for that other threads write.
-
-    The thread that writes finds the old values: it runs Python before it writes or when it has written.
-    """
-    held = [s._value for s in variables]
-    while not all(held):
-        here = threading.get_ident()
-        held = [s._value or (s.lent if s.borrower == here else None) for s in variables]
-        for s, value in zip(variables, held, strict=True):
-            if value is None:
+    """The values of variables at one moment, waited for while another thread may be writing one."""
+    while True:
+        held = [*map(_has, variables)]
+        for value in held:
+            if type(value) is not Value:
+                break
+        else:
+            return held
+        found = [value if type(value) is Value else value.value_of(s) for s, value in zip(variables, held, strict=True)]
+        if None not in found:
+            return found
+        for s, loan in zip(variables, held, strict=True):
+            if type(loan) is not Value:
                 s.patience = PATIENCE
-        if not all(held):
-            wait()
-            held = [s._value for s in variables]
-    return held  # type: ignore[return-value]
+                loan.turn.wait()
 
 
-def wait() -> None:
-    """Wait until some values that were lent are there again; the caller holds `COMMIT`, which is let go meanwhile."""
-    WAITING.append(threading.get_ident())
-    try:
-        SETTLED.wait()
-    finally:
-        WAITING.remove(threading.get_ident())
+def store(variables: Sequence[Shared], values: Sequence[Value | Loan]) -> None:
+    """Give all variables what they are to have, in one step; the caller has a turn that claims them."""
+    before = [*map(_has, variables)]  # what goes, goes afterwards: that may run Python
+    any(map(setattr, variables, repeat("has"), values))
+    del before
 
 
 def _restored(kind: TensorType, array: np.ndarray[Any, Any], name: str | None) -> Shared:

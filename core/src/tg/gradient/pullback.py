@@ -47,6 +47,7 @@ def key_of(v: Variable) -> tuple[int, int]:
     return (id(v), 0) if v.apply is None else (id(v.apply), v.index + 1)
 
 
+@paused
 def cotangents_of(
     outputs: Sequence[Variable],
     cotangents: Sequence[Variable | None],
@@ -59,8 +60,7 @@ def cotangents_of(
     Nothing below `leaves` is differentiated. The cotangents of the variables in `known` are those given there, whatever
     flows to them.
     """
-    with paused():
-        return _swept(outputs, cotangents, wrt, leaves, known)
+    return _swept(outputs, cotangents, wrt, leaves, known)
 
 
 def _swept(
@@ -118,13 +118,26 @@ def dependencies(outputs: Sequence[Variable], leaves: Sequence[Variable] = ()) -
     """The keys of what floating outputs depend on, by ops whose derivatives exist, if only as zeros."""
     found = {key_of(v) for v in outputs if is_inexact(v.type.dtype)}
     for node, _ in reversed(list(sorted_applies(outputs, known=leaves))):
-        if not any((id(node), k + 1) in found for k in range(len(node.types))) or isinstance(node.op, StopGradient):
+        reached = [k for k in range(len(node.types)) if (id(node), k + 1) in found]
+        if not reached or isinstance(node.op, StopGradient):
             continue
-        partials = node.op.fn.d if isinstance(node.op, Elementwise) else None
-        for v, partial in zip(node.inputs, partials or (True,) * len(node.inputs), strict=True):
-            if partial is not None and is_inexact(v.type.dtype):
+        for v, carries in zip(node.inputs, _carrying(node, reached), strict=True):
+            if carries and is_inexact(v.type.dtype):
                 found.add(key_of(v))
     return found
+
+
+def _carrying(node: Apply, reached: Sequence[int]) -> list[bool]:
+    """Which operands of a node the results with these numbers depend on."""
+    op = node.op
+    if isinstance(op, Elementwise) and op.fn.d is not None:
+        return [partial is not None for partial in op.fn.d]
+    if isinstance(op, Call):
+        inner = [Variable(t) for t in op.graph.input_types]
+        outputs = op.graph.instantiate(inner)
+        below = dependencies([outputs[k] for k in reached if k < len(outputs)], inner)
+        return [key_of(v) in below for v in inner]
+    return [True] * len(node.inputs)
 
 
 class _Flow:

@@ -20,7 +20,9 @@ STATUS_LENGTH: Final = 1 + STATUS_VALUES
 class Descriptor(Frozen):
     """What to raise when a check fails: an error class of `tg.errors` by name, a text with `{0}`…`{3}`, a hint.
 
-    The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the inner status.
+    The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the number of the
+    one that failed, counted from 1. Where that is a call's again, the number inside it, times one more than there are
+    descriptors, is added: so the values of the check that failed keep their room however deep it is.
     The user's line (`loc`) takes no part in equality.
     """
 
@@ -41,7 +43,9 @@ class Descriptor(Frozen):
     def build(self, values: Sequence[int]) -> errors.TgError:
         """The exception for the values that the failing check reported."""
         if self.inner:
-            return self.inner[values[0] - 1].build(values[1:])  # type: ignore[no-any-return]
+            deeper, number = divmod(values[0], len(self.inner) + 1)
+            found = self.inner[number - 1]
+            return found.build([deeper, *values[1:]] if found.inner else values[1:])  # type: ignore[no-any-return]
         loc = getattr(self, "loc", None)
         lines = (("at", f"{loc}:  {loc.source}"),) if loc is not None else ()
         kind = getattr(errors, self.error)

@@ -6,6 +6,7 @@ moves names into a side table. Rewriting sweeps rebuild it; `freeze` turns it in
 
 from __future__ import annotations
 
+import functools
 import itertools
 from operator import is_
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
@@ -79,6 +80,7 @@ class FunctionGraph:
         self.recorder: Recorder | None = None  # told of replacements, where somebody wants to know
 
     @classmethod
+    @paused
     def of(
         cls,
         inputs: Sequence[Variable],
@@ -93,7 +95,7 @@ class FunctionGraph:
         """
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
-        with paused(), graph.needs, locs.at(None):
+        with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):
                 graph.dims = bind(graph, inputs)
             for node, results in sorted_applies(outputs, known=inputs):
@@ -105,11 +107,12 @@ class FunctionGraph:
         return graph
 
     @classmethod
+    @paused
     def thaw(cls, frozen: FrozenGraph) -> FunctionGraph:
         """A function graph holding a frozen graph, with its checks, names and origins."""
         graph = cls(frozen.input_types, [frozen.names.get(k) for k in range(frozen.arity)])
         values: list[Variable] = [*graph.inputs, *(graph.canonical_constant(c) for c in frozen.constants)]
-        with paused(), graph.needs:
+        with graph.needs:
             for k, node in enumerate(frozen.nodes):
                 origin = frozen.origins.get(k, Origin())
                 with locs.at(origin.locs[0] if origin.locs else None):
@@ -131,8 +134,10 @@ class FunctionGraph:
         operands = tuple([known[id(v)] if id(v) in known else self._imported(v, known) for v in node.inputs])
         identity = node.op.named_identity
         if identity is not None:
-            outputs = operands
+            outputs = operands[:1]
             self.assume(operands[0], node.op.assumed_facts)
+            for check in node.op.checks(*operands):
+                self._add_check(check, None)
             if identity and operands[0].apply is not None:
                 self.names.setdefault(id(operands[0].apply), identity)
         elif not operands and node.op.named_length is not None:
@@ -151,7 +156,7 @@ class FunctionGraph:
         if type(op).specialize is not Op.specialize:
             op = op.specialize([v.symbolic_type for v in operands])
         try:
-            outputs = self.intern(op, operands)
+            outputs = self.intern(op, self._repeated(op, operands))
         except (TypeError, ValueError) as error:
             describe_operands(error, node.inputs)
             raise
@@ -159,7 +164,15 @@ class FunctionGraph:
             made = outputs[0].apply
             assert made is not None
             self._make_checks(made)
+            outputs = self.intern(op, self._repeated(op, operands))  # which may have turned out to have lengths of 1
         return outputs
+
+    def _repeated(self, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        """The operands, lengths of 1 that are known by a check stated where they may be repeated.
+
+        So the type of each says whether it is. That of an input counts as different from 1: a check that it is fails.
+        """
+        return tuple(map(self._with_ones, operands)) if self.needs.ones and type(op).repeats else operands
 
     def _imported(self, v: Variable, known: dict[int, Variable]) -> Variable:
         found = known.get(id(v))
@@ -215,6 +228,9 @@ class FunctionGraph:
         while self._handled < len(self.needs.found):
             a, b, what, broadcasts = self.needs.found[self._handled]
             self._handled += 1
+            fits = NAMESPACE.fit_check((a, b), f"{what}: a length")
+            if fits is not None:
+                self._add_check(fits, sweep)
             first, other = as_size_variable(a), as_size_variable(b)
             hint = None
             if broadcasts:
@@ -235,22 +251,46 @@ class FunctionGraph:
         atom = length.atom
         return type(atom) is AxisLength and id(atom.owner) in self._leaves
 
-    def _add_check(self, check: Check, sweep: _Sweep | None) -> None:
-        """Take over a check on values of this graph, its new nodes interned or, in a sweep, rewritten."""
+    def _add_check(self, check: Check, sweep: _Sweep | None) -> Variable | None:
+        """Take over a check on values of this graph, its new nodes interned or, in a sweep, rewritten.
+
+        Returns:
+            its condition; None where that holds whatever the inputs are.
+        """
         take = self.absorb if sweep is None else sweep.result
         condition = take(check.condition)
         if isinstance(condition, Constant) and bool(condition.data):
-            return
+            return None
         values = tuple(take(v) for v in check.values[:STATUS_VALUES])
         self._keep_check(Check(condition, values, check.descriptor.at(locs.here())))
+        return condition
+
+    def _order_checks(self, protected: Mapping[int, Apply | None]) -> None:
+        """Move checks, by the ids of their conditions, before the first check that reads what they protect."""
+        if not protected:
+            return
+        first: dict[int, int] = {}  # of applies: the check that needs them first
+        for k, check in enumerate(self.checks):
+            stack = [v.apply for v in (check.condition, *check.values)]
+            while stack:
+                node = stack.pop()
+                if node is not None and id(node) not in first:
+                    first[id(node)] = k
+                    stack.extend(v.apply for v in node.inputs)
+        places = []
+        for k, check in enumerate(self.checks):
+            before = first.get(id(protected.get(id(check.condition))), k)
+            places.append((before, 0, k) if before < k else (k, 1, k))
+        self.checks = [self.checks[k] for *_, k in sorted(places)]
+        self._conditions = {id(check.condition): k for k, check in enumerate(self.checks)}
 
     def _keep_check(self, check: Check) -> None:
-        """Add a check, one for each condition; the status of an inner graph has the descriptors it was given last."""
+        """Add a check, one for each condition; the status of an inner graph is told as it was given last."""
         place = self._conditions.setdefault(id(check.condition), len(self.checks))
         if place == len(self.checks):
             self.checks.append(check)
         elif check.descriptor.inner:
-            self.checks[place] = self.checks[place]._replace(descriptor=check.descriptor)
+            self.checks[place] = check
 
     def absorb(self, root: Variable) -> Variable:
         """Intern an expression built over values of this graph."""
@@ -274,6 +314,16 @@ class FunctionGraph:
             found = found or self._typed(op, operands, like)
             self._table[key] = self._made[id(found[0].apply)] = found
         return found
+
+    def _with_ones(self, v: Variable) -> Variable:
+        """The value; where lengths are known to be 1 by requirements only, with these stated."""
+        if None not in v.type.shape:
+            return v
+        ones = [
+            n is None and same(self._resolved_length(m), 1) and not self._is_given(m)
+            for n, m in zip(v.type.shape, v.shape, strict=True)
+        ]
+        return self.absorb(NAMESPACE.specify_shape(v, [1 if one else None for one in ones])) if any(ones) else v
 
     def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
         types = self._inferred(op, operands)
@@ -347,14 +397,14 @@ class FunctionGraph:
     def rewrite(
         self,
         transform: Transform,
-        new_checks: list[Check] | None = None,
+        new_checks: list[tuple[Check, Apply]] | None = None,
         given: Mapping[int, Variable] | None = None,
         given_by: str = "",
     ) -> None:
         """One sweep: rebuild everything from the inputs up, replacing what `transform` replaces.
 
         Args:
-            new_checks: where `transform` leaves the checks that its replacements need.
+            new_checks: where `transform` leaves the checks that its replacements need, and what each protects.
             given: replacements of values by their ids, made first, as the rewrite named `given_by`.
         """
         with self.needs:
@@ -364,10 +414,15 @@ class FunctionGraph:
             before, self.checks, self._conditions = self.checks, [], {}
             for check in before:
                 self._add_check(check, sweep)
+            protected: dict[int, Apply | None] = {}
             while new_checks or self._handled < len(self.needs.found):
                 self._require_lengths(sweep)
                 if new_checks:
-                    self._add_check(new_checks.pop(0), sweep)
+                    check, made = new_checks.pop(0)
+                    kept = self._add_check(check, sweep)
+                    if kept is not None:
+                        protected[id(kept)] = sweep.result(Variable(made.types[0], made)).apply
+            self._order_checks(protected)
             if sweep.keep:
                 self._view = None
         if self.recorder is not None:
@@ -445,7 +500,7 @@ class _Sweep:
         given_by: str = "",
     ) -> None:
         self.graph, self.transform = graph, transform
-        self.given: Mapping[int, Variable] = given or {}
+        self.given = dict(given or {})
         self.given_by = given_by
         self.began: set[int] = set()  # values that `given` replaces, once their replacement is being visited
         self.done: dict[int, Variable] = dict(graph._leaves) if transform is not None else {}
@@ -559,8 +614,11 @@ class _Sweep:
         return done[id(root)]
 
     def _replace(self, v: Variable, node: Apply, stack: list[Variable]) -> None:
-        """Give a value its given replacement, or have that visited first."""
+        """Give a value its given replacement, or have that visited first; none that is less precise."""
         new = self.given[id(v)]
+        if id(v) not in self.began and not self._is_precise(new, v):
+            del self.given[id(v)]  # its lengths agree by a check only
+            return
         if id(v) not in self.began:
             self.began.add(id(v))
             self._account(self.given_by, node, (v,), (new,))
@@ -572,6 +630,12 @@ class _Sweep:
             self.graph.inherit(self.done[id(v)], v)
         else:
             stack.append(new)
+
+    def _is_precise(self, new: Variable, old: Variable) -> bool:
+        """Whether a value of the same dtype and rank loses no static length of what it replaces."""
+        if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
+            return True  # which is a mistake that is told
+        return new.type.refines(old.type) or self.graph._resolved(new.symbolic_type).refines(old.type)
 
     def _leaf(self, v: Variable) -> None:
         if isinstance(v, Constant):
@@ -692,8 +756,15 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
     if not inner:
         return checks
     status = Variable(node.types[-1], node, len(node.types) - 1)
-    values = tuple(NAMESPACE.getitem(status, k) for k in range(STATUS_VALUES))
-    return (*checks, Check(NAMESPACE.equal(values[0], 0), values, Descriptor("TgError", "", None, inner)))
+    number, *values = (NAMESPACE.getitem(status, k) for k in range(1 + STATUS_VALUES))
+    condition = NAMESPACE.equal(number, 0)
+    calls = [NAMESPACE.equal(number, k + 1) for k, d in enumerate(inner) if d.inner]
+    if calls:  # what their first value numbers is told with their own number: see `Descriptor`
+        is_call = functools.reduce(NAMESPACE.logical_or, calls)
+        number = NAMESPACE.where(is_call, number + (len(inner) + 1) * values[0], number)
+        values = [NAMESPACE.where(is_call, b, a) for a, b in itertools.pairwise(values)]
+    shown = (number, *values)[:STATUS_VALUES]
+    return (*checks, Check(condition, shown, Descriptor("TgError", "", None, inner)))
 
 
 def _freeze(graph: FunctionGraph) -> FrozenGraph:

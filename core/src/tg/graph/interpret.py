@@ -34,13 +34,27 @@ def interpret_with_status(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[t
     values: list[Any] = [*arrays, *(c.data for c in frozen.constants)]
     values.extend([None] * (len(frozen.types) - len(values)))
     conditions = frozenset(c.condition for c in frozen.checks)
+    end = always_fails(frozen)
     with np.errstate(all="ignore"):
-        for node in frozen.nodes:
-            for number, value in zip(node.outputs, node.op.perform(*(values[k] for k in node.inputs)), strict=True):
+        for k, node in enumerate(frozen.nodes):
+            if k == end:
+                break
+            for number, value in zip(node.outputs, node.op.perform(*(values[i] for i in node.inputs)), strict=True):
                 values[number] = value
                 if number in conditions and not value:
                     return (), failure(frozen, values)
-        return tuple(values[k] for k in frozen.outputs), failure(frozen, values)
+        status = failure(frozen, values)
+        return (() if status else tuple(values[k] for k in frozen.outputs)), status
+
+
+def always_fails(frozen: FrozenGraph) -> int | None:
+    """How many nodes run before a check whose condition is a constant False: those that earlier checks need."""
+    constants = (frozen.constant(check.condition) for check in frozen.checks)
+    failing = next((k for k, c in enumerate(constants) if c is not None and not c.data), None)
+    if failing is None:
+        return None
+    needed = {check.condition for check in frozen.checks[:failing]}
+    return max((k + 1 for k, node in enumerate(frozen.nodes) if not needed.isdisjoint(node.outputs)), default=0)
 
 
 def failure(frozen: FrozenGraph, values: Sequence[Any]) -> tuple[int, ...]:

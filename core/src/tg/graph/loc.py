@@ -55,6 +55,15 @@ class Loc:
     def __repr__(self) -> str:
         return f"Loc({self})"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restored, (self.file, self.line, self.code.co_name))
+
+
+def _restored(file: str, line: int, function: str) -> Loc:
+    """A place of another process, in a code object that has nothing but the place."""
+    code = compile("", file, "exec").replace(co_name=function, co_firstlineno=line)
+    return Loc(code, -1)
+
 
 _PACKAGES = {"tg", "pluggy", "contextlib"}  # the last runs tg's context managers
 _PROGRAMS = {"tg.demo."}  # in those packages: modules whose lines are a user's all the same

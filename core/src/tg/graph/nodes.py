@@ -17,7 +17,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.operators import NAMESPACE, Operators
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import LARGE, AxisLength, Derived, Length, NamedLength, ScalarValue, of_atom, written
+from tg.types.lengths import LARGE, AxisLength, Derived, Length, NamedLength, ScalarValue, is_exact, of_atom, written
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -127,6 +127,11 @@ class Variable(Operators):
 
     __hash__ = object.__hash__
 
+    def __reduce__(self) -> tuple[object, ...]:
+        from tg.graph.pickled import reduced
+
+        return reduced(self)
+
 
 def _all_kept(shape: tuple[int | Length | None, ...]) -> tuple[int | Length | None, ...]:
     kept = tuple(map(_kept, shape))
@@ -154,6 +159,8 @@ class Constant(Variable):
         """Take over `data`, which must not be written afterwards."""
         if type(data) is not np.ndarray:
             data = np.array(data)  # NumPy's arithmetic on 0-d arrays gives scalars
+        if data.dtype == np.bool_ and data.size and data.view(np.uint8).max() > 1:
+            data = np.asarray(data != 0)  # programs take the byte of a bool to be 0 or 1
         data.flags.writeable = False
         self.data = data
         self._key: tuple[str, tuple[int, ...], bytes] | None = None
@@ -303,9 +310,13 @@ def as_size_variable(length: int | Length | Variable) -> Variable:
     if isinstance(length, Variable):
         return length
     if type(length) is not Length:
-        return Constant(np.array(operator.index(length), np.int64))
+        number = operator.index(length)
+        if not -(2**63) <= number < 2**63:
+            raise ShapeError(message(f"length: found {number}, needed one of at most 2**62"))
+        return Constant(np.array(number, np.int64))
     total: Variable | None = None
-    for monomial, factor in written(length).items():
+    terms = written(length) if is_exact(length) else length.terms  # inside of a max something else could wrap
+    for monomial, factor in terms.items():
         term: Variable | None = None
         for atom in monomial:
             value = _atom_variable(atom)

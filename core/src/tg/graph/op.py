@@ -119,6 +119,7 @@ class Op(Frozen):
     has_expansion: ClassVar[bool] = False
     opaque: ClassVar[bool] = False  # a field of another kind than text can hold: printed, neither parsed nor cached
     pointwise: ClassVar[bool] = False  # applies to each element alone, over operands that broadcast
+    repeats: ClassVar[bool] = False  # repeats operands along axes of length 1
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
     calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can
 

@@ -381,7 +381,7 @@ class Operators:
         return self._n("clip", min, max)  # type: ignore[no-any-return]
 
     def eval(self, values: Any = None, **options: Any) -> Any:
-        """The value of this expression for given values of its inputs: `out.eval({x: 1.0})`."""
+        """The value of this expression for given values of its inputs: `out.eval({x: 1.0})`, or by name."""
         return self._n("evaluate", values, **options)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

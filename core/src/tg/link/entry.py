@@ -11,8 +11,8 @@ called with the arguments of a function and reads a record of int64 words, in wh
     patience             elements of inputs and outputs up to which the GIL is kept
     arity, extra, lengths, planned, outputs, depth   how many there are, and how high the nesting's stack grows
     calls                whether the nesting calls Python
-    each input           dtype, scalar type or 0, number, least, most, bytes of an element, rank, and the lengths:
-                         UNKNOWN is any but 1
+    each input           dtype, scalar type or 0, number, least, most, bytes of an element, whether it is bool, rank,
+                         and the lengths: UNKNOWN is any but 1
     each extra input     its address
     each output          dtype, the input that it may overwrite or -1, whether its lengths are handed on to `run`,
                          rank, and each length in postfix
@@ -21,10 +21,12 @@ called with the arguments of a function and reads a record of int64 words, in wh
 `run` is given the pointers of the inputs and of the extra ones, then all lengths of all inputs, one after another,
 followed by those of outputs that `plan` has found. `number` says as what a Python number is passed for a 0-d input.
 What is unusual is declined, and goes the general way with all its errors: another type, dtype, rank, layout, number of
-arguments, a keyword, a length 1 where the record has UNKNOWN, a check that fails, memory that there is not.
+arguments, a keyword, a length 1 where the record has UNKNOWN, or one that no memory holds, a bool whose byte is neither
+0 nor 1, a check that fails, memory that there is not.
 
 An output that may overwrite an input is that very array, where it is writable, owns its memory, and no other argument
-lies there; else it is a new one, as ever. A call that is declined has written nothing.
+lies there; else it is a new one, as ever. A call that is declined has written nothing. What the nesting's call of
+Python raises is what the entry raises: nothing is built twice.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.link.loop import Loop
-from tg.link.shapes import follows_from_inputs, needs_plan, number_of
+from tg.link.shapes import follows_from_inputs, index_space, needs_plan, number_of
 from tg.ops.indexing import Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
@@ -65,6 +67,8 @@ NUMBERS: Final = ("", "bool", "int8", "int16", "int32", "int64", "uint8", "uint1
 LENGTHS: Final = ("end", "constant", "length", "planned", "+", "*", "//", "%", "min", "max", "broadcast")
 NESTING: Final = ("end", "leaf", "list", "tuple", "dict", "call")
 SHIFT: Final = 4  # the bits of a word that say what it is; the rest is its operand
+LARGEST: Final = 1 << 63 - SHIFT - 1  # of a word's operand, but for its sign
+SPLIT: Final = 1 << 30
 
 
 class Signature(NamedTuple):
@@ -155,7 +159,8 @@ def _input(t: TensorType, scalars: Callable[[str], int]) -> list[int]:
     scalar = scalars(t.dtype) if t.ndim == 0 else 0
     shape = [UNKNOWN if n is None else n for n in t.static.shape]
     size = t.numpy_dtype.itemsize
-    return [id(t.numpy_dtype), scalar, number, int(least), int(most), size, t.ndim, *shape]  # type: ignore[list-item]
+    limits_of = (int(least), int(most))
+    return [id(t.numpy_dtype), scalar, number, *limits_of, size, t.dtype == "bool", t.ndim, *shape]  # type: ignore[list-item]
 
 
 def _output(graph: FrozenGraph, number: int, source: int, lengths: Sequence[Sequence[Step]]) -> list[int]:
@@ -184,16 +189,24 @@ def output_lengths(graph: FrozenGraph) -> list[list[list[Step]]]:
 
 def _postfix(length: Any, graph: FrozenGraph, first: Sequence[int]) -> list[Step]:
     if type(length) is not Length:
-        return [Step("constant", length)]
+        return _constant(length)
     steps: list[Step] = []
     for count, (monomial, factor) in enumerate(length.terms.items()):
         factors = [_postfix_of_atom(atom, graph, first) for atom in monomial]
         if factor != 1 or not factors:
-            factors.insert(0, [Step("constant", factor)])
+            factors.insert(0, _constant(factor))
         for k, part in enumerate(factors):
             steps += [*part, *([Step("*")] if k else [])]
         steps += [Step("+")] if count else []
-    return steps or [Step("constant", 0)]
+    return steps or _constant(0)
+
+
+def _constant(value: int) -> list[Step]:
+    """A number: where a word beside its kind does not hold it, its upper bits times 2**30 and the others."""
+    if abs(value) < LARGEST:
+        return [Step("constant", value)]
+    parts = divmod(value, SPLIT)
+    return [*(Step("constant", n) for n in (parts[0], SPLIT)), Step("*"), Step("constant", parts[1]), Step("+")]
 
 
 def _postfix_of_atom(atom: Any, graph: FrozenGraph, first: Sequence[int]) -> list[Step]:
@@ -272,7 +285,7 @@ def patience(graph: FrozenGraph) -> int:
         if steps > WORK or not (node.op.pointwise or isinstance(node.op, PASSES)):
             return 0
         types = [t for k in (*node.inputs, *node.outputs) if (t := graph.symbolic[k]).shape]
-        for shape in (*([_space(node.op, types)] if isinstance(node.op, Loop) else []), *(t.shape for t in types)):
+        for shape in (*([index_space(node.op, types)] if isinstance(node.op, Loop) else []), *(t.shape for t in types)):
             own = _factors(shape)
             if (alike := tuple(own.elements())) in fitting:
                 continue
@@ -281,12 +294,6 @@ def patience(graph: FrozenGraph) -> int:
             fitting.add(alike)
         steps += sum(len(s.program.nodes) for s in node.op.stages) if isinstance(node.op, Loop) else 1
     return WORK // steps
-
-
-def _space(loop: Loop, types: Sequence[TensorType]) -> list[Any]:
-    """The lengths of a loop's index space: on each axis that of a value which is not repeated along it."""
-    columns = zip(*(t.shape for t in types if t.ndim == len(loop.extents)), strict=True)
-    return [next((n for n in column if type(n) is not int or n != 1), 1) for column in columns]
 
 
 def _factors(shape: Sequence[Any]) -> Counter[object]:

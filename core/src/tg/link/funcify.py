@@ -46,8 +46,7 @@ class FuncifyExecutable(Executable):
         self._guard = host_checks(request.guard, "graph_checks") if request.guard is not None else None
         self._constants = tuple(linker.to_native(data) for data in function.constants)
         self._programs: dict[tuple[Any, ...], Callable[..., tuple[Any, ...]]] = {}
-        self._lock = threading.Lock()
-        self._traces = 0
+        self._traces: list[None] = []  # as many as there were: to append one is one step
         self._tracing: dict[int, Span] = {}  # by thread
         self._compilations: deque[Span] = deque(maxlen=KEPT)
         self._main = self._program(()) if function.host is None else None
@@ -57,7 +56,7 @@ class FuncifyExecutable(Executable):
     @property
     def compiles(self) -> int:
         """How many times the program was traced: once for each combination of sizes, shapes and, for some, layouts."""
-        return self._traces
+        return len(self._traces)
 
     @property
     def compiles_shapes(self) -> bool:
@@ -70,13 +69,12 @@ class FuncifyExecutable(Executable):
         return tuple(self._compilations)
 
     def _program(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
-        with self._lock:
-            found = self._programs.get(sizes)
-            if found is None:
-                if len(self._programs) >= KEPT:
-                    self._programs.pop(next(iter(self._programs)))
-                found = self._programs[sizes] = self._linked(sizes)
-            return found
+        found = self._programs.get(sizes)
+        if found is None:
+            if len(self._programs) >= KEPT:
+                self._programs.pop(next(iter(self._programs)), None)
+            found = self._programs.setdefault(sizes, self._linked(sizes))
+        return found
 
     def _linked(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
         """The program of these sizes as a function of the inputs, compiled if the backend compiles."""
@@ -86,8 +84,7 @@ class FuncifyExecutable(Executable):
         steps = self._steps(sizes)
 
         def traced(constants: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
-            with self._lock:
-                self._traces += 1
+            self._traces.append(None)
             with Span("trace") as self._tracing[threading.get_ident()]:
                 return _separate(steps(constants, *arrays), (*constants, *arrays), linker.copy)
 
@@ -112,7 +109,7 @@ class FuncifyExecutable(Executable):
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs, ready, and the status if the graph has one."""
         linker = self._linker
-        began, traces = perf_counter(), self._traces
+        began, traces = perf_counter(), len(self._traces)
         try:
             program = self._main or self._sized(arrays)
             context = None if linker.scope is None else linker.scope(self._options)
@@ -121,7 +118,7 @@ class FuncifyExecutable(Executable):
             else:
                 with context:
                     outputs = self._outputs(program, arrays)
-            if self._traces != traces:
+            if len(self._traces) != traces:
                 self._note_compilation(began)
         except Exception:
             status = self._status_of(arrays)

@@ -167,3 +167,7 @@ class Linker(abc.ABC):
 
         For a backend that cannot raise (`Backend.raises` is False) the graph has no checks: see `Request`.
         """
+
+    def release_memory(self) -> int:
+        """Give the system the memory that is kept between calls and that no array has; how many bytes it was."""
+        return 0

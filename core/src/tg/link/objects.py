@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 HEAD: Final = object.__basicsize__  # bytes; the last eight are the type
 FUNCTIONS: Final = (
     *("Py_IncRef", "Py_DecRef", "PyTuple_GetItem", "PyBytes_AsString", "PyObject_Vectorcall", "PyCFunction_NewEx"),
-    *("PyErr_Clear", "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_AsDouble", "PyLong_AsLongLongAndOverflow"),
+    *("PyErr_Clear", "PyErr_Occurred", "PyEval_SaveThread", "PyEval_RestoreThread", "PyFloat_AsDouble"),
+    "PyLong_AsLongLongAndOverflow",
     *("PyList_New", "PyList_SetItem", "PyTuple_New", "PyTuple_SetItem", "PyDict_New", "PyDict_SetItem"),
     "PyCapsule_New",
 )

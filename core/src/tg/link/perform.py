@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+import math
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg.errors import ShapeError, TgError, message
 from tg.graph.frozen import FrozenGraph
-from tg.graph.interpret import failure
+from tg.graph.interpret import always_fails, failure
 from tg.graph.timing import Span
-from tg.link.linker import Executable, Linker, Request, Status, add_node_note
+from tg.link.linker import Executable, Linker, Request, Status, add_node_note, node_lines
 from tg.link.schedule import Run, schedule
+from tg.types.lengths import LONGEST
+from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.link.timed import Timed
+
+
+TOO_LARGE: Final = 2**63  # bytes of an array, the lengths of 0 left out: no index reaches as far
 
 
 @final
@@ -27,6 +34,7 @@ class PerformExecutable(Executable):
         self._uses = graph.last_uses()
         self._constants = [c.data for c in graph.constants]
         self._conditions = frozenset(c.condition for c in graph.checks)
+        self._end = always_fails(graph)
         self._owned = _owned_outputs(graph)
 
     def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[Any], Status]:
@@ -37,9 +45,14 @@ class PerformExecutable(Executable):
         values[graph.arity : graph.arity + len(self._constants)] = self._constants
         with np.errstate(all="ignore"):
             for k, node in enumerate(graph.nodes):
+                if k == self._end:
+                    break
                 try:
                     found = node.op.perform(*[values[i] for i in node.inputs])
                 except Exception as error:
+                    refusal = _refusal(error, graph, k, [values[i] for i in node.inputs])
+                    if refusal is not None:
+                        raise refusal from error
                     add_node_note(error, graph, k)
                     raise
                 for number, value in zip(node.outputs, found, strict=True):
@@ -72,17 +85,40 @@ class PerformExecutable(Executable):
         return to_text(self.graph)
 
 
+def _refusal(error: Exception, graph: FrozenGraph, number: int, operands: Sequence[Any]) -> ShapeError | None:
+    """The error of a node whose result no array can be, as NumPy has refused it; None for any other error."""
+    if isinstance(error, TgError) or not isinstance(error, ValueError | OverflowError):
+        return None
+    op = graph.nodes[number].op
+    given: list[Any] = [TensorType(v.dtype, v.shape) for v in operands]
+    for k in op.size_operands(len(operands)):
+        given[k] = int(operands[k])
+    try:
+        results = op.infer(*given)
+    except (TypeError, ValueError):
+        return None
+    for t in results:
+        lengths = [n for n in t.shape if type(n) is int]
+        size = math.prod(n for n in lengths if n) * t.numpy_dtype.itemsize
+        if not all(0 <= n <= LONGEST for n in lengths) or size >= TOO_LARGE:
+            text = f"{op.name}: found an array of {size} bytes, {t}, needed lengths, and fewer than 2**63"
+            return ShapeError(message(text, *node_lines(graph, number)))
+    return None
+
+
 def explained(
-    graph: FrozenGraph, arrays: Sequence[np.ndarray[Any, Any]], error: Exception
+    graph: FrozenGraph, arrays: Sequence[np.ndarray[Any, Any]], error: Exception | None
 ) -> tuple[Sequence[Any], Status]:
     """What becomes of a call that native code has refused without saying why: the status by the reference.
 
+    Args:
+        error: what to raise where the reference finds nothing wrong; its results are taken if there is none.
     Raises:
-        Exception: the reference's own; `error` where the reference finds nothing wrong.
+        Exception: the reference's own, or `error`.
     """
-    _, status = PerformExecutable(_scheduled(graph)).run(arrays)
-    if status:
-        return (), status
+    outputs, status = PerformExecutable(_scheduled(graph)).run(arrays)
+    if status or error is None:
+        return outputs, status
     raise error
 
 

@@ -6,17 +6,20 @@ used to rename lengths but collected, and the generated function makes sure of e
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import ShapeError, message
 from tg.graph.frozen import ValueSlot, symbolic_inputs, types_for
+from tg.link.loop import Loop
 from tg.types import lengths
 from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph, Node
     from tg.types.lengths import Atom
@@ -174,6 +177,72 @@ def _atom_text(atom: Atom, atom_text: Callable[[Atom], str], syntax: LengthSynta
     return atom_text(atom)
 
 
+def inexact(length: int | Length) -> list[Length]:
+    """The polynomials in a length, itself among them, of which it is not known that int64 holds them.
+
+    Generated code computes with int64, which wraps, and beside it with float64, which rounds: where the two are less
+    than 2**62 apart nothing has wrapped.
+    """
+    found: dict[object, Length] = {}
+    stack = [length]
+    while stack:
+        top = stack.pop()
+        if type(top) is Length and not lengths.is_exact(top) and top.key not in found:
+            found[top.key] = top
+            sides = (side for m in top.terms for a in m if type(a) is Derived for side in (a.lhs, a.rhs))
+            stack.extend(side for side in sides if not lengths.is_exact_inside(side))
+    return list(found.values())
+
+
+def is_scalar(length: Length) -> bool:
+    """Whether a length is just the value of a scalar, which int64 holds."""
+    return type(length.atom) is ScalarValue
+
+
+def is_within(length: int | Length) -> bool:
+    """Whether a length is known to be from 0 to the longest that there is."""
+    return lengths.is_natural(length) and lengths.is_exact(length)
+
+
+def is_countable(shape: Sequence[int | Length], others: Iterable[Sequence[int | Length]]) -> bool:
+    """Whether the elements of a shape are known to be no more than int64 counts, or than those of another array."""
+    if lengths.magnitude(lengths.product(tuple(shape))) <= LONGEST_OF_ANY:
+        return True
+    static, own = _parts(shape)
+    for other in others:
+        most, known = _parts(other)
+        if static <= max(most, 1) and own <= known:
+            return True
+    return False
+
+
+def new_shapes(graph: FrozenGraph, shapes: Shapes, k: int) -> list[tuple[tuple[Any, ...], int]]:
+    """The shapes of the results of node k, each with the bytes of an element, and the index space of a loop."""
+    node = graph.nodes[k]
+    types = [shapes.types[number] for number in node.outputs]
+    found: list[tuple[tuple[Any, ...], int]] = [(t.shape, t.numpy_dtype.itemsize) for t in types if t.shape]
+    if isinstance(node.op, Loop):
+        space = index_space(node.op, [shapes.types[n] for n in (*node.inputs, *node.outputs)])
+        found.append((tuple(space), 1))
+    return [(s, item) for s, item in found if not any(number_of(a) in node.outputs for n in s for a in atoms(n))]
+
+
+def index_space(loop: Loop, types: Sequence[TensorType]) -> list[Any]:
+    """The lengths of a loop's index space: on each axis that of a value which is not repeated along it."""
+    columns = zip(*(t.shape for t in types if t.ndim == len(loop.extents)), strict=True)
+    return [next((n for n in column if type(n) is not int or n != 1), 1) for column in columns]
+
+
+def _parts(shape: Sequence[int | Length]) -> tuple[int, Counter[object]]:
+    """The product of the known lengths, and the others."""
+    known = [n for n in shape if type(n) is int]
+    return math.prod(known), Counter(lengths.key(n) for n in shape if type(n) is not int)
+
+
+LONG_AND_EMPTY: Final = 2**30  # bytes, of an array without elements, beyond which loops would go over it for seconds
+LONGEST_OF_ANY: Final = 2**63 >> 5  # elements of which no dtype makes more bytes than int64 counts
+
+
 def python_length(length: Any, graph: FrozenGraph) -> str:
     """A length of an output as a Python expression of the input arrays `a0`, `a1` and so on, and of `LENGTH_SCOPE`."""
     text = _polynomial(length, graph)
@@ -211,3 +280,14 @@ def _length(n: int) -> int:
 
 LENGTH_SCOPE: Final = MappingProxyType({"length": _length, "n": lengths})
 """What the expressions of `python_length` use."""
+
+
+def results_text(results: Mapping[str, str]) -> list[str]:
+    """Lines of a generated caller that make arrays for results, by their names; `refused` is told what no array can be.
+
+    No length is too large for Python, and NumPy counts the bytes of an array before it asks for them.
+    """
+    if not results:
+        return []
+    made = [f"        {name} = {text}" for name, text in results.items()]
+    return ["    try:", *made, "    except (MemoryError, ValueError) as error: return refused(arrays, error)"]

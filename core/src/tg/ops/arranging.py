@@ -16,7 +16,7 @@ from tg.types.lengths import Length, product
 from tg.types.lengths import broadcast as broadcast_lengths
 from tg.types.lengths import remainder as remainder_length
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, known_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -250,7 +250,9 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
     Source:
         numpy.rot90
     """
-    x = as_variable(x)
+    x, k = as_variable(x), known_integer(k)
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise InputError(message(f"rot90: k: found {k!r}, needed an integer"))
     if len(axes) != 2:
         raise ShapeError(message(f"rot90: found axes {tuple(axes)}, needed two"))
     a, b = (axis_from_end(v, x.type.ndim, "rot90") for v in axes)

@@ -1,10 +1,11 @@
-"""What is known beforehand: facts that are promised of values."""
+"""What is known beforehand: facts that are promised of values, and conditions that are required of calls."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import InputError, message
+from tg.graph.checks import Check, Descriptor
 from tg.graph.facts import FACTS, fact_holds, facts_of, possible
 from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Op
@@ -115,4 +116,75 @@ def assume_facts(v: Variable, names: Iterable[str]) -> Variable:
     return Assume(tuple(sorted(wanted)))(v)  # type: ignore[no-any-return]
 
 
-FAMILY = Family("assumptions", ops=(Assume,), functions=(assume,))
+@final
+class Required(Op):
+    """The first operand, if the second, a bool scalar, holds; importing removes it and keeps the condition as a check.
+
+    Operands after these are integer scalars that the text shows.
+
+    Shapes:
+        x (...), condition (), shown () -> y (...)
+    Raises:
+        the class of `tg.errors` that `error` names: the condition does not hold.
+    """
+
+    error: str
+    text: str
+    hint: str | None = None
+    has_expansion = True
+
+    @property
+    def named_identity(self) -> str | None:
+        """No name: only an identity."""
+        return ""
+
+    def infer(self, x: TensorType, condition: TensorType, *shown: TensorType) -> tuple[TensorType, ...]:
+        """The operand's type."""
+        return (x,)
+
+    def perform(self, *arrays: Array) -> tuple[Array, ...]:
+        """The operand, copied."""
+        return (arrays[0].copy(),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The operand."""
+        return inputs[0]
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """The condition."""
+        return (Check(inputs[1], inputs[2:], Descriptor(self.error, self.text, self.hint)),)
+
+    def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
+        """Those of the operand."""
+        return (facts_of(inputs[0]),)
+
+    def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
+        """The cotangent."""
+        return (cotangents[0], *(None for _ in inputs[1:]))
+
+    def pushforward(self, tools: Any, inputs: Any, outputs: Any, tangents: Any) -> Sequence[Variable | None]:
+        """The tangent."""
+        return (tangents[0],)
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """The condition is one for all elements of the batch."""
+        tools.need_unbatched(self, batched[1:])
+        return (self(*inputs),)
+
+
+def required(x: Variable, condition: Variable, shown: Sequence[Variable], failure: Descriptor) -> Variable:
+    """x, of which a condition is required: one that is known is decided now, any other is a check.
+
+    Args:
+        shown: the integer scalars that the text of the failure shows as {0}, {1} and so on.
+    Raises:
+        the class that the failure names.
+    """
+    if isinstance(condition, Constant):
+        if not condition.data.all():
+            raise failure.build([int(v.data) if isinstance(v, Constant) else 0 for v in shown])
+        return x
+    return Required(failure.error, failure.text, failure.hint)(x, condition, *shown)  # type: ignore[no-any-return]
+
+
+FAMILY = Family("assumptions", ops=(Assume, Required), functions=(assume,))

@@ -28,10 +28,10 @@ from tg.ops.indexing import slice_axis, take
 from tg.ops.reduction import sum
 from tg.ops.shape import broadcast_to, concatenate, expand_dims_at, ravel, with_lengths
 from tg.ops.sorting import ArgSort, searchsorted
-from tg.types.dtypes import BOOL, is_complex, is_inexact, numpy_dtype
+from tg.types.dtypes import BOOL, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import maximum as longest
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, axis_from_end, promoted
+from tg.variables.conversion import as_variable, axis_from_end, known_integer, promoted, weakly_cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     Source:
         numpy.diff
     """
-    x = as_variable(x)
+    x, n = as_variable(x), known_integer(n)
     if not isinstance(n, int) or n < 0:
         raise InputError(message(f"diff: n: found {n!r}, needed an integer of at least 0"))
     k = axis_from_end(axis, x.type.ndim, "diff")
@@ -203,11 +203,20 @@ def polyval(p: Any, x: Any) -> Variable:
 def clip(x: Any, min: Any = None, max: Any = None) -> Variable:
     """The elements limited to [min, max], of which None is no limit; the derivative is 1 on the closed interval.
 
+    A Python integer that lies beyond all that an integer dtype holds, on the side where it limits nothing, is no limit.
+
+    Raises:
+        RangeError: a Python integer on the other side.
     Source:
         numpy.clip
     """
+    x = as_variable(x)
+    if is_integer(x.type.dtype):
+        limits = np.iinfo(x.type.dtype)
+        min = None if type(min) is int and min <= limits.min else min
+        max = None if type(max) is int and max >= limits.max else max
     if min is None and max is None:
-        return as_variable(x)
+        return x  # type: ignore[no-any-return]
     if min is None or max is None:
         _, dtype = promoted([x, max if min is None else min])
         lowest, highest = _ends(dtype)
@@ -237,10 +246,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if len(condlist) != len(choicelist) or not condlist:
         text = f"select: found {len(condlist)} conditions and {len(choicelist)} choices, needed as many, at least one"
         raise InputError(message(text))
-    y: Any = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+    made, dtype = promoted([*choicelist, default])
+    *choices, y = (cast_variable(v, dtype) for v in made)
+    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
         y = where(condition, choice, y)
-    return y  # type: ignore[no-any-return]
+    return y
 
 
 def piecewise(x: Any, condlist: Sequence[Any], funclist: Sequence[Any], *args: Any, **kw: Any) -> Variable:
@@ -269,8 +279,8 @@ def piecewise(x: Any, condlist: Sequence[Any], funclist: Sequence[Any], *args: A
         conditions.append(logical_not(covered))
     y: Variable = zeros_like(x)
     for condition, fn in zip(conditions, functions, strict=True):
-        piece = as_variable(fn(x, *args, **kw) if callable(fn) else fn)
-        y = where(condition, cast_variable(piece, x.type.dtype), y)
+        piece = weakly_cast(fn(x, *args, **kw) if callable(fn) else fn, x.type.dtype)
+        y = where(condition, piece, y)
     return y
 
 

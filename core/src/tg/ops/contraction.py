@@ -32,7 +32,7 @@ from tg.types.dtypes import is_complex, is_float
 from tg.types.lengths import broadcast, product, require_same, same
 from tg.types.lengths import multiply as multiply_lengths
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, axis_from_end, promoted
+from tg.variables.conversion import as_variable, axis_from_end, known_integer, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,6 +53,8 @@ class MatMul(Op):
     Source:
         numpy.matmul
     """
+
+    repeats = True
 
     def infer(self, x: TensorType, y: TensorType) -> tuple[TensorType, ...]:
         """Outer lengths stay, inner ones must agree."""
@@ -288,6 +290,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
 
 def _pairs(x: Variable, y: Variable, axes: Any) -> tuple[list[int], list[int]]:
     """The axes of both operands that are summed over, counted from the end."""
+    axes = known_integer(axes)
     if isinstance(axes, int):
         if not 0 <= axes <= min(x.type.ndim, y.type.ndim):
             raise ShapeError(message(f"tensordot: found {axes} axes for {x.type} and {y.type}"))

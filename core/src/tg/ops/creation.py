@@ -17,8 +17,9 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, less, where
 from tg.ops.elementwise.exponential import log10
 from tg.ops.family import Family
-from tg.ops.shape import broadcast_to, expand_dims_at, merge_sizes, moveaxis, natural_checks, split_sizes, stack
-from tg.types.dtypes import accumulator, dtype_name, is_inexact, is_integer
+from tg.ops.length_checks import size_checks
+from tg.ops.shape import broadcast_to, expand_dims_at, merge_sizes, moveaxis, split_sizes, stack
+from tg.types.dtypes import dtype_name, is_inexact, is_integer
 from tg.types.lengths import Length, floor_divide, maximum
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import multiply as multiply_lengths
@@ -55,8 +56,8 @@ class Arange(Op):
         return (np.arange(int(sizes[0]) if self.length is None else self.length, dtype=np.int64),)
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
-        """The length is at least 0."""
-        return natural_checks(inputs)
+        """The size is a length."""
+        return size_checks(inputs)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """Positions are not below 0."""
@@ -111,7 +112,7 @@ def as_scalar(what: str, value: Any) -> Any:
         if value.type.ndim:
             raise ShapeError(message(f"{what}: found {value.type}, needed a scalar"))
         return value
-    if type(value) is Length:
+    if type(value) is Length or type(value) is int:
         return value
     found = np.asarray(value)
     if found.ndim or found.dtype.kind not in "biuf":
@@ -167,7 +168,7 @@ def linspace(
     Source:
         numpy.linspace
     """
-    (first, last), found = promoted([start, stop])
+    (first, last), found = promoted([float(v) if type(v) is int else v for v in (start, stop)])
     kind = found if is_inexact(found) else "float64"
     first, last = (cast_variable(v, kind) for v in (first, last))
     rank = builtins.max(first.type.ndim, last.type.ndim)
@@ -221,7 +222,7 @@ def geomspace(
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 
 
-def full(shape: Any, value: Any, *, dtype: object = None) -> Variable:
+def full(shape: Any, fill_value: Any, *, dtype: object = None) -> Variable:
     """An array of one repeated value.
 
     Dtypes:
@@ -229,9 +230,9 @@ def full(shape: Any, value: Any, *, dtype: object = None) -> Variable:
     Source:
         numpy.full
     """
-    kind = weak_kind(value)
+    kind = weak_kind(fill_value)
     wanted = dtype_name(dtype) if dtype is not None else promote(kind) if kind else None
-    x = as_variable(value, wanted)
+    x = as_variable(fill_value, wanted)
     return broadcast_to(cast_variable(x, wanted) if wanted else x, shape)
 
 
@@ -253,14 +254,14 @@ def ones(shape: Any, *, dtype: object = "float64") -> Variable:
     return full(shape, 1, dtype=dtype)
 
 
-def full_like(x: Any, value: Any, *, dtype: object = None) -> Variable:
+def full_like(x: Any, fill_value: Any, *, dtype: object = None) -> Variable:
     """An array of one repeated value with the shape of x, and its dtype unless given.
 
     Source:
         numpy.full_like
     """
     x = as_variable(x)
-    return full(x.shape, value, dtype=dtype if dtype is not None else x.type.dtype)
+    return full(x.shape, fill_value, dtype=dtype if dtype is not None else x.type.dtype)
 
 
 def zeros_like(x: Any, *, dtype: object = None) -> Variable:
@@ -347,6 +348,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Variable:
 
     Shapes:
         x (n) -> (n, N); N is n unless given
+    Dtypes:
+        what x and int64 promote to
     Raises:
         ShapeError: x is no vector.
     Source:
@@ -359,7 +362,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Variable:
     exponents = iota(count)
     if not increasing:
         exponents = subtract(as_size_variable(count) - 1, exponents)
-    kind = accumulator(x.type.dtype)
+    kind = promote(x.type.dtype, "int64")
     return power(cast_variable(expand_dims_at(x, (-1,)), kind), cast_variable(exponents, kind))
 
 

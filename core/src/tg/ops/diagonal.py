@@ -11,7 +11,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.ops.creation import iota, zeros, zeros_like
 from tg.ops.cumulative import cumsum
-from tg.ops.elementwise.arithmetic import add, clip, subtract
+from tg.ops.elementwise.arithmetic import clip, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater_equal, where
 from tg.ops.family import Family
@@ -23,16 +23,17 @@ from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.lengths import Length, maximum, minimum
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, axis_from_end
+from tg.variables.conversion import as_variable, axis_from_end, known_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def _need_offset(what: str, k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+    k = known_integer(k)
+    if isinstance(k, bool) or not isinstance(k, int):
         raise InputError(message(f"{what}: k: found {k!r}, needed an integer"))
-    return int(k)
+    return k
 
 
 def _places(n: int | Length, m: int | Length, k: int) -> tuple[Variable, Variable]:
@@ -95,7 +96,7 @@ def diag(v: Any, k: int = 0) -> Variable:
     k = _need_offset("diag", k)
     n = add_lengths(v.shape[0], abs(k))
     rows, columns = _places(n, n, k)
-    return Scatter((-2, -1), add)(zeros((n, n), dtype=v.type.dtype), v, rows, columns)  # type: ignore[no-any-return]
+    return Scatter((-2, -1))(zeros((n, n), dtype=v.type.dtype), v, rows, columns)  # type: ignore[no-any-return]
 
 
 def diagflat(v: Any, k: int = 0) -> Variable:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.errors import DomainError, DtypeError, InputError, ShapeError, message
+from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant, as_size_variable
+from tg.ops.assumptions import required
 from tg.ops.creation import linspace, ones_like, zeros
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater_equal, less_equal, logical_and, where
+from tg.ops.elementwise.comparison import equal, greater_equal, isfinite, less_equal, logical_and, where
 from tg.ops.family import Family
 from tg.ops.indexing import Scatter, slice_axis, wrap_index
 from tg.ops.reduction import sum, total_max, total_min
@@ -23,6 +25,8 @@ from tg.variables.conversion import as_variable, promoted
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+
+TOO_LONG: Final = 2**62  # no array is longer, so that one of this length is refused and lengths do not wrap around
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, size: Any = None) -> Variable:
@@ -49,7 +53,9 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0, *, size: Any = Non
         raise ShapeError(message(f"bincount: minlength: found {minlength}, needed at least 0"))
     n: Any = size
     if size is None:
-        n = maximum(cast_variable(total_max(x), "int64") + 1, cast_variable(as_size_variable(minlength), "int64"))
+        largest = minimum(_as_signed(total_max(x)), TOO_LONG)  # of no elements it is no number that occurs
+        count = where(equal(as_size_variable(x.size), 0), 0, largest + 1)
+        n = maximum(count, cast_variable(as_size_variable(minlength), "int64"))
     beyond = add_lengths(n, 1) if isinstance(n, int) else n + 1
     limited = minimum(_as_signed(x), cast_variable(as_size_variable(n), "int64"))
     counted = wrap_index(cast_variable(limited, "uint64"), beyond)  # where a negative number is larger than any length
@@ -88,7 +94,7 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None) -> Variable:
         bins: their number, an integer; or the edges, ascending.
         range: the lower and the upper end, from the least to the largest element by default.
     Raises:
-        DomainError: edges or a range that are known and do not ascend.
+        DomainError: edges or a range that are known and do not ascend; ends that are not finite.
     Source:
         numpy.histogram_bin_edges
     """
@@ -118,9 +124,14 @@ def _ends(x: Variable, given: Any) -> tuple[Variable, Variable]:
     else:
         if all(isinstance(v, int | float) for v in given) and not given[0] <= given[1]:
             raise DomainError(message(f"histogram: range: found {given!r}, needed the lower end first"))
-        (low, high), kind = promoted(list(given))
+        (low, high, _), kind = promoted([*given, x])
         kind = kind if is_inexact(kind) else "float64"
         low, high = (cast_variable(v, kind) for v in (low, high))
+    if not (isinstance(low, Constant) and isinstance(high, Constant)):
+        fine = logical_and(isfinite(low), isfinite(high))
+        hint = "range=(low, high) leaves NaN and infinities out"
+        text = "histogram: found ends that are not finite, needed finite ones"
+        low = required(low, fine, (), Descriptor("DomainError", text, hint))
     half = where(equal(low, high), numpy_dtype(kind).type(0.5), numpy_dtype(kind).type(0))
     return subtract(low, half), add(high, half)
 

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
+from tg.errors import BoundsError, DomainError, DtypeError, InputError, message
+from tg.graph.checks import Descriptor
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
+from tg.ops.assumptions import required
 from tg.ops.elementwise.arithmetic import maximum, minimum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import less, logical_and, where
+from tg.ops.elementwise.comparison import equal, less, logical_and, where
 from tg.ops.elementwise.record import align_ranks
+from tg.ops.index_positions import NO_STEP, in_one_shape, positions_by_steps
 from tg.ops.indexing import MODES as WRAPPING
-from tg.ops.indexing import Gather, Nonzero, inside_axis, move_front, read_slices, wrap_index
-from tg.ops.shape import broadcast_to, expand_dims_at, reshape, specify_shape, squeeze
+from tg.ops.indexing import Gather, Nonzero, inside_axis, move_front, read_slices, take, wrap_index
+from tg.ops.shape import expand_dims_at, reshape, specify_shape, squeeze, with_lengths
 from tg.types.dtypes import is_integer
-from tg.types.lengths import Length, floor_divide, is_natural, product
+from tg.types.lengths import LONGEST, Length, is_exact, is_natural, magnitude, product, same
 from tg.types.lengths import add as add_lengths
-from tg.types.lengths import broadcast as broadcast_lengths
+from tg.types.lengths import floor_divide as divide_lengths
 from tg.types.lengths import maximum as max_length
 from tg.types.lengths import minimum as min_length
 from tg.types.lengths import subtract as subtract_lengths
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MODES: Final = (*WRAPPING, "fill")
+MASK: Final = "index: a mask of another shape"
+FAR: Final = 2**60  # sums of some such numbers fit into int64
 
 
 class Positions(NamedTuple):
@@ -58,8 +63,8 @@ def parse_index(x: Variable, index: Any, mode: str = "raise") -> tuple[Variable,
     """The variable with the axes of each mask joined, and the index taken apart, axis by axis.
 
     Raises:
-        BoundsError: too many indices, or an integer known to be outside.
-        ShapeError: a mask of another shape.
+        BoundsError: too many indices, an integer known to be outside, or a mask of another shape.
+        DomainError: a slice by steps of 0.
         InputError: something that is not an index, or an unknown mode.
     """
     if mode not in MODES:
@@ -115,6 +120,8 @@ def _without_masks(x: Variable, entries: Sequence[Any], rest: int) -> tuple[Vari
     axis = 0
     for e in entries:
         width = rest if e is Ellipsis else _width(e)
+        if isinstance(e, Constant) and is_mask(e):  # it stays one: its true elements can be counted now
+            x = _with_lengths_of(e, x, axis)
         lengths = x.shape[axis : axis + width]
         axis += width
         if is_mask(e):
@@ -128,12 +135,32 @@ def _without_masks(x: Variable, entries: Sequence[Any], rest: int) -> tuple[Vari
 
 
 def fitting(mask: Variable, lengths: Sequence[int | Length]) -> Variable:
-    """The mask, of which it is made sure that it has the lengths of the axes it covers."""
-    for axis, (own, n) in enumerate(zip(mask.type.shape, lengths, strict=True)):
-        if isinstance(own, int) and isinstance(n, int) and own != n:
-            text = f"index: a mask of another shape: axis {axis}: found length {own}, needed {n}"
-            raise ShapeError(message(text))
-    return specify_shape(mask, lengths, "index: a mask of another shape")
+    """The mask, of which it is made sure that it has the lengths of the axes it covers.
+
+    Raises:
+        BoundsError: it has others; a check where that is known at run time only.
+    """
+    for axis, (own, n) in enumerate(zip(mask.shape, lengths, strict=True)):
+        mask = _agreeing(mask, axis, own, n)
+    return specify_shape(mask, lengths, MASK)
+
+
+def _with_lengths_of(mask: Constant, x: Variable, axis: int) -> Variable:
+    """x, of which it is made sure that it has the lengths of a known mask from an axis on."""
+    for k, n in enumerate(mask.data.shape):
+        x = _agreeing(x, k, n, x.shape[axis + k])
+    return with_lengths(x, {axis + k - x.type.ndim: n for k, n in enumerate(mask.data.shape)}, MASK)
+
+
+def _agreeing(v: Variable, axis: int, own: int | Length, n: int | Length) -> Variable:
+    """v, of which is required that a mask is as long as an axis; what follows from that is `specify_shape`'s."""
+    if same(own, n):
+        return v
+    if isinstance(own, int) and isinstance(n, int):
+        raise BoundsError(message(f"{MASK}: axis {axis}: found length {own}, needed {n}"))
+    text = f"{MASK}: axis {axis}: lengths differ: {{0}} and {{1}}"
+    a, b = as_size_variable(own), as_size_variable(n)
+    return required(v, equal(a, b), (a, b), Descriptor("BoundsError", text))
 
 
 def positions_of(mask: Variable) -> Variable:
@@ -170,18 +197,60 @@ def _part(n: int | Length, e: Any, arrays: bool, mode: str) -> Part:
 
 def _slice_part(n: int | Length, e: slice) -> Part:
     """NumPy's rules for the bounds of a slice, in lengths where they are not known."""
-    step = 1 if e.step is None else e.step
-    if not isinstance(step, int | np.integer) or step == 0:
-        raise InputError(message(f"slice: step: found {step!r}, needed an int other than 0"))
-    step = int(step)
+    step = _known_step(e.step)
+    if not isinstance(step, int):
+        hint = "x[start:stop:step] reads by such steps; what is written needs positions"
+        raise InputError(message(f"slice: step: found {e.step!r}, needed an int", hint=hint))
+    step = max(-_beyond(n), min(step, _beyond(n)))
     if e.start is None and e.stop is None and step == 1:
         return Part("slice", 0, n, 1, whole=True)
     low, high = (0, n) if step > 0 else (-1, subtract_lengths(n, 1))
     start = _bound(e.start, n, low, high, low if step > 0 else high)
     stop = _bound(e.stop, n, low, high, high if step > 0 else low)
     span = subtract_lengths(stop, start) if step > 0 else subtract_lengths(start, stop)
-    size = max_length(0, floor_divide(add_lengths(span, abs(step) - 1), abs(step)))
+    size = max_length(0, divide_lengths(add_lengths(span, abs(step) - 1), abs(step)))
     return Part("slice", start, size, step)
+
+
+def _known_step(step: Any) -> int | Length:
+    """The step of a slice as a number, where it is known now.
+
+    Raises:
+        DomainError: it is 0.
+        InputError: it is no integer.
+    """
+    if step is None:
+        return 1
+    if isinstance(step, Variable) and step.type.ndim == 0 and is_integer(step.type.dtype):
+        step = size_value(cast_variable(step, "int64"))
+    if not isinstance(step, int | np.integer | Length) or isinstance(step, bool):
+        raise InputError(message(f"slice: step: found {step!r}, needed an integer"))
+    if isinstance(step, Length):
+        return step
+    if step == 0:
+        raise DomainError(message(NO_STEP))
+    return int(step)
+
+
+def _stepped(x: Variable, index: Any) -> tuple[Variable, Any]:
+    """The variable read by the slices whose steps are known at run time only, and the index of the rest."""
+    entries = list(index) if isinstance(index, tuple) else [index]
+    moving = [isinstance(e, slice) and not isinstance(_known_step(e.step), int) for e in entries]
+    if not any(moving):
+        return x, index
+    widths = [_width(as_variable(e)) if is_mask(e) else _width(e) for e in entries]
+    axis = 0
+    for k, e in enumerate(entries):
+        if moving[k] and axis < x.type.ndim:
+            x = take(x, positions_by_steps(x.shape[axis], e), axis, mode="promise")
+            entries[k] = slice(None)
+        axis += x.type.ndim - sum(widths) if e is Ellipsis else widths[k]
+    return x, tuple(entries)
+
+
+def _beyond(n: int | Length) -> int:
+    """A number of positions that leaves an axis, so that larger ones need not be told from it."""
+    return FAR if magnitude(n) <= FAR else LONGEST
 
 
 def _bound(value: Any, n: int | Length, low: int | Length, high: int | Length, default: int | Length) -> int | Length:
@@ -200,9 +269,12 @@ def _bound(value: Any, n: int | Length, low: int | Length, high: int | Length, d
     else:
         raise InputError(message(f"slice: found the bound {value!r}, needed an integer"))
     if isinstance(v, int):
+        if abs(v) >= _beyond(n):
+            return high if v > 0 else low
         v = v if v >= 0 else add_lengths(n, v)
-    elif not is_natural(v):
-        value = as_size_variable(v)
+    elif not (is_natural(v) and is_exact(v)):
+        value = value if isinstance(value, Variable) else as_size_variable(v)
+        value = cast_variable(value, "int64")
         size = as_size_variable(n)  # what is far outside of the axis is no further outside than sums of lengths can be
         v = size_value(where(less(value, 0), maximum(value + size, -1), minimum(value, size)))
     return max_length(low, min_length(v, high))
@@ -216,7 +288,7 @@ def getitem(x: Any, index: Any, mode: str = "raise", fill: Any = 0) -> Variable:
         ShapeError: a mask of another shape.
         InputError: what is no index.
     """
-    x, parts = parse_index(as_variable(x), index, mode)
+    x, parts = parse_index(*_stepped(as_variable(x), index), mode)
     y = sliced(x, [p for p in parts if p.kind != "new"])
     inside = inside_of(parts)
     if any(p.kind == "array" for p in parts):
@@ -277,10 +349,7 @@ def advanced(parts: Sequence[Part]) -> tuple[tuple[int, ...], list[Variable], in
     arrays = [p.positions for p in real if p.positions is not None]
     rank = max(a.type.ndim for a in arrays)
     aligned = align_ranks([expand_dims_at(a, tuple(range(-rank, 0))) if a.type.ndim == 0 else a for a in arrays])
-    shape = aligned[0].shape
-    for a in aligned[1:]:
-        shape = tuple(broadcast_lengths(m, n, lambda: "index") for m, n in zip(shape, a.shape, strict=True))
-    indices = [broadcast_to(a, shape) for a in aligned]
+    indices = in_one_shape(aligned) if len(aligned) > 1 else aligned
     positions, adjacent = _neighbours(parts)
     place = sum(1 for p in parts[: positions[0]] if p.kind == "slice") if adjacent else 0
     return axes, indices, place

@@ -10,6 +10,7 @@ from tg.ops.creation import ones_like, zeros
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, negative, power
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
+from tg.ops.index_positions import repeated
 from tg.ops.index_syntax import (
     Part,
     advanced,
@@ -109,8 +110,7 @@ def updated(x: Variable, index: Any, value: Any, fn: ElementwiseFunction | None,
     """X with the elements at an index replaced by a value, or (with `fn`) combined with it.
 
     Raises:
-        BoundsError: an index outside its axis (mode "raise").
-        ShapeError: a mask of another shape.
+        BoundsError: an index outside its axis (mode "raise"), or a mask of another shape.
         DtypeError: x cannot hold the value.
         ShapeError: the value does not broadcast to the place.
     """
@@ -144,7 +144,7 @@ def _where_mask(x: Variable, index: Any, v: Variable, fn: ElementwiseFunction | 
 def _spread(v: Variable, shape: tuple[Any, ...]) -> Variable:
     """The values repeated over the place that they go to."""
     try:
-        return broadcast_to(v, shape)
+        return broadcast_to(repeated(v, shape) if v.type.ndim <= len(shape) else v, shape)
     except ShapeError:
         known = TensorType(v.type.dtype, [n if isinstance(n, int) else None for n in shape])
         raise ShapeError(message(f"update: found values {v.type}, needed what broadcasts to {known}")) from None

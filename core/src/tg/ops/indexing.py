@@ -19,6 +19,7 @@ from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, remai
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
 from tg.ops.family import Family
+from tg.ops.length_checks import natural_checks
 from tg.ops.reduction import total_max, total_min
 from tg.ops.shape import (
     expand_dims_at,
@@ -176,6 +177,10 @@ class Slice(Op):
             raise ShapeError(message(f"slice: found {len(x.shape)} axes, needed at least {k}"))
         sizes = merge_sizes(self.sizes, rest[self.starts.count(None) :])
         return (TensorType(x.dtype, (*x.shape[: len(x.shape) - k], *sizes)),)
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """Sizes are at least 0."""
+        return natural_checks(inputs[1 + self.starts.count(None) :])
 
     def place(self, shape: Sequence[int], rest: Sequence[Any]) -> tuple[Any, ...]:
         """The NumPy slices, with clamped starts, for an array of a known shape."""

@@ -22,7 +22,7 @@ from tg.ops.shape import Concatenate, broadcast_to, concatenate, expand_dims_at,
 from tg.ops.sorting import searchsorted
 from tg.types.dtypes import is_integer
 from tg.types.lengths import Length, add, floor_divide, multiply, product, subtract
-from tg.variables.conversion import as_variable, axis_from_end, holds_variable, promoted
+from tg.variables.conversion import as_variable, axis_from_end, holds_variable, known_integer, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +112,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
     x = as_variable(x)
     k = axis_from_end(axis, x.type.ndim, "split")
     n = x.shape[k]
+    indices_or_sections = known_integer(indices_or_sections)
     if not _is_count(indices_or_sections):
         return _cut(x, k, indices_or_sections)
     parts = _count(indices_or_sections, "split")
@@ -131,6 +132,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Variabl
     """
     x = as_variable(x)
     k = axis_from_end(axis, x.type.ndim, "array_split")
+    indices_or_sections = known_integer(indices_or_sections)
     if not _is_count(indices_or_sections):
         return _cut(x, k, indices_or_sections)
     parts, n = _count(indices_or_sections, "array_split"), x.shape[k]

@@ -7,11 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
-from tg.graph.nodes import Variable, as_size_variable
+from tg.graph.checks import Descriptor
+from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.ops.assumptions import required
 from tg.ops.creation import iota
 from tg.ops.elementwise.arithmetic import add, divide, floor_divide, maximum, multiply, remainder, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import less, where
+from tg.ops.elementwise.comparison import equal, greater, less, logical_and, logical_not, where
 from tg.ops.elementwise.rounding import floor, rint
 from tg.ops.family import Family
 from tg.ops.indexing import flip, slice_axis, take
@@ -20,12 +22,12 @@ from tg.ops.reduction import min as least
 from tg.ops.shape import Concatenate, broadcast_to, expand_dims_at
 from tg.ops.sorting import sort
 from tg.ops.statistics import mean
-from tg.types.dtypes import is_inexact
+from tg.types.dtypes import is_inexact, is_integer
 from tg.types.lengths import add as add_lengths
 from tg.types.lengths import floor_divide as half_of
 from tg.types.lengths import minimum as shorter
 from tg.types.lengths import subtract as subtract_lengths
-from tg.variables.conversion import as_variable, weak_variable
+from tg.variables.conversion import as_variable, weak_variable, weakly_cast
 
 MODES: Final = {
     "constant": "constant_values",
@@ -54,8 +56,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
         options: the values named above, each given as `pad_width` is.
     Raises:
         InputError: an unknown mode, or an option that it does not have.
-        ShapeError: a negative width, or an axis of no entries in another mode than "constant" and "empty"; where
-            that is known at run time only, a BoundsError.
+        ShapeError: a negative width, or an axis of no entries in another mode than "constant" and "empty".
         RangeError: an integer to pad with that the dtype of x cannot hold.
     Example:
         >>> import tg
@@ -104,27 +105,21 @@ def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, given: Any, o
     n = x.shape[k]
     if mode in ("constant", "empty"):
         values = given if mode == "constant" else (0, 0)
-        return _joined(x, k, pair, tuple(_like(v, x) for v in values))
-    if isinstance(n, int) and n == 0:
-        raise ShapeError(message(f"pad: mode {mode!r}: found an axis of no entries, needed some to go by"))
+        return _joined(x, k, pair, tuple(weakly_cast(v, x.type.dtype) for v in values))
+    some = greater(as_size_variable(n), 0)
+    text = f"pad: mode {mode!r}: found an axis of no entries, needed some to go by"
+    x = required(x, Constant(np.array(n > 0)) if isinstance(n, int) else some, (), Descriptor("ShapeError", text))
     if mode in ("reflect", "symmetric", "wrap"):
         return _periodic(x, k, pair, mode, options.get("reflect_type", "even"))
     first, last = slice_axis(x, k, 0, 1), slice_axis(x, k, subtract_lengths(n, 1), 1)
     if mode == "edge":
         return _joined(x, k, pair, (first, last))
     if mode == "linear_ramp":
-        left = _ramp(x, k, pair[0], _like(given[0], x), first)
-        right = _ramp(x, k, pair[1], _like(given[1], x), last)
+        left = _ramp(x, k, pair[0], weakly_cast(given[0], x.type.dtype), first)
+        right = _ramp(x, k, pair[1], weakly_cast(given[1], x.type.dtype), last)
         return Concatenate(k)(left, x, flip(right, k))  # type: ignore[no-any-return]
     lengths = _pairs(options.get("stat_length"), x.type.ndim, "stat_length")[k]
     return _joined(x, k, pair, (_statistic(x, k, mode, lengths[0], 0), _statistic(x, k, mode, lengths[1], 1)))
-
-
-def _like(value: Any, x: Variable) -> Variable:
-    """A value to pad with, in the dtype of x: cast as NumPy casts it, which a Python integer has to fit."""
-    if type(value) is int:
-        return weak_variable(value, x.type.dtype)
-    return cast_variable(as_variable(value), x.type.dtype)
 
 
 def _joined(x: Variable, k: int, pair: tuple[int, int], values: tuple[Variable, ...]) -> Variable:
@@ -142,7 +137,7 @@ def _ramp(x: Variable, k: int, width: int, end: Variable, edge: Variable) -> Var
     start, stop = cast_variable(end, dtype), cast_variable(edge, dtype)
     step = divide(subtract(stop, start), weak_variable(max(width, 1), dtype))
     line = add(multiply(step, parts), start)
-    return cast_variable(line if is_inexact(x.type.dtype) else floor(line), x.type.dtype)
+    return cast_variable(floor(line) if is_integer(x.type.dtype) else line, x.type.dtype)
 
 
 def _statistic(x: Variable, k: int, mode: str, length: int | None, side: int) -> Variable:
@@ -156,7 +151,7 @@ def _statistic(x: Variable, k: int, mode: str, length: int | None, side: int) ->
     if mode in ("maximum", "minimum"):
         return (largest if mode == "maximum" else least)(x, k, keepdims=True)
     found = mean(x, k, keepdims=True) if mode == "mean" else _median(x, k)
-    return cast_variable(found if is_inexact(x.type.dtype) else rint(found), x.type.dtype)
+    return cast_variable(rint(found) if is_integer(x.type.dtype) else found, x.type.dtype)
 
 
 def _median(x: Variable, k: int) -> Variable:
@@ -191,9 +186,14 @@ def _periodic(x: Variable, k: int, pair: tuple[int, int], mode: str, kind: str) 
     behind = tuple(range(k + 1, 0))
     turns, forth = (expand_dims_at(v, behind) if behind else v for v in (floor_divide(place, period), forth))
     first, last = slice_axis(x, k, 0, 1), slice_axis(x, k, subtract_lengths(n, 1), 1)
+    before_it = less(turns, 0)  # a mirrored turn there starts from the first point, so that one turn needs no other
+    mirrored = subtract(multiply(where(before_it, first, last), 2), near)
+    inner = less(within, subtract(size, reach))  # the last point belongs to both directions
+    forth = where(before_it, expand_dims_at(inner, behind) if behind else inner, forth)
+    turns = where(logical_and(before_it, logical_not(forth)), turns + 1, turns)
+    line = where(forth, near, mirrored)
     rise = multiply(multiply(subtract(last, first), 2), cast_variable(turns, x.type.dtype))
-    mirrored = subtract(multiply(last, 2), near)
-    return add(where(forth, near, mirrored), rise)
+    return where(equal(turns, 0), line, add(line, rise))
 
 
 FAMILY = Family("padding", functions=(pad,))

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, ShapeError, message
-from tg.graph.nodes import Variable, as_size_variable, size_value
+from tg.graph.checks import Descriptor
+from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
+from tg.ops.assumptions import required
 from tg.ops.creation import iota
 from tg.ops.elementwise.arithmetic import add, floor_divide, maximum, minimum, multiply, remainder
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import greater_equal
 from tg.ops.family import Family
 from tg.ops.index_updates import value_like
 from tg.ops.indexing import Gather, Scatter, wrap_index
+from tg.ops.reduction import total_min
 from tg.ops.shape import broadcast_to, expand_dims_at, reshape, stack
 from tg.types.lengths import Length, product
 from tg.types.lengths import broadcast as broadcast_lengths
-from tg.variables.conversion import as_variable, axis_from_end
+from tg.variables.conversion import as_variable, axis_from_end, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,18 +95,19 @@ def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise") -> Vari
     """At each place the element of the array with the number that `indices` has there; all broadcast.
 
     Args:
-        mode: "raise" (negative numbers count from the end), "clip", "wrap" or "promise".
+        mode: "raise", "clip", "wrap" or "promise".
     Raises:
-        BoundsError: mode "raise" and a number that no array has.
+        BoundsError: mode "raise" and a number that no array has; none is negative.
     Source:
         numpy.choose
     """
     from tg.ops.arranging import broadcast_arrays
 
-    first, *arrays = broadcast_arrays(indices, *choices)
+    made, dtype = promoted(list(choices)) if len(choices) else ([], "")  # at once: a Python scalar is weak
+    first, *arrays = broadcast_arrays(indices, *(cast_variable(v, dtype) for v in made))
     if not arrays:
         raise ShapeError(message("choose: found no arrays, needed at least one"))
-    table = stack(arrays, 0)
+    table, first = stack(arrays, 0), _from_the_start(first, mode, "choose")
     found = take_along_axis(table, expand_dims_at(first, (-table.type.ndim,)), 0, mode=mode)
     return reshape(found, first.shape)
 
@@ -113,9 +118,9 @@ def ravel_multi_index(
     """Positions in an array of shape `dims`, given one index for each axis, as positions in C (or F) order.
 
     Args:
-        mode: "raise" (negative indices count from the end), "clip", "wrap" or "promise"; or one for each axis.
+        mode: "raise", "clip", "wrap" or "promise"; or one for each axis.
     Raises:
-        BoundsError: mode "raise" and an index outside its axis.
+        BoundsError: mode "raise" and an index outside its axis; negative ones are.
     Source:
         numpy.ravel_multi_index
     """
@@ -128,7 +133,7 @@ def ravel_multi_index(
     total: Any = as_variable(0)
     pairs = list(zip(indices, lengths, modes, strict=True))
     for i, n, m in pairs if _is_c(order, "ravel_multi_index") else reversed(pairs):
-        total = total * as_size_variable(n) + wrap_index(i, n, m)
+        total = total * as_size_variable(n) + wrap_index(_from_the_start(i, m, "ravel_multi_index"), n, m)
     return total  # type: ignore[no-any-return]
 
 
@@ -136,14 +141,14 @@ def unravel_index(indices: Any, shape: Any, order: str = "C", *, mode: str = "ra
     """Positions in C (or F) order in an array of a shape as one int64 index for each axis.
 
     Args:
-        mode: "raise" (negative positions count from the end), "clip", "wrap" or "promise".
+        mode: "raise", "clip", "wrap" or "promise".
     Raises:
-        BoundsError: mode "raise" and a position outside the array.
+        BoundsError: mode "raise" and a position outside the array; negative ones are.
     Source:
         numpy.unravel_index
     """
     lengths = _lengths(shape if isinstance(shape, tuple | list) else (shape,), "unravel_index")
-    rest = wrap_index(indices, product(lengths), mode)
+    rest = wrap_index(_from_the_start(indices, mode, "unravel_index"), product(lengths), mode)
     found: list[Variable] = []
     turned = lengths[::-1] if _is_c(order, "unravel_index") else lengths
     for k, n in enumerate(turned):
@@ -151,6 +156,17 @@ def unravel_index(indices: Any, shape: Any, order: str = "C", *, mode: str = "ra
         found.append(rest if last else remainder(rest, as_size_variable(n)))
         rest = rest if last else floor_divide(rest, as_size_variable(n))
     return tuple(found[::-1] if turned is not lengths else found)
+
+
+def _from_the_start(given: Any, mode: str, what: str) -> Variable:
+    """Indices of which none may count from the end."""
+    i: Variable = as_variable(given)
+    if mode != "raise" or not i.type.dtype.startswith("int") or (isinstance(i, Constant) and not i.data.size):
+        return i
+    least = as_variable(i.data.min()) if isinstance(i, Constant) else total_min(i)
+    fine = as_variable(least.data >= 0) if isinstance(least, Constant) else greater_equal(least, 0)
+    text = f"{what}: found the index {{0}}, needed one of at least 0"
+    return required(i, fine, (least,), Descriptor("BoundsError", text))
 
 
 def _lengths(shape: Sequence[Any], what: str) -> tuple[int | Length, ...]:

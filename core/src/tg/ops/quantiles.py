@@ -10,7 +10,17 @@ from tg.errors import DtypeError, InputError, message
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.elementwise.arithmetic import add, divide, floor_divide, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater, greater_equal, isnan, less, where
+from tg.ops.elementwise.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    isinf,
+    isnan,
+    less,
+    logical_and,
+    logical_or,
+    where,
+)
 from tg.ops.family import Family
 from tg.ops.indexing import take
 from tg.ops.shape import expand_dims_at, reshape, transpose
@@ -34,6 +44,7 @@ OFFSETS: Final = {  # of Hyndman and Fan's continuous definitions: how far the f
 }
 ELEMENTS: Final = ("lower", "higher", "nearest")
 METHODS: Final = (*OFFSETS, *ELEMENTS, "midpoint")
+MEAN: Final = "mean of the middle two"  # "linear", but that a number and an infinity have a mean
 
 
 def _floor(x: Variable) -> Variable:
@@ -93,14 +104,14 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     Source:
         numpy.median
     """
-    return _quantile("median", x, 0.5, axis, "linear", keepdims, 1.0)
+    return _quantile("median", x, 0.5, axis, MEAN, keepdims, 1.0)
 
 
 def _quantile(what: str, x: Any, q: Any, axis: Any, method: str, keepdims: bool, whole: float) -> Variable:
     x = as_variable(x)
     if is_complex(x.type.dtype):
         raise DtypeError(message(f"{what}: found {x.type.dtype}, needed a real dtype"))
-    if method not in METHODS:
+    if method not in METHODS and method is not MEAN:
         raise InputError(message(f"{what}: method: found {method!r}, needed one of {', '.join(METHODS)}"))
     share = as_variable(q)
     if isinstance(share, Constant) and not bool(np.all((share.data >= 0) & (share.data <= whole))):
@@ -141,13 +152,17 @@ def _between(rows: Variable, share: Variable, method: str) -> Variable:
         if method == "midpoint":
             weight = where(greater(weight, 0.0), 0.5, 0.0)
         second = take(rows, cast_variable(low + 1.0, "int64"), -1, mode="promise")
-        first = _mixed(first, second, cast_variable(weight, rows.type.dtype))
+        mixed = _mixed(first, second, cast_variable(weight, rows.type.dtype))
+        if method is MEAN:
+            infinite = logical_and(logical_or(isinf(first), isinf(second)), greater(weight, 0.0))
+            mixed = where(infinite, add(first, second), mixed)
+        first = mixed
     return _without_nan(rows, first, share.type.ndim) if is_inexact(rows.type.dtype) else first
 
 
 def _place(n: Variable, share: Variable, method: str) -> Variable:
     """Where a share of n elements ends, as a position that may lie between two."""
-    if method in OFFSETS and method != "linear":
+    if method in OFFSETS and method not in ("linear", MEAN):
         first, last = OFFSETS[method]
         place = subtract(add(multiply(n, share), add(first, multiply(share, 1 - first - last))), 1.0)
         place = where(less(place, 0.0), 0.0, place)

@@ -21,7 +21,7 @@ from tg.ops.shape_ops import sum_facts
 from tg.types.dtypes import BOOL, accumulator, dtype_name, is_float, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, weakly_cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -281,7 +281,7 @@ def _reduce(
     op = Reduce(fn, axes, fn in (maximum, minimum) and initial is not None)
     y: Variable = op(x) if axes else x
     if initial is not None:
-        y = fn(y, cast_variable(as_variable(initial), x.type.dtype))
+        y = fn(y, weakly_cast(initial, x.type.dtype))
     return op.restore(y) if keepdims else y
 
 

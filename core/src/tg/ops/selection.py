@@ -220,7 +220,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     Source:
         numpy.isin
     """
-    (x, tests), dtype = promoted([element, test_elements])
+    (x, tests), dtype = promoted([as_variable(element), as_variable(test_elements)])
     x, tests = (cast_variable(v, dtype) for v in (x, tests))
     ordered = sort(reshape(tests, (-1,)))
     flat = reshape(x, (-1,))

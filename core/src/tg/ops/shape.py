@@ -13,6 +13,7 @@ from tg.graph.op import Op
 from tg.ops.dims import DimLength
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.family import Family
+from tg.ops.length_checks import LengthsFit
 from tg.ops.shape_ops import (
     AxisLength,
     BroadcastTo,
@@ -28,7 +29,6 @@ from tg.ops.shape_ops import (
     known,
     known_shape,
     merge_sizes,
-    natural_checks,
     split_sizes,
 )
 from tg.types.dtypes import dtype_name
@@ -370,7 +370,7 @@ __all__ = [
     "AxisLength", "BroadcastTo", "Concatenate", "ExpandDims", "Named", "Reshape", "Sized", "SpecifyShape", "Squeeze",
     "SumTo", "Transpose", "array", "axis_length", "broadcast_to", "concatenate", "expand_dims", "expand_dims_at",
     "inverse_permutation", "known", "known_shape", "matrix_transpose", "merge_sizes", "moveaxis", "named",
-    "natural_checks", "ravel", "reshape", "specify_shape", "split_sizes", "squeeze", "stack", "sum_to", "swapaxes",
+    "ravel", "reshape", "specify_shape", "split_sizes", "squeeze", "stack", "sum_to", "swapaxes",
     "transpose",
 ]  # fmt: skip
 
@@ -378,7 +378,7 @@ FAMILY = Family(
     "shape",
     ops=(
         AxisLength, Reshape, BroadcastTo, SumTo, Transpose, ExpandDims, Squeeze, Concatenate, SpecifyShape, Named,
-        DimLength,
+        DimLength, LengthsFit,
     ),
     functions=(
         reshape,

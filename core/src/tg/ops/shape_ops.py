@@ -17,10 +17,11 @@ from tg.graph.facts import ELEMENT, TRIANGULAR, elements_of, facts_of
 from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.cast import Cast, cast_variable
-from tg.ops.elementwise.comparison import equal, greater_equal
+from tg.ops.elementwise.comparison import equal
 from tg.ops.elementwise.facts import is_zero
+from tg.ops.length_checks import fit_check, is_ring, size_checks
 from tg.types.dtypes import is_float, is_integer, numpy_dtype
-from tg.types.lengths import Length, broadcast, equal_here, is_natural, product, require_same, same
+from tg.types.lengths import LONGEST, Length, ScalarValue, atoms, broadcast, equal_here, product, require_same, same
 from tg.types.lengths import add as add_lengths
 from tg.types.tensor_type import TensorType
 
@@ -94,10 +95,12 @@ def split_sizes(shape: Sequence[Any]) -> tuple[tuple[int | None, ...], list[Vari
         if type(v) is int:
             if v < 0:
                 raise ShapeError(message(f"shape: found the length {v}, needed one of at least 0"))
+            if v > LONGEST:
+                raise ShapeError(message(f"shape: found the length {v}, needed one of at most 2**62"))
             field.append(v)
         else:
             field.append(None)
-            sizes.append(cast_variable(as_size_variable(n), "int64"))
+            sizes.append(cast_variable(as_size_variable(n if is_ring(n) else v), "int64"))
     return tuple(field), sizes
 
 
@@ -116,17 +119,6 @@ def known(length: int | Length | None) -> int | Length:
     """A length of a type that shape rules work on, where none is unknown."""
     assert length is not None
     return length
-
-
-def natural_checks(sizes: Sequence[Variable]) -> tuple[Check, ...]:
-    """The checks that lengths given at run time are at least 0."""
-    text = "shape: found the length {0}, needed one of at least 0"
-    hint = "tg.maximum(length, 0) is never negative"
-    return tuple(
-        Check(greater_equal(v, 0), (v,), Descriptor("ShapeError", text, hint))
-        for v in sizes
-        if not is_natural(size_value(v))
-    )
 
 
 class Sized(Op):
@@ -168,15 +160,15 @@ class Reshape(Sized):
         return (x.reshape(known_shape(self.shape, sizes)).copy(),)
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
-        """Lengths are at least 0, and the numbers of elements agree."""
+        """Sizes are lengths, and the numbers of elements agree."""
         x, *sizes = inputs
-        old = product(x.shape)
-        new = product(merge_sizes(self.shape, [size_value(v) for v in sizes]))
+        shape = merge_sizes(self.shape, [size_value(v) for v in sizes])
+        old, new = product(x.shape), product(shape)
         if equal_here(old, new) or (isinstance(old, int) and isinstance(new, int)):
-            return ()
+            return size_checks(sizes)
         a, b = as_size_variable(old), as_size_variable(new)
         text = "reshape: numbers of elements differ: the array has {0}, the new shape has {1}"
-        return (*natural_checks(sizes), Check(equal(a, b), (a, b), Descriptor("ShapeError", text, FREE_HINT)))
+        return (*size_checks(sizes, shape), Check(equal(a, b), (a, b), Descriptor("ShapeError", text, FREE_HINT)))
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The elements stay."""
@@ -207,6 +199,8 @@ class BroadcastTo(Sized):
         ShapeError: a length of x is neither 1 nor that of `shape`.
     """
 
+    repeats = True
+
     def infer(self, x: TensorType, *sizes: int | Length) -> tuple[TensorType, ...]:
         """The new shape; each old length is 1 or equal."""
         shape = merge_sizes(self.shape, sizes)
@@ -215,6 +209,8 @@ class BroadcastTo(Sized):
         for a, b in zip(reversed(x.shape), reversed(shape), strict=False):
             if isinstance(a, int) and isinstance(b, int) and a not in (1, b):
                 raise ShapeError(message(f"broadcast_to: lengths differ: found {a}, needed 1 or {b}"))
+            if same(b, 1):  # which broadcasts with any length, but has room for one alone
+                require_same(a, b, lambda: "broadcast_to")
             broadcast(a, b, lambda: "broadcast_to")  # type: ignore[arg-type]
         return (TensorType(x.dtype, shape),)
 
@@ -224,8 +220,14 @@ class BroadcastTo(Sized):
         return (np.broadcast_to(x, shape).copy(),)
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
-        """Lengths are at least 0."""
-        return natural_checks(inputs[1:])
+        """Sizes are lengths, and the elements can be counted, also where no array of them will be made.
+
+        Of lengths of arrays that is left to whoever makes one.
+        """
+        sizes = inputs[1:]
+        lengths = [size_value(v) for v in sizes]
+        given = any(type(a) is ScalarValue for n in lengths for a in atoms(n))
+        return size_checks(sizes, merge_sizes(self.shape, lengths) if given else ())
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The elements stay; a matrix does where it is repeated whole."""
@@ -480,6 +482,14 @@ class Concatenate(Op):
     def perform(self, *arrays: Array) -> tuple[Array, ...]:
         """`np.concatenate`."""
         return (np.concatenate(arrays, self.axis),)
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """The sum of the lengths is a length."""
+        total: int | Length = 0
+        for x in inputs:
+            total = add_lengths(total, x.shape[self.axis])
+        fits = fit_check([total], "concatenate: a length")
+        return () if fits is None else (fits,)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """What all pieces share."""

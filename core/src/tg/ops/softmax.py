@@ -14,7 +14,7 @@ from tg.ops.elementwise.comparison import equal, isfinite, where
 from tg.ops.elementwise.exponential import exp, log
 from tg.ops.family import Family
 from tg.ops.reduction import Reduce, reduce_sum
-from tg.ops.shape import broadcast_to, expand_dims_at
+from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, reshape
 from tg.types.dtypes import is_float, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
 
@@ -118,21 +118,31 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
     return expand_dims_at(y, axes) if keepdims and axes else y
 
 
-def softmax(x: Any, axis: int = -1) -> Variable:
-    """exp(x) / sum(exp(x)) along an axis without overflow.
+def softmax(x: Any, axis: Any = -1) -> Variable:
+    """exp(x) / sum(exp(x)) along an axis, or over several (None: all of them), without overflow.
 
     Source:
-        scipy.special.softmax
+        scipy.special.softmax, whose axis is None by default
     """
     x = _as_floating(x)
-    return Softmax(axis_from_end(axis, x.type.ndim, "softmax"))(x)  # type: ignore[no-any-return]
+    if axis is not None and not isinstance(axis, tuple | list):
+        return Softmax(axis_from_end(axis, x.type.ndim, "softmax"))(x)  # type: ignore[no-any-return]
+    axes = axes_from_end(axis, x.type.ndim, "softmax")
+    if not axes:
+        return exp(subtract(x, x))  # each element is all that its sum is over
+    if len(axes) == 1:
+        return Softmax(axes[0])(x)  # type: ignore[no-any-return]
+    last = tuple(range(-len(axes), 0))
+    moved = moveaxis(x, axes, last)
+    joined = reshape(moved, (*moved.shape[: moved.type.ndim - len(axes)], -1))
+    return moveaxis(reshape(Softmax(-1)(joined), moved.shape), last, axes)
 
 
-def log_softmax(x: Any, axis: int = -1) -> Variable:
-    """log(softmax(x)) along an axis without overflow.
+def log_softmax(x: Any, axis: Any = -1) -> Variable:
+    """log(softmax(x)) along an axis, or over several (None: all of them), without overflow.
 
     Source:
-        scipy.special.log_softmax
+        scipy.special.log_softmax, whose axis is None by default
     """
     x = _as_floating(x)
     return subtract(x, logsumexp(x, axis, keepdims=True))

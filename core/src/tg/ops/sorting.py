@@ -320,7 +320,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
     Source:
         numpy.searchsorted
     """
-    (a, v), dtype = promoted([as_variable(a), v])
+    (a, v), dtype = promoted([as_variable(a), as_variable(v)])
     a, v = cast_variable(a, dtype), cast_variable(v, dtype)
     if sorter is not None:
         from tg.ops.indexing import take

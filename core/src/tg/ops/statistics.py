@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import absolute, clip, divide, maximum, multi
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater, isnan, logical_not
 from tg.ops.elementwise.comparison import where as choose
-from tg.ops.elementwise.complex import conjugate
+from tg.ops.elementwise.complex import conjugate, real
 from tg.ops.family import Family
 from tg.ops.norm import root
 from tg.ops.reduction import any, max, min, prod, sum
@@ -284,8 +284,9 @@ def cov(
     else:
         factor = cast_variable(subtract(as_size_variable(x.shape[1]), freedom), dtype)
         apart = weighted = subtract(x, mean(x, 1, keepdims=True))
-    least = factor if is_complex(dtype) else maximum(factor, np.zeros((), dtype))
-    found = divide(matmul(apart, conjugate(weighted).T), least)
+    size = real(factor) if is_complex(dtype) else factor
+    least = maximum(size, np.zeros((), size.type.dtype))
+    found = divide(matmul(apart, conjugate(weighted).T), cast_variable(least, dtype))
     return squeeze(found, (0, 1)) if x.type.shape[0] == 1 else found
 
 

@@ -84,6 +84,11 @@ class Installed:
         """A backend's linker, or the `Problem` with what it requires or with importing it."""
         return self.lack(provider) or self.attribute(provider.plugin, provider.backend.linker)
 
+    def linkers(self) -> tuple[Any, ...]:
+        """The linkers that have been imported."""
+        known = self._memo.published().items()
+        return tuple(found for (kind, *_), found in known if kind == "attribute" and not isinstance(found, Problem))
+
     def status(self, name: str, *, probe: bool) -> BackendStatus:
         """How a backend is; with `probe` its linker is imported to know."""
         found = self.provider(name)

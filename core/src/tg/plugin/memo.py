@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -14,30 +13,26 @@ T = TypeVar("T")
 class Memo:
     """Answers by question: the first published is everyone's.
 
-    No lock is held while an answer is worked out, since that may import a framework, which may start threads. Two
-    threads may work out the same answer; both get the one that was published first.
+    There is no lock: working out an answer may import a framework, which may start threads, and publishing it is one
+    step of a dict. Two threads may work out the same answer; both get the one that was published first.
     """
 
-    __slots__ = ("_answers", "_lock")
+    __slots__ = ("_answers",)
 
     def __init__(self) -> None:
         self._answers: dict[tuple[Hashable, ...], Any] = {}
-        self._lock = threading.Lock()
 
     def get(self, question: tuple[Hashable, ...], work_out: Callable[[], T]) -> T:
         """The answer to `question`: the one published, else that of `work_out`; what it raises is not kept."""
         if question in self._answers:
             return self._answers[question]  # type: ignore[no-any-return]
         answer = work_out()
-        with self._lock:
-            return self._answers.setdefault(question, answer)  # type: ignore[no-any-return]
+        return self._answers.setdefault(question, answer)  # type: ignore[no-any-return]
 
     def published(self) -> dict[tuple[Hashable, ...], Any]:
         """A copy of all that was published so far."""
-        with self._lock:
-            return dict(self._answers)
+        return dict(self._answers)
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
-            self._answers.clear()
+        self._answers.clear()

@@ -76,6 +76,10 @@ class Registry:
         """The linker of a backend, imported on the first call."""
         return self._sound(self._installed.linker(self._provider(name)), name)
 
+    def linkers(self) -> tuple[Any, ...]:
+        """The linkers that have been imported: of backends for which something has been compiled."""
+        return self._installed.linkers()
+
     def gaps(self, name: str) -> tuple[Gap, ...]:
         """What a backend says it lacks."""
         provider = self._provider(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 import numpy as np
 
+from tg.errors import RewriteError, message
 from tg.graph import loc as locs
 from tg.graph.checks import STATUS_LENGTH
 from tg.graph.collector import paused
@@ -56,6 +57,7 @@ class HasRewrites(Protocol):
         """The passes over whole graphs."""
 
 
+@paused
 def rewrite(
     graph: FunctionGraph,
     rewrites: Sequence[HasRewrites],
@@ -78,12 +80,11 @@ def rewrite(
     """
     rules = tuple(r for one in rewrites for r in one.rules)
     passes = tuple(p for one in rewrites for p in one.passes)
-    with paused():
-        with Span("index"):
-            index = _index(rules, mode, exclude)
-        driver = _Driver(index, passes, supported, mode, exclude)
-        driver.journal = journal
-        return driver.run(graph)
+    with Span("index"):
+        index = _index(rules, mode, exclude)
+    driver = _Driver(index, passes, supported, mode, exclude)
+    driver.journal = journal
+    return driver.run(graph)
 
 
 @final
@@ -166,7 +167,7 @@ class _Driver:
             frozen = graph.freeze()
         for one in self.lowerings:
             with Span(one.name):
-                before, frozen = frozen, _lowered(frozen, one)
+                before, frozen = frozen, _lowered(frozen, one, one.run)
             if journal is not None:
                 journal.lowers(one.name, before, frozen)
         return frozen
@@ -214,14 +215,21 @@ def _viewed(graph: FunctionGraph) -> View:
         return view
 
 
-def _lowered(frozen: FrozenGraph, lowering: Lowering) -> FrozenGraph:
-    """A program after a lowering of its inner graphs and of itself."""
+def _lowered(frozen: FrozenGraph, lowering: Lowering, run: Callable[[FrozenGraph], FrozenGraph]) -> FrozenGraph:
+    """A program after a lowering of its inner graphs and of itself.
+
+    Raises:
+        RewriteError: the checks of an inner graph are not what they were.
+    """
     nodes = list(frozen.nodes)
     for k, node in enumerate(nodes):
         if type(node.op).graph_fields:
-            inner = [_lowered(g, lowering) for g in node.op.inner_graphs()]
+            inner = [_lowered(g, lowering, lowering.inner) for g in node.op.inner_graphs()]
             nodes[k] = node._replace(op=node.op.with_inner_graphs(inner))
-    return lowering.run(frozen.with_nodes(nodes))
+            if nodes[k].op.inner_descriptors != node.op.inner_descriptors:
+                text = f"rewrite: {lowering.name} has changed the checks of an inner graph"
+                raise RewriteError(message(text, ("node", node.op.name)))
+    return run(frozen.with_nodes(nodes))
 
 
 @final
@@ -245,7 +253,7 @@ class _Sweeper:
         self.tried = tried  # by node: the phases whose rules all declined; what is below a node never changes
         self.bits = sum(BITS[p] for p in SWEEPS[phase])
         self.attempts = driver.index.attempts(phase)
-        self.checks: list[Check] = []
+        self.checks: list[tuple[Check, Apply]] = []  # those that replacements need, and what each protects
 
     def run(self) -> None:
         if isinstance(self.graph.recorder, Journal):
@@ -324,7 +332,7 @@ class _Sweeper:
         made = op.expansion(*node.inputs)
         target = made if isinstance(made, tuple) else (made,)
         for new in self._new_applies(target, node):
-            self.checks.extend(checks_of(new))
+            self.checks.extend((check, new) for check in checks_of(new))
         return f"expand {op.name}", target
 
     def _new_applies(self, target: Outputs, node: Apply) -> list[Apply]:
@@ -349,7 +357,7 @@ class _Sweeper:
         if changed.inner_descriptors != op.inner_descriptors:
             made = target[0].apply
             assert made is not None
-            self.checks.extend(checks_of(made))
+            self.checks.extend((check, made) for check in checks_of(made))
         if len(target) < len(outputs):  # no check is left inside: the status is 0
             target = (*target, Constant(np.zeros(STATUS_LENGTH, np.int64)))
         return INNER, target[: len(outputs)]  # the status of the first check inside is read by its check alone

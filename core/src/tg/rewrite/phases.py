@@ -30,7 +30,8 @@ SWEEPS: Final[Mapping[str, tuple[str, ...]]] = {
     BACKEND: (BACKEND,),
 }
 
-EXACT: Final = "exact"  # the same value for every operand, bit for bit (NaNs are one value)
+EXACT: Final = "exact"  # the same value for every operand, bit for bit; all NaNs are one value, whose sign and other
+# bits no class keeps: what signbit and copysign make of them may differ
 SIGNED_ZERO: Final = "signed_zero"  # may differ in the sign of a zero, and in what comes of it
 REASSOCIATES: Final = "reassociates"  # the same in exact arithmetic: other roundings, overflow moved or removed; a NaN
 # of finite operands is never hidden, and one comes newly only where an operand, or what was written, is infinite; a

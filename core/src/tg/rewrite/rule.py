@@ -200,14 +200,27 @@ class Pass:
 
 @final
 class Lowering:
-    """A backend's last step over a whole program and its inner graphs: from one frozen graph to another."""
+    """A backend's last step over a whole program and its inner graphs: from one frozen graph to another.
 
-    __slots__ = ("kind", "name", "run", "why")
+    Args:
+        run: may put the checks of a graph in another order.
+        inner: for inner graphs, whose checks stay in their order, as those are known outside by their numbers.
+    """
+
+    __slots__ = ("inner", "kind", "name", "run", "why")
     phase: ClassVar[str] = BACKEND
 
-    def __init__(self, name: str, *, kind: str, why: str, run: Callable[[FrozenGraph], FrozenGraph]) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        kind: str,
+        why: str,
+        run: Callable[[FrozenGraph], FrozenGraph],
+        inner: Callable[[FrozenGraph], FrozenGraph] | None = None,
+    ) -> None:
         _need(name, BACKEND, kind, why)
-        self.name, self.kind, self.why, self.run = name, kind, why, run
+        self.name, self.kind, self.why, self.run, self.inner = name, kind, why, run, inner or run
 
     def __repr__(self) -> str:
         return f"<lowering {self.name}: {self.kind}>"

@@ -85,14 +85,19 @@ def can_cast_safely(source: str, target: str) -> bool:
 
 
 @functools.cache
-def limits(dtype: str) -> tuple[float, float]:
-    """The largest and the smallest finite number of a floating dtype."""
+def float_limits(dtype: str) -> Any:
+    """The `finfo` of a floating dtype; that of bfloat16 is ml_dtypes'."""
     if dtype == "bfloat16":
         import ml_dtypes
 
-        found: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    else:
-        found = np.finfo(dtype)
+        return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    return np.finfo(dtype)
+
+
+@functools.cache
+def limits(dtype: str) -> tuple[float, float]:
+    """The largest and the smallest finite number of a floating dtype."""
+    found = float_limits(dtype)
     return float(found.max), float(found.min)
 
 

@@ -9,6 +9,7 @@ symbols alike.
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 
@@ -26,6 +27,8 @@ BROADCAST_HINT: Final = "lengths must agree where neither is 1; x[:, None] adds 
 BOUNDS: Final = 24  # how many bounds are tried to find a sign
 CHOICES: Final = 4  # of how many lengths one is written as the least
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
+LONGEST: Final = 2**62  # no length, and no number of elements, is above: what is computed of lengths fits into int64
+LONGEST_GIVEN: Final = 2**48  # of an array that a program is called with: more than a processor has addresses
 
 
 class Atom:
@@ -661,12 +664,16 @@ def is_not_one(length: int | Length) -> bool:
 def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None = None) -> int | Length:
     """The length that two lengths broadcast to: equal ones stay, 1 gives way.
 
-    Where neither can be 1 they must be equal: the requirement is recorded with the `Requirements` in force. Without any
-    (while a user builds an expression) nothing is known not to be 1: a specialisation may show that it is.
+    Where neither can be 1 they must be equal: the requirement is recorded with the `Requirements` in force. A length
+    that these have found to be 1 gives way too. Without any (while a user builds an expression) nothing is known not to
+    be 1: a specialisation may show that it is.
 
     Raises:
         ShapeError: two known lengths differ and neither is 1.
     """
+    sink: Requirements | None = getattr(_LOCAL, "sink", None)
+    if sink is not None and sink.equal and a is not b:
+        a, b = sink.resolve(a), sink.resolve(b)
     if a is b or (type(a) is int and a == 1):
         return b
     if type(b) is int and b == 1:
@@ -682,7 +689,7 @@ def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None =
     if type(b) is int:
         _require(b, a, what)
         return b
-    if getattr(_LOCAL, "sink", None) is not None and is_not_one(a) and is_not_one(b):
+    if sink is not None and is_not_one(a) and is_not_one(b):
         return require_same(a, b, what, broadcasts=True)
     return of_atom(Derived("broadcast", a, b))
 
@@ -723,9 +730,10 @@ def require_same(
 class Requirements:
     """Collects the equalities of lengths that a shape rule needs and that are not provable."""
 
-    __slots__ = ("_outer", "answers", "equal", "found")
+    __slots__ = ("_outer", "answers", "equal", "found", "ones")
 
     def __init__(self) -> None:
+        self.ones = False  # whether one was found to be 1
         self.equal: dict[Atom, int | Length] = {}  # an atom found equal to something that was met earlier
         self.found: list[tuple[int | Length, int | Length, str, bool]] = []  # the last: 1 would broadcast
         self.answers: dict[object, tuple[Any, tuple[Any, ...]]] = {}  # of `remembered`
@@ -747,12 +755,15 @@ class Requirements:
         if same(a, b):
             return a
         self.found.append((a, b, what() if what else "shapes", broadcasts))
+        self.ones = self.ones or same(a, 1) or same(b, 1)
         first, other = (b, a) if type(b) is int or _is_earlier(b, a) else (a, b)
         atom = other.atom if type(other) is Length else None
-        if atom is not None and not _mentioned(atom, first):
+        if atom is not None and _is_known_before(first, atom):
             self.equal[atom] = first
-        elif type(first) is Length and first.atom is not None and not _mentioned(first.atom, other):
+        elif type(first) is Length and first.atom is not None and _is_known_before(other, first.atom):
             self.equal[first.atom] = other
+        elif (solved := _solved(subtract(first, other))) is not None:
+            self.equal[solved[0]] = solved[1]
         return first
 
     def resolve(self, length: int | Length) -> int | Length:
@@ -778,6 +789,29 @@ class Requirements:
             found = self.equal[atom]
         for passed in path:
             self.equal[passed] = found  # type: ignore[assignment]
+
+
+def _solved(difference: int | Length) -> tuple[Atom, int | Length] | None:
+    """An atom, the last made if possible, and what it is where the difference of two lengths is 0."""
+    terms = _terms(difference)
+    alone = [m[0] for m, c in terms.items() if len(m) == 1 and c in (1, -1)]
+    for atom in sorted(alone, key=lambda atom: (_age(atom), atom.order), reverse=True):
+        rest = _from_terms({m: -c * terms[(atom,)] for m, c in terms.items() if m != (atom,)})
+        if not _mentioned(atom, rest) and not (atom.natural and is_natural(subtract(-1, rest))):
+            return atom, rest
+    return None
+
+
+def _is_known_before(length: int | Length, atom: Atom) -> bool:
+    """Whether a length may stand for an atom: no part of it can be computed from what has the atom as a length."""
+    return not _mentioned(atom, length) and all(_age(part) <= _age(atom) for part in atoms(length))
+
+
+def _age(atom: Atom) -> int:
+    """The number of the last value that an atom is made of, by the order in which values were made; a name has none."""
+    if type(atom) is Derived:
+        return max((_age(part) for side in (atom.lhs, atom.rhs) for part in atoms(side)), default=0)
+    return atom.order[1] if type(atom) in (AxisLength, ScalarValue) else 0
 
 
 def _is_earlier(a: int | Length, b: int | Length) -> bool:
@@ -886,3 +920,62 @@ def product(lengths: tuple[int | Length, ...]) -> int | Length:
     for length in lengths:
         total = multiply(total, length)
     return total
+
+
+def magnitude(length: int | Length) -> float:
+    """A bound of the size of a length whose atoms are lengths of arrays; infinite where anything could be too large.
+
+    One up to `LONGEST` says that arithmetic in int64 gives the length, in whatever order it is done.
+    """
+    if type(length) is not Length:
+        return abs(length)
+    total = 0
+    for monomial, factor in length.terms.items():
+        size = abs(factor)
+        if not _is_of_one_array(monomial):
+            for atom in monomial:
+                bound = _bound_of(atom)
+                if bound > LONGEST:
+                    return math.inf
+                size *= int(bound)
+        else:
+            size *= LONGEST_GIVEN
+        total += size
+    return total
+
+
+def _is_of_one_array(monomial: Monomial) -> bool:
+    """Whether a product is one of different axes of one array: the number of elements of a part of it."""
+    first = monomial[0] if monomial else None
+    if type(first) is not AxisLength or not all(type(a) is AxisLength and a.owner is first.owner for a in monomial):
+        return False
+    return len({a.axis for a in monomial}) == len(monomial)  # type: ignore[attr-defined]
+
+
+def _bound_of(atom: Atom) -> float:
+    if type(atom) is not Derived:
+        return math.inf if type(atom) is ScalarValue else LONGEST_GIVEN
+    lhs, rhs = magnitude(atom.lhs), magnitude(atom.rhs)
+    larger = max(lhs, rhs)
+    return larger if larger > LONGEST else {"//": lhs, "%": rhs}.get(atom.kind, larger)
+
+
+def is_exact(length: int | Length) -> bool:
+    """Whether arithmetic in int64 is known to give a length, which is at most `LONGEST`."""
+    return magnitude(length) <= LONGEST or _is_within_axis(length)
+
+
+def is_exact_inside(length: int | Length) -> bool:
+    """Whether int64 holds an operand of `//`, `min` and the like: it may be any value of a scalar."""
+    return (type(length) is Length and type(length.atom) is ScalarValue) or is_exact(length)
+
+
+def _is_within_axis(length: int | Length) -> bool:
+    """Whether a length is known to be from 0 to that of an axis which it mentions, and what is inside is exact."""
+    if type(length) is not Length or not is_natural(length):
+        return False
+    derived = [a for m in length.terms for a in m if type(a) is Derived]
+    if not all(is_exact_inside(side) for a in derived for side in (a.lhs, a.rhs)):
+        return False
+    axes = {m[0] for m in length.terms if len(m) == 1 and type(m[0]) is AxisLength}
+    return any(is_natural(subtract(of_atom(n), length)) for n in axes)

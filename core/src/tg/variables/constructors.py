@@ -13,13 +13,14 @@ from tg.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Shape = Sequence[int | Length | None]
+    Shape = Sequence[int | Length | None] | int | Length | None
 
 
 def tensor(name: str | None = None, dtype: object = "float64", shape: Shape = ()) -> Variable:
     """An input of a dtype and a shape, in which None stands for a length known at run time only.
 
-    Lengths may have names (`tg.dim`), and be made of such: inputs that share a name have equal lengths.
+    Lengths may have names (`tg.dim`), and be made of such: inputs that share a name have equal lengths. A length alone
+    is the shape of a vector.
 
     Raises:
         DtypeError: tg has no such dtype.
@@ -29,12 +30,20 @@ def tensor(name: str | None = None, dtype: object = "float64", shape: Shape = ()
         >>> tg.tensor("t", dtype="float64", shape=(None, 3)).type
         float64[?, 3]
     """
+    return _input("tensor", name, dtype, shape, None)
+
+
+def _input(what: str, name: str | None, dtype: object, shape: Shape, ndim: int | None) -> Variable:
     if name is not None and not isinstance(name, str):
-        raise InputError(message(f"tensor: name: found {name!r}, needed a string"))
-    for n in shape:
+        raise InputError(message(f"{what}: name: found {name!r}, needed a string"))
+    lengths = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    for n in lengths:
         if not (n is None or is_named(n) or (type(n) is int and n >= 0)):
-            raise ShapeError(message(f"tensor: shape: found {n!r}, needed lengths >= 0, named lengths or None"))
-    return Variable(TensorType(dtype, tuple(shape)), name=name)
+            raise ShapeError(message(f"{what}: shape: found {n!r}, needed lengths >= 0, named lengths or None"))
+    if ndim is not None and len(lengths) != ndim:
+        hint = "tg.tensor(name, shape=…) has any number of axes"
+        raise ShapeError(message(f"{what}: shape: found {shape!r}, needed {ndim} lengths", hint=hint))
+    return Variable(TensorType(dtype, lengths), name=name)
 
 
 def dim(name: str) -> Length:
@@ -63,14 +72,22 @@ def dim(name: str) -> Length:
 
 def scalar(name: str | None = None, dtype: object = "float64") -> Variable:
     """An input without axes."""
-    return tensor(name, dtype, ())
+    return _input("scalar", name, dtype, (), 0)
 
 
 def vector(name: str | None = None, dtype: object = "float64", shape: Shape = (None,)) -> Variable:
-    """An input with one axis."""
-    return tensor(name, dtype, shape)
+    """An input with one axis.
+
+    Raises:
+        ShapeError: another number of lengths than one.
+    """
+    return _input("vector", name, dtype, shape, 1)
 
 
 def matrix(name: str | None = None, dtype: object = "float64", shape: Shape = (None, None)) -> Variable:
-    """An input with two axes."""
-    return tensor(name, dtype, shape)
+    """An input with two axes.
+
+    Raises:
+        ShapeError: another number of lengths than two.
+    """
+    return _input("matrix", name, dtype, shape, 2)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
-from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.operators import NAMESPACE
 from tg.types.dtypes import dtype_name, is_complex, is_inexact, is_integer, numpy_dtype
 from tg.types.lengths import Length
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WEAK = (bool, int, float, complex)
+NO_ARRAY: Final = (TypeError, ValueError, RuntimeError)  # what `np.asarray` raises of values that are no arrays
 
 
 def constant(value: Any, dtype: object = None, name: str | None = None) -> Constant:
@@ -32,6 +33,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     Raises:
         InputError: the value is not an array of numbers.
         DtypeError: tg has no such dtype.
+        RangeError: an integer that the dtype cannot hold.
     Example:
         >>> import tg
         >>> tg.constant([1.0, 2.0]).type
@@ -44,9 +46,11 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))
     try:
         array = np.array(value, dtype=wanted, order="C")
-    except (TypeError, ValueError) as error:
-        hint = "rows of one length make an array"
-        raise InputError(message(f"constant: found {value!r}, needed an array of numbers", hint=hint)) from error
+    except OverflowError as error:
+        raise RangeError(message(f"constant: found {value!r}, needed integers that {wanted} can hold")) from error
+    except NO_ARRAY as error:
+        text = f"constant: found {value!r}, needed an array of numbers"
+        raise InputError(message(text, hint=array_hint(value))) from error
     if array.dtype.kind in "OUSMm":
         holds = isinstance(value, np.ndarray) and any(isinstance(v, Variable) for v in value.flat)
         hint = "numbers, lists of numbers and NumPy arrays of them are arrays"
@@ -57,6 +61,13 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return Constant(array, name)
+
+
+def array_hint(value: Any) -> str:
+    """What to do about a value that NumPy makes no array of."""
+    if getattr(value, "requires_grad", False) is True:
+        return "value.detach() is a tensor that NumPy can read"
+    return "rows of one length make an array"
 
 
 def as_variable(value: Any, dtype: str | None = None) -> Variable:
@@ -188,6 +199,27 @@ def weak_variable(value: Any, dtype: str) -> Variable:
     return weak_constant(value, dtype)
 
 
+def known_integer(value: Any) -> Any:
+    """The int that an integer scalar is, a variable of constants among them; any other value as it is."""
+    if isinstance(value, Variable) and value.type.ndim == 0 and is_integer(value.type.dtype):
+        found = size_value(value)
+        return found if isinstance(found, int) else value
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu":
+        return int(value)
+    return value
+
+
+def weakly_cast(value: Any, dtype: str) -> Variable:
+    """A value in a dtype, cast as NumPy casts it; a Python integer has to fit.
+
+    Raises:
+        RangeError: it does not.
+    """
+    if type(value) is int:
+        return weak_variable(value, dtype)
+    return NAMESPACE.cast(as_variable(value), dtype)  # type: ignore[no-any-return]
+
+
 def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> int:
     """An axis as tg stores it: negative, counted from the end.
 
@@ -195,6 +227,7 @@ def axis_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
         InputError: the axis is not an integer.
         ShapeError: the array has no such axis.
     """
+    axis = known_integer(axis)
     if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
         raise InputError(message(f"{what}: axis: found {axis!r}, needed an integer"))
     k = int(axis)

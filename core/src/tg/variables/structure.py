@@ -1,17 +1,20 @@
 """Nested lists, tuples, dicts and dataclasses: taken apart into leaves, put together again around results.
 
+Each keeps its class: an OrderedDict comes back as one, a defaultdict with what makes its defaults.
+
 A `Structure` is what is left without the leaves: a hashable value, equal for equal nesting.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, final
+from collections import OrderedDict, defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import InputError, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 LEAF: Final = "*"
 
@@ -66,7 +69,7 @@ def _key(value: Any, leaves: list[Any]) -> Any:
     if value is None:
         return None
     if isinstance(value, dict):
-        return (dict, tuple(value), tuple([_key(v, leaves) for v in value.values()]))
+        return (_kind_of(value), tuple(value), tuple([_key(v, leaves) for v in value.values()]))
     if isinstance(value, list | tuple):
         return (type(value), None, tuple([_key(v, leaves) for v in value]))
     if _is_record(value):
@@ -74,6 +77,40 @@ def _key(value: Any, leaves: list[Any]) -> Any:
         return (type(value), names, tuple([_key(getattr(value, n), leaves) for n in names]))
     leaves.append(value)
     return LEAF
+
+
+class Defaulting(NamedTuple):
+    """What stands for the class of a defaultdict in a structure: the class, and what makes defaults."""
+
+    kind: type[defaultdict[Any, Any]]
+    factory: Callable[[], Any] | None
+
+    @property
+    def __name__(self) -> str:
+        return self.kind.__name__
+
+
+def _kind_of(value: dict[Any, Any]) -> type | Defaulting:
+    return Defaulting(type(value), value.default_factory) if isinstance(value, defaultdict) else type(value)
+
+
+def has_keys(kind: type | Defaulting) -> bool:
+    """Whether the parts of a kind of a structure have keys: those of a dict."""
+    return isinstance(kind, Defaulting) or issubclass(kind, dict)
+
+
+def _mapping(kind: type | Defaulting, items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A dict of a class, made without its `__init__` and `__setitem__`, which may expect something else."""
+    if isinstance(kind, Defaulting):
+        filled = _mapping(kind.kind, items)
+        filled.default_factory = kind.factory  # type: ignore[attr-defined]
+        return filled
+    make: Any = kind.__new__
+    made: dict[Any, Any] = make(kind)
+    put = OrderedDict.__setitem__ if issubclass(kind, OrderedDict) else dict.__setitem__
+    for key, value in items:
+        put(made, key, value)
+    return made
 
 
 def _is_record(value: object) -> bool:
@@ -89,6 +126,8 @@ def _builder(key: Any) -> Callable[[Iterator[Any]], Any]:
     inner = [_builder(part) for part in parts]
     if kind is dict:
         return lambda leaves: {name: build(leaves) for name, build in zip(names, inner, strict=True)}
+    if has_keys(kind):
+        return lambda leaves: _mapping(kind, zip(names, [build(leaves) for build in inner], strict=True))
     if names is not None:
         return lambda leaves: _record(kind, zip(names, [build(leaves) for build in inner], strict=True))
     if hasattr(kind, "_fields"):
@@ -109,7 +148,7 @@ def _match(key: Any, value: Any, what: str, found: list[Any]) -> None:
         found.append(value)
         return
     own = _key_of_top(value)
-    wanted = None if key is None else (key[0], key[1], len(key[2]))
+    wanted = None if key is None else (dict if has_keys(key[0]) else key[0], key[1], len(key[2]))
     if own != wanted:
         raise InputError(message(f"{what}: found {_short(value)}, needed {_shown(key)}"))
     for part, inner in zip(key[2] if key is not None else (), _parts(value), strict=True):
@@ -117,6 +156,7 @@ def _match(key: Any, value: Any, what: str, found: list[Any]) -> None:
 
 
 def _key_of_top(value: Any) -> Any:
+    """What the outermost of a nesting is; a dict of any class is one."""
     if isinstance(value, dict):
         return (dict, tuple(value), len(value))
     if isinstance(value, list | tuple):
@@ -147,7 +187,7 @@ def _shown(key: Any) -> str:
         return str(key)
     kind, names, parts = key
     inner = [_shown(part) for part in parts]
-    if kind is dict:
+    if has_keys(kind):
         return "{" + ", ".join(f"{name!r}: {part}" for name, part in zip(names, inner, strict=True)) + "}"
     if names is not None:
         return f"{kind.__name__}({', '.join(f'{name}={part}' for name, part in zip(names, inner, strict=True))})"

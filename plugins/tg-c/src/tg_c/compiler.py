@@ -50,6 +50,10 @@ STATEMENTS_AT_O2 = 1500
 CPU_FIELDS = frozenset(  # of /proc/cpuinfo: x86, then Arm
     ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "CPU variant", "Features")
 )
+READ_BY_COMPILERS = (  # GCC's manual, "Environment Variables Affecting GCC"; clang's; the linkers'
+    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_RUN_PATH", "LDEMULATION", "SOURCE_DATE_EPOCH"),
+    *("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT", "MACOSX_DEPLOYMENT_TARGET"),
+)
 OUT_OF_SPACE = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 
 INSTALL = {
@@ -142,7 +146,7 @@ def compile_unit(source: str, options: Flags = USUAL) -> Path:
     with Span("cache"):
         chosen = compiler()
         line = chosen.line(options)
-        key = UNITS.key(source, chosen.identity, "\0".join(line), cpu())
+        key = UNITS.key(source, chosen.identity, "\0".join(line), cpu(), environment())
         found = UNITS.lookup(key)
         annotate("miss" if found is None else "hit")
     if found is not None:
@@ -159,7 +163,7 @@ def macros() -> frozenset[str]:
 @functools.cache
 def _macros(chosen: Compiler) -> frozenset[str]:
     line = (*chosen.line(USUAL), "-dM", "-E")
-    key = UNITS.key(chosen.identity, "\0".join(line), cpu(), suffix=".txt")
+    key = UNITS.key(chosen.identity, "\0".join(line), cpu(), environment(), suffix=".txt")
 
     def write(file: Path) -> None:
         code, words = _run(line, "")
@@ -181,10 +185,19 @@ def cpu() -> str:
         return f"{system.machine} {system.version}"  # on macOS the version names the chip family
 
 
+def environment() -> str:
+    """What the compiler reads of the environment besides the command: where its parts and libraries are."""
+    return "\0".join(f"{name}={os.environ[name]}" for name in READ_BY_COMPILERS if name in os.environ)
+
+
 @functools.cache
 def _find(chosen: str, path: str) -> Compiler:
     for candidate in (chosen,) if chosen else CANDIDATES:
-        command = tuple(shlex.split(candidate))
+        try:
+            command = tuple(shlex.split(candidate))
+        except ValueError as error:
+            text = f"backend 'c' needs a C compiler: CC is {candidate!r}: {str(error).lower()}"
+            raise BackendUnavailable(message(text, hint="CC is a command as a shell has it: CC='gcc -m64'")) from error
         if command and (program := shutil.which(command[0], path=path)):
             return _identified((program, *command[1:]), path)
     wanted = f"CC is {chosen!r}, and no such program is" if chosen else f"none of {', '.join(CANDIDATES)} is"
@@ -199,7 +212,7 @@ def _identified(command: tuple[str, ...], path: str) -> Compiler:
     """`command` with version and target, which the cache remembers while its programs stay the same files."""
     programs = [found for word in command if (found := shutil.which(word, path=path))]
     real = os.path.realpath(programs[0])
-    key = UNITS.key(*command, *map(_fingerprint, programs), suffix=".txt")
+    key = UNITS.key(*command, *map(_fingerprint, programs), environment(), suffix=".txt")
     entry = UNITS.lookup(key) or UNITS.store(key, lambda file: _remember(file, command))
     version, target, *_ = entry.read_text(encoding="utf-8").splitlines()  # the seal of the cache follows
     return Compiler(command, real, version, target)

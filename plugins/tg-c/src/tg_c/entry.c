@@ -20,6 +20,7 @@ typedef struct {
 
 enum { CONTIGUOUS_AND_ALIGNED = 0x101, OWNED_AND_WRITABLE = 0x404 };
 enum { LARGE = 1 << 13 }; /* elements of a result whose memory is of results.c */
+static const i64 LONGEST = 1LL << 48; /* an argument's axis, as tg.types.lengths has it */
 
 typedef object *entry(object *self, object *const *given, i64 count, object *names);
 typedef i64 program(const void *const *inputs, const i64 *lengths, void *const *outputs, i64 *status);
@@ -34,6 +35,7 @@ static struct {
   object *(*call)(object *function, object *const *given, u64 count, object *names);
   object *(*function)(void *definition, object *self, object *module);
   void (*forget_error)(void);
+  object *(*error)(void);
   void *(*release_gil)(void);
   void (*take_gil)(void *state);
   double (*float_value)(object *);
@@ -65,7 +67,7 @@ typedef struct {
 
 typedef struct {
   object *dtype, *scalar_type;
-  i64 number, least, most, bytes, rank, lengths[];
+  i64 number, least, most, bytes, is_bool, rank, lengths[];
 } input;
 
 /* Where the elements of an argument lie. */
@@ -108,6 +110,20 @@ static int take_number(const input *in, object *given, void *place) {
   return 1;
 }
 
+/* Whether bytes are 0 or 1, as code takes those of bools to be: another view of memory has others, which the general way
+   sees to. Reading a mask of a million takes 8 us, a where() of that length 2 ms. */
+static int are_bools(const unsigned char *at, i64 size) {
+  typedef u64 piece __attribute__((vector_size(32), aligned(1), may_alias));
+  piece pieces = {0};
+  unsigned char rest = 0;
+  for (; size >= 128; size -= 128, at += 128) {
+    const piece *const p = (const piece *)at;
+    pieces |= (p[0] | p[1]) | (p[2] | p[3]);
+  }
+  for (; size > 0; size--) rest |= *at++;
+  return !(((pieces[0] | pieces[1] | pieces[2] | pieces[3]) & ~0x0101010101010101ULL) || rest > 1);
+}
+
 /* The pointer, the range and the lengths of an argument; `work` grows by its elements. */
 static inline int take(const input *in, object *given, const void **data, range *at, i64 *lengths, void *place,
                        i64 *work) {
@@ -119,10 +135,11 @@ static inline int take(const input *in, object *given, const void **data, range 
     i64 size = 1;
     for (i64 axis = 0; axis < in->rank; axis++) {
       const i64 n = a->lengths[axis], known = in->lengths[axis];
-      if (known < 0 ? n == 1 : n != known) return 0;
+      if (known < 0 ? n == 1 || n > LONGEST : n != known) return 0;
       lengths[axis] = n;
       size *= n;
     }
+    if (in->is_bool && !are_bools((const unsigned char *)a->data, size)) return 0;
     *work += size;
     *data = at->start = a->data;
     at->end = a->data + size * in->bytes;
@@ -222,8 +239,9 @@ static inline i64 allocate(const record *r, const i64 **at, object *const *given
   return r->outputs;
 }
 
-/* The results as the function nests them, which takes the references; 0 where there is no memory. */
-static object *nested(const i64 *at, object **made, i64 depth) {
+/* The results as the function nests them, which takes the references; 0 where there is no memory, or where what builds
+   them has `raised` an exception, which is the caller's. */
+static object *nested(const i64 *at, object **made, i64 depth, int *raised) {
   enum { END, LEAF, LIST, TUPLE, DICT, CALL };
   object *stack[depth + 1], **top = stack;
   int fails = 0;
@@ -238,7 +256,11 @@ static object *nested(const i64 *at, object **made, i64 depth) {
         return 0;
       case LEAF: *top++ = *made++; continue;
       case CALL:
-        if (top[-1]) found = python.call((object *)*at, top - 1, 1, 0), python.drop(top[-1]);
+        if (top[-1]) {
+          found = python.call((object *)*at, top - 1, 1, 0);
+          python.drop(top[-1]);
+          *raised = !found;
+        }
         at++;
         top[-1] = found;
         fails |= !found;
@@ -268,8 +290,9 @@ static object *nested(const i64 *at, object **made, i64 depth) {
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 
-/* The results; 0 where the call is declined, or fails when it has `written`, with an error that stands. */
-static object *attempt(const record *r, object *const *given, int *written) {
+/* The results; 0 where the call is declined, or where an error `stands`: what builds the results has raised it, or there
+   is no memory when arguments have been overwritten. */
+static object *attempt(const record *r, object *const *given, int *stands) {
   const void *inputs[r->arity + r->extra + 1];
   range ranges[r->arity + 1];
   i64 lengths[r->lengths + 1], planned[r->planned + 1], places[r->arity + 1];
@@ -296,7 +319,7 @@ static object *attempt(const record *r, object *const *given, int *written) {
   object *found = 0;
   int runs = count == r->outputs;
   if (runs && !r->calls) { /* before anything is written, so that what is written is given back */
-    found = nested(at, made, r->depth);
+    found = nested(at, made, r->depth, stands);
     runs = found != 0;
     count = 0;
   }
@@ -306,9 +329,9 @@ static object *attempt(const record *r, object *const *given, int *written) {
     if (state) python.take_gil(state);
   }
   if (runs) {
-    if (!found) found = nested(at, made, r->depth);
-    *written = reuses;
-    if (found || reuses) return found;
+    if (!found) found = nested(at, made, r->depth, stands);
+    *stands |= reuses;
+    if (found || *stands) return found;
   } else {
     if (found) python.drop(found);
     drop_all(made, count);
@@ -320,9 +343,9 @@ static object *attempt(const record *r, object *const *given, int *written) {
 static object *called(object *self, object *const *given, i64 count, object *names) {
   const record *r = (const record *)python.bytes(python.item(self, 0));
   if (!names && count == r->arity) {
-    int written = 0;
-    object *found = attempt(r, given, &written);
-    if (found || written) return found;
+    int stands = 0;
+    object *found = attempt(r, given, &stands);
+    if (found || stands) return found;
   }
   return python.call(r->general, given, (u64)count, names);
 }

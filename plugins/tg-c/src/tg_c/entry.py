@@ -38,6 +38,12 @@ def memory() -> tuple[int, int]:
     return taking.value or 0, giving.value or 0
 
 
+def release() -> int:
+    """Free the memory that is kept between calls; how many bytes it was."""
+    library = opened() if opened.cache_info().currsize else None
+    return library.tg_release() if library is not None else 0
+
+
 def _made(library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
     found = record(graph, native, signature, objects.scalar_type)
     return library.tg_entry((found.words, *found.objects)) if found is not None else None
@@ -55,6 +61,7 @@ def opened() -> ctypes.PyDLL | None:
         return None
     library.tg_bind((ctypes.c_void_p * len(table))(*table.values()))
     library.tg_entry.argtypes, library.tg_entry.restype = (ctypes.py_object,), ctypes.py_object
+    library.tg_release.restype = ctypes.c_int64
     probe = ctypes.cast(library.tg_probe, ctypes.c_void_p).value or 0
 
     def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:

@@ -9,20 +9,20 @@ import numpy as np
 
 from tg.graph.frozen import Origin
 from tg.link.schedule import Test, plan_schedule, schedule
-from tg.link.shapes import follows_from_inputs, number_of
+from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_scalar, is_within, new_shapes, number_of
 from tg.link.values import Array, Scalar, Value, collapsed, is_one, row_major, spread
 from tg.ops.shape import ExpandDims, Squeeze
-from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
+from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_c.kernel import INDENT, Kernel
 from tg_c.memory import CMemory
 from tg_c.overwriting import Overwriting
 from tg_c.pointwise import one_op
-from tg_c.shapes import length_text
+from tg_c.shapes import length_text, rounded_text
 from tg_c.site import Failure, Site
 from tg_c.text import C_TYPES, elements, identifier, item_size, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.frozen import FrozenCheck, FrozenGraph
     from tg.graph.nodes import Constant
@@ -66,6 +66,8 @@ class GraphFunction:
     def text(self) -> str:
         """The whole function."""
         parameters = self._parameters()
+        for k in range(self.graph.arity if self.is_main else 0):
+            self._not_endless(k)
         for k, constant in enumerate(self.graph.constants):
             self.values[self.graph.arity + k] = self._constant(self.graph.arity + k, constant)
         for step in self._schedule():
@@ -211,9 +213,36 @@ class GraphFunction:
             self._ensure((key(a), key(b)), lambda: f"{self.length(a)} == {self.length(b)}", Failure.UNEQUAL)
 
     def natural(self, length: int | Length) -> None:
-        """Leave the function if a length is below 0."""
-        if not is_natural(length):
-            self._ensure(key(length), lambda: f"{self.length(length)} >= 0", Failure.NEGATIVE)
+        """Leave the function unless a length is one: from 0 to the longest that there is."""
+        if is_within(length):
+            return
+        for part in inexact(length):
+            self._ensure(("fits", part.key), lambda part=part: self._fits(part), Failure.NEGATIVE)
+        self._ensure(key(length), lambda: f"{self.length(length)} >= 0", Failure.NEGATIVE)
+
+    def _fits(self, length: Length) -> str:
+        """The condition that int64 holds a length."""
+        if is_scalar(length):
+            return f"{self.length(length)} <= TG_LONGEST"
+        return f"tg_length_fits({self.length(length)}, {rounded_text(length, self._atom)})"
+
+    def countable(self, shape: Sequence[Any], item: int, others: Iterable[Sequence[Any]]) -> None:
+        """Leave the function where int64 does not count the bytes of an array, or the elements of a loop."""
+        if not is_countable(shape, others):
+            lengths = [n for n in shape if not is_one(n)]
+            found = ", ".join(map(self.length, lengths))
+            fact = ("bytes", item, *map(key, lengths))
+            if fact not in self._ensured:
+                self._ensured.add(fact)
+                self.line(f"if ((code = tg_uncounted({item}, {len(lengths)}, (const i64[]){{{found}}}))) goto done;")
+
+    def _not_endless(self, k: int) -> None:
+        """Leave the function where input k has no elements and axes too long to be gone over."""
+        t, shape = self.graph.types[k], [n for n in self._shape(k) if not is_one(n)]
+        lengths = [self.length(n) for n in shape]
+        if len(lengths) > 1 and not all(type(n) is int and n for n in shape):
+            call = f"tg_uncounted({t.numpy_dtype.itemsize}, {len(lengths)}, (const i64[]){{{', '.join(lengths)}}})"
+            self.line(f"if (!({' && '.join(lengths)}) && (code = {call})) goto done;")
 
     def _ensure(self, fact: object, condition: Any, failure: Failure) -> None:
         if fact not in self._ensured:
@@ -311,6 +340,8 @@ class GraphFunction:
         for n in (n for number in node.outputs for n in self._shape(number)):
             if not any(number_of(a) in node.outputs for a in atoms(n)):
                 self.natural(n)
+        for shape, item in new_shapes(self.graph, self.shapes, k):
+            self.countable(shape, item, (self._shape(number) for number in node.inputs))
 
     def require_known_lengths(self, k: int, shape: Sequence[Any]) -> None:
         """Leave the function unless an output is as long as the caller takes it to be."""

@@ -13,7 +13,7 @@ from tg.graph.timing import Span
 from tg.link.entry import Native, Signature
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
-from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length
+from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
 from tg_c import entry, unit
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
@@ -43,10 +43,14 @@ class CLinker(Linker):
         """Generate, compile and open the unit."""
         return _compiled(graph, request)
 
+    def release_memory(self) -> int:
+        """Free the blocks of large results that are kept."""
+        return entry.release()
+
 
 def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> CExecutable:
-    with Span("code"), paused():
-        program = Unit(request, ticks).program(graph)
+    with Span("code"):
+        program = paused(Unit(request, ticks).program)(graph)
     options: Options = request.options
     level = options.optimize if options.optimize is not None else level_for(program.statements)
     if options.keep_source:
@@ -107,6 +111,7 @@ def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable
         **LENGTH_SCOPE,
         "new": ffi.new,
         "plan": _planner(graph, loaded, program),
+        "refused": functools.partial(explained, graph),
         "run": loaded._run,
         "usable": _usable,
     }
@@ -119,6 +124,7 @@ def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable
         lines.append(f"    found = plan(({', '.join(names)}{',' if names else ''}))")
         lines.append("    if type(found) is tuple: return found")
     at = 0
+    results: dict[str, str] = {}
     for k, number in enumerate(graph.outputs):
         t = graph.types[number]
         if not needs_plan(graph):
@@ -130,7 +136,8 @@ def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable
                 dims.append(f"*found[{at}:{at + t.ndim}]")
             at += t.ndim
         scope[f"T{k}"] = t.numpy_dtype
-        lines.append(f"    y{k} = empty({shape}, T{k})")
+        results[f"y{k}"] = f"empty({shape}, T{k})"
+    lines += results_text(results)
     for k, array in enumerate(program.arguments):
         scope[f"D{k}"] = ffi.from_buffer(array)
     inputs = [*(f"buffer({a})" for a in names), *(f"D{k}" for k in range(len(program.arguments)))]
@@ -172,7 +179,7 @@ def _failed(graph: FrozenGraph, arrays: Sequence[Array], code: int, status: Any)
         return (), (code, *list(status)[:STATUS_VALUES])
     if code == Failure.MEMORY:
         raise MemoryError("backend 'c': no memory for an intermediate result")
-    return explained(graph, arrays, _failures()[code])
+    return explained(graph, arrays, _failures().get(code))
 
 
 def _failures() -> dict[int, TgError]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.link.fused import fuse
-from tg.link.fusion import Choices, is_scatter_of_elements
+from tg.link.fusion import Choices, is_scatter_of_elements, none
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.reduction import Reduce
@@ -44,9 +44,17 @@ def takes_guards(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
     return all(item_size(dtype) == WIDEST for dtype in dtypes) and masked_moves() == "avx512"
 
 
+CHOICES: Final = Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=takes_guards)
+
+
 def fused(graph: FrozenGraph) -> FrozenGraph:
     """The graph with everything in loops that C loops can have."""
-    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=takes_guards))
+    return fuse(graph, CHOICES)
+
+
+def fused_inside(graph: FrozenGraph) -> FrozenGraph:
+    """An inner graph likewise, its checks in the order that they had: none is made with the loop that it guards."""
+    return fuse(graph, CHOICES._replace(guards=none))
 
 
 REWRITES: Final = Rewrites(
@@ -56,6 +64,7 @@ REWRITES: Final = Rewrites(
             kind=EXACT,
             why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
             run=fused,
+            inner=fused_inside,
         ),
     )
 )

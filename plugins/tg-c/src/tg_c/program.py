@@ -14,7 +14,7 @@ from tg_c.division import driver
 from tg_c.function import GraphFunction
 from tg_c.machine import vector_symbol
 from tg_c.prelude import Prelude
-from tg_c.shapes import LENGTH_FUNCTIONS
+from tg_c.shapes import LENGTH_FUNCTIONS, UNCOUNTED
 from tg_c.text import C_TYPES, TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
 
@@ -189,6 +189,7 @@ class Unit:
             MEMORY,
             *(() if self.ticks is None else (DECLARATIONS,)),
             LENGTH_FUNCTIONS,
+            UNCOUNTED,
             self.prelude.text(),
             *(f"{TABLE} {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
             *(f"static __attribute__((noinline)) void {name}{body}" for body, name in self._kernels.items()),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.link import shapes
-from tg.link.shapes import LengthSyntax
+from tg.link.shapes import LONG_AND_EMPTY, LengthSyntax
+from tg.types.lengths import of_atom
+from tg_c.site import Failure
 from tg_c.text import integer
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 FUNCTIONS = {"//": "tg_length_floor", "%": "tg_length_mod", "min": "tg_length_min", "max": "tg_length_max",
              "broadcast": "tg_length_broadcast"}  # fmt: skip
 
-LENGTH_FUNCTIONS = """\
+LENGTH_FUNCTIONS: Final = """\
 static inline i64 tg_length_min(i64 a, i64 b) { return a < b ? a : b; }
 static inline i64 tg_length_max(i64 a, i64 b) { return a > b ? a : b; }
 static inline i64 tg_length_broadcast(i64 a, i64 b) { return a == 1 ? b : a; }
@@ -25,6 +27,23 @@ static inline i64 tg_length_floor(i64 a, i64 b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 static inline i64 tg_length_mod(i64 a, i64 b) { return b == 0 ? 0 : a - b * tg_length_floor(a, b); }
+#define TG_LONGEST (1LL << 62)
+/* Whether int64 holds a polynomial that is no longer than lengths are: what it made of it is near what float64 did. */
+static inline b8 tg_length_fits(i64 wrapped, f64 rounded) {
+  const f64 apart = rounded - (f64)wrapped;
+  return wrapped <= TG_LONGEST && wrapped >= -TG_LONGEST && apart < 0x1p62 && apart > -0x1p62;
+}
+"""
+
+UNCOUNTED: Final = f"""\
+/* 0 if int64 counts the bytes of an array, its lengths of 0 left out, and no loop would go over them for nothing. */
+static __attribute__((noinline, pure, unused)) i64 tg_uncounted(i64 bytes, int rank, const i64 *lengths) {{
+  int empty = 0;
+  for (int k = 0; k < rank; k++)
+    if (!lengths[k]) empty = 1;
+    else if (__builtin_mul_overflow(bytes, lengths[k], &bytes)) return {int(Failure.NEGATIVE)};
+  return empty && bytes > {LONG_AND_EMPTY}LL ? {int(Failure.EMPTY)} : 0;
+}}
 """
 
 
@@ -34,3 +53,12 @@ SYNTAX: Final = LengthSyntax(FUNCTIONS, integer)
 def length_text(length: int | Length, atom_text: Callable[[Atom], str]) -> str:
     """A length as C text; `atom_text` gives that of the basic atoms."""
     return shapes.length_text(length, atom_text, SYNTAX)
+
+
+def rounded_text(length: Length, atom_text: Callable[[Atom], str]) -> str:
+    """A polynomial as C text in float64."""
+    terms = []
+    for monomial, factor in length.terms.items():
+        factors = [f"(f64){length_text(of_atom(a), atom_text)}" for a in monomial]
+        terms.append(" * ".join([f"{float(factor)!r}", *factors]))
+    return " + ".join(terms)

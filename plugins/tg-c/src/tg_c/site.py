@@ -27,6 +27,7 @@ class Failure(IntEnum):
     NEGATIVE = -2  # a length below 0
     UNEQUAL = -3  # lengths that must be equal
     BOUNDS = -4  # a slice that leaves its axis
+    EMPTY = -5  # an array without elements whose axes are too long to be gone over: the reference has no loops
 
     @property
     def statement(self) -> str:

@@ -128,5 +128,5 @@ def identifier(name: str, number: int) -> str:
 
 
 def comment(text: str) -> str:
-    """Text that may stand inside a C comment."""
-    return text.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("??", "? ?")
+    """Text that may stand inside a C comment: what takes the place of a backslash may end one, so it comes first."""
+    return text.replace("\\", "/").replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")

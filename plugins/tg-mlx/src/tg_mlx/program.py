@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, final
 
 from tg.link.linker import Executable
 from tg.ops.indexing import Slice, SliceUpdate
+from tg.turns import Claim, alone
 from tg_mlx.known import is_own, with_known_starts, with_rules
 from tg_mlx.positions import looked
 
@@ -32,7 +32,7 @@ class Program(Executable):
         request = with_rules(request)
         self._graph, self._request, self._linker, self._plain = graph, request, linker, plain
         self._is_compiled = linker is not plain and request.options.compile
-        self._lock = threading.Lock()
+        self._claim = Claim(frozenset([("mlx", id(self))]), delays_forks=True)
         self._general: Executable | None = None
         self._looked = looked(graph, request)
         found = self._looked
@@ -42,10 +42,11 @@ class Program(Executable):
         self.to_numpy = self.main.to_numpy  # type: ignore[method-assign]
 
     def _whole(self) -> Executable:
-        with self._lock:
-            if self._general is None:
-                self._general = self._linker.compile(self._graph, self._request)
-            return self._general
+        for turn in alone():
+            turn.take(self._claim)
+            found = self._general = self._general or self._linker.compile(self._graph, self._request)
+        turn.leave()
+        return found
 
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs, ready, and the status if the graph has one."""

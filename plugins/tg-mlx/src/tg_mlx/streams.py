@@ -7,6 +7,7 @@ used on another, and every thread that computes keeps a thread of MLX for good. 
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from typing import Any, Final
 
@@ -14,7 +15,8 @@ import mlx.core as mx
 
 from tg.errors import OptionError, message
 
-LOCK: Final = threading.RLock()
+LOCK: Final[Any] = threading.RLock()
+os.register_at_fork(after_in_child=LOCK._at_fork_reinit)  # whoever held it is not there
 
 
 @functools.cache

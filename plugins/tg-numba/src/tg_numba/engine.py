@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import llvmlite.binding as llvm
 
+from tg.turns import cover, exclusive
 from tg_numba.assembly import Module
-from tg_numba.native import LOCK
+from tg_numba.native import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -115,21 +116,22 @@ class Loaded:
         return function(pointers(*arrays))
 
 
+cover(llvm.ffi.lib._lock._lock)  # whoever uses LLVM holds it: a child that inherits it held can never do so
 _CALLED: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _known: Final[weakref.WeakValueDictionary[str, Code]] = weakref.WeakValueDictionary()
 
 
+@exclusive(COMPILING)
 def compiled(loops: Sequence[Written]) -> list[Code]:
     """The object files that loops are in; one that the process has already is not made again."""
-    with LOCK:
-        keys = [loop.key for loop in loops]
-        found = [_known.get(key) for key in keys]
-        missing = {key: loop for key, loop, code in zip(keys, loops, found, strict=True) if code is None}
-        if missing:
-            made = _made(list(missing.values()))
-            _known.update(dict.fromkeys(missing, made))
-            found = [code or made for code in found]
-        return list(dict.fromkeys(code for code in found if code is not None))
+    keys = [loop.key for loop in loops]
+    found = [_known.get(key) for key in keys]
+    missing = {key: loop for key, loop, code in zip(keys, loops, found, strict=True) if code is None}
+    if missing:
+        made = _made(list(missing.values()))
+        _known.update(dict.fromkeys(missing, made))
+        found = [code or made for code in found]
+    return list(dict.fromkeys(code for code in found if code is not None))
 
 
 def _made(loops: Sequence[Written]) -> Code:
@@ -189,6 +191,7 @@ class MissingError(Exception):
     """Neither the process nor its libraries have what object files need: LLVM would end the process."""
 
 
+@exclusive(COMPILING)
 def loaded(bundle: Bundle, addresses: Mapping[str, int]) -> Loaded:
     """Object files in memory.
 
@@ -198,20 +201,19 @@ def loaded(bundle: Bundle, addresses: Mapping[str, int]) -> Loaded:
     Raises:
         MissingError: they need more than that.
     """
-    with LOCK:
-        module = llvm.parse_assembly("\n".join(declared(addresses)))
-        engine = llvm.create_mcjit_compiler(module, _machine())  # from here on the symbols of the process are found
-        absent = [name for name in bundle.needs if name not in addresses and not llvm.address_of_symbol(name)]
-        if absent:
-            raise MissingError(", ".join(absent))
-        for name, address in addresses.items():
-            engine.add_global_mapping(module.get_global_variable(name), address)
-        first, *others = bundle.objects
-        engine.set_object_cache(getbuffer_func=lambda module: first)  # as if it were what the names become
-        for data in others:
-            engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        engine.finalize_object()
-        return Loaded(engine, bundle.names)
+    module = llvm.parse_assembly("\n".join(declared(addresses)))
+    engine = llvm.create_mcjit_compiler(module, _machine())  # from here on the symbols of the process are found
+    absent = [name for name in bundle.needs if name not in addresses and not llvm.address_of_symbol(name)]
+    if absent:
+        raise MissingError(", ".join(absent))
+    for name, address in addresses.items():
+        engine.add_global_mapping(module.get_global_variable(name), address)
+    first, *others = bundle.objects
+    engine.set_object_cache(getbuffer_func=lambda module: first)  # as if it were what the names become
+    for data in others:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    return Loaded(engine, bundle.names)
 
 
 def _machine(level: int = LEVEL) -> Any:

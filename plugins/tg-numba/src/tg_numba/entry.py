@@ -17,6 +17,7 @@ from tg.link import objects
 from tg.link.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg.link.objects import HEAD
 from tg.link.shapes import needs_plan
+from tg.types.lengths import LONGEST_GIVEN
 from tg_numba import cache, engine, results
 from tg_numba.assembly import Body, Module
 from tg_numba.lengths import derived
@@ -51,7 +52,11 @@ define ptr @called(ptr %self, ptr %given, i64 %count, ptr %names) {{
   br i1 %usual, label %quick, label %slow
 quick:
   %found = call ptr %attempt(ptr %given)
-  %declined = icmp eq ptr %found, null
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %failed, label %done
+failed:
+  %error = call ptr {PyErr_Occurred}()
+  %declined = icmp eq ptr %error, null
   br i1 %declined, label %slow, label %done
 done:
   ret ptr %found
@@ -64,7 +69,50 @@ define ptr @function(ptr %self) {{
   ret ptr %made
 }}
 """
-"""A function of Python that is called with the record `self[0]`: what to attempt, what else to call, the arity."""
+"""A function of Python that is called with the record `self[0]`: what to attempt, what else to call, the arity.
+
+What is attempted gives 0 where it declines, without an error, or where what builds the results has raised one.
+"""
+
+ARE_BOOLS: Final = """
+declare i8 @llvm.vector.reduce.or.v256i8(<256 x i8>)
+define internal i1 @tg.are_bools(ptr %start, i64 %size) {
+entry:
+  %whole = and i64 %size, -256
+  %short = icmp eq i64 %whole, 0
+  br i1 %short, label %tail, label %body
+body:
+  %k = phi i64 [0, %entry], [%next, %body]
+  %sum = phi <256 x i8> [zeroinitializer, %entry], [%more, %body]
+  %place = getelementptr i8, ptr %start, i64 %k
+  %bytes = load <256 x i8>, ptr %place, align 1
+  %more = or <256 x i8> %sum, %bytes
+  %next = add i64 %k, 256
+  %last = icmp eq i64 %next, %whole
+  br i1 %last, label %joined, label %body
+joined:
+  %lanes = call i8 @llvm.vector.reduce.or.v256i8(<256 x i8> %more)
+  br label %tail
+tail:
+  %before = phi i8 [0, %entry], [%lanes, %joined]
+  %none = icmp eq i64 %whole, %size
+  br i1 %none, label %done, label %one
+one:
+  %i = phi i64 [%whole, %tail], [%after, %one]
+  %rest = phi i8 [%before, %tail], [%with, %one]
+  %at = getelementptr i8, ptr %start, i64 %i
+  %byte = load i8, ptr %at
+  %with = or i8 %rest, %byte
+  %after = add i64 %i, 1
+  %end = icmp eq i64 %after, %size
+  br i1 %end, label %done, label %one
+done:
+  %all = phi i8 [%before, %tail], [%with, %one]
+  %found = icmp ult i8 %all, 2
+  ret i1 %found
+}
+"""
+"""Whether bytes are 0 or 1, as code takes those of bools to be; the general way copies others."""
 
 RELEASE: Final = """
 define internal void @release(ptr %made, i64 %count) {{
@@ -332,10 +380,16 @@ class _Attempt:
         for axis, known in enumerate(t.static.shape):
             n = self._load("i64", shape, 8 * axis)
             right = self._test(f"ne i64 {n}, 1" if known is None else f"eq i64 {n}, {known}")
+            if known is None:
+                right = self.body.made(f"and i1 {right}, {self._test(f'ule i64 {n}, {LONGEST_GIVEN}')}")
             fits = self.body.made(f"and i1 {fits}, {right}")
             size = self.body.product(size, n)
             self.lengths.append(n)
         self._need(fits)
+        if t.dtype == "bool":
+            self.body.module.define("tg.are_bools", ARE_BOOLS)
+            start = self._load("ptr", given, HEAD)
+            self._need(self.body.made(f"call i1 @tg.are_bools(ptr {start}, i64 {size})"))
         if t.ndim:
             self.work = self.body.made(f"add i64 {self.work}, {size}")
 
@@ -434,8 +488,6 @@ class _Attempt:
         arguments = (("ptr", self._object(id(function))), ("ptr", "%made"), ("i64", "1"), ("ptr", "null"))
         found = self._call("PyObject_Vectorcall", "ptr", *arguments)
         self._call("Py_DecRef", "void", ("ptr", leaves))
-        with self.body.when(self._test(f"eq ptr {found}, null")):
-            self._call("PyErr_Clear", "void")
         return found
 
     # --- running -------------------------------------------------------------------------------------------------

@@ -30,8 +30,9 @@ from numba.core.typing.templates import make_intrinsic_template
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.extending import models, register_model
 
+from tg.turns import exclusive
 from tg_numba.engine import code_of_module
-from tg_numba.native import LOCK
+from tg_numba.native import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -192,14 +193,14 @@ class Overload:
 _by_name: Final[weakref.WeakValueDictionary[str, Overload]] = weakref.WeakValueDictionary()
 
 
+@exclusive(COMPILING)
 def overload_of(callee: Callee, kinds: tuple[Any, ...]) -> Overload:
     """A function for arguments of these types."""
-    with LOCK:
-        found: Overload | None = callee.overloads.get(kinds)
-        if found is None:
-            found = callee.overloads[kinds] = Overload(callee, kinds)
-            _by_name[found.name] = found
-        return found
+    found: Overload | None = callee.overloads.get(kinds)
+    if found is None:
+        found = callee.overloads[kinds] = Overload(callee, kinds)
+        _by_name[found.name] = found
+    return found
 
 
 def _call(name: str, signature: Any) -> Callable[..., Any]:

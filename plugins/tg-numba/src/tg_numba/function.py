@@ -10,13 +10,13 @@ import numpy as np
 from tg.graph.frozen import Origin
 from tg.link.objects import HEAD
 from tg.link.schedule import Test, plan_schedule, schedule
-from tg.link.shapes import follows_from_inputs, number_of
+from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
 from tg.link.shown import lines_of
-from tg.link.values import Array, Scalar, Value, row_major
-from tg.types.lengths import AxisLength, Length, atoms, evaluate, is_natural, key, same
+from tg.link.values import Array, Scalar, Value, is_one, row_major
+from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_numba.assembly import Body
 from tg_numba.lanes import Lanes
-from tg_numba.lengths import operand
+from tg_numba.lengths import countable, fits, operand
 from tg_numba.memory import ArenaMemory
 from tg_numba.nest import LENGTH
 from tg_numba.operands import literal, loaded, store, type_of
@@ -25,7 +25,7 @@ from tg_numba.site import Failure, Site
 from tg_numba.text import identifier, item_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tg.graph.frozen import FrozenCheck, FrozenGraph
     from tg.graph.nodes import Constant
@@ -190,9 +190,23 @@ class GraphFunction:
             self._ensure((key(a), key(b)), "eq", a, b, Failure.UNEQUAL)
 
     def natural(self, length: int | Length) -> None:
-        """Leave the function if a length is below 0."""
-        if not is_natural(length):
-            self._ensure(key(length), "sge", length, 0, Failure.NEGATIVE)
+        """Leave the function unless a length is one: from 0 to the longest that there is."""
+        if is_within(length):
+            return
+        for part in inexact(length):
+            if ("fits", part.key) not in self._ensured:
+                self._ensured.add(("fits", part.key))
+                self.require(fits(self.body, part, self._atom), Failure.NEGATIVE)
+        self._ensure(key(length), "sge", length, 0, Failure.NEGATIVE)
+
+    def countable(self, shape: Sequence[Any], item: int, others: Iterable[Sequence[Any]]) -> None:
+        """Leave the function where int64 does not count the bytes of an array, or the elements of a loop."""
+        fact = ("bytes", item, *map(key, shape))
+        if fact not in self._ensured and not is_countable(shape, others):
+            self._ensured.add(fact)
+            counted, short = countable(self.body, item, list(map(self.length, shape)))
+            self.require(counted, Failure.NEGATIVE)
+            self.require(short, Failure.EMPTY)
 
     def _ensure(self, fact: object, order: str, a: int | Length, b: int | Length, failure: Failure) -> None:
         if fact not in self._ensured:
@@ -239,6 +253,8 @@ class GraphFunction:
         for n in (n for number in node.outputs for n in self._shape(number)):
             if not any(number_of(a) in node.outputs for a in atoms(n)):
                 self.natural(n)
+        for shape, item in new_shapes(self.graph, self.shapes, step.node):
+            self.countable(shape, item, (self._shape(number) for number in node.inputs))
         start, ticks = len(self.body.lines), self.unit.ticks if not self.plans else None
         if ticks is not None:
             self.body.lines.append(None)
@@ -302,6 +318,10 @@ class GraphFunction:
         else:
             self.values[k] = Scalar(t.dtype, loaded(self.body, t.dtype, name) if self.is_main else name)
         self._show_name(k)
+        long = [n for n in shape if not is_one(n)]
+        if self.is_main and len(long) > 1 and not all(type(n) is int and n for n in long):
+            _, short = countable(self.body, t.numpy_dtype.itemsize, list(map(self.length, long)))
+            self.require(short, Failure.EMPTY)  # there are no elements, and axes too long to be gone over
 
     def _field(self, array: str, offset: int, kind: str) -> str:
         """A field of an array's object."""

@@ -13,9 +13,9 @@ from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.objects import is_layout_known
 from tg.link.perform import explained
-from tg.link.shapes import LENGTH_SCOPE, python_length
+from tg.link.shapes import LENGTH_SCOPE, python_length, results_text
 from tg.link.shown import with_names
-from tg_numba import entry
+from tg_numba import entry, results
 from tg_numba.entry import Compiled
 from tg_numba.program import Program, Unit
 from tg_numba.site import Failure
@@ -41,6 +41,10 @@ class NumbaLinker(Linker):
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Generate and compile the module."""
         return _compiled(graph, request)
+
+    def release_memory(self) -> int:
+        """Free the blocks of large results that are kept."""
+        return results.opened().release() if results.opened.cache_info().currsize else 0
 
 
 def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> NumbaExecutable:
@@ -85,6 +89,7 @@ def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
         "keep": program,
         **LENGTH_SCOPE,
         "plan": _planner(graph, program),
+        "refused": functools.partial(explained, graph),
         "run": program.run,
         "usable": _usable,
     }
@@ -97,6 +102,7 @@ def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
         lines.append("    if type(found) is tuple: return found")
     at = 0
     outputs = [f"y{k}" for k in range(len(graph.outputs))]
+    results: dict[str, str] = {}
     for y, number in zip(outputs, graph.outputs, strict=True):
         t = graph.types[number]
         if program.plan is None:
@@ -106,7 +112,8 @@ def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
             shape = f"tuple(found[{at}:{at + t.ndim}])"
             at += t.ndim
         scope[f"T{y}"] = t.numpy_dtype
-        lines.append(f"    {y} = empty({shape}, T{y})")
+        results[y] = f"empty({shape}, T{y})"
+    lines += results_text(results)
     given = ", ".join((*names, *outputs))
     if graph.checks:
         lines.append(f"    if run({given}, UNREAD): return failed(arrays, run, {given})")
@@ -150,7 +157,7 @@ def _status(graph: FrozenGraph, arrays: Sequence[Array], code: int, status: Arra
         return (), (code, *status[:STATUS_VALUES].tolist())
     if code == Failure.MEMORY:
         raise MemoryError("backend 'numba': no memory for an intermediate result")
-    return explained(graph, arrays, _failures()[code])
+    return explained(graph, arrays, _failures().get(code))
 
 
 def _failures() -> dict[int, TgError]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.link.fused import fuse
-from tg.link.fusion import Choices, every, is_scatter_of_elements
+from tg.link.fusion import Choices, every, is_scatter_of_elements, none
 from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
@@ -25,9 +25,17 @@ def is_column_end(node: Node, graph: FrozenGraph) -> bool:
     return isinstance(node.op, Reduce)
 
 
+CHOICES: Final = Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=every)
+
+
 def fused(graph: FrozenGraph) -> FrozenGraph:
     """The graph with everything in loops that loops of this backend can have."""
-    return fuse(graph, Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=every))
+    return fuse(graph, CHOICES)
+
+
+def fused_inside(graph: FrozenGraph) -> FrozenGraph:
+    """An inner graph likewise, its checks in the order that they had: none is made with the loop that it guards."""
+    return fuse(graph, CHOICES._replace(guards=none))
 
 
 REWRITES: Final = Rewrites(
@@ -37,6 +45,7 @@ REWRITES: Final = Rewrites(
             kind=EXACT,
             why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
             run=fused,
+            inner=fused_inside,
         ),
     )
 )

@@ -10,15 +10,16 @@ Numba asks an object that is a global of what it compiles for its `_numba_type_`
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
+from tg.turns import Claim, exclusive
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LOCK: Final = threading.RLock()  # of everything that compiles
+COMPILING: Final = Claim(frozenset(["tg-numba"]), delays_forks=True)  # of everything that compiles
 
 
 @final
@@ -106,21 +107,21 @@ _functions: Final[dict[Callable[..., Any], Callee]] = {}
 _nests: Final[weakref.WeakValueDictionary[object, Nest]] = weakref.WeakValueDictionary()
 
 
+@exclusive(COMPILING)
 def called(function: Callable[..., Any]) -> Callee:
     """A function of a rule as nests call it: by its name."""
-    with LOCK:
-        found = _functions.get(function)
-        if found is None:
-            plain = function.function if isinstance(function, Callee) else function
-            found = _functions[function] = Callee(plain, apart=True)
-        return found
+    found = _functions.get(function)
+    if found is None:
+        plain = function.function if isinstance(function, Callee) else function
+        found = _functions[function] = Callee(plain, apart=True)
+    return found
 
 
+@exclusive(COMPILING)
 def nest(text: str, scope: dict[str, Any]) -> Nest:
     """The function of a loop nest, called by its name: one for equal texts that use the same functions."""
     key = (text, frozenset((name, id(value)) for name, value in scope.items()))
-    with LOCK:
-        found = _nests.get(key)
-        if found is None:
-            found = _nests[key] = Nest(text, scope)
-        return found
+    found = _nests.get(key)
+    if found is None:
+        found = _nests[key] = Nest(text, scope)
+    return found

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.errors import DtypeError, message
 from tg.graph.timing import Span
 from tg.link.shapes import needs_plan, shapes_of
+from tg.turns import exclusive
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
 from tg_numba.function import GraphFunction
 from tg_numba.identity import UnknownError, identity
 from tg_numba.machine import SCOPE
-from tg_numba.native import LOCK, called, nest
+from tg_numba.native import COMPILING, called, nest
 from tg_numba.nest import LENGTH
 from tg_numba.text import WORDS
 
@@ -175,11 +176,12 @@ class Unit:
         kept += loops
         return engine.bundle([graphs, *loops, *nests], names)
 
+    @exclusive(COMPILING)
     def _compiled_nests(self, kept: list[object]) -> tuple[list[Code], list[str]]:
         """The object files of nests in Python, and functions by which others call them."""
         if not self._nests:
             return [], []
-        with LOCK, Span("compiler", "numba"):
+        with Span("compiler", "numba"):
             from tg_numba import front, meanings
 
             functions = {name: called(function) for name, function in self.functions.items()}

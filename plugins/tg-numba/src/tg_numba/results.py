@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import llvmlite.binding as llvm
 
+from tg.turns import exclusive
 from tg_numba import cache, engine
-from tg_numba.native import LOCK
+from tg_numba.native import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +87,28 @@ body:
   br label %head
 done:
   ret void
+}}
+define i64 @release_all() {{
+entry:
+  br label %head
+head:
+  %k = phi i64 [0, %entry], [%next, %body], [%next, %some]
+  %sum = phi i64 [0, %entry], [%sum, %body], [%more, %some]
+  %left = icmp slt i64 %k, {PLACES}
+  br i1 %left, label %body, label %done
+body:
+  %next = add i64 %k, 1
+  %place = getelementptr ptr, ptr @places, i64 %k
+  %block = atomicrmw xchg ptr %place, ptr null acq_rel
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %head, label %some
+some:
+  %size = load i64, ptr %block
+  %more = add i64 %sum, %size
+  call void @release(ptr %block)
+  br label %head
+done:
+  ret i64 %sum
 }}
 define internal ptr @take_kept(i64 %size) {{
 entry:
@@ -308,30 +331,32 @@ An array takes the reference to its dtype. Whoever has told NumPy of a handler g
 
 
 class Blocks(NamedTuple):
-    """The address of the handler, and what tells the bytes of all blocks that are kept."""
+    """The address of the handler, what tells the bytes of all blocks that are kept, and what frees these."""
 
     handler: int
     kept: Callable[[], int]
+    release: Callable[[], int]
 
 
 @functools.cache
+@exclusive(COMPILING)
 def opened() -> Blocks:
     """The code, once in a process; machine code finds `TAKE` and `GIVE_BACK` by their names from here on."""
-    with LOCK:
-        return _opened()
+    return _opened()
 
 
 @functools.cache
 def _opened() -> Blocks:
     text = f"{KEPT}{BLOCKS}"
-    names = ("handler", "kept", TAKE, GIVE_BACK)
+    names = ("handler", "kept", "release_all", TAKE, GIVE_BACK)
 
     def make() -> Bundle:
         return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
 
     code = cache.opened(["results", text], {}, make)
-    handler, kept, *functions = map(code.address, names)
+    handler, kept, release, *functions = map(code.address, names)
     code.stay()  # arrays call it when they are dropped, be it at the very end
     for name, address in zip((TAKE, GIVE_BACK), functions, strict=True):
         llvm.add_symbol(name, address)
-    return Blocks(handler, ctypes.CFUNCTYPE(ctypes.c_int64)(kept))
+    word = ctypes.CFUNCTYPE(ctypes.c_int64)
+    return Blocks(handler, word(kept), word(release))

@@ -6,12 +6,12 @@ compiled is the list of operations that remains.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from tg.turns import Claim, alone
 from tg_torch import place
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Compiled:
     def __init__(self, function: Callable[..., Sequence[torch.Tensor]], options: Options) -> None:
         self._function, self._mode = function, options.mode
         self._programs: dict[tuple[torch.Size, ...], Callable[..., Sequence[torch.Tensor]]] = {}
-        self._lock = threading.Lock()
+        self._claim = Claim(frozenset([("torch", id(self))]), delays_forks=True)
 
     def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
         constants: tuple[torch.Tensor, ...] = ()
@@ -37,10 +37,12 @@ class Compiled:
         program = self._programs.get(key)
         if program is not None:
             return program(*constants, *arguments)
-        with self._lock:
+        for turn in alone():
+            turn.take(self._claim)
             program = self._programs.get(key) or self._traced(constants, arguments)
             outputs = program(*constants, *arguments)  # the first call compiles
             self._programs[key] = program
+        turn.leave()
         return outputs
 
     def _traced(

@@ -253,7 +253,7 @@ def _cast() -> Callable[[Variable, str], Variable]:
 
 def _beyond(value: Any) -> Any:
     """For a comparison with an integer that the dtype cannot hold: the infinity that compares as it does."""
-    return math.copysign(math.inf, value) if type(value) is int else value
+    return value if type(value) is not int else math.inf if value > 0 else -math.inf
 
 
 def align_ranks(operands: Sequence[Variable]) -> list[Variable]:
@@ -287,6 +287,7 @@ class Elementwise(Op):
 
     fn: ElementwiseFunction
     pointwise = True
+    repeats = True
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from tg.ops.elementwise.comparison import equal, less, where
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_arctan2, of_one
 from tg.ops.elementwise.record import ElementwiseFunction, binary, floating, in_loop, real_floating, unary
 from tg.ops.family import Family
-from tg.types.dtypes import is_complex, numpy_dtype
+from tg.types.dtypes import is_complex, is_integer, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 def _sinc(x: np.ndarray[Any, Any]) -> Any:
     """Halves in float32, which holds the product with pi."""
     return np.sinc(x.astype(np.float32) if x.dtype.itemsize == 2 else x)
+
+
+def _sinc_loops(kinds: Any) -> Any:
+    """Those of floats; NumPy has pi times the integers in float64."""
+    return real_floating(tuple("float64" if k in ("bool", bool) or is_integer(k) else k for k in kinds))
 
 
 def _sinc_slope(x: Any, y: Any) -> Variable:
@@ -114,7 +119,7 @@ tanh = unary(
     facts=of_one(keeps=(*STRICT_SIGNS, "no_negative_zero"), rules=((("not_nan",), ("finite",)),), zero=True),
 )
 sinc = unary(
-    "sinc", _sinc, real_floating, "sin(pi x) / (pi x), and 1 at 0.",
+    "sinc", _sinc, _sinc_loops, "sin(pi x) / (pi x), and 1 at 0.",
     d=(_sinc_slope,), domain=(-5, 5), accuracy=8,
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.graph.nodes import Constant
 from tg.ops.creation import Arange, iota
@@ -15,6 +15,9 @@ from tg.rewrite.rules.shape.terms import made_by
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
+
+
+LARGE: Final = 1 << 53  # numbers beyond might wrap around where they are added to those of rows
 
 
 class Below(NamedTuple):
@@ -45,7 +48,8 @@ def _numbers(v: Variable, axis: int) -> tuple[Variable, int] | None:
     (u,) = v.inputs
     for fn, sign in ((add, 1), (subtract, -1)):
         if u.op is fn.op and type(u.inputs[1]) is Constant and u.inputs[1].data.ndim == 0:
-            return (u.inputs[0], sign * int(u.inputs[1].data)) if made_by(u.inputs[0], Arange) else None
+            k = int(u.inputs[1].data)
+            return (u.inputs[0], sign * k) if made_by(u.inputs[0], Arange) and abs(k) < LARGE else None
     return (u, 0) if made_by(u, Arange) else None
 
 

@@ -7,27 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import add, divide, maximum, multiply, subtract
+from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
+from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
-from tg.ops.shape import ExpandDims, expand_dims_at
+from tg.ops.shape import ExpandDims, axis_length, expand_dims_at
 from tg.ops.shape_ops import BroadcastTo
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.rewrite.rules.elementwise.exponential.terms import (
-    SumOfExp,
-    aligned_sum_of_exp,
     inside,
     share_of_sum,
     sum_of_exp,
 )
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_float
+from tg.types.lengths import is_natural, product
+from tg.types.lengths import subtract as difference
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
+    from tg.rewrite.rules.elementwise.exponential.terms import SumOfExp
 
 
 def _logsumexp(node: Apply, outputs: Any) -> Variable | None:
@@ -63,18 +66,6 @@ def _softplus_of_logsumexp(node: Apply, outputs: Any) -> Variable | None:
     return None if found is None else softplus(_expanded(LogSumExp(found.axes)(found.x), added))
 
 
-def _share(node: Apply) -> SumOfExp | None:
-    """The sum below a quotient whose numerator is one of its exponentials."""
-    powers, below = node.inputs
-    found = aligned_sum_of_exp(below) if is_made_by(powers, exp) else None
-    return found if found is not None and powers.inputs[0] is found.x else None
-
-
-def _softmax(node: Apply, outputs: Any) -> Variable | None:
-    found = _share(node)
-    return None if found is None else share_of_sum(found)
-
-
 def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
     """sum(w * exp(x)) / sum(exp(x)) as sum(w * softmax(x))."""
     above, added = inside(node.inputs[0])
@@ -88,8 +79,18 @@ def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
     for powers, w in (product.inputs, product.inputs[::-1]):
         if is_made_by(powers, exp) and powers.inputs[0] is found.x and powers.type.ndim == product.type.ndim:
             value: Variable = Reduce(add, op.axes)(multiply(w, share_of_sum(found)))
-            return _expanded(value, added)
+            return _expanded(_nan_of_nothing(value, found), added)
     return None
+
+
+def _nan_of_nothing(mean: Variable, found: SumOfExp) -> Variable:
+    """A mean over the axes of a sum of exponentials, divided by 0 where one of them may be, and is, empty."""
+    if is_natural(difference(product(tuple(found.x.shape[k] for k in found.axes)), 1)):
+        return mean
+    count: Any = 1
+    for k in found.axes:
+        count = multiply(minimum(axis_length(found.x, k), 1), count)
+    return divide(mean, cast_variable(count, mean.type.dtype))
 
 
 def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
@@ -134,7 +135,7 @@ def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
         return None
     if is_made_by(y, add) or is_made_by(y, subtract):
         x, m = y.inputs
-        if x.type.ndim != y.type.ndim:
+        if not is_shaped_like(x, y):  # along an axis that m repeats, what is computed of x alone has one element
             return None
         if _is_plain_number(m):
             return op(x)  # type: ignore[no-any-return]
@@ -156,7 +157,7 @@ def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
     if not is_float(y.type.dtype) or not (is_made_by(y, add) or is_made_by(y, subtract)):
         return None
     x, c = y.inputs
-    if not _is_plain_number(c) or x.type.ndim != y.type.ndim:
+    if not _is_plain_number(c) or not is_shaped_like(x, y):
         return None
     assert y.apply is not None
     return y.apply.op(op(x), Constant(c.data.reshape(())))  # type: ignore[attr-defined, no-any-return]
@@ -170,7 +171,9 @@ def _shifted_back(node: Apply, outputs: Any) -> Variable | None:
         if not op or not is_made_by(total.inputs[0], subtract):
             continue
         x, shift = total.inputs[0].inputs
-        if x.type.ndim == total.inputs[0].type.ndim and _extreme_of(shift, x) == op.axes and _same_extreme(m, shift, v):
+        if not is_shaped_like(x, total.inputs[0]):
+            continue
+        if _extreme_of(shift, x) == op.axes and _same_extreme(m, shift, v):
             return _expanded(op(x), added)
     return None
 
@@ -220,16 +223,6 @@ RULES = (
         why="exp(x) overflows where log(1 + sum(exp(x))) does not.",
         example=lambda x: log1p(_sum(exp(x))),
         below=(Reduce, ExpandDims),
-    ),
-    node_rule(
-        "softmax_from_quotient",
-        keys=(divide,),
-        apply=_softmax,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="inf / inf is NaN once exp(x) overflows.",
-        example=lambda x: exp(x) / _kept(_sum(exp(x))),
-        below=(exp,),
     ),
     node_rule(
         "mean_weighted_by_softmax",

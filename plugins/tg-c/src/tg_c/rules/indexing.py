@@ -97,7 +97,8 @@ def _first(site: Site, n: int | Length, start: int | str, size: int | Length, st
         return "0"
     length, count, far = site.length(n), site.length(size), integer(abs(step))
     if not _is_whole(n, start, size, step):
-        site.require(f"{count} <= 0 || ({count} - 1) * {far} < {length}", Failure.BOUNDS)
+        fits = f"{count} <= {length}" if abs(step) == 1 else f"{length} > 0 && {count} - 1 <= ({length} - 1) / {far}"
+        site.require(f"{count} <= 0 || ({fits})", Failure.BOUNDS)
     else:
         return "0"
     text = integer(start) if type(start) is int else str(start)

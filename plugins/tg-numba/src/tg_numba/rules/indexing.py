@@ -109,8 +109,12 @@ def _first(site: Site, n: int | Length, start: int | str, size: int | Length, st
     if start == 0 and step == 1 and same(n, size):
         return "0"
     body, length, count, far = site.body, site.length(n), site.length(size), abs(step)
-    span = body.product(body.find(f"sub i64 {count}, 1"), str(far))
-    fits = body.find(f"icmp slt i64 {span}, {length}")
+    room = body.find(f"sub i64 {length}, 1")
+    if far > 1:  # below 0, which a division would make 0, stays so
+        room = body.find(
+            f"select i1 {body.find(f'icmp slt i64 {room}, 0')}, i64 -1, i64 {body.find(f'sdiv i64 {room}, {far}')}"
+        )
+    fits = body.find(f"icmp sle i64 {body.find(f'sub i64 {count}, 1')}, {room}")
     site.require(body.find(f"or i1 {body.find(f'icmp sle i64 {count}, 0')}, {fits}"), Failure.BOUNDS)
     if type(start) is int and start == 0 and step > 0:
         return "0"

@@ -22,9 +22,10 @@ from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
+from tg.rewrite.rules.elementwise.arithmetic.scalars import constant, exact, is_in_range
 from tg.rewrite.rules.reduction.factors import is_plain
 from tg.rewrite.rules.shape import made_by, wanted_shape
-from tg.types.dtypes import BOOL, is_complex, numpy_dtype
+from tg.types.dtypes import BOOL, is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import broadcast, equal_here, product
 
 if TYPE_CHECKING:
@@ -151,18 +152,33 @@ def _of_multiples(node: Apply, outputs: Any) -> Variable | None:
         return None
     if len(factors) == 1:
         return multiply(matmul(x, y), factors[0])
-    with np.errstate(all="ignore"):
-        both = Constant(np.asarray(factors[0].data * factors[1].data))
-    return multiply(matmul(x, y), both) if is_plain(both) else None
+    both = _product_of(*factors)
+    return None if both is None else multiply(matmul(x, y), both)
+
+
+def _product_of(a: Constant, b: Constant) -> Constant | None:
+    """The product of two factors; None where it is no normal number, or so small that products without it overflow."""
+    p, q, dtype = exact(a), exact(b), a.type.dtype
+    if p is None or q is None:  # complex numbers
+        with np.errstate(all="ignore"):
+            both = Constant(np.asarray(a.data * b.data))
+        return both if is_plain(both) else None
+    return constant(p * q, dtype) if is_integer(dtype) or is_in_range(p * q, dtype) else None
 
 
 def _scaled(v: Variable) -> tuple[Variable, Constant] | None:
     if not is_made_by(v, multiply) or v.type.dtype == BOOL:
         return None
     for x, c in (v.inputs, v.inputs[::-1]):
-        if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c):
+        if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c) and _may_leave(c):
             return x, Constant(c.data.reshape(()))  # type: ignore[attr-defined]
     return None
+
+
+def _may_leave(c: Variable) -> bool:
+    """Whether a factor is not there to bring what is too large or too small into range."""
+    number = exact(c) if is_float(c.type.dtype) else None
+    return number is None or is_in_range(number, c.type.dtype)
 
 
 def _is_worth_it(x: Variable, result: Variable) -> bool:
@@ -191,7 +207,7 @@ def _diagonal_of(v: Variable) -> Variable | None:
     if v.type.ndim != 2:
         return None
     scatter: Any = made_by(v, Scatter)
-    if scatter and scatter.axes == (-2, -1) and _is_all_zero(v.inputs[0]):
+    if scatter and scatter.axes == (-2, -1) and scatter.fn in (None, add) and _is_all_zero(v.inputs[0]):
         base, d, rows, columns = v.inputs
         if rows is columns and made_by(rows, Arange) and all(equal_here(rows.shape[0], n) for n in base.shape):
             return d

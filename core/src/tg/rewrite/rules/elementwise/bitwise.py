@@ -120,7 +120,8 @@ def _merged_shifts(node: Apply, outputs: Any) -> Any:
         total = first + outer
         if total < width:
             return op(x, _constant(total, dtype))
-        return 0 if op is left_shift.op else right_shift(x, _constant(width - 1, dtype))
+        signed = dtype.startswith("int")  # of which the sign is left, of others nothing
+        return right_shift(x, _constant(width - 1, dtype)) if op is right_shift.op and signed else 0
     if first != outer or (op is right_shift.op and dtype.startswith("int")):
         return None
     mask = -1 << first if op is left_shift.op else ((1 << width) - 1) >> first

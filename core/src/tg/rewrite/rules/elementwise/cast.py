@@ -25,8 +25,6 @@ def _to_own_dtype(node: Apply, outputs: Any) -> Variable | None:
 
 def _through_wider(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
-    if not isinstance(y.op, Cast):
-        return None
     (x,) = y.inputs
     source, middle, target = x.type.dtype, y.type.dtype, outputs[0].type.dtype
     return cast_variable(x, target) if is_superfluous(source, middle, target) else None

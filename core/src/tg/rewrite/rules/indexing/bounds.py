@@ -28,7 +28,7 @@ from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, SpecifyS
 from tg.ops.sorting import ArgSort, SearchSorted
 from tg.types import lengths
 from tg.types.dtypes import is_integer
-from tg.types.lengths import AxisLength, Derived, Length, ScalarValue, atoms, is_natural
+from tg.types.lengths import AxisLength, Derived, Length, ScalarValue, is_natural, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,7 +141,7 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
     if depth and v.apply is not None:
         if v.type.dtype == "int64" and v.type.ndim == 0:
             n = size_value(v)
-            if all(type(a) is AxisLength for a in atoms(n)):
+            if _is_exact(n):
                 return Interval(n, n)
         op: Any = v.apply.op
         find = _BY_FUNCTION.get(op.fn) if type(op) is Elementwise else _BY_OP.get(type(op))
@@ -161,6 +161,19 @@ def _fits(found: Interval, dtype: str) -> bool:
         if type(bound) is Length and (dtype != "int64" or any(abs(c) >= LARGE for c in bound.terms.values())):
             return False
     return True
+
+
+def _is_exact(length: Number) -> bool:
+    """Whether a length is made of lengths of axes and of numbers that are not so large that anything might wrap."""
+    if type(length) is not Length:
+        return abs(length) < LARGE
+    return all(abs(c) < LARGE and all(map(_is_exact_atom, m)) for m, c in length.terms.items())
+
+
+def _is_exact_atom(atom: Atom) -> bool:
+    if type(atom) is Derived:
+        return _is_exact(atom.lhs) and _is_exact(atom.rhs)
+    return type(atom) is AxisLength
 
 
 def _of_constant(v: Constant) -> Interval:
@@ -183,14 +196,14 @@ def _both(find: Callable[[Any, Any, Any, Any], Interval]) -> Callable[[Any, Any,
 def _product(a: Any, b: Any, c: Any, d: Any) -> Interval:
     if is_natural(a) and is_natural(c):
         return Interval(lengths.multiply(a, c), lengths.multiply(b, d))
-    if type(c) is int and c == d:
+    if type(c) is int and same(c, d):
         ends = lengths.multiply(c, a), lengths.multiply(c, b)
         return Interval(*ends) if c >= 0 else Interval(*ends[::-1])
-    return _product(c, d, a, b) if type(a) is int and a == b else UNKNOWN
+    return _product(c, d, a, b) if type(a) is int and same(a, b) else UNKNOWN
 
 
 def _quotient(a: Any, b: Any, c: Any, d: Any) -> Interval:
-    if type(c) is not int or c != d or c <= 0:
+    if type(c) is not int or not same(c, d) or c <= 0:
         return UNKNOWN
     return Interval(lengths.floor_divide(a, c), lengths.floor_divide(b, c))
 
@@ -363,8 +376,8 @@ def _constant_steps(data: np.ndarray[Any, Any]) -> Steps | None:
 
 
 def _scaled(found: Steps | None, factor: int) -> Steps | None:
-    if found is None or not factor:
-        return None
+    if found is None or not factor or abs(factor * found.step) >= LARGE:
+        return None  # steps of 2 ** 64 would repeat one number
     return Steps(lengths.multiply(factor, found.start), found.size, factor * found.step)
 
 

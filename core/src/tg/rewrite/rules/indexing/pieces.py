@@ -15,6 +15,7 @@ from tg.types.lengths import add, equal_here, key
 if TYPE_CHECKING:
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
+    from tg.types.lengths import Length
 
 
 class Piece(NamedTuple):
@@ -54,9 +55,13 @@ def _run(view: View) -> dict[int, Variable]:
 
 
 def _joined(node: Apply, written_over: set[int]) -> Variable | None:
-    """The pieces of a chain of writes joined, if they follow one another from the start of the axis to its end."""
+    """The last pieces of a chain of writes joined, if they follow one another from the start of the axis to its end.
+
+    What was written before is written over. No two of the joined pieces overlap, so that their order does not matter;
+    a piece among them that is not needed may have written over part of another.
+    """
     x = node.inputs[0]
-    pieces: dict[object, Piece] = {}
+    pieces: dict[object, Piece] = {}  # the last ones of the chain, by their starts
     axis = -1
     current: Apply | None = node
     while current is not None:
@@ -67,21 +72,23 @@ def _joined(node: Apply, written_over: set[int]) -> Variable | None:
         pieces[key(found.window.start)] = found
         below = current.inputs[0].apply
         current = below if below is not None and id(below) in written_over else None
-    return _in_order(pieces, x, axis) if len(pieces) > 1 else None
-
-
-def _in_order(pieces: dict[object, Piece], x: Variable, axis: int) -> Variable | None:
-    place: object = 0
-    end: object = 0
-    ordered: list[Variable] = []
-    while place in pieces:
-        piece = pieces.pop(place)
-        ordered.append(piece.values)
-        end = add(piece.window.start, piece.window.size)
-        place = key(end)
-    if len(ordered) < 2 or not equal_here(end, x.shape[axis]):  # type: ignore[arg-type]
+    ordered = _in_order(pieces, x.shape[axis]) if len(pieces) > 1 else None
+    if ordered is None or len(ordered) < 2 or {*map(id, ordered)} != {*map(id, [*pieces.values()][: len(ordered)])}:
         return None
-    return Concatenate(axis - x.type.ndim)(*ordered)  # type: ignore[no-any-return]
+    return Concatenate(axis - x.type.ndim)(*(piece.values for piece in ordered))  # type: ignore[no-any-return]
+
+
+def _in_order(pieces: dict[object, Piece], n: int | Length) -> list[Piece] | None:
+    """The pieces that follow one another from the start of an axis of length n to its end; None if they do not."""
+    end: int | Length = 0
+    ordered: list[Piece] = []
+    while len(ordered) < len(pieces) and not (ordered and equal_here(end, n)):
+        piece = pieces.get(key(end))
+        if piece is None:
+            return None
+        ordered.append(piece)
+        end = add(piece.window.start, piece.window.size)
+    return ordered if equal_here(end, n) else None
 
 
 PASSES = (

@@ -123,6 +123,8 @@ def _difference_with_sparse(node: Apply, outputs: Any) -> Variable | None:
     if s is None or not (has_shape_of(x, y) and has_shape_of(other, y)) or y.type.dtype == "bool":
         return None
     op: Any = s.node.op
+    if op.fn is add and is_inexact(y.type.dtype):
+        return None  # a -0.0 that is added to 0.0 is 0.0: `update_of_zeros`, which is not exact, writes it
     return SliceUpdate(op.starts, op.steps, add)(x, negative(s.values), *s.starts)  # type: ignore[no-any-return]
 
 

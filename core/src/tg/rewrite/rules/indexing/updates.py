@@ -139,7 +139,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=SIGNED_ZERO,
         why="Adding zeros changes nothing but -0.0.",
-        example=lambda x: SliceUpdate((1,), (1,), add)(x, zeros_like(x)[:, :2]),
+        example=lambda x: SliceUpdate((1,), (1,), add)(x, zeros_like(x[:, 1:3])),
         below=(BroadcastTo, Constant),
     ),
     node_rule(

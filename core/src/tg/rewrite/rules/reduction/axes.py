@@ -11,7 +11,7 @@ import numpy as np
 
 from tg.graph.nodes import Constant
 from tg.ops.creation import zeros
-from tg.ops.elementwise.arithmetic import add, maximum
+from tg.ops.elementwise.arithmetic import add, maximum, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_or
 from tg.ops.indexing import Slice, flip
@@ -22,6 +22,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.order import EXTREMES, reordering
 from tg.rewrite.rules.shape import made_by, wanted_shape
+from tg.types.dtypes import is_inexact
 from tg.types.lengths import product, same
 
 if TYPE_CHECKING:
@@ -229,6 +230,8 @@ def _of_permuted(node: Apply) -> Variable | None:
     """The reduction of what was sorted or reversed along reduced axes."""
     op: Any = node.op
     (x,) = node.inputs
+    if op.fn is multiply and is_inexact(x.type.dtype):
+        return None  # in another order a product may leave the range before it meets a 0: NaN
     sort = made_by(x, Sort)
     if sort:
         return reduced(op, op.axes, x.inputs[0]) if sort.axis in op.axes else None

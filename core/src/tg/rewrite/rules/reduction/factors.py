@@ -16,6 +16,7 @@ from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex, is_float, is_integer, is_unsigned, numpy_dtype
 from tg.types.lengths import product
@@ -104,17 +105,24 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     fn: Any = y.apply.op
     pairs = (y.inputs,) if is_made_by(y, divide) else (y.inputs, y.inputs[::-1]) if is_made_by(y, multiply) else ()
     for x, c in pairs:
-        if is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, fn):
+        if is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y, fn):
             scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
             total: Variable = Reduce(add, op.axes)(x)
             return fn(total, scale)
     return None
 
 
-def _is_safe(c: Any, fn: Any) -> bool:
-    """Whether a sum without the factor overflows only where one with it does, or the dtype has room to spare."""
-    size = abs(float(c.data.reshape(()).astype(np.float64)))
-    return c.type.dtype != "float16" or (size <= 1 if fn is divide.op else size >= 1)
+def _is_safe(c: Variable, y: Variable, fn: Any) -> bool:
+    """Whether a sum without the factor c overflows only where one with it does, or the dtype has room to spare."""
+    dtype = y.type.dtype
+    if not isinstance(c, Constant) or not is_float(dtype) or not c.data.size:
+        return True
+    sizes = np.abs(c.data)
+    least, most = (exact(Constant(np.asarray(one))) for one in (sizes.min(), sizes.max()))
+    if least is None or most is None:
+        return False
+    grows = most <= 1 if fn is divide.op or fn is divide else least >= 1
+    return grows or (dtype != "float16" and is_in_range(least, dtype) and is_in_range(most, dtype))
 
 
 def is_plain(c: Any) -> bool:
@@ -145,7 +153,8 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
     if not (_pays(x, of_x, z, op.axes) or _pays(y, of_y, z, op.axes)):
         return None
     known = is_finite if fn is gate else is_finite_and_nonzero
-    if all(known(v) for v, axes in ((x, of_y), (y, of_x)) if axes) is not safe:
+    leaving = [v for v, axes in ((x, of_y), (y, of_x)) if axes]
+    if all(map(known, leaving)) is not safe or not all(_is_safe(v, z, fn) for v in leaving):
         return None
     left, right = _kept_sum(x, of_x), _kept_sum(y, of_y)
     if fn is divide:
@@ -164,7 +173,7 @@ def _pays(x: Variable, own: tuple[int, ...], z: Variable, axes: tuple[int, ...])
     A half has little room for the sum of numbers that a factor made small.
     """
     smaller = any(n == 1 and m != 1 for n, m in zip(x.type.shape, z.type.shape, strict=False))
-    return bool(own) and (smaller or (own == axes and z.type.dtype != "float16"))
+    return bool(own) and (smaller or own == axes) and z.type.dtype != "float16"
 
 
 def _of_known_factor(node: Apply, outputs: Any) -> Variable | None:

@@ -14,11 +14,12 @@ from tg.ops.elementwise.comparison import (
     equal,
     greater,
     greater_equal,
-    less,
+    less_equal,
     logical_and,
     logical_not,
     logical_or,
 )
+from tg.ops.elementwise.rounding import floor
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
@@ -29,6 +30,7 @@ from tg.rewrite.rules.reduction.order import EXTREMES
 from tg.rewrite.rules.shape import made_by, wanted_shape
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import Length, product
+from tg.types.lengths import subtract as subtract_lengths
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -45,7 +47,7 @@ def _unrepeated(node: Apply) -> tuple[Variable, int | Length, tuple[int | Length
     assert y.apply is not None
     x, wanted = y.inputs[0], wanted_shape(y.op, y.apply)
     own = {k: x.type.shape[k] for k in range(-x.type.ndim, 0)}
-    repeats = [k for k in op.axes if own.get(k, 1) == 1 and y.type.shape[k] != 1]
+    repeats = [k for k in op.axes if k not in own or (own[k] == 1 and y.type.shape[k] != 1)]
     if not repeats:
         return None
     gone = tuple(k for k in repeats if k in own)
@@ -121,21 +123,28 @@ def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
     if not cast or op.fn is not add or y.inputs[0].op is not equal.op:
         return None
     for x, places in (y.inputs[0].inputs, y.inputs[0].inputs[::-1]):
-        if x.type.ndim != places.type.ndim:
+        if x.type.ndim != places.type.ndim or is_complex(x.type.dtype):
             continue
         for k in op.axes:
             if x.type.shape[k] == 1 and _counts_along(places, k):
-                number, n = Squeeze((k,))(x), cast_variable(as_size_variable(places.shape[k]), x.type.dtype)
-                once = cast_variable(logical_and(greater_equal(number, 0), less(number, n)), cast.dtype)
+                once = cast_variable(_is_one_of(Squeeze((k,))(x), places, k), cast.dtype)
                 return reduced(op, tuple(without(a, (k,)) for a in op.axes if a != k), once)
     return None
+
+
+def _is_one_of(number: Variable, places: Variable, axis: int) -> Variable:
+    """Whether a number is among 0, 1, ... along an axis: not below 0, not beyond the last, which the dtype holds."""
+    n = places.shape[axis]
+    last = cast_variable(as_size_variable(subtract_lengths(n, 1)), number.type.dtype)
+    inside = logical_and(greater_equal(number, 0), less_equal(number, last))
+    return logical_and(inside, equal(number, floor(number))) if is_float(number.type.dtype) else inside
 
 
 def _counts_along(v: Variable, axis: int) -> bool:
     """Whether a value holds 0, 1, 2, ... along an axis, and nothing else varies."""
     if isinstance(v, Constant):
         n = v.data.shape[axis]
-        return v.data.size == n <= LARGEST_RANGE and np.array_equal(v.data.ravel(), np.arange(n))
+        return v.data.size == n and 0 < n <= LARGEST_RANGE and np.array_equal(v.data.ravel(), np.arange(n))
     if made_by(v, ExpandDims):
         assert v.apply is not None
         if axis in v.apply.op.axes:  # type: ignore[attr-defined]
@@ -150,7 +159,8 @@ def _of_range(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
     n = as_size_variable(x.shape[-1])
     if op.fn is add:
-        return floor_divide(multiply(n, subtract(n, 1)), 2)
+        half = floor_divide(n, 2)  # halved first: only the sum itself may wrap
+        return multiply(half, add(subtract(n, 1), subtract(n, multiply(half, 2))))
     if op.fn in (maximum, minimum) and not op.total:
         return subtract(n, 1) if op.fn is maximum else Constant(np.asarray(0, np.int64))
     return None

@@ -55,19 +55,6 @@ def _of_broadcast(node: Apply, outputs: Any) -> Variable | None:
     return sized(BroadcastTo, arranged(x, own[first:]), [1 if p is None else lengths[p] for p in places])
 
 
-def _squeeze_of_reshape(node: Apply, outputs: Any) -> Variable | None:
-    op: Any = node.op
-    (y,) = node.inputs
-    if not made_by(y, Reshape):
-        return None
-    assert y.apply is not None
-    wanted, lengths = wanted_shape(y.apply.op, y.apply), entries(y.apply)
-    if not all(is_one(wanted[k]) for k in op.axes):
-        return None
-    rank = len(lengths)
-    return sized(Reshape, y.apply.inputs[0], [lengths[k] for k in range(rank) if k - rank not in op.axes])
-
-
 def _reshape_to_same(node: Apply, outputs: Any) -> Variable | None:
     x = node.inputs[0]
     return x if is_shape_of(x, wanted_shape(node.op, node)) else None
@@ -163,16 +150,6 @@ RULES = (
         kind=EXACT,
         why="What is repeated is moved before it is repeated, and broadcasts meet what uses them.",
         example=lambda x: Transpose((-3, -1, -2))(broadcast_to(x, (2, *x.shape))),
-    ),
-    node_rule(
-        "squeeze_of_reshape",
-        keys=(Squeeze,),
-        below=(Reshape,),
-        apply=_squeeze_of_reshape,
-        phase=CANONICALIZE,
-        kind=EXACT,
-        why="The reshape makes no axis that is dropped at once.",
-        example=lambda x: Squeeze((-2,))(Reshape((16, 1, 1))(x)),
     ),
     node_rule(
         "reshape_to_same",

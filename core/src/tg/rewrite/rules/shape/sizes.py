@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.graph.nodes import Constant, as_size_variable, size_value
-from tg.ops.elementwise.arithmetic import add, floor_divide, maximum, minimum, multiply, remainder, subtract
+from tg.ops.elementwise.arithmetic import add, floor_divide, maximum, minimum, multiply, negative, remainder, subtract
 from tg.ops.elementwise.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength, BroadcastTo, Reshape, SumTo, Transpose, merge_sizes
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.types.lengths import AxisLength as LengthOf
-from tg.types.lengths import Length, atoms, is_natural, same
+from tg.types.lengths import Derived, Length, atoms, is_natural, same
 from tg.types.lengths import subtract as subtract_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Apply, Variable
+    from tg.types.lengths import Atom
 
 ARITHMETIC = (add, subtract, multiply, minimum, maximum, floor_divide, remainder)
+RING = (add, subtract, multiply, negative)  # modulo 2 ** 64 as without end
+LARGE: Final = 1 << 32  # factors and numbers beyond might overflow where lengths are added and multiplied
+DEPTH: Final = 16  # how far below a comparison the arithmetic is looked through
 COMPARISONS = (equal, not_equal, less, less_equal, greater, greater_equal)
 
 
@@ -46,8 +51,29 @@ def _known_sizes(node: Apply, outputs: Any) -> Any:
 
 
 def _is_plain(length: int | Length) -> bool:
-    """Whether a length is a number, or a sum of multiples of lengths of axes: arithmetic on it does not overflow."""
-    return all(len(m) <= 1 and all(type(a) is LengthOf for a in m) for m in getattr(length, "terms", ()))
+    """Whether a length is a number, or a sum of a few lengths of axes: arithmetic on it does not overflow."""
+    if type(length) is not Length:
+        return abs(length) < LARGE
+    return all(len(m) <= 1 and abs(c) < LARGE and all(map(_is_plain_atom, m)) for m, c in length.terms.items())
+
+
+def _is_plain_atom(atom: Atom) -> bool:
+    if type(atom) is Derived:
+        return _is_plain(atom.lhs) and _is_plain(atom.rhs)
+    return type(atom) is LengthOf
+
+
+def _wraps_as_read(v: Variable, depth: int = DEPTH) -> bool:
+    """Whether equal polynomials stand for equal values of int64, as they do where nothing but sums and products wraps.
+
+    A quotient, a remainder, or the lesser of two numbers that have wrapped around is another one.
+    """
+    op: Any = v.op
+    if type(op) is not Elementwise or op.fn not in (*ARITHMETIC, negative):
+        return True
+    if op.fn not in RING and not all(_is_plain(size_value(u)) for u in v.inputs):
+        return False
+    return depth > 0 and all(_wraps_as_read(u, depth - 1) for u in v.inputs)
 
 
 def _arithmetic(node: Apply, outputs: Any) -> Variable | None:
@@ -73,7 +99,7 @@ def _comparison(node: Apply, outputs: Any) -> Constant | None:
         return None
     op: Any = node.op
     a, b = size_value(x), size_value(y)
-    if same(a, b):
+    if same(a, b) and _wraps_as_read(x) and _wraps_as_read(y):
         return Constant(np.array(op.fn in (equal, less_equal, greater_equal)))
     if not _is_plain(a) or not _is_plain(b):
         return None

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from tg.graph.facts import holds
 from tg.graph.nodes import Constant
 from tg.rewrite.rule import FLOATING, INTEGER
-from tg.types.dtypes import is_integer, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
@@ -45,43 +42,6 @@ def is_scalar_constant(v: Variable) -> bool:
 
 
 def number_of(v: Any) -> int | float:
-    """The value of a real scalar constant as a Python number."""
+    """The value of a real scalar constant, which may be infinite or NaN, for comparisons."""
     data = v.data.reshape(())
     return int(data) if data.dtype.kind in "iu" else float(data)
-
-
-def constant(value: float, dtype: str) -> Constant | None:
-    """A 0-d constant; None where a float is not a normal number of the dtype or 0. Integers wrap."""
-    if is_integer(dtype):
-        bits = numpy_dtype(dtype).itemsize * 8
-        wrapped = int(value) & ((1 << bits) - 1)
-        if dtype.startswith("int") and wrapped >> (bits - 1):
-            wrapped -= 1 << bits
-        return Constant(np.array(wrapped, numpy_dtype(dtype)))
-    with np.errstate(all="ignore"):
-        data = np.array(value).astype(numpy_dtype(dtype))
-    return Constant(data) if is_normal(data, value) else None
-
-
-def is_normal(data: Any, value: float) -> bool:
-    """Whether a rounded value neither overflowed nor vanished nor lost digits to underflow."""
-    size = abs(float(data))
-    return bool(np.isfinite(size)) and (size >= _least(data.dtype) or value == 0)
-
-
-def _least(dtype: np.dtype[Any]) -> float:
-    """The least normal number of a dtype; bfloat16 has the exponents of float32."""
-    return float(np.finfo(dtype if dtype.kind == "f" else np.float32).tiny)
-
-
-def beside(c: Constant, x: Variable, result: Variable) -> Constant:
-    """A 0-d constant as an operand beside x, with the axes that x lacks for the rank of the result."""
-    rank = result.type.ndim
-    return c if x.type.ndim == rank else Constant(c.data.reshape((1,) * rank))
-
-
-def nearest(value: int, dtype: str) -> int:
-    """An integer as near to 0 as can be, equal to a given one modulo the width of a dtype."""
-    span = 1 << (numpy_dtype(dtype).itemsize * 8)
-    rest = value % span
-    return rest - span if rest > span // 2 else rest

@@ -6,29 +6,44 @@ comes; where that cannot be, or where dy is 0 in places that are known, it goes.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.graph.facts import holds
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import absolute, add, divide, gate, multiply, negative, square
+from tg.ops.elementwise.arithmetic import (
+    absolute,
+    add,
+    divide,
+    gate,
+    multiply,
+    negative,
+    sqrt,
+    square,
+    subtract,
+)
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import less, logical_not, where
+from tg.ops.reduction import Reduce
+from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     is_finite,
     is_scalar_constant,
-    number_of,
 )
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, rounded
+from tg.types.dtypes import is_float, limits, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
 
+MOVEMENTS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
+NAN_THROUGH: Final = frozenset(fn.op for fn in (add, subtract, multiply, divide, negative, square, sqrt, absolute))
 DEPTH: Final = 4  # how far a rule looks below a cotangent
 
 
@@ -71,22 +86,65 @@ def _gate_of_choice(node: Apply, outputs: Any) -> Variable | None:
     c, x, y = dy.inputs
     if not (is_scalar_constant(x) and is_scalar_constant(y)):
         return None
-    if number_of(y) == 0 != number_of(x):
+    if exact(y) == 0 != exact(x):
         return where(c, multiply(d, x), y if not np.signbit(y.data).any() else _zero_like(d))  # type: ignore[attr-defined]
-    if number_of(x) == 0 != number_of(y):
+    if exact(x) == 0 != exact(y):
         return where(c, x if not np.signbit(x.data).any() else _zero_like(d), multiply(d, y))  # type: ignore[attr-defined]
     return None
 
 
 def _gate_of_quotient(node: Apply, outputs: Any) -> Variable | None:
-    """The gate of c / y: it is closed only where y is infinite, and there d / y is 0 for every finite d."""
+    """The gate of c / y, closed only where y is infinite: then d / y is 0, or an input of which both are made infinite.
+
+    A finite y, as a count is, leaves c / y above 0.
+    """
     dy, d = node.inputs
     if not is_made_by(dy, divide) or not is_float(d.type.dtype):
         return None
-    c, y = dy.inputs
-    if not is_scalar_constant(c) or not np.isfinite(number_of(c)) or number_of(c) == 0:
+    (c, y), dtype = dy.inputs, d.type.dtype
+    number = exact(c)
+    if not number:
         return None
-    return divide(multiply(d, c), y)
+    if is_finite(y) and rounded(number / Fraction(limits(dtype)[0]), dtype):
+        return multiply(dy, d)
+    base = _base(d)
+    if _is_as_finite_as_inputs(base, DEPTH) and _is_nan_with(y, base, DEPTH + 2):
+        return multiply(divide(d, y), c)  # d * c may overflow
+    return None
+
+
+def _base(d: Variable) -> Variable:
+    """What a value has the sign, a multiple or another arrangement of."""
+    while d.apply is not None:
+        x = d.inputs[0]
+        multiple = is_made_by(d, multiply) and exact(d.inputs[1])
+        if not (is_made_by(d, negative) or multiple or type(d.apply.op) in MOVEMENTS):
+            break
+        d = x
+    return d
+
+
+def _is_as_finite_as_inputs(v: Variable, depth: int) -> bool:
+    """Whether a value is a sum of inputs and constants, infinite only where one of them is, or next to the largest."""
+    if v.apply is None:
+        return not isinstance(v, Constant) or is_finite(v)
+    if is_finite(v):
+        return True
+    linear = is_made_by(v, add) or is_made_by(v, subtract) or is_made_by(v, negative)
+    if not (linear or type(v.apply.op) in MOVEMENTS) or not depth:
+        return False
+    return all(_is_as_finite_as_inputs(u, depth - 1) for u in (v.inputs if linear else v.inputs[:1]))
+
+
+def _is_nan_with(y: Variable, v: Variable, depth: int) -> bool:
+    """Whether a value is NaN wherever another one that it was computed of is."""
+    if y is v:
+        return True
+    if y.apply is None or not depth:
+        return False
+    op = y.apply.op
+    passes_on = op in NAN_THROUGH or type(op) in MOVEMENTS or (type(op) is Reduce and op.fn is add)
+    return passes_on and any(_is_nan_with(u, v, depth - 1) for u in y.inputs)
 
 
 def _gate_by_quotient(node: Apply, outputs: Any) -> Variable | None:
@@ -95,7 +153,7 @@ def _gate_by_quotient(node: Apply, outputs: Any) -> Variable | None:
     if not is_made_by(d, divide) or not is_float(d.type.dtype):
         return None
     c, y = d.inputs
-    if not is_scalar_constant(c) or not np.isfinite(number_of(c)) or not is_spoiled(dy, y):
+    if exact(c) is None or not is_spoiled(dy, y):
         return None
     return divide(multiply(dy, c), y)
 
@@ -139,10 +197,10 @@ def _is_zero(v: Variable) -> bool:
     return isinstance(v, Constant) and v.data.size > 0 and not v.data.any()
 
 
-def _choice(x: Variable, other: float) -> Variable:
-    """1 where x is below 1, else another constant."""
+def _choice(x: Variable, other: float, first: float = 1) -> Variable:
+    """One constant where x is below 1, else another."""
     kind = numpy_dtype(x.type.dtype).type
-    return where(less(x, 1), kind(1), kind(other))
+    return where(less(x, 1), kind(first), kind(other))
 
 
 RULES = (
@@ -215,7 +273,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="A constant lets the derivative through, 0 does not: a choice.",
-        example=lambda x: gate(_choice(x, 0), x),
+        example=lambda x: gate(_choice(x, 0, 2), x),
         below=(where,),
     ),
     node_rule(
@@ -225,7 +283,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=REASSOCIATES,
         why="A gate that is closed only where the quotient vanishes anyway is one quotient.",
-        example=lambda x, y: gate(2 / x, y),
+        example=lambda x, y: gate(2 / (square(x) + y), x),
         below=(divide,),
     ),
     node_rule(

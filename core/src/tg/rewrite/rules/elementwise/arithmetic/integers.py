@@ -11,13 +11,8 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import INTEGER, node_rule, rule
-from tg.rewrite.rules.elementwise.arithmetic.analysis import (
-    SIGNED_INTEGER,
-    beside,
-    constant,
-    is_scalar_constant,
-    number_of,
-)
+from tg.rewrite.rules.elementwise.arithmetic.analysis import SIGNED_INTEGER
+from tg.rewrite.rules.elementwise.arithmetic.scalars import beside, constant, exact
 from tg.types.dtypes import is_integer, numpy_dtype
 
 if TYPE_CHECKING:
@@ -29,10 +24,8 @@ def _by_constants(y: Variable, fn: Any) -> tuple[Variable, int] | None:
     if not is_made_by(y, fn) or not is_integer(y.type.dtype):
         return None
     x, c = y.inputs
-    if not is_scalar_constant(c) or isinstance(x, Constant):
-        return None
-    value = int(number_of(c))
-    return (x, value) if value > 0 else None
+    value = None if isinstance(x, Constant) else exact(c)
+    return None if value is None or value <= 0 else (x, int(value))
 
 
 def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
@@ -43,7 +36,7 @@ def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     if outer is None or inner is None:
         return None
     c = constant(outer[1] * inner[1], y.type.dtype)
-    if c is None or number_of(c) != outer[1] * inner[1]:
+    if c is None or exact(c) != outer[1] * inner[1]:
         return None
     return floor_divide(inner[0], beside(c, inner[0], y))
 
@@ -71,9 +64,7 @@ def _quotient_of_remainder(node: Apply, outputs: Any) -> int | None:
 def _power_of_two(node: Apply) -> int | None:
     """The exponent of a divisor that is a power of two."""
     c = node.inputs[1]
-    if not is_scalar_constant(c) or not is_integer(c.type.dtype):
-        return None
-    value = int(number_of(c))
+    value = int(exact(c) or 0) if is_integer(c.type.dtype) else 0
     return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
 
 
@@ -101,8 +92,8 @@ def _remainder_of_multiple(node: Apply, outputs: Any) -> int | None:
     k = _power_of_two(node)
     if k is None or not is_made_by(y, multiply):
         return None
-    c = next((u for u in y.inputs if is_scalar_constant(u)), None)
-    return 0 if c is not None and int(number_of(c)) % (1 << k) == 0 else None
+    factors = [exact(u) for u in y.inputs]
+    return 0 if any(c is not None and c % (1 << k) == 0 for c in factors) else None
 
 
 INT: Final = "int64"

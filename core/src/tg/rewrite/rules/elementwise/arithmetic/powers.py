@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,41 +17,43 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SPE
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     REAL,
-    beside,
-    constant,
     is_nonnegative,
     is_not_negative,
-    is_scalar_constant,
-    number_of,
 )
+from tg.rewrite.rules.elementwise.arithmetic.scalars import beside, constant, exact, size
 from tg.types.dtypes import is_float, is_integer, numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
+    from tg.rewrite.rules.elementwise.arithmetic.scalars import Exact
 
 LARGEST_BY_PRODUCTS: Final = 8  # of floats; each product rounds
 LARGEST_INTEGER_BY_PRODUCTS: Final = 64
 
 
-def exponent_of(v: Variable) -> tuple[Variable, float] | None:
-    """The base and the exponent of a power with a known exponent; squares and square roots are powers."""
+def exponent_of(v: Variable) -> tuple[Variable, Exact] | None:
+    """The base and the exponent of a power with a known exponent; squares are powers."""
     if v.type.dtype not in REAL:
         return None
     if is_made_by(v, square):
         return v.inputs[0], 2
-    if is_made_by(v, power) and is_scalar_constant(v.inputs[1]):
-        return v.inputs[0], number_of(v.inputs[1])
-    return None
+    n = exact(v.inputs[1]) if is_made_by(v, power) else None
+    return None if n is None else (v.inputs[0], n)
 
 
-def raised(x: Variable, n: float, result: Variable) -> Variable | None:
-    """x**n, by a square where it is one; None where n is no number of the dtype."""
+def raised(x: Variable, n: Exact, result: Variable) -> Variable | None:
+    """x**n, by a square where it is one; None where n is no number of the dtype: powers show each rounding of it."""
     if n == 2:
         return square(x)
     c = constant(n, result.type.dtype)
-    if c is None or number_of(c) != n:
+    if c is None or exact(c) != n:
         return None
     return power(x, beside(c, x, result))
+
+
+def is_whole(n: Exact) -> bool:
+    """Whether a number is an integer."""
+    return n.denominator == 1
 
 
 def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
@@ -65,16 +68,16 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
     (x, m), n = inner, outer[1]
     if is_integer(y.type.dtype):
         return raised(x, m * n, y) if m >= 0 and n >= 0 else None
-    if not (is_float(y.type.dtype) and np.isfinite(m * n)) or m == 0 or n == 0:
+    if not is_float(y.type.dtype) or m == 0 or n == 0:
         return None
-    if not float(m).is_integer():  # x is not below 0, or NaN results
-        keeps = is_nonnegative(x) or (float(n).is_integer() and not float(m * n).is_integer() and n > 0)
+    if not is_whole(m):  # x is not below 0, or NaN results
+        keeps = is_nonnegative(x) or (is_whole(n) and not is_whole(m * n) and n > 0)
         return raised(x, m * n, y) if keeps else None
-    if float(n).is_integer():
+    if is_whole(n):
         return raised(x, m * n, y)
     if m % 2 == 0:
         return raised(x, m * n, y) if (m * n) % 2 == 0 else raised(absolute(x), m * n, y)
-    return raised(x, m * n, y) if not float(m * n).is_integer() else None
+    return raised(x, m * n, y) if not is_whole(m * n) else None
 
 
 def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
@@ -85,15 +88,16 @@ def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
     x, n = found
     if n == 2 or n % 2:
         return None
-    return raised(x if n % 4 == 0 else absolute(x), n / 2, outputs[0])
+    return raised(x if n % 4 == 0 else absolute(x), Fraction(n, 2), outputs[0])
 
 
 def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
     """(-x)**n and |x|**n for an integer n, by x**n."""
     y, n = node.inputs
-    if not is_scalar_constant(n) or not is_float(y.type.dtype) or not float(number_of(n)).is_integer():
+    number = exact(n)
+    if number is None or not is_float(y.type.dtype) or not is_whole(number):
         return None
-    even = number_of(n) % 2 == 0
+    even = number % 2 == 0
     if not (is_made_by(y, negative) or (is_made_by(y, absolute) and even)) or not is_float(y.inputs[0].type.dtype):
         return None
     found = power(y.inputs[0], n)
@@ -105,23 +109,24 @@ def _power_of_root(node: Apply, outputs: Any) -> Variable | None:
     found = exponent_of(outputs[0])
     if found is None or not is_made_by(found[0], sqrt) or not is_float(outputs[0].type.dtype):
         return None
-    (x,) = found[0].inputs
-    return raised(x, found[1] / 2, outputs[0]) if is_nonnegative(x) and found[1] != 2 else None
+    (x,), n = found[0].inputs, found[1]
+    keeps = is_not_negative(x) or (n > 0 and is_nonnegative(x))  # sqrt(-0.0)**-3 is -inf
+    return raised(x, Fraction(n) / 2, outputs[0]) if keeps and n != 2 else None
 
 
 def _small_power(node: Apply, outputs: Any) -> Any:
     """A power by products: x**n for a small integer n, also below 0, and a root more where n has a half."""
     x, c = node.inputs
-    if not is_scalar_constant(c) or not is_float(x.type.dtype):
+    n = exact(c)
+    if not n or not is_float(x.type.dtype):
         return None
-    n = number_of(c)
-    size = abs(n)
-    if size > LARGEST_BY_PRODUCTS or not float(2 * n).is_integer() or not size:
+    count = size(n)
+    if count > LARGEST_BY_PRODUCTS or not is_whole(2 * n):
         return None
-    if size != int(size) and not is_not_negative(x):
+    if not is_whole(count) and not is_not_negative(x):
         return None
-    found = _by_squares(x, int(size))
-    if size != int(size):
+    found = _by_squares(x, int(count))
+    if not is_whole(count):
         root: Variable = sqrt(x)
         found = root if found is None else multiply(found, root)
     assert found is not None
@@ -130,9 +135,9 @@ def _small_power(node: Apply, outputs: Any) -> Any:
 
 def _small_integer_power(node: Apply, outputs: Any) -> Any:
     x, c = node.inputs
-    if not is_scalar_constant(c) or not is_integer(x.type.dtype):
+    n = exact(c)
+    if n is None or not is_integer(x.type.dtype):
         return None
-    n = number_of(c)
     return _by_squares(x, int(n)) if 2 < n <= LARGEST_INTEGER_BY_PRODUCTS else None
 
 
@@ -150,9 +155,7 @@ def _by_squares(x: Variable, n: int) -> Variable | None:
 
 
 def _one_to_power(node: Apply, outputs: Any) -> Any:
-    c, _ = node.inputs
-    real = is_float(c.type.dtype) or is_integer(c.type.dtype)
-    return 1 if real and is_scalar_constant(c) and number_of(c) == 1 else None
+    return 1 if exact(node.inputs[0]) == 1 else None
 
 
 def _exact_power_half(x: Any) -> Variable:

@@ -13,42 +13,46 @@ range. For the same reason very large and very small constants stay where they a
 from __future__ import annotations
 
 import functools
-import math
+from fractions import Fraction
 from operator import is_
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-import numpy as np
-
+from tg.graph.facts import holds
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, power, square
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
 from tg.rewrite.rule import FLOATING, INTEGER, Pass
-from tg.rewrite.rules.elementwise.arithmetic.analysis import (
-    constant,
-    is_finite_and_nonzero,
-    is_scalar_constant,
-    nearest,
-    number_of,
-)
+from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite_and_nonzero, is_scalar_constant
 from tg.rewrite.rules.elementwise.arithmetic.powers import LARGEST_BY_PRODUCTS, exponent_of, raised
+from tg.rewrite.rules.elementwise.arithmetic.scalars import (
+    MODULUS,
+    Scale,
+    constant,
+    exact,
+    is_in_range,
+    is_moderate,
+    is_normal,
+    size,
+)
 from tg.rewrite.rules.elementwise.arithmetic.trees import function_of, is_shaped_like, replacements
-from tg.types.dtypes import is_integer, numpy_dtype
+from tg.types.dtypes import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
+    from tg.rewrite.rules.elementwise.arithmetic.scalars import Exact
     from tg.rewrite.rules.elementwise.arithmetic.trees import Inside
 
     Place = tuple[Variable, int]  # a value and the number of an operand
 
 QUOTIENT: Final = 4  # what a quotient costs, counted in products
 POWER: Final = 20
-LARGEST_SCALE: Final = 2.0**32  # constants beyond it, or below its reciprocal, do not move
-LARGEST_POWER_OF_SCALE: Final = 16
-MODULUS: Final = 1 << 64  # of all integers
+LARGEST_POWER: Final = 16  # of a constant that leaves it
+NO_SCALE: Final = Scale()
+MINUS_ONE: Final = Scale(-1)
 
 
 def _cost_of_power(n: float) -> int:
@@ -57,10 +61,8 @@ def _cost_of_power(n: float) -> int:
 
 def _is_moderate(c: Variable) -> bool:
     """Whether a value is a constant that may move."""
-    if not is_scalar_constant(c):
-        return False
-    value = number_of(c)
-    return is_integer(c.type.dtype) or 1 / LARGEST_SCALE <= abs(value) <= LARGEST_SCALE
+    value = exact(c)
+    return value is not None and (is_integer(c.type.dtype) or is_moderate(value))
 
 
 def _is_multiple(v: Variable) -> bool:
@@ -68,7 +70,7 @@ def _is_multiple(v: Variable) -> bool:
     fn = function_of(v)
     if fn is multiply or fn is divide:
         x, c = v.inputs
-        return _is_moderate(c) and not isinstance(x, Constant) and x.type.ndim == v.type.ndim
+        return not isinstance(x, Constant) and x.type.ndim == v.type.ndim and _is_moderate(c)
     return fn is negative
 
 
@@ -123,27 +125,32 @@ class Factor:
 
 
 class Product:
-    """A tree as factors and a constant above and below the line, with what it costs as it stands."""
+    """A tree as bare values and the exact scale that was taken out of them, with what it costs as it stands.
+
+    A value is bared in one place, `_bare`, which puts what it takes out into the scale; the tree is written of bare
+    values alone, flat or in its structure. So no constant or sign can count twice.
+    """
 
     def __init__(self, root: Variable, inside: Inside) -> None:
         self.root, self.inside = root, inside
         self.whole = is_integer(root.type.dtype)
-        self.minus_one = -1 if self.whole else -1.0
         self.factors: dict[int, Factor] = {}
         self.opened: list[tuple[Variable, int]] = []  # with their exponents, operands after what reads them
-        self.peeled: dict[int, Variable] = {}  # operands without the constants that were taken out of them
-        self.constants: list[float] = [1, 1]
+        self.bare: dict[int, Variable] = {}  # what stands for a leaf of the structure, by the id of that
+        self.scale = Scale()
+        self.failed = False
         self.cost = self.occurrences = 0
         self.scales = self.small_scales = 0  # constants and signs, those of operands that are repeated counted apart
         stack: list[tuple[Variable, int]] = [(root, 1)]
         while stack:
             v, n = stack.pop()
             if _is_moderate(v):
-                self._scale(number_of(v), n)
+                self._take_scale(_scale_of(v), n)
             elif v is root or v in inside:
                 self._open(v, n, stack)
             else:
-                self._take(self._peeled(v, n), n)
+                self._take(self._bare(v, n), n)
+        self.failed |= not (self.whole or is_in_range(self.scale.value, root.type.dtype))
 
     def _open(self, v: Variable, n: int, stack: list[tuple[Variable, int]]) -> None:
         fn = function_of(v)
@@ -154,83 +161,75 @@ class Product:
             stack += [(y, n if fn is multiply else -n), (x, n)]
         elif fn is negative:
             self.cost += 1
-            self._scale(self.minus_one, n)
+            self._take_scale(MINUS_ONE, n)
             stack.append((v.inputs[0], n))
         elif fn is gate:
-            for u in v.inputs:
-                if is_shaped_like(u, v):
-                    self._peeled(u, n)
-            self._take(v, n)
+            x, y = (self._bare(u, n) if is_shaped_like(u, v) else u for u in v.inputs)
+            self.bare[id(v)] = v if x is v.inputs[0] and y is v.inputs[1] else gate(x, y)
+            self._take(self.bare[id(v)], n)
         else:
             found = _whole_power(v)
             assert found is not None
-            base, exponent = found
+            base, exponent = self._bare(found[0], n * found[1]), found[1]
             self.cost += _cost_of_power(exponent)
-            self._take(self._peeled(base, n * exponent), n * exponent)
+            power = v if base is found[0] else raised(base, exponent, v)
+            self.failed |= power is None
+            self.bare[id(v)] = v if power is None else power
+            self._take(base, n * exponent)
 
-    def _peeled(self, x: Variable, n: int) -> Variable:
-        """A value without the constant or sign that may be taken out of it, which goes to the constant of the tree."""
-        if not self.inside.has_factored(x):
+    def _bare(self, x: Variable, n: int) -> Variable:
+        """A value without the constant or sign that may be taken out of its power, which goes to the scale."""
+        scale = _scale_of(x) if self.inside.has_factored(x) else NO_SCALE
+        if scale is NO_SCALE or not self._may_leave(scale, n):
             return x
         if is_shaped_like(x, self.root):
             self.cost += QUOTIENT if function_of(x) is divide else 1
         else:
             self.small_scales += 1
             self.scales -= 1
-        if function_of(x) is negative:
-            self._scale(self.minus_one, n)
-        else:
-            self._scale(number_of(x.inputs[1]), -n if function_of(x) is divide else n)
-        return self.peeled.setdefault(id(x), x.inputs[0])
+        self._take_scale(scale, n)
+        self.bare[id(x)] = x.inputs[0]
+        return x.inputs[0]
 
-    def _scale(self, value: float, n: int) -> None:
+    def _may_leave(self, scale: Scale, n: int) -> bool:
+        """Whether a power of a constant is no larger than what other constants may bring to a tree."""
+        if self.whole or n in (1, -1):
+            return True
+        value = size(scale.value)
+        return value == 1 or (abs(n) <= LARGEST_POWER and is_in_range(Fraction(value) ** n, self.root.type.dtype))
+
+    def _take_scale(self, scale: Scale, n: int) -> None:
         self.scales += 1
-        self.constants[n < 0] *= _power(value, abs(n))
         if self.whole:
-            self.constants[0] %= MODULUS
+            self.scale = Scale(int(self.scale.n) * pow(int(scale.n), n, MODULUS) % MODULUS)
+        else:
+            self.scale = self.scale.times(scale.to_power(n))
 
     def _take(self, x: Variable, n: int) -> None:
         self.occurrences += 1
         self.factors.setdefault(id(x), Factor(x)).counts[n < 0] += abs(n)
 
+    def scaled(self, x: Variable) -> Variable:
+        """A value times the scale; the attempt has `failed` if no constant does that."""
+        found = self.scale.of(x, x)
+        self.failed |= found is None
+        return x if found is None else found
 
-def _power(value: float, n: int) -> float:
-    """The power of a constant, infinite where it is too large; of integers modulo all widths."""
-    if isinstance(value, int):
-        return pow(value, n, MODULUS)
-    if abs(value) == 1:
-        return value if n % 2 else 1.0
-    return value**n if n <= LARGEST_POWER_OF_SCALE else np.inf
+    def constant(self) -> Variable:
+        """The scale on its own; the attempt has `failed` if it is no constant of the dtype."""
+        found = constant(self.scale.value, self.root.type.dtype)
+        self.failed |= found is None
+        return self.root if found is None else found
 
 
-class Scale:
-    """The constant of a tree, and how a value is multiplied by it."""
-
-    def __init__(self, found: Product) -> None:
-        self.dtype, self.whole = found.root.type.dtype, found.whole
-        self.n, self.d = found.constants
-        self.value: float = nearest(int(self.n), self.dtype) if self.whole else math.nan
-        if not self.whole and self.d:
-            self.value = self.n / self.d
-        self.failed = not math.isfinite(self.value)
-
-    def times(self, x: Variable) -> Variable:
-        """The value times the constant, by a quotient if it came of divisors only."""
-        if self.value == 1:
-            return x
-        if self.value == -1:
-            return negative(x)
-        if abs(self.n) == 1 and not self.whole:
-            return divide(x, self.constant(self.d / self.n))
-        return multiply(x, self.constant(self.value))
-
-    def constant(self, value: float) -> Constant:
-        """A constant; the attempt has `failed` if it is no normal number."""
-        c = constant(value, self.dtype)
-        if c is None:
-            self.failed = True
-            c = Constant(np.ones((), numpy_dtype(self.dtype)))
-        return c
+def _scale_of(v: Variable) -> Scale:
+    """The factor of a constant, or that by which a value is another one's multiple."""
+    fn = function_of(v)
+    if fn is negative:
+        return MINUS_ONE
+    c = exact(v if fn is None else v.inputs[1])
+    assert c is not None
+    return Scale(1, c) if fn is divide else Scale(c)
 
 
 class Inverse(NamedTuple):
@@ -240,10 +239,10 @@ class Inverse(NamedTuple):
 
 
 class Stripped:
-    """A tree without its constants and signs, in the structure that it has; `small` is scaled by the constant."""
+    """A tree without its constants and signs, in the structure that it has; `small` is multiplied by the scale."""
 
-    def __init__(self, found: Product, scale: Scale, small: Place | None) -> None:
-        self.found, self.scale, self.small = found, scale, small
+    def __init__(self, found: Product, small: Place | None) -> None:
+        self.found, self.small = found, small
         self.built: dict[int, Variable | Inverse | None] = {}
         for v, _ in reversed(found.opened):
             self.built[id(v)] = self._built(v)
@@ -251,28 +250,21 @@ class Stripped:
     @property
     def result(self) -> Variable:
         """The tree with its constant."""
-        scale, x = self.scale, self.built[id(self.found.root)]
+        found, x = self.found, self.built[id(self.found.root)]
         if x is None:
-            return scale.constant(scale.value)
+            return found.constant()
         if isinstance(x, Inverse):
-            return divide(scale.constant(scale.value if self.small is None else 1), x.x)
-        return x if self.small is not None else scale.times(x)
+            return divide(found.constant() if self.small is None else 1, x.x)
+        return x if self.small is not None else found.scaled(x)
 
     def _built(self, v: Variable) -> Variable | Inverse | None:
+        bare = self.found.bare.get(id(v))
+        if bare is not None:
+            return bare
         fn, operands = function_of(v), [self._value(u, (v, k)) for k, u in enumerate(v.inputs)]
         if fn is negative:
             return operands[0]
-        if fn is multiply:
-            return _product(operands[0], operands[1])
-        if fn is divide:
-            return _product(operands[0], _inverted(operands[1]))
-        if fn is gate:
-            x, y = (self.found.peeled.get(id(u), u) for u in v.inputs)
-            return gate(x, y)
-        found = _whole_power(v)
-        assert found is not None
-        base = self.found.peeled.get(id(found[0]), found[0])
-        return raised(base, found[1], v)
+        return _product(operands[0], operands[1] if fn is multiply else _inverted(operands[1]))
 
     def _value(self, u: Variable, place: Place) -> Variable | Inverse | None:
         """What stands for an operand; nothing for a constant, which is in the scale."""
@@ -280,8 +272,8 @@ class Stripped:
             return self.built[id(u)]
         if _is_moderate(u):
             return None
-        x = self.found.peeled.get(id(u), u)
-        return self.scale.times(x) if self.small is not None and all(map(is_, place, self.small)) else x
+        x = self.found.bare.get(id(u), u)
+        return self.found.scaled(x) if self.small is not None and all(map(is_, place, self.small)) else x
 
 
 def _inverted(x: Variable | Inverse | None) -> Variable | Inverse | None:
@@ -296,7 +288,7 @@ def _product(x: Variable | Inverse | None, y: Variable | Inverse | None) -> Vari
     return divide(y, x.x) if isinstance(x, Inverse) else multiply(x, y)
 
 
-def _flat(found: Product, scale: Scale, *, unsafe: bool) -> Variable | None:
+def _flat(found: Product, *, unsafe: bool) -> Variable | None:
     """The product of powers, divided by one after the other, where equal factors above and below the line cancel."""
     above: list[Variable] = []
     below: list[Variable] = []
@@ -309,9 +301,8 @@ def _flat(found: Product, scale: Scale, *, unsafe: bool) -> Variable | None:
             if n:
                 line.append(power)
     if not above:
-        total: Variable = scale.constant(scale.value)
-        return functools.reduce(divide, below, total)
-    return scale.times(functools.reduce(divide, below, functools.reduce(multiply, above)))
+        return functools.reduce(divide, below, found.constant())
+    return found.scaled(functools.reduce(divide, below, functools.reduce(multiply, above)))
 
 
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
@@ -319,17 +310,16 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
     if function_of(root) is square or function_of(root) is power:
         return None
     found = Product(root, inside)
-    scale = Scale(found)
-    if scale.failed:
+    if found.failed:
         return None
     if _is_power(found) or _cancels(found, unsafe=unsafe):
-        result = _flat(found, scale, unsafe=unsafe)
+        result = _flat(found, unsafe=unsafe)
     else:
-        small = _smaller(found) if scale.value not in (1, -1) else None
+        small = None if found.scale.value in (1, -1) else _smaller(found)
         if not _is_misplaced(found, small):
             return None
-        result = Stripped(found, scale, small).result
-    return None if scale.failed else result
+        result = Stripped(found, small).result
+    return None if found.failed else result
 
 
 def _is_power(found: Product) -> bool:
@@ -346,14 +336,31 @@ def _cancels(found: Product, *, unsafe: bool) -> bool:
 
 
 def _smaller(found: Product) -> Place | None:
-    """Where an operand of a product is repeated in it, so that the constant costs less there."""
+    """Where an operand of a product is repeated in it, so that the constant costs less there.
+
+    An operand that overflows with it makes NaN of a 0 that it is multiplied by: none is multiplied by more than it was.
+    """
+    scale = size(found.scale.value)
     for v, n in found.opened:
         fn = function_of(v)
         operands = () if n != 1 else v.inputs if fn is multiply else v.inputs[:1] if fn is divide else ()
         for k, u in enumerate(operands):
-            if not (is_scalar_constant(u) or is_shaped_like(u, found.root)):
+            if is_scalar_constant(u) or is_shaped_like(u, found.root):
+                continue
+            if found.whole or scale <= 1 or _stays_finite(u, scale, found):
                 return v, k
     return None
+
+
+def _stays_finite(u: Variable, scale: Exact, found: Product) -> bool:
+    """Whether a multiple of a value is infinite only where the value, or what was written of it, is.
+
+    That of c / n is for a whole number n: the size of c / n is at most that of c, or infinite.
+    """
+    if found.inside.has_factored(u) and scale <= size(_scale_of(u).value):
+        return True
+    c = exact(u.inputs[0]) if function_of(u) is divide else None
+    return c is not None and holds(u.inputs[1], "whole") and is_normal(scale * c, u.type.dtype)
 
 
 def _is_misplaced(found: Product, small: Place | None) -> bool:

@@ -19,14 +19,11 @@ from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
-    beside,
-    constant,
     is_finite,
     is_finite_and_nonzero,
     is_scalar_constant,
-    number_of,
 )
-from tg.types.dtypes import is_integer
+from tg.rewrite.rules.elementwise.arithmetic.scalars import Scale, exact
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -80,61 +77,42 @@ def _negated(c: Any) -> Constant:
     return Constant(np.asarray(-c.data))
 
 
-class Scaled(NamedTuple):
-    """n * x**e / d, where e is 1 or -1."""
+class Multiple(NamedTuple):
+    """scale * x**e, where e is 1 or -1."""
 
     x: Variable
     e: int
-    n: float
-    d: float
+    scale: Scale
 
 
-def _as_scaled(v: Variable) -> Scaled | None:
-    """A value that is x * c, x / c or c / x."""
+def _as_multiple(v: Variable) -> Multiple | None:
+    """A value that is x * c, x / c or c / x for a number c other than 0."""
     if is_made_by(v, multiply):
         for x, c in (v.inputs, v.inputs[::-1]):
-            if is_scalar_constant(c) and not isinstance(x, Constant):
-                return Scaled(x, 1, number_of(c), 1)
+            if not isinstance(x, Constant) and (number := exact(c)):
+                return Multiple(x, 1, Scale(number))
     elif is_made_by(v, divide):
         x, c = v.inputs
-        if is_scalar_constant(c) and not isinstance(x, Constant):
-            return Scaled(x, 1, 1, number_of(c))
-        if is_scalar_constant(x) and not isinstance(c, Constant):
-            return Scaled(c, -1, number_of(x), 1)
+        if not isinstance(x, Constant) and (number := exact(c)):
+            return Multiple(x, 1, Scale(1, number))
+        if not isinstance(c, Constant) and (number := exact(x)):
+            return Multiple(c, -1, Scale(number))
     return None
 
 
 def _combined_factors(dtypes: frozenset[str]) -> Any:
-    """(x * c) / d, d / (c / x) and the like with one constant, where it is a normal number other than 0."""
+    """(x * c) / d, d / (c / x) and the like with one constant, where it is a normal number."""
 
     def apply(node: Apply, outputs: Any) -> Variable | None:
         (y,) = outputs
-        outer = _as_scaled(y) if y.type.dtype in dtypes else None
-        inner = _as_scaled(outer.x) if outer is not None else None
+        outer = _as_multiple(y) if y.type.dtype in dtypes else None
+        inner = _as_multiple(outer.x) if outer is not None else None
         if outer is None or inner is None:
             return None
-        n, d = (inner.n, inner.d) if outer.e > 0 else (inner.d, inner.n)
-        return scaled(Scaled(inner.x, outer.e * inner.e, outer.n * n, outer.d * d), y)
+        scale = outer.scale.times(inner.scale.to_power(outer.e))
+        return scale.of(inner.x, y) if outer.e * inner.e > 0 else scale.over(inner.x, y)
 
     return apply
-
-
-def scaled(found: Scaled, result: Variable) -> Variable | None:
-    """The expression of n * x**e / d, None where its constant is not a normal number."""
-    x, dtype = found.x, result.type.dtype
-    if is_integer(dtype):
-        c = constant(found.n, dtype)
-        return multiply(x, beside(c, x, result)) if c is not None else None
-    divides = found.n == 1 and found.e > 0
-    if found.n == 0 or found.d == 0:
-        return None
-    c = constant(found.d if divides else found.n / found.d, dtype)
-    if c is None or not np.isfinite(found.n) or not np.isfinite(found.d):
-        return None
-    c = beside(c, x, result)
-    if found.e < 0:
-        return divide(c, x)
-    return divide(x, c) if divides else multiply(x, c)
 
 
 def _reciprocal_factor(node: Apply, outputs: Any) -> Variable | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, copysign, divide, hypot, multiply, negative, sign, square
 from tg.rewrite.pattern import is_made_by
@@ -18,8 +16,8 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     is_finite_and_nonzero,
     is_not_negative,
     is_scalar_constant,
-    number_of,
 )
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, size
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -48,9 +46,10 @@ def _sign_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     if y.type.dtype not in FLOATING or not is_made_by(y, multiply):
         return None
     x, c = y.inputs
-    if not is_scalar_constant(c) or not 1 <= abs(number_of(c)) < np.inf or x.type.ndim != y.type.ndim:
+    number = exact(c)
+    if number is None or size(number) < 1 or x.type.ndim != y.type.ndim:
         return None
-    return sign(x) if number_of(c) > 0 else negative(sign(x))
+    return sign(x) if number > 0 else negative(sign(x))
 
 
 RULES = (

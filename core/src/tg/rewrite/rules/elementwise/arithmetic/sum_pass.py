@@ -5,29 +5,27 @@ are as few changes of sign as can be. A sum in which nothing of this happens is 
 roundings of its author. Terms keep the order in which they first appear.
 
 x - x is not 0 where x is infinite. So terms of opposite sign are merged only where x is known to be finite; in a pass
-of class nan_unsafe everywhere.
+of class nan_unsafe everywhere. And what was finite term by term may overflow once it is added up: 3 * x of x + x + x,
+or x + y of x / 4 + y / 4. A sum has one such part at most, or several of one known sign, and they come before all else
+that is added up: there might be infinities of opposite sign, whose sum is NaN.
 """
 
 from __future__ import annotations
 
 import functools
-import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 
+from tg.graph.facts import holds
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
 from tg.rewrite.rule import FLOATING, INTEGER, Pass
-from tg.rewrite.rules.elementwise.arithmetic.analysis import (
-    constant,
-    is_finite,
-    is_scalar_constant,
-    nearest,
-    number_of,
-)
+from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite
+from tg.rewrite.rules.elementwise.arithmetic.scalars import constant, exact, is_in_range, is_moderate, nearest, size
 from tg.rewrite.rules.elementwise.arithmetic.trees import function_of, replacements
 from tg.types.dtypes import is_integer, numpy_dtype
 
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Variable
+    from tg.rewrite.rules.elementwise.arithmetic.scalars import Exact
     from tg.rewrite.rules.elementwise.arithmetic.trees import Inside
 
     Signed = tuple[Variable, bool]  # a value, and whether it is subtracted
@@ -48,8 +47,8 @@ class Entry(NamedTuple):
     """The term x * factor / divisor."""
 
     x: Variable
-    factor: float
-    divisor: float
+    factor: Exact
+    divisor: Exact
 
 
 class Term:
@@ -59,9 +58,9 @@ class Term:
 
     def __init__(self, x: Variable) -> None:
         self.x = x
-        self.parts: dict[float, list[float]] = {}
+        self.parts: dict[Exact, list[Exact]] = {}
 
-    def take(self, factor: float, divisor: float) -> None:
+    def take(self, factor: Exact, divisor: Exact) -> None:
         """One more occurrence."""
         if divisor < 0:
             factor, divisor = -factor, -divisor
@@ -73,7 +72,7 @@ class Term:
             ((divisor, (above, below)),) = self.parts.items()
         else:
             divisor = 1
-            above, below = (sum(part[k] / d for d, part in self.parts.items()) for k in (0, 1))
+            above, below = (sum(Fraction(part[k]) / d for d, part in self.parts.items()) for k in (0, 1))
         factors = [above + below] if merge or (above and below and is_finite(self.x)) else [above, below]
         return [Entry(self.x, factor, divisor) for factor in factors if factor]
 
@@ -85,17 +84,19 @@ class Sum:
         self.root, self.inside, self.distribute = root, inside, distribute
         self.dtype = root.type.dtype
         self.terms: dict[int, Term] = {}
-        self.constant: float = 0
+        self.constant: Exact = 0
         self.constants = self.occurrences = self.multiples = self.negatives = self.cost = 0
         self.given_up = self.distributed = False
+        self.opened: list[Variable] = []  # operands after what reads them
         self._walk()
 
     def _walk(self) -> None:
-        stack: list[tuple[Variable, float]] = [(self.root, 1)]
+        stack: list[tuple[Variable, Exact]] = [(self.root, 1)]
         while stack and not self.given_up:
             v, factor = stack.pop()
-            if is_scalar_constant(v) and math.isfinite(number_of(v)):
-                self.constant += factor * number_of(v)
+            number = exact(v)
+            if number is not None:
+                self.constant += factor * number
                 self.constants += 1
             elif v is not self.root and v not in self.inside and not (self.distribute and self.inside.has_factored(v)):
                 self._take(v, factor, 1)
@@ -103,22 +104,25 @@ class Sum:
                 self._open(v, factor, stack)
                 self.given_up = self.distribute and self.cost > LARGEST_DISTRIBUTED
 
-    def _open(self, v: Variable, factor: float, stack: list[tuple[Variable, float]]) -> None:
+    def _open(self, v: Variable, factor: Exact, stack: list[tuple[Variable, Exact]]) -> None:
         fn, x, c = function_of(v), v.inputs[0], v.inputs[-1]
         self.cost += QUOTIENT if fn is divide else 1
+        self.opened.append(v)
         if fn is negative:
             self.negatives += 1
             stack.append((x, -factor))
         elif fn is add or fn is subtract:
             stack += [(c, factor if fn is add else -factor), (x, factor)]
-        elif self.distribute and self.inside.has_factored(x):
-            self.distributed = True
-            stack.append((x, factor * number_of(c)))
         else:
-            self.multiples += 1
-            self._take(x, *((factor, number_of(c)) if fn is divide else (factor * number_of(c), 1)))
+            number = _number(v)
+            if self.distribute and self.inside.has_factored(x):
+                self.distributed = True
+                stack.append((x, factor * number))
+            else:
+                self.multiples += 1
+                self._take(x, *((factor, number) if fn is divide else (factor * number, 1)))
 
-    def _take(self, x: Variable, factor: float, divisor: float) -> None:
+    def _take(self, x: Variable, factor: Exact, divisor: Exact) -> None:
         self.occurrences += 1
         self.terms.setdefault(id(x), Term(x)).take(factor, divisor)
 
@@ -129,6 +133,29 @@ class Sum:
             wrapped = (entry._replace(factor=nearest(int(entry.factor), self.dtype)) for entry in merged)
             return [entry for entry in wrapped if entry.factor]
         return [entry for term in self.terms.values() for entry in term.entries(merge=unsafe)]
+
+    def largest(self) -> dict[int, Exact]:
+        """By the ids of the terms the size of their largest multiple that the tree has as a value of its own."""
+        alone: dict[int, tuple[int, Exact] | None] = {}
+        found: dict[int, Exact] = {}
+        for v in reversed(self.opened):
+            fn = function_of(v)
+            first, *rest = (alone[id(u)] if id(u) in alone else (id(u), 1) for u in v.inputs)
+            one = first
+            if first is None:
+                pass
+            elif fn is add or fn is subtract:
+                (second,) = rest
+                if second is None or second[0] != first[0]:
+                    one = None
+                else:
+                    one = first[0], first[1] + (second[1] if fn is add else -second[1])
+            elif fn is not negative:
+                one = first[0], first[1] * (Fraction(1, _number(v)) if fn is divide else _number(v))
+            alone[id(v)] = one
+            if one is not None:
+                found[one[0]] = max(found.get(one[0], 1), size(one[1]))
+        return found
 
     @property
     def is_simple(self) -> bool:
@@ -144,11 +171,47 @@ class Sum:
 class Plan:
     """Terms by their common factors and a constant: what a sum would cost, and how to write it."""
 
-    def __init__(self, found: Sum, entries: list[Entry]) -> None:
+    def __init__(self, found: Sum, entries: list[Entry], *, shares: bool = True) -> None:
         self.dtype = found.dtype
         self.value = nearest(int(found.constant), self.dtype) if is_integer(self.dtype) else found.constant
-        self.groups = _by_factor(entries)
+        self.groups = _by_factor(entries, self.dtype, shares=shares)
         self.failed = False
+
+    def keeps_apart(self, found: Sum) -> bool:
+        """Whether no infinities of opposite sign can meet where nothing was infinite, with large parts in front."""
+        if is_integer(self.dtype) or len(self.groups) == 1:
+            return True
+        large = self._large(found)
+        sign = _sign_of([term for k in large for term in self.groups[k][2]]) if large else 0
+        if (len(large) > 1 and not sign) or any(self._has_both_signs(k) for k in large):
+            return False
+        turned = [all(below for _, below in terms) for _, _, terms in self.groups]
+        first = turned.index(False) if False in turned else 0
+        order = [first, *(k for k in range(len(turned)) if k != first)]
+        before = order[: max((order.index(k) for k in large), default=0)]
+        others = [k for k in before if k not in large and not (sign and sign == _sign_of(self.groups[k][2]))]
+        if len(others) > 1:
+            rest = [group for k, group in enumerate(self.groups) if k not in large]
+            self.groups = [*(self.groups[k] for k in large), *rest]
+        return True
+
+    def _has_both_signs(self, k: int) -> bool:
+        """Whether what a group is a multiple of is left with the other sign as well: 2 * x - x of x - (x - x)."""
+        (x, _), *others = self.groups[k][2]
+        return not others and sum(x is y for _, _, terms in self.groups for y, _ in terms) > 1
+
+    def _large(self, found: Sum) -> list[int]:
+        """The places of the groups that may be infinite where none of their terms is, and nothing that was written."""
+        sizes: dict[int, Exact] | None = None
+        large = []
+        for k, (factor, divisor, terms) in enumerate(self.groups):
+            if len(terms) == 1 and factor > divisor:
+                sizes = found.largest() if sizes is None else sizes
+                if factor > divisor * sizes.get(id(terms[0][0]), 1):
+                    large.append(k)
+            elif len(terms) > 1:
+                large.append(k)
+        return large
 
     @property
     def cost(self) -> int:
@@ -165,16 +228,16 @@ class Plan:
         result = self._summed([self._piece(*group) for group in self.groups])
         return None if self.failed else result
 
-    def _piece(self, factor: float, divisor: float, terms: list[Signed]) -> Signed:
+    def _piece(self, factor: Exact, divisor: Exact, terms: list[Signed]) -> Signed:
         """A value and whether it is subtracted: the sum of terms that share a factor, times that factor."""
         x, turned = _chained(terms)
         if divisor != 1:
             return divide(x, self._constant(divisor)), turned
         return (multiply(x, self._constant(factor)) if factor != 1 else x), turned
 
-    def _constant(self, value: float) -> Constant:
+    def _constant(self, value: Exact) -> Constant:
         c = constant(value, self.dtype)
-        if c is None or (value and not number_of(c)):
+        if c is None or (value and not c.data):
             self.failed = True
             return Constant(np.zeros((), numpy_dtype(self.dtype)))
         return c
@@ -187,7 +250,7 @@ class Plan:
             return negative(x) if turned else x
         if turned:
             return subtract(self._constant(self.value), x)
-        c = self._constant(abs(self.value))
+        c = self._constant(size(self.value))
         return add(x, c) if self.value > 0 else subtract(x, c)
 
 
@@ -202,13 +265,23 @@ def _chained(pieces: list[Signed]) -> Signed:
     return total, False
 
 
-def _by_factor(entries: list[Entry]) -> list[tuple[float, float, list[Signed]]]:
-    """Terms gathered by the size of their factor; those without one stay on their own."""
-    groups: dict[object, tuple[float, float, list[Signed]]] = {}
+def _sign_of(terms: list[Signed]) -> int:
+    """1 or -1 where no term can be on the other side of 0, else 0."""
+    for fact, sign in (("nonnegative", 1), ("nonpositive", -1)):
+        first = terms[0][1]
+        if all(below == first and holds(x, fact) for x, below in terms):
+            return -sign if first else sign
+    return 0
+
+
+def _by_factor(entries: list[Entry], dtype: str, *, shares: bool) -> list[tuple[Exact, Exact, list[Signed]]]:
+    """Terms gathered by the size of their factor if they are to share it; those without one stay on their own."""
+    groups: dict[object, tuple[Exact, Exact, list[Signed]]] = {}
     for x, factor, divisor in entries:
-        size = (abs(factor), 1) if divisor == 1 else (1, divisor / abs(factor))
-        key = (id(x), factor < 0) if size == (1, 1) else size
-        groups.setdefault(key, (*size, []))[2].append((x, factor < 0))
+        parts = (size(factor), 1) if divisor == 1 else (1, Fraction(divisor) / size(factor))
+        alone = parts == (1, 1) or not shares or (dtype == "float16" and (divisor != 1 or size(factor) < 1))
+        key = (id(x), factor < 0) if alone else parts  # in float16 the sum of what a factor made small overflows
+        groups.setdefault(key, (*parts, []))[2].append((x, factor < 0))
     return list(groups.values())
 
 
@@ -232,17 +305,24 @@ class Sums:
         return () if fn is multiply or fn is divide else v.inputs
 
     def factored(self, v: Variable) -> tuple[Variable, ...]:
-        """What a multiple is one of."""
-        return v.inputs[:1] if function_of(v) is multiply else ()
+        """What a multiple is one of, if terms have room to be multiplied before they are added."""
+        if function_of(v) is not multiply:
+            return ()
+        number, dtype = _number(v), v.type.dtype
+        return v.inputs[:1] if is_integer(dtype) or (is_moderate(number) and is_in_range(number, dtype)) else ()
 
 
 def _is_multiple(v: Variable) -> bool:
     """Whether a product or quotient is x * c or x / c, for a finite number c other than 0."""
     x, c = v.inputs
-    if not is_scalar_constant(c) or isinstance(x, Constant) or x.type.ndim != v.type.ndim:
-        return False
-    value = number_of(c)
-    return value != 0 and math.isfinite(value)
+    return not isinstance(x, Constant) and x.type.ndim == v.type.ndim and bool(exact(c))
+
+
+def _number(v: Variable) -> Exact:
+    """The number that a multiple is one by."""
+    found = exact(v.inputs[1])
+    assert found is not None
+    return found
 
 
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
@@ -254,6 +334,10 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
             continue
         entries = found.entries(unsafe=unsafe)
         plan = Plan(found, entries)
+        if not plan.keeps_apart(found):
+            plan = Plan(found, entries, shares=False)
+            if not plan.keeps_apart(found):
+                continue
         merges = not distribute and (len(entries) < found.occurrences or found.constants > 1)
         if found.cost - plan.cost > gain - merges:
             written = plan.written()

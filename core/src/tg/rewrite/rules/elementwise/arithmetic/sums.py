@@ -18,12 +18,11 @@ from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     REAL,
     SIGNED,
-    beside,
-    constant,
     is_finite,
     is_scalar_constant,
     number_of,
 )
+from tg.rewrite.rules.elementwise.arithmetic.scalars import Exact, beside, constant, exact
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -60,16 +59,16 @@ def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
     return subtract(x, negated) if is_made_by(outputs[0], add) else add(x, negated)
 
 
-def _as_shifted(v: Variable) -> tuple[int, Variable, Any] | None:
+def _as_shifted(v: Variable) -> tuple[int, Variable, Exact] | None:
     """Sign, x and c of a value that is x + c, x - c (c negative then) or c - x."""
     if not (is_made_by(v, add) or is_made_by(v, subtract)):
         return None
     assert v.apply is not None
     x, c = v.apply.inputs
-    if is_scalar_constant(c) and not isinstance(x, Constant):
-        return 1, x, (number_of(c) if is_made_by(v, add) else -number_of(c))
-    if is_scalar_constant(x) and not isinstance(c, Constant):
-        return (1 if is_made_by(v, add) else -1), c, number_of(x)
+    if not isinstance(x, Constant) and (number := exact(c)) is not None:
+        return 1, x, (number if is_made_by(v, add) else -number)
+    if not isinstance(c, Constant) and (number := exact(x)) is not None:
+        return (1 if is_made_by(v, add) else -1), c, number
     return None
 
 

@@ -252,12 +252,6 @@ RULES = (
         "Where they are equal either will do.",
     ),
     *_alike(
-        "where_equal_exchanged",
-        lambda x, y: where(equal(x, y), y, x),
-        lambda x, y: x,
-        "Where they are equal either will do.",
-    ),
-    *_alike(
         "where_not_equal",
         lambda x, y: where(not_equal(x, y), x, y),
         lambda x, y: x,

@@ -63,7 +63,7 @@ def _of_power(node: Apply, outputs: Any) -> Variable | None:
     if not isinstance(c, Constant) or c.data.size != 1:
         return None
     value = float(c.data.reshape(()))
-    if not np.isfinite(value) or value == 0:
+    if not np.isfinite(value) or value == 0 or (value < 0 and value % 2 == 1 and not _is_no_negative_zero(x)):
         return None
     fn: Any = node.op
     return multiply(fn(absolute(x) if value % 2 == 0 else x), c)
@@ -89,7 +89,12 @@ def _of_reciprocal(node: Apply, outputs: Any) -> Variable | None:
     fn: Any = node.op
     if not is_made_by(y, divide) or not is_float(y.type.dtype) or not is_number(y.inputs[0], 1):
         return None
-    return negative(fn(y.inputs[1]))
+    return negative(fn(y.inputs[1])) if _is_no_negative_zero(y.inputs[1]) else None
+
+
+def _is_no_negative_zero(x: Variable) -> bool:
+    """Whether no element is -0.0, of whose reciprocal, -inf, the logarithm is NaN."""
+    return holds(x, "no_negative_zero") or holds(x, "nonzero")
 
 
 def _of_sum_of_exponentials(node: Apply, outputs: Any) -> Variable | None:
@@ -146,14 +151,6 @@ RULES = (
     rule(
         "exp_minus_one",
         match=lambda x: exp(x) - 1,
-        replace=expm1,
-        phase=STABILIZE,
-        kind=REASSOCIATES,
-        why="exp(x) - 1 has lost every digit of x once |x| < eps.",
-    ),
-    rule(
-        "minus_one_plus_exp",
-        match=lambda x: exp(x) + -1,
         replace=expm1,
         phase=STABILIZE,
         kind=REASSOCIATES,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, multiply, power, sqrt, subtract
 from tg.ops.elementwise.exponential import exp, exp2
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule, rule
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact
+from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ JOINED: Final[dict[Op, Any]] = {multiply.op: add, divide.op: subtract}
 def _constant_power(node: Apply, outputs: Any) -> Variable | None:
     """exp(x)**c as exp(x * c)."""
     y, c = node.inputs
-    if not isinstance(c, Constant) or c.data.size != 1 or not np.isfinite(c.data).all() or not is_float(y.type.dtype):
+    if not exact(c) or not is_float(y.type.dtype):  # to the power 0 infinity is 1
         return None
     for fn in (exp, exp2):
         if is_made_by(y, fn):
@@ -40,7 +39,7 @@ def _constant_power(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _joined(view: View) -> Mapping[int, Variable]:
-    """exp(x) * exp(y) as exp(x + y), where neither exponential is used elsewhere."""
+    """exp(x) * exp(y) as exp(x + y), where neither exponential is used elsewhere, or repeated."""
     found: dict[int, Variable] = {}
     for node in view.applies:
         join = JOINED.get(node.op)
@@ -50,7 +49,7 @@ def _joined(view: View) -> Mapping[int, Variable]:
         for fn in (exp, exp2):
             if is_made_by(x, fn) and is_made_by(y, fn) and view.uses(x) == view.uses(y) == 1:
                 (v,) = view.results(node)
-                if is_float(v.type.dtype):
+                if is_float(v.type.dtype) and is_shaped_like(x, v) and is_shaped_like(y, v):
                     found[id(v)] = fn(join(x.inputs[0], y.inputs[0]))
     return found
 

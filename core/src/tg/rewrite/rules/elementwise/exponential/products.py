@@ -15,16 +15,10 @@ from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import EXACT, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite
-from tg.rewrite.rules.elementwise.exponential.factors import (
-    MOST_FACTORS,
-    OTHER,
-    Factor,
-    Product,
-    guarded,
-    product_of,
-    rebuilt,
-    simplify,
-)
+from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
+from tg.rewrite.rules.elementwise.exponential.factors import JOINED, OTHER, Factor, Product, rebuilt
+from tg.rewrite.rules.elementwise.exponential.meetings import simplify
+from tg.rewrite.rules.elementwise.exponential.reading import guarded, product_of
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
     inside,
@@ -52,32 +46,21 @@ def _meeting_factors(node: Apply, outputs: Any) -> Variable | None:
     parts = []
     for v in reversed(node.inputs):  # what one of them has in it has met when it was made
         part = product_of(v)
-        if part is None or not (part.is_special or _sum_of(part) is not None):
+        if not (part.is_special or _sum_of(part) is not None):
             return None
         parts.append(part)
-    found = _joined(node, *reversed(parts)) or product_of(y)
-    if found is None or not found.is_special:
+    found = JOINED[node.op](*reversed(parts)) or product_of(y)
+    if not found.is_special:
         return None
     if simplify(found):
         return rebuilt(found)
     return _distributed(found)
 
 
-def _joined(node: Apply, first: Product, second: Product) -> Product | None:
-    """The factors of a product from those of its operands; None where gates or guards stand in the second."""
-    if second.levels or first.guards or second.guards or len(first.factors) + len(second.factors) > MOST_FACTORS:
-        return None
-    power = -1 if node.op is divide.op else 1
-    level = first.levels + 1 if node.op is gate.op else 0
-    first.factors.extend(f._replace(power=f.power * power, level=level) for f in second.factors)
-    first.sign *= second.sign
-    return first
-
-
 def _sum_of(found: Product) -> int | None:
     """The place of a factor that is a sum, in front of all gates."""
     for k, f in enumerate(found.factors):
-        if f.kind == OTHER and f.level == 0 and f.power > 0 and (is_made_by(f.u, add) or is_made_by(f.u, subtract)):
+        if f.kind == OTHER and f.stage == 0 and f.power > 0 and (is_made_by(f.u, add) or is_made_by(f.u, subtract)):
             return k
     return None
 
@@ -88,19 +71,20 @@ def _distributed(found: Product) -> Variable | None:
     if place is None:
         return None
     outer = [f for k, f in enumerate(found.factors) if k != place]
-    if not all(f.kind != OTHER or f.level == 0 or is_finite(f.u) for f in outer):
+    open_to = [f for f in outer if f.is_gated and not _is_finite(f)]  # 0 of a sum hides them, but its terms do not
+    if any(f.kind == OTHER for f in open_to):
         return None
     free = all(f.bounded and f.power > 0 for f in outer if f.kind != OTHER)
     terms = _terms(found.factors[place].u)
     products = [_with_factors(term, outer) for term, _ in terms]
-    if not all(products):
-        return None
-    met = [simplify(p) for p in products if p is not None]
+    met = [simplify(p) for p in products]
     if not (all(met) or (free and any(met))):
+        return None
+    if any(_has(p, f) for p in products for f in open_to):
         return None
     made: Variable | None = None
     for product, (_, sign) in zip(products, terms, strict=True):
-        value = rebuilt(product) if product is not None else None
+        value = rebuilt(product)
         if value is None:
             return None
         if made is None:
@@ -108,6 +92,15 @@ def _distributed(found: Product) -> Variable | None:
         else:
             made = add(made, value) if sign > 0 else subtract(made, value)
     return made if found.sign > 0 or made is None else negative(made)
+
+
+def _is_finite(f: Factor) -> bool:
+    return f.power > 0 and (f.bounded or is_finite(f.value().v))
+
+
+def _has(found: Product, f: Factor) -> bool:
+    """Whether a factor is left in a product, at whatever stage."""
+    return any(g.u is f.u and (g.kind, g.sign, g.power) == (f.kind, f.sign, f.power) for g in found.factors)
 
 
 def _terms(v: Variable) -> list[tuple[Variable, int]]:
@@ -128,24 +121,24 @@ def _terms(v: Variable) -> list[tuple[Variable, int]]:
     return found
 
 
-def _with_factors(term: Variable, outer: list[Factor]) -> Product | None:
+def _with_factors(term: Variable, outer: list[Factor]) -> Product:
+    """A term times the factors that its sum has: in front of their gates and behind its own."""
     found = product_of(term)
-    if found is None:
-        return None
-    gates = found.levels
-    found.factors.extend(f._replace(level=f.level + gates) if f.level else f for f in outer)
+    stage = found.outside()
+    found.factors.extend([f.at(f.stage + stage) for f in outer])
     return found
 
 
-def _is_nan_with(v: Variable, u: Variable) -> bool:
-    """Whether a product has u as a factor that no gate hides."""
-    found = product_of(v)
-    return found is not None and any(f.level == 0 and _depends_on(f.u, u) for f in found.factors)
-
-
-def _depends_on(v: Variable, u: Variable) -> bool:
+def _is_nan_with(v: Variable, u: Variable, depth: int = MOST_TERMS) -> bool:
+    """Whether a value is NaN wherever u is: a product or quotient of it, or a function, that no gate hides."""
+    if v is u:
+        return True
     node = v.apply
-    return v is u or (node is not None and node.op in NAN_THROUGH and node.inputs[0] is u)
+    if node is None or not depth:
+        return False
+    if node.op in (multiply.op, divide.op):
+        return any(_is_nan_with(x, u, depth - 1) for x in node.inputs)
+    return (node.op in NAN_THROUGH or node.op is gate.op) and _is_nan_with(node.inputs[0], u, depth - 1)
 
 
 def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
@@ -176,7 +169,7 @@ def _superfluous_guard_in_sum(node: Apply, outputs: Any) -> Variable | None:
         if made.op.axes != (p.apply.op.axis,) or (added != made.op.axes and total.type.ndim):
             continue
         found = guarded(made.inputs[0])
-        if found is None or found[0] is not p or found[1].type.ndim != p.type.ndim:
+        if found is None or found[0] is not p or not is_shaped_like(found[1], made.inputs[0]):
             continue
         rest: Variable = made.op(found[1])
         return multiply(p, signed(ExpandDims(added)(rest) if added else rest, sign))

@@ -1,0 +1,200 @@
+"""What two factors of a product amount to where they meet, and where that may stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.ops.elementwise.arithmetic import multiply, subtract
+from tg.ops.elementwise.exponential import sigmoid
+from tg.ops.elementwise.trigonometric import tanh
+from tg.ops.softmax import Softmax
+from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Guard
+from tg.rewrite.rules.elementwise.exponential.terms import (
+    aligned_sum_of_exp,
+    log_of_sum,
+    logs_of_sum,
+    relation,
+    share_of_sum,
+)
+from tg.types.lengths import product
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+    from tg.rewrite.rules.elementwise.exponential.factors import Product
+
+    Meeting = tuple[Factor | None, int]  # what two factors amount to, None for 1, and its sign
+
+
+def simplify(found: Product) -> bool:
+    """Let factors meet until none do; whether any did."""
+    met = False
+    while _meet_once(found):
+        met = True
+    return met
+
+
+def _meet_once(found: Product) -> bool:
+    factors = found.factors
+    for i, a in enumerate(factors):
+        if a.kind == OTHER:
+            continue
+        for j in range(i + 1, len(factors)):
+            b = factors[j]
+            if b.kind == OTHER:
+                continue
+            meeting = _meeting(a, b) or _meeting(b, a)
+            if meeting is not None and _place(found, i, j, *meeting):
+                return True
+    return False
+
+
+def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> bool:
+    """Put what two factors amount to where gates hide as much of it as they did; whether there is such a place."""
+    a, b = found.factors[i], found.factors[j]
+    if result is not None:
+        stage = _stage_of(result, a, b, [f for f in found.factors if f is not a and f is not b])
+        if stage is None:
+            return False
+        found.factors[i] = result.at(stage)
+        del found.factors[j]
+    else:
+        del found.factors[j], found.factors[i]
+        _keep_nan(found, a.u, min(a.stage, b.stage) if a.is_gated and b.is_gated else 0)
+    found.sign *= sign
+    return True
+
+
+def _stage_of(result: Factor, a: Factor, b: Factor, others: list[Factor]) -> int | None:
+    """The stage for what two factors amount to, None where there is none.
+
+    Beside a factor in front of a gate it must be finite where that is, or a 0 would make NaN of what the gate hid.
+    Behind the gate it must have been hidden where the gate is closed, which others than what hid it may do.
+    """
+    first, last = sorted((a, b), key=lambda f: f.stage)
+    if first.stage == last.stage:
+        return first.stage
+    if _is_finite_with(result, first) and (last.is_gated or not first.is_gated):
+        return first.stage
+    if last.is_gated:
+        alone = not any(first.stage <= f.stage < last.stage for f in others)
+        return last.stage if first.is_gated and alone else None
+    return last.stage if _is_finite_with(result, last) else None
+
+
+def _is_finite_with(result: Factor, f: Factor) -> bool:
+    """Whether what two factors amount to is finite wherever one of them is.
+
+    expm1(u) and 1 + exp(u) are where exp(u) is; 1 / expm1(u) is where 1 / expm1(-u) is: but for u = 0.
+    """
+    if result.bounded and result.power > 0:
+        return True
+    if result.kind == "expm1":
+        return f.kind == "exp" if result.power > 0 else f.kind == "expm1" and f.power < 0
+    return result.kind == "sigmoid" and f.kind == "exp"
+
+
+def _keep_nan(found: Product, u: Variable, stage: int) -> None:
+    """Let the product be NaN where u is, though two functions of it, the first at a stage, have cancelled."""
+    related = [(k, f) for k, f in enumerate(found.factors) if f.kind != OTHER and relation(f.u, u)]
+    if any(not f.is_gated or f.stage <= stage for _, f in related):
+        return
+    for k, f in related:
+        if f.bounded and f.power > 0:
+            found.factors[k] = f.at(stage)
+            return
+    found.guards.append(Guard(u, is_gated=stage > 0))
+
+
+def _meeting(a: Factor, b: Factor) -> Meeting | None:
+    rule = MEETINGS.get((a.kind, b.kind))
+    return rule(a, b) if rule is not None else None
+
+
+def _alike(a: Factor, b: Factor) -> Meeting | None:
+    """A factor and its reciprocal, neither of which is 0 at a finite operand; the sum of no exponentials is."""
+    r = relation(a.u, b.u)
+    if not r or (a.kind == "sum" and not _has_terms(a.u)):
+        return None
+    if a.kind == "exp":
+        return (None, 1) if a.sign * a.power == -b.sign * b.power * r else None
+    if a.power == b.power:
+        return None
+    if a.sign == b.sign * r or a.kind == "cosh":
+        return None, 1
+    if a.kind != "sigmoid":
+        return None
+    above = a if a.power > 0 else b  # sigmoid(u) / sigmoid(-u) is exp(u)
+    return Factor("exp", above.u, above.sign), 1
+
+
+def _has_terms(v: Variable) -> bool:
+    """Whether a sum of exponentials is known to have one term or more."""
+    found = aligned_sum_of_exp(v)
+    if found is None or found.plus_one:
+        return True
+    count = product(tuple(found.x.shape[k] for k in found.axes))
+    return isinstance(count, int) and count > 0
+
+
+def _exp_and_sigmoid(a: Factor, b: Factor) -> Meeting | None:
+    """sigmoid(u) * exp(-u) is sigmoid(-u)."""
+    exponent = a.sign * a.power * relation(a.u, b.u)
+    if exponent == 0 or exponent != -b.sign * b.power:
+        return None
+    return Factor("sigmoid", b.u, -b.sign, b.power, bounded=True), 1
+
+
+def _exp_and_expm1(a: Factor, b: Factor) -> Meeting | None:
+    """expm1(u) * exp(-u) is -expm1(-u)."""
+    exponent = a.sign * a.power * relation(a.u, b.u)
+    if exponent == 0 or exponent != -b.sign * b.power:
+        return None
+    return Factor("expm1", b.u, -b.sign, b.power), -1
+
+
+def _expm1_and_sigmoid(a: Factor, b: Factor) -> Meeting | None:
+    """(exp(u) - 1) / (exp(u) + 1) is tanh(u / 2)."""
+    if a.power < 0 or b.power < 0 or a.sign * relation(a.u, b.u) != -b.sign:
+        return None
+    half = multiply(a.u, 0.5)
+    return Factor(OTHER, tanh(half), bounded=True), a.sign
+
+
+def _sinh_and_cosh(a: Factor, b: Factor) -> Meeting | None:
+    """sinh(u) / cosh(u) is tanh(u)."""
+    if not relation(a.u, b.u) or a.power < 0 or b.power > 0:
+        return None
+    return Factor(OTHER, tanh(a.u), bounded=True), a.sign
+
+
+def _exp_and_sum(a: Factor, b: Factor) -> Meeting | None:
+    """The share that an exponential has of a sum with it, or its reciprocal."""
+    if a.power == b.power:
+        return None
+    found = aligned_sum_of_exp(b.u)
+    if found is not None:
+        if relation(a.u, found.x) != a.sign:
+            return None
+        share = share_of_sum(found)
+        kind = "softmax" if share.apply is not None and type(share.apply.op) is Softmax else OTHER
+        return Factor(kind, share, power=a.power, bounded=True), 1
+    logs = logs_of_sum(b.u)
+    own = next((k for k, u in enumerate(logs) if relation(a.u, u) == a.sign), None)
+    if own is None:
+        return None
+    rest = log_of_sum([*logs[:own], *logs[own + 1 :]])
+    return Factor(OTHER, sigmoid(subtract(logs[own], rest)), power=a.power, bounded=True), 1
+
+
+MEETINGS: Final = {
+    ("sigmoid", "sigmoid"): _alike,
+    ("exp", "exp"): _alike,
+    ("softmax", "softmax"): _alike,
+    ("exp", "sigmoid"): _exp_and_sigmoid,
+    ("exp", "expm1"): _exp_and_expm1,
+    ("expm1", "sigmoid"): _expm1_and_sigmoid,
+    ("sinh", "cosh"): _sinh_and_cosh,
+    ("cosh", "cosh"): _alike,
+    ("exp", "sum"): _exp_and_sum,
+    ("sum", "sum"): _alike,
+}

@@ -1,0 +1,242 @@
+"""Reading a value as a product of factors, where exponentials may meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square, subtract
+from tg.ops.elementwise.comparison import isnan, where
+from tg.ops.elementwise.exponential import exp
+from tg.ops.reduction import Reduce
+from tg.ops.shape_ops import BroadcastTo, Reshape
+from tg.ops.softmax import Softmax
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact
+from tg.rewrite.rules.elementwise.arithmetic.trees import in_shape_of
+from tg.rewrite.rules.elementwise.exponential.factors import (
+    JOINED,
+    KIND_OF,
+    MOST_FACTORS,
+    OTHER,
+    UNPLACED,
+    Factor,
+    Guard,
+    Product,
+    Written,
+    rebuilt,
+)
+from tg.rewrite.rules.elementwise.exponential.terms import (
+    MOVEMENTS,
+    aligned_sum_of_exp,
+    inside,
+    is_number,
+    logs_of_sum,
+    stripped,
+    sum_of_exp,
+)
+from tg.types.lengths import equal_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.nodes import Apply, Variable
+
+    Reader = Callable[[Variable, Apply, int, bool], Product | None]
+
+DEPTH: Final = 6
+LARGEST_POWER: Final = 3
+
+
+def product_of(v: Variable) -> Product:
+    """The factors of a value, which is one itself where there are too many."""
+    found = guarded(v)
+    if found is None:
+        return _read(v, DEPTH, gates=True)
+    u, y = found
+    inner = _read(y, DEPTH - 1, gates=True)
+    return Product(*inner.factors, sign=inner.sign, guards=(Guard(u, is_gated=v.inputs[1] is not u),))
+
+
+def _read(v: Variable, depth: int, *, gates: bool) -> Product:
+    """The factors of a value.
+
+    Args:
+        gates: whether it may be read as a product with gates.
+    """
+    node = v.apply
+    reader = READERS.get(node.op.rule_key) if node is not None and depth else None
+    found = reader(v, node, depth - 1, gates) if reader is not None and node is not None else None
+    if found is not None and len(found.factors) <= MOST_FACTORS:
+        return found
+    return Product() if is_number(v, 1) else _one(OTHER, v)
+
+
+def _one(kind: str, v: Variable, **about: Any) -> Product:
+    return Product(Factor(kind, v, written=Written(v, 1), **about))
+
+
+def _read_negative(v: Variable, node: Apply, depth: int, gates: bool) -> Product:
+    found = _read(node.inputs[0], depth, gates=gates)
+    return Product(*found.factors, sign=-found.sign)
+
+
+def _read_pair(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    """The factors of a product or a quotient. Of two operands with gates the second is one factor, as divisors are.
+
+    What has no factor that may meet others is one as well: in another order it may overflow, or vanish, on the way.
+    """
+    x, y = node.inputs
+    a = _read(x, depth, gates=gates)
+    b = _read(y, depth, gates=gates and node.op is multiply.op and not a.last)
+    if not any(_may_meet(f) for f in (*a.factors, *b.factors)):
+        return None
+    return JOINED[node.op](a, b)
+
+
+def _may_meet(f: Factor) -> bool:
+    return f.kind != OTHER or is_made_by(f.u, add) or is_made_by(f.u, subtract)
+
+
+def _read_gate(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    """The factors of d stand behind a gate; one inside d stays."""
+    if not gates:
+        return None
+    dy, d = (_read(u, depth, gates=True) for u in node.inputs)
+    return JOINED[node.op](dy, d)
+
+
+def _read_square(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    return _repeated(node.inputs[0], 2, depth)
+
+
+def _read_power(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    x, c = node.inputs
+    n = exact(c)
+    if not n or n.denominator != 1 or not -LARGEST_POWER <= n <= LARGEST_POWER:
+        return None
+    return _repeated(x, int(n), depth)
+
+
+def _repeated(x: Variable, n: int, depth: int) -> Product | None:
+    found = _read(x, depth, gates=False)
+    if not found.is_special:
+        return None
+    factors = [f.to_power(1 if n > 0 else -1) for f in found.factors]
+    return Product(*factors * abs(n), sign=found.sign if n % 2 else 1)
+
+
+def _read_function(v: Variable, node: Apply, depth: int, gates: bool) -> Product:
+    u, sign = stripped(node.inputs[0])
+    kind = KIND_OF[node.op.fn]  # type: ignore[attr-defined]
+    return Product(Factor(kind, u, sign, bounded=kind == "sigmoid", written=Written(v, 1)))
+
+
+def _read_add(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    """1 + exp(u) is 1 / sigmoid(-u); other sums of exponentials are known by their logarithms."""
+    for one, other in (node.inputs, node.inputs[::-1]):
+        if not is_number(one, 1):
+            continue
+        if is_made_by(other, exp):
+            u, sign = stripped(other.inputs[0])
+            return Product(Factor("sigmoid", u, -sign, -1, bounded=True, written=Written(v, -1)))
+        if aligned_sum_of_exp(v) is not None:
+            return _one("sum", v)
+        if sum_of_exp(v, plus_one=True) is not None:
+            return _one(UNPLACED, v)
+        break
+    return _one("sum", v) if logs_of_sum(v) else None
+
+
+def _read_softmax(v: Variable, node: Apply, depth: int, gates: bool) -> Product:
+    return _one("softmax", v, bounded=True)
+
+
+def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    """A sum of exponentials; or the sum of what is divided by one that does not depend on the summed axes."""
+    if aligned_sum_of_exp(v) is not None:
+        return _one("sum", v)
+    if sum_of_exp(v) is not None:
+        return _one(UNPLACED, v)
+    op: Any = node.op
+    (terms,) = node.inputs
+    if op.fn is not add or not op.axes or not gates:
+        return None
+    inner = product_of(terms)
+    for k, f in enumerate(inner.factors):
+        total = aligned_sum_of_exp(f.u) if f.kind == "sum" and f.power < 0 else None
+        below = _without_axes(f.u, op.axes) if total is not None and set(op.axes) <= set(total.axes) else None
+        if below is None:
+            continue
+        del inner.factors[k]
+        rest = rebuilt(inner)
+        rest = None if rest is None or rest.type.ndim > terms.type.ndim else in_shape_of(rest, terms)
+        if rest is None:  # it has to be repeated as the quotients were before it is summed
+            return None
+        kind = UNPLACED if aligned_sum_of_exp(below) is None else "sum"
+        return Product(
+            Factor(OTHER, op(rest)), Factor(kind, below, power=-1, stage=int(f.is_gated), written=Written(below, 1))
+        )
+    return None
+
+
+def _without_axes(v: Variable, axes: tuple[int, ...]) -> Variable | None:
+    """A value that stands beside others with length 1 along some axes, or is repeated along them, without the axes."""
+    if v.type.ndim == 0:
+        return v
+    if v.apply is not None and type(v.apply.op) is BroadcastTo:
+        v = v.inputs[0]
+    total, added = inside(v)
+    return total if v.type.ndim == 0 or added == axes else None
+
+
+def _read_moved(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    """A sum of exponentials that is repeated to stand beside them; or a product that is moved, factor by factor."""
+    if aligned_sum_of_exp(v) is not None:
+        return _one("sum", v)
+    inner = _read(node.inputs[0], depth, gates=gates)
+    if type(node.op) is Reshape and not all(_fills(f, node.inputs[0]) for f in inner.factors):
+        return None
+    moved = [_moved_factor(f, node) for f in inner.factors]
+    if all(f.kind in (OTHER, UNPLACED) for f in moved):
+        return None
+    return Product(*moved, sign=inner.sign)
+
+
+def _fills(f: Factor, product: Variable) -> bool:
+    """Whether a factor has all elements of the product, or one: it is not repeated along some axes."""
+    return all(u.type.ndim == 0 or all(map(equal_here, u.shape, product.shape)) for u in (f.u, f.value().v))
+
+
+def _moved_factor(f: Factor, node: Apply) -> Factor:
+    """A factor where a movement takes it; a sum of exponentials may come to stand beside them, or cease to."""
+    moved = f.moved(node)
+    if moved.kind not in ("sum", UNPLACED):
+        return moved
+    return moved._replace(kind=OTHER if aligned_sum_of_exp(moved.u) is None else "sum")
+
+
+def guarded(v: Variable) -> tuple[Variable, Variable] | None:
+    """U and y of where(isnan(u), u or gate(y, u), y)."""
+    if not is_made_by(v, where):
+        return None
+    c, x, y = v.inputs
+    if not is_made_by(c, isnan):
+        return None
+    (u,) = c.inputs
+    kept = x is u or (is_made_by(x, gate) and x.inputs[0] is y and x.inputs[1] is u)
+    return (u, y) if kept else None
+
+
+READERS: Final[dict[object, Reader]] = {
+    negative: _read_negative,
+    multiply: _read_pair,
+    divide: _read_pair,
+    square: _read_square,
+    power: _read_power,
+    gate: _read_gate,
+    add: _read_add,
+    Softmax: _read_softmax,
+    Reduce: _read_reduction,
+    **dict.fromkeys(MOVEMENTS, _read_moved),
+    **dict.fromkeys(KIND_OF, _read_function),
+}

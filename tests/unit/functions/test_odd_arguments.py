@@ -1,0 +1,36 @@
+"""Arguments whose bytes or lengths NumPy allows and programs do not count on."""
+
+import numpy as np
+import pytest
+
+import tg
+
+BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
+ODD = np.array([2, 255, 0, 1], np.uint8).view(bool)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("layout", ["whole", "reversed", "long"])
+def test_every_byte_of_a_bool_but_0_is_true(backend, layout):
+    given = {"whole": ODD, "reversed": ODD[::-1], "long": np.tile(ODD, 100)}[layout]
+    x = tg.vector("x", dtype="bool")
+    f = tg.function([x], [tg.where(x, 1, 0), tg.sum(x), tg.max(tg.cast(x, "int8")), ~x], backend=backend)
+    plain = given != 0
+    wanted = (np.where(plain, 1, 0), plain.sum(), plain.astype("int8").max(), ~plain)
+    for _ in range(2):  # the second call may take a shorter way
+        for found, right in zip(f(given), wanted, strict=True):
+            np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("byte", [0, 1, 2, 255])
+def test_a_bool_without_axes_is_true_for_every_byte_but_0(backend, byte):
+    x = tg.scalar("x", dtype="bool")
+    f = tg.function([x], tg.where(x, 3, 4), backend=backend)
+    for _ in range(2):
+        assert int(f(np.array(byte, np.uint8).view(bool))) == (3 if byte else 4)
+
+
+def test_constants_and_shared_values_of_bool_are_0_or_1():
+    for v in (tg.constant(ODD), tg.shared(ODD)):
+        np.testing.assert_array_equal(tg.function([], tg.cast(v, "int8") * 1, backend="perform")(), [1, 1, 0, 1])

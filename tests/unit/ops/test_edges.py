@@ -1,0 +1,293 @@
+"""Values and lengths at the edge of what functions are defined for: NumPy's and SciPy's results, and tg's errors."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.special
+
+import tg
+
+BACKENDS = ("perform", tg.backend("auto").name)
+INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+def same(found: np.ndarray, wanted: np.ndarray) -> None:
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_bincount_of_nothing_counts_nothing(dtype: str) -> None:
+    x = tg.vector("x", dtype=dtype)
+    f = tg.function([x], [tg.bincount(x), tg.bincount(x, minlength=2), tg.bincount(x, size=2)], backend="perform")
+    empty = np.array([], dtype)
+    assert [y.tolist() for y in f(empty)] == [[], [0, 0], [0, 0]]
+    ones = np.array([1, 0, 1], dtype)
+    assert [y.tolist() for y in f(ones)] == [[1, 2], [1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("dtype", "value"), [("int64", 2**63 - 1), ("uint64", 2**63), ("uint64", 2**64 - 1)])
+def test_bincount_of_a_number_beyond_all_lengths_is_an_error(backend: str, dtype: str, value: int) -> None:
+    x = tg.vector("x", dtype=dtype)
+    f = tg.function([x], tg.bincount(x), backend=backend)
+    with pytest.raises((ValueError, MemoryError)):
+        f(np.array([value], dtype))
+
+
+@pytest.mark.parametrize("default", [3, True, 2.5, 1j, np.float32(1)])
+@pytest.mark.parametrize("choices", [("uint64", "bool"), ("uint8", "int8"), ("float32", "uint8"), ("bool", "bool")])
+def test_select_promotes_its_choices_and_its_default_at_once(default: object, choices: tuple[str, str]) -> None:
+    x, y = np.array([1, 0, 1], choices[0]), np.array([1, 1, 0], choices[1])
+    if choices[0] == "uint64":
+        x = x + np.uint64(2**63)
+    masks = [np.array([True, False, False]), np.array([True, True, False])]
+    try:
+        wanted = np.select(masks, [x, y], default)
+    except OverflowError:
+        with pytest.raises(tg.RangeError):
+            tg.select(masks, [tg.constant(x), tg.constant(y)], default)
+        return
+    same(tg.select(masks, [tg.constant(x), tg.constant(y)], default).eval(), wanted)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS[1:])
+@pytest.mark.parametrize("limits", [(-2, None), (None, 2**70), (-(2**70), 2**70), (300, None), (None, -300), (-2, 3)])
+def test_clip_takes_limits_that_limit_nothing(dtype: str, limits: tuple[int | None, int | None]) -> None:
+    x = np.array([0, 5, 100], dtype)
+    v = tg.vector("v", dtype=dtype)
+    try:
+        wanted = np.clip(x, *limits)
+    except OverflowError:
+        with pytest.raises(tg.RangeError):
+            tg.clip(v, *limits)
+        return
+    same(tg.clip(v, *limits).eval({v: x}), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_clip_gives_the_zero_of_the_limit_however_arrays_lie(dtype: str) -> None:
+    x, lower, upper = (tg.tensor(name, dtype, (None,)) for name in "xlu")
+    clipped = tg.clip(x, lower, upper)
+    values = np.array(list(itertools.product([0.0, -0.0, 1.0, -1.0], repeat=3))).astype(clipped.type.numpy_dtype).T
+    wanted = np.where(values[0] > values[1], values[0], values[1])
+    wanted = np.where(wanted < values[2], wanted, values[2])
+    for arrays in (values, np.repeat(values, 16, axis=1)[:, ::16]):
+        found = clipped.eval(dict(zip((x, lower, upper), arrays, strict=True)))
+        assert found.tobytes() == wanted.tobytes()
+    for one, y in zip(values.T, wanted, strict=True):
+        repeated = [tg.constant(a) for a in one[1:]]  # NumPy has a loop of its own for limits that are scalars
+        assert tg.clip(x, *repeated).eval({x: one[:1].repeat(40)}).tobytes() == y.repeat(40).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_clip_at_zero_is_no_minimum_where_signs_of_zeros_are_kept(dtype: str) -> None:
+    x = tg.tensor("x", dtype, (None,))
+    for zero in (0.0, -0.0):
+        at = np.array([zero, -zero], x.type.numpy_dtype)
+        found = tg.function([x], tg.clip(x, -np.inf, zero), mode="strict", backend="perform")(at)
+        assert np.signbit(found).tolist() == [bool(np.signbit(zero))] * 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_diagonals_keep_the_sign_of_zeros(dtype: str) -> None:
+    x = np.array([-0.0, 1.0, -0.0]).astype(dtype)
+    v = tg.tensor("v", dtype, (None,))
+    for k in (-2, 0, 1):
+        assert tg.diag(v, k).eval({v: x}).tobytes() == np.diag(x, k).tobytes()
+        assert tg.diagflat(v, k).eval({v: x}).tobytes() == np.diagflat(x, k).tobytes()
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("number", [-(10**400), -(2**70), -1, 256, 2**63, 2**64, 10**400])
+def test_comparisons_with_numbers_of_any_size_are_numpys(dtype: str, number: int) -> None:
+    x = np.array([0, 1, 1], dtype)
+    v = tg.vector("v", dtype=dtype)
+    for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"):
+        same(getattr(tg, name)(v, number).eval({v: x}), getattr(np, name)(x.astype("int8"), number))
+        same(getattr(tg, name)(number, v).eval({v: x}), getattr(np, name)(number, x.astype("int8")))
+
+
+PADS = ("edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("mode", PADS)
+def test_an_axis_found_empty_is_not_continued(backend: str, mode: str) -> None:
+    x, k = tg.vector("x"), tg.vector("k", dtype="int64")
+    f = tg.function([x, k], [tg.pad(x, (2, 1), mode), tg.pad(k, (0, 1), mode)], backend=backend)
+    for dtype in (float, int):
+        with pytest.raises(ValueError, match="can't extend empty axis"):
+            np.pad(np.ones(0, dtype), (2, 1), mode)  # type: ignore[call-overload]
+    with pytest.raises(tg.ShapeError, match=f"pad: mode '{mode}': found an axis of no entries"):
+        f([], [])
+    with pytest.raises(tg.ShapeError, match=f"pad: mode '{mode}': found an axis of no entries"):
+        f([1.0], [])
+    with pytest.raises(tg.ShapeError, match="found an axis of no entries"):
+        tg.pad(tg.vector("y", shape=(0,)), 1, mode)
+    np.testing.assert_array_equal(f([1.0, 2.0], [3, 5])[0], np.pad([1.0, 2.0], (2, 1), mode))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_positions_are_not_counted_from_the_end_where_numpy_does_not(backend: str) -> None:
+    i = tg.vector("i", dtype="int64")
+    made = {
+        "unravel_index": lambda v: tg.unravel_index(v, (3, 4)),
+        "ravel_multi_index": lambda v: tg.ravel_multi_index((v, v), (3, 4)),
+        "choose": lambda v: tg.choose(v, [np.zeros(2), np.ones(2)]),
+    }
+    for name, build in made.items():
+        f = tg.function([i], build(i), backend=backend)
+        np.testing.assert_array_equal(f([1, 0]), build_with_numpy(name, np.array([1, 0])))
+        for bad in (np.array([-1, 0]), np.array([0, -(2**63)])):
+            with pytest.raises(ValueError):  # noqa: PT011 (three texts of NumPy)
+                build_with_numpy(name, bad)
+            with pytest.raises(tg.BoundsError, match=f"{name}: found the index {bad.min()}, needed one of at least 0"):
+                f(bad)
+        with pytest.raises(tg.BoundsError, match="found the index -1"):
+            build(np.array([-1, 1]))
+        assert np.shape(f([7, 1]) if name == "unravel_index" else f([1, 1])) is not None
+
+
+def build_with_numpy(name: str, v: np.ndarray) -> object:
+    if name == "unravel_index":
+        return np.unravel_index(v, (3, 4))
+    return np.ravel_multi_index((v, v), (3, 4)) if name == "ravel_multi_index" else np.choose(v, [[0.0, 0], [1.0, 1]])
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, "float16", "float32", "float64", "complex64"])
+def test_vander_sinc_and_edges_have_numpys_dtypes(dtype: str) -> None:
+    x = np.array([0, 1, 3]).astype(dtype)
+    v = tg.vector("v", dtype=dtype)
+    same(tg.vander(v, 3).eval({v: x}), np.vander(x, 3))
+    same(tg.vander(v, increasing=True).eval({v: x}), np.vander(x, increasing=True))
+    if not dtype.startswith("complex"):
+        assert tg.sinc(v).type.dtype == np.sinc(x).dtype.name
+        for bins, ends in ((3, None), (3, (0, 2)), (3, (0.5, 2.5)), (np.array([0, 1, 3]), None)):
+            if dtype == "bool":
+                continue  # NumPy warns
+            counts, edges = (y.eval({v: x}) for y in tg.histogram(v, bins, ends))
+            same(counts, np.histogram(x, bins, ends)[0])
+            assert edges.dtype == np.histogram(x, bins, ends)[1].dtype
+            np.testing.assert_allclose(edges, np.histogram(x, bins, ends)[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), (2, 0), (1,), (0, 1, 2), ()])
+def test_softmax_over_several_axes_is_scipys(axis: object) -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)) * 30
+    t = tg.tensor("t", shape=(None, 3, None))
+    for name in ("softmax", "log_softmax"):
+        if axis == () and name == "log_softmax":
+            continue  # SciPy's maximum has no elements to go by there
+        f = tg.function([t], getattr(tg, name)(t, axis=axis), backend="perform")
+        wanted = np.ones_like(x) if axis == () else getattr(scipy.special, name)(x, axis=axis)
+        np.testing.assert_allclose(f(x), wanted, rtol=1e-12, atol=1e-13)  # logarithms of almost 1 are rounded in both
+    s = tg.scalar("s")
+    assert float(tg.softmax(s, axis=None).eval({s: 3.0})) == 1.0
+    assert np.isnan(tg.softmax(s, axis=None).eval({s: np.nan}))
+
+
+def test_integers_that_are_constants_of_the_graph_are_known() -> None:
+    one, x = tg.constant(2) - 1, tg.tensor("x", shape=(2, 3, 4))
+    assert tg.sum(x, axis=one).type.shape == (2, 4)
+    assert tg.sum(x, axis=(0, one)).type.shape == (4,)
+    assert tg.sum(x, axis=np.array(1)).type.shape == (2, 4)
+    assert tg.diff(x, one, axis=one).type.shape == (2, 2, 4)
+    assert tg.rot90(x, one).type.shape == (3, 2, 4)
+    assert len(tg.split(x, tg.constant(2), axis=one - 1)) == 2
+    assert tg.topk(x, one)[0].type.shape == (2, 3, 1)
+    assert tg.diagonal(x, one).type.shape == (4, 2)
+    assert tg.tensordot(x, x, tg.constant(3)).type.shape == ()
+    assert tg.expand_dims(x, one).type.shape == (2, 1, 3, 4)
+    with pytest.raises(tg.InputError, match="axis: found"):
+        tg.sum(x, axis=tg.scalar("k", dtype="int64"))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_number_and_an_infinity_have_a_median(backend: str) -> None:
+    x = tg.vector("x")
+    f = tg.function([x], tg.median(x), backend=backend)
+    inf, nan = np.inf, np.nan
+    for v in ([0.0, inf], [-inf, 0.0], [inf, inf], [1.0, 2.0, inf], [-inf, 1.0, inf, inf], [5e-324, 5e-324]):
+        assert f(v) == np.median(v), v
+    assert np.isnan([f([-inf, inf]), f([nan, 1.0]), f([])]).all()
+
+
+@pytest.mark.parametrize(
+    "values", [[np.nan, 1.0, 2.0], [1.0, 2.0, np.inf], [1.0, 3.0, 4.0], [-np.inf, 5.0, np.nan], [2.0]]
+)
+@pytest.mark.parametrize("mode", ["reflect", "symmetric"])
+def test_an_odd_reflection_leaves_what_it_continues_and_reads_no_other_edge(values: list[float], mode: str) -> None:
+    x = tg.vector("x")
+    for width in (1, 2, (0, 2), (2, 0)):
+        found = tg.pad(x, width, mode, reflect_type="odd").eval({x: values})
+        with np.errstate(invalid="ignore"):
+            same(found, np.pad(values, width, mode, reflect_type="odd"))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("mode", ["mean", "median", "linear_ramp", "maximum", "edge"])
+def test_pads_of_bool_are_numpys(mode: str) -> None:
+    x = tg.matrix("x", dtype="bool")
+    for bits in range(16):
+        values = np.array([(bits >> k) & 1 for k in range(4)], bool).reshape(2, 2)
+        same(tg.pad(x, (2, 1), mode).eval({x: values}), np.pad(values, (2, 1), mode))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("values", [[np.nan, 1.0], [-np.inf, 1.0], [np.inf]])
+def test_a_histogram_has_no_infinite_range(values: list[float]) -> None:
+    x = tg.vector("x")
+    for out in (tg.histogram(x, 3)[0], tg.histogram_bin_edges(x)):
+        with pytest.raises(tg.DomainError, match="histogram: found ends that are not finite"):
+            out.eval({x: values})
+    counts = tg.histogram(x, 3, (0, 2))[0].eval({x: values})
+    same(counts, np.histogram(values, 3, (0, 2))[0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("count", [0, 1])
+def test_too_few_observations_have_no_covariance(dtype: str, count: int) -> None:
+    x = tg.vector("x", dtype=dtype)
+    assert np.isnan(tg.cov(x).eval({x: np.ones(count, dtype)}))
+
+
+def test_functions_take_numpys_names_of_values() -> None:
+    x = tg.vector("x", dtype="float32")
+    assert np.full_like(x, fill_value=2).eval({x: [1.0, 2.0]}).tolist() == [2.0, 2.0]  # type: ignore[attr-defined]
+    assert tg.full((2,), fill_value=3.0).eval().tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float32"])
+@pytest.mark.parametrize("number", [3, -1, 300, 2**63, 2.5])
+def test_python_numbers_are_weak_and_fit(dtype: str, number: float) -> None:
+    x, mask = np.array([0, 1, 3], dtype), np.array([True, False, True])
+    programs = {
+        "choose": lambda m, v: m.choose([0, 1, 1], [v, number]),
+        "sum": lambda m, v: m.sum(v, initial=number),
+        "max": lambda m, v: m.max(v, initial=number),
+        "piecewise": lambda m, v: m.piecewise(v, [mask], [number, 0]),
+        "full_like": lambda m, v: m.full_like(v, number),
+        "isin": lambda m, v: m.isin(v, number),
+        "searchsorted": lambda m, v: m.searchsorted(v, number),
+        "linspace": lambda m, v: m.linspace(v, number, 3),
+    }
+    for name, program in programs.items():
+        try:
+            wanted = np.asarray(program(np, x))
+        except OverflowError:
+            with pytest.raises(tg.RangeError):
+                program(tg, tg.constant(x))
+            continue
+        if name == "choose" and isinstance(number, int) and not same_value(number, dtype):
+            with pytest.raises(tg.RangeError):  # where NumPy wraps
+                program(tg, tg.constant(x))
+            continue
+        found = program(tg, tg.constant(x)).eval()
+        assert found.dtype == wanted.dtype, name
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, err_msg=name)
+
+
+def same_value(number: int, dtype: str) -> bool:
+    return dtype == "float32" or np.iinfo(dtype).min <= number <= np.iinfo(dtype).max

@@ -1,0 +1,247 @@
+"""Constants that meet: combined exactly, rounded once, and taken out of a value in one place."""
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tg
+from tg.rewrite.rules.elementwise.arithmetic.scalars import Scale, constant, is_normal, rounded
+
+FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
+
+
+def values(inputs, expression, *arrays):
+    """What an expression gives rewritten, and as written."""
+    with np.errstate(all="ignore"):
+        return [tg.function(inputs, expression, mode=mode, backend="perform")(*arrays) for mode in ("default", "off")]
+
+
+def constants(inputs, expression):
+    graph = tg.function(inputs, expression, backend="perform").graph
+    return [c.data for c in graph.constants]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_exact_numbers_round_as_the_dtype_does(dtype):
+    rng = np.random.default_rng(0)
+    drawn = rng.standard_normal(500) * 10.0 ** rng.integers(-48, 40, 500)
+    for x in (*drawn, 0.0, 65504.0, 65519.99, 65520.0, 3.4028235e38, 3.4028236e38, 1.7976931348623157e308):
+        with np.errstate(all="ignore"):
+            expected = float(np.array(x).astype(FLOATS[dtype]))
+        found = rounded(Fraction(float(x)), dtype)
+        assert (np.copysign(np.inf, x) if found is None else found) == expected
+
+
+def test_numbers_of_far_more_digits_than_a_dtype_has_are_rounded():
+    least = Fraction(5e-324)
+    assert [rounded(v, "float64") for v in (1 - least, least - 1, 2 + least)] == [1.0, -1.0, 2.0]
+    x = tg.scalar("x")
+    assert values([x], 1 - (5e-324 - x), np.array(3.0)) == [4.0, 4.0]
+
+
+def test_quotients_round_once():
+    rng = np.random.default_rng(0)
+    for p, q in rng.integers(1, 1 << 62, (500, 2)).tolist():
+        assert rounded(Fraction(p, q), "float64") == p / q  # Python's quotient of integers is correctly rounded
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_what_rounds_to_zero_to_infinity_or_to_a_subnormal_number_is_no_constant(dtype):
+    info = ml_dtypes.finfo(FLOATS[dtype])
+    tiny, largest = Fraction(float(info.tiny)), Fraction(float(info.max))
+    assert constant(Fraction(0), dtype).data == 0
+    assert constant(tiny, dtype).data == info.tiny
+    assert constant(-largest, dtype).data == -info.max
+    assert not is_normal(tiny / 2, dtype)
+    assert not is_normal(tiny**3, dtype)
+    assert not is_normal(largest * 2, dtype)
+
+
+def test_scales_keep_what_divided_a_value_apart():
+    x = tg.vector("x")
+    assert Scale(1, 3).of(x, x).op is (x / 3).op
+    assert Scale(2, 3).times(Scale(3, 2)).of(x, x) is x
+    assert Scale(-2, 3).to_power(-1) == Scale(3, -2)
+
+
+def test_a_constant_of_two_is_the_rounded_exact_one():
+    x = tg.vector("x")
+    rng = np.random.default_rng(1)
+    for a, b in rng.uniform(0.1, 10, (40, 2)).tolist():
+        exact = Fraction(a) / Fraction(b)
+        (found,) = constants([x], x * a / b)
+        assert float(found) == exact.numerator / exact.denominator
+        product = Fraction(a) * Fraction(b)
+        (found,) = constants([x], x / a / b)
+        assert float(found) == product.numerator / product.denominator
+        (found,) = constants([x], x + a + b)
+        assert float(found) == float(Fraction(a) + Fraction(b))
+
+
+def test_factors_whose_product_vanishes_stay_apart():
+    x = tg.vector("x")
+    new, old = values([x], x * 1e-200 / 1e200, np.array([1e300, np.inf, -np.inf, np.nan]))
+    np.testing.assert_array_equal(new, old)
+
+
+def test_a_term_with_a_vanishing_factor_is_not_dropped():
+    x, y, z = (tg.vector(name) for name in "xyz")
+    arrays = np.array([np.nan, np.inf]), np.ones(2), np.zeros(2)
+    new, old = values([x, y, z], z + (x * 1e-200 + y) * 1e-200, *arrays)
+    np.testing.assert_array_equal(new, old)
+
+
+def test_a_constant_under_a_gate_counts_once():
+    u, y, s = (tg.vector(name) for name in "uys")
+    gradient = tg.grad(tg.sum(tg.log(u) * y * -3.0), u)  # -3 y / u, through a gate
+    arrays = np.array([0.1, 0.2]), np.array([3.0, 5.0]), np.array([2.0, 4.0])
+    new, _ = values([u, y, s], s * gradient * y / (s * u), *arrays)
+    expected = [-3 * Fraction(y) ** 2 / Fraction(u) ** 2 for u, y in zip(*arrays[:2], strict=True)]
+    np.testing.assert_allclose(new, [float(e) for e in expected], rtol=1e-14)
+    c = tg.constant(np.array([2.0, 4.0]))
+    new, _ = values([u, y], c * gradient * y / (c * u), *arrays[:2])
+    np.testing.assert_allclose(new, [float(e) for e in expected], rtol=1e-14)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("inner", [lambda v: v * 3, lambda v: v / 3, lambda v: -v, lambda v: v * -0.5])
+def test_what_leaves_a_gate_inside_a_power_of_it_counts_once(inner, sign):
+    a, b = tg.vector("a"), tg.vector("b")
+    x, y = np.array([1.5, -2.0, 0.0]), np.array([0.25, 3.0, np.inf])
+    gate = tg.gate(inner(a), inner(b))
+    new, old = values([a, b], gate * (gate * sign) * 2 * a / 4, x, y)
+    np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_powers_keep_scales_that_bring_them_into_range():
+    x, y, z = (tg.vector(name) for name in "xyz")
+    large = np.full(2, 2.0**31)
+    powers = (x * 2.0**-31) ** 16 * ((y * 2.0**-31) ** 16) * ((z * 2.0**-31) ** 16)
+    np.testing.assert_array_equal(values([x, y, z], powers, large, large, large)[0], 1)
+    narrow = [tg.tensor(name, "float32", (None,)) for name in "xy"]
+    arrays = [np.full(2, 2.0**10, "float32"), np.ones(2, "float32")]
+    scaled = (narrow[0] * np.float32(2.0**-7)) ** 16 * -narrow[1]
+    np.testing.assert_array_equal(values(narrow, scaled, *arrays)[0], -(2.0**48))
+
+
+def test_exponents_meet_only_where_their_product_is_a_number_of_the_dtype():
+    x = tg.vector("x")
+    third = 1 / 3
+    new, old = values([x], (x**third) ** 3, np.array([-8.0, 8.0]))  # 3 * (1 / 3) rounds to 1, and -8 has no power 1 / 3
+    np.testing.assert_allclose(new, old, rtol=1e-14)
+    new, old = values([x], (x**0.25) ** 6, np.array([-8.0, 8.0]))
+    np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_half_precision_sums_are_not_scaled_out_of_range():
+    x, y = (tg.tensor(name, "float16", (None,)) for name in "xy")
+    arrays = [np.array([40000, 1000], "float16"), np.array([40000, -999], "float16")]
+    hundredth, hundred = np.float16(0.01), np.float16(100)
+    new, old = values([x, y], x * hundredth + y * hundredth - x * hundredth, *arrays)
+    np.testing.assert_allclose(new.astype(float), old.astype(float), rtol=0.01)
+    new, old = values([x, y], (x + y) * hundred + x, *arrays)
+    np.testing.assert_allclose(new.astype(float)[1:], old.astype(float)[1:], rtol=0.01)
+
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+@pytest.mark.parametrize(
+    ("formula", "points"),
+    [
+        (lambda a, b, c, d: a - b + a - b + a, (0.6, 0.6, 0, 0)),
+        (lambda a, b, c, d: a * 2 + c * 3 + b * 2 + d * 3, (0.45, 0.45, -0.3, -0.3)),
+        (lambda a, b, c, d: a / 4 + c / 2 + b / 4 + d / 2, (0.6, 0.6, -0.55, -0.55)),
+        (lambda a, b, c, d: (a - b) * 3 + (b - c) * 2, (0.9, 0.9, 0.9, 0)),
+        (lambda a, b, c, d: a + (b - c) - c - c, (0.6, 0.6, 0.6, 0)),
+    ],
+)
+def test_two_parts_of_a_sum_do_not_overflow_where_none_did(formula, points):
+    inputs = [tg.tensor(name, "float32", (1,)) for name in "abcd"]
+    arrays = [np.array([LARGEST * p], np.float32) for p in points]
+    y = formula(*inputs)
+    rewritten, expected = (
+        tg.function(inputs, y, mode=mode, backend="perform", on_unused_input="ignore")(*arrays)
+        for mode in ("default", "off")
+    )
+    assert np.isfinite(expected).all()
+    assert not np.isnan(rewritten).any()
+
+
+def test_parts_of_one_sign_are_added_up():
+    inputs = [tg.vector(name) for name in "wxyz"]
+
+    def products(w, x, y, z):
+        graph = tg.function(inputs, w / 4 + x / 3 + y / 4 + z / 3, backend="perform").graph
+        return sum(node.op in (tg.multiply.op, tg.divide.op) for node in graph.nodes)
+
+    assert products(*map(tg.square, inputs)) == 2
+    assert products(*(-tg.exp(v) for v in inputs)) == 2
+    assert products(*inputs) == 4
+
+
+def test_nothing_that_is_repeated_overflows_beside_a_zero():
+    s, x = tg.tensor("s", "float32", (1,)), tg.tensor("x", "float32", (2, 1))
+    arrays = np.array([LARGEST], np.float32), np.array([[0.0], [-0.0]], np.float32)
+    for y in (s * x * 4, x * 3 * s, x / 0.25 * s):
+        new, old = values([s, x], y, *arrays)
+        np.testing.assert_array_equal(new, old)
+        assert not new.any()
+    n = tg.scalar("n", "int64")
+    assert [float(c) for c in constants([n, s, x], 1 / tg.cast(n, "float32") * (x * s) * 2)] == [2.0]
+
+
+def test_constants_that_scale_stay_inside_sums_and_matrix_products():
+    v, a, b = tg.vector("v"), tg.matrix("a"), tg.matrix("b")
+    new, _ = values([v], tg.sum(v * 1e-300), np.full(10, 1e308))
+    assert new == pytest.approx(1e9)
+    large = np.full((2, 2), 1e200)
+    new, _ = values([a, b], (a * 1e-160) @ (b * 1e-160), large, large)
+    np.testing.assert_allclose(new, 2e80)
+    new, _ = values([a, b], (a * 3.0) @ (b * 0.1), np.eye(2), np.eye(2))
+    np.testing.assert_array_equal(new, np.eye(2) * float(3 * Fraction(0.1)))
+
+
+def test_a_power_zero_of_an_exponential_is_one():
+    v = tg.vector("v")
+    found = tg.function([v], tg.exp(v) ** 0.0, exclude=["power_zero"], backend="perform")
+    np.testing.assert_array_equal(found(np.array([np.inf, np.nan, -np.inf, 1.0])), 1)
+
+
+def test_a_guarded_sum_is_that_of_what_the_guard_repeats():
+    x, w = tg.matrix("x"), tg.tensor("w", shape=(3, 1))
+    p = tg.softmax(x, axis=1)
+    total = p * tg.sum(tg.where(tg.isnan(p), p, w), axis=1, keepdims=True)
+    at, weights = np.arange(12.0).reshape(3, 4) / 5, np.array([[1.0], [2.0], [3.0]])
+    new, _ = values([x, w], total, at, weights)
+    rows = np.exp(at) / np.exp(at).sum(1, keepdims=True)
+    np.testing.assert_allclose(new, rows * 4 * weights, rtol=1e-14)
+
+
+@pytest.mark.parametrize("exclude", [(), ("elementwise_of_broadcast",)])
+def test_what_is_shifted_by_a_repeated_maximum_is_repeated(exclude):
+    x = tg.tensor("x", shape=(3, 1))
+    top = tg.max(x, axis=1, keepdims=True)
+    wide = x - tg.broadcast_to(top, (3, 4))
+    at = np.array([[0.1], [0.5], [2.0]])
+    function = tg.function(
+        [x],
+        [tg.softmax(wide, axis=1), tg.logsumexp(wide, axis=1, keepdims=True) + top],
+        exclude=exclude,
+        backend="perform",
+    )
+    share, total = function(at)
+    np.testing.assert_allclose(share, np.full((3, 4), 0.25))
+    np.testing.assert_allclose(total, at + np.log(4))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("number", [np.nan, -np.inf, -0.0])
+def test_numbers_that_are_no_fractions_are_added_as_they_are(dtype, number):
+    x = tg.tensor("x", dtype, (None,))
+    at = np.array([1, -2, np.inf]).astype(FLOATS[dtype])
+    shifted = x + tg.constant(np.array(number).astype(FLOATS[dtype]))
+    new, old = (tg.function([x], shifted, mode=mode, backend="perform")(at) for mode in ("default", "off"))
+    np.testing.assert_array_equal(new.astype(float), old.astype(float))
