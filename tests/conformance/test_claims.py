@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("claims of conformance")
+
 PLUGIN = """
 import tg
 from tg.plugin import Backend, Rules, hookimpl

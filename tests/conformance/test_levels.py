@@ -9,6 +9,8 @@ import pytest
 from tg.errors import PluginError
 from tg.plugin.case import Case, f64
 
+pytestmark = pytest.mark.xdist_group("levels of conformance")
+
 PLUGIN = """
 import tg
 from tg.plugin import Backend, Rules, hookimpl

@@ -79,6 +79,7 @@ def test_every_bug_has_a_name_and_a_source():
     assert all(re.fullmatch(r"[TR][1-9]\d?", bug.trap) for bug in BUGS)
 
 
+@pytest.mark.long
 def test_loopback_itself_passes_what_the_bugs_fail(installed):
     picked = chosen("|".join(sorted({bug.caught_by for bug in BUGS if not bug.in_worker})))
     found = run_here("loopback", picked)
@@ -86,6 +87,7 @@ def test_loopback_itself_passes_what_the_bugs_fail(installed):
     assert [(one.id, one.detail) for one in found if one.outcome != "passed"] == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_is_caught(installed, name):
     found = count(outcomes(name))
@@ -93,6 +95,7 @@ def test_bug_is_caught(installed, name):
     assert not found["xfailed"]
 
 
+@pytest.mark.long
 def test_the_score(installed, capsys):
     escaped = [name for name in NAMES if not count(outcomes(name))["failed"]]
     score = f"{len(NAMES) - len(escaped)} of {len(NAMES)} known bugs caught"
@@ -125,6 +128,7 @@ def test_crash_fails_exactly_the_case_that_crashes(worker):
     assert one.restarts > 1
 
 
+@pytest.mark.long
 def test_hang_fails_exactly_the_case_that_hangs(installed):
     failed = [outcome for outcome in outcomes("hang") if outcome.outcome != "passed"]
     assert [outcome.id.partition("[")[0] for outcome in failed] == ["elementwise/exponential:log2 hostile"]
@@ -140,6 +144,7 @@ def test_an_interrupted_batch_leaves_no_answer_to_the_next(worker):
     assert {outcome.id for outcome in one.run([item.id for item in second])} == {item.id for item in second}
 
 
+@pytest.mark.long
 def test_gap_is_an_expected_failure_and_strict(worker):
     one = worker("bug-gaps")
     found = one.run([item.id for item in chosen(r"trigonometric:(sin|cos)\[float|subnormals added")])

@@ -10,6 +10,8 @@ import pytest
 
 import tg_conformance
 
+pytestmark = pytest.mark.xdist_group("plugin of conformance")
+
 PLUGIN = """
 import numpy as np, tg
 from tg.plugin import Backend, Rules, hookimpl

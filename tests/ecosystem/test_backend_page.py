@@ -4,11 +4,14 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "backend.md"
 BLOCK = re.compile(r"^```(console|diff)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STATUS = re.compile(r"\[exit status (\d+)\]\n\Z")
 
 
+@pytest.mark.long
 def test_the_commands_and_changes_of_the_page_do_what_it_shows(strangers, tmp_path):
     blocks = BLOCK.findall(PAGE.read_text())
     assert len(blocks) > 12

@@ -37,6 +37,7 @@ def own_tests(source, site, *arguments):
     return subprocess.run(command, cwd=source, env=environ, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "name", "package", "count"),
     [("new-backend", "my-lib", "tg_my_lib", 7), ("new-op", "my-ops", "tg_my_ops", 4)],

@@ -129,7 +129,7 @@ def test_an_index_that_is_none(mistake):
 def test_a_mask_of_another_length(mistake):
     x = tg.vector("x", shape=(3,))
     mask = np.array([True, False])
-    with mistake(tg.ShapeError, "index: a mask of another shape: axis 0: found length 2, needed 3"):
+    with mistake(tg.BoundsError, "index: a mask of another shape: axis 0: found length 2, needed 3"):
         x[mask]
 
 

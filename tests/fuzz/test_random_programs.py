@@ -14,6 +14,7 @@ from tg.plugin.registry import Registry
 from tg.rewrite.rule import Pass, rule
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_rewriting_keeps_the_meaning_on_the_reference(seed):
     assert search("perform", 50, seed).error is None
@@ -51,6 +52,7 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("one", WRONG, ids=lambda one: one.name)
 def test_a_wrong_rewrite_is_found_and_named(one, monkeypatch):
     given = Registry.rewrites

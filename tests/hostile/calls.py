@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 import tg
+from tests.hostile.case import LEAST, MOST, Case, numbers, whole
+from tests.hostile.sizes import bools, inputs_of_no_memory, sizes
 
-LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 INDICES = (
     *([], [0], [4], [-5], [0, 4, -1, -5, 2], [5], [-6], [1, 5], [LEAST], [MOST], [0, LEAST + 1], [2**32], [-(2**32)]),
@@ -17,25 +16,6 @@ INDICES = (
 FAR = (0, 1, 4, 5, 6, -1, -5, -6, 2**32, -(2**59), 2**59)
 STARTS = (0, 1, 4, 5, 6, -1, -5, -6, LEAST, LEAST + 1, MOST, MOST - 1, 2**32)
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65)
-
-
-class Case(NamedTuple):
-    """A program, and the arguments that it is called with."""
-
-    name: str
-    dtypes: tuple[str, ...]
-    ranks: tuple[int, ...]
-    outputs: object  # of the variables
-    calls: tuple
-
-
-def numbers(*shape, dtype="float64"):
-    """Different values that every dtype has."""
-    return (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 11 + 1).astype(dtype)
-
-
-def whole(values, dtype="int64"):
-    return np.array(values, dtype)
 
 
 def indexing():
@@ -204,4 +184,7 @@ def divisions(x, y, dtype):
     return [*found, *constants, x ** tg.constant(np.asarray(2, dtype)[()]), tg.where(y == 0, y, x // y)]
 
 
-CASES = (*indexing(), *slices(), *lengths(), *whole_arrays(), *division())
+CASES = (
+    *(*indexing(), *slices(), *lengths(), *whole_arrays(), *division()),
+    *(*bools(), *inputs_of_no_memory(), *sizes()),
+)

@@ -1,0 +1,55 @@
+"""Every run of the tests: a compile cache of its own, and the tests that a usual run leaves to `make long`.
+
+`@pytest.mark.long` is a test that takes long and finds little that others do not. `@pytest.mark.sampled(n)` is one of
+many parameters that are much alike: a usual run has about every n-th of them, always the same ones. Of the sparse tier
+of conformance it has every other batch of backends that take long to compile; other tiers are run as they are.
+"""
+
+import os
+import shutil
+import tempfile
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tg import plugin
+
+CACHE = pytest.StashKey[Path]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--whole", action="store_true", help="all that a usual run leaves to `make long`")
+
+
+def pytest_configure(config):
+    """Compiled code goes to a folder that all workers and child processes of this run share, and nobody else."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = config.stash[CACHE] = Path(tempfile.mkdtemp(prefix="tg-cache-of-tests-"))
+        os.environ["TG_CACHE_DIR"] = str(folder)
+
+
+def pytest_unconfigure(config):
+    if CACHE in config.stash:
+        shutil.rmtree(config.stash[CACHE], ignore_errors=True)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--whole"):
+        return
+    is_sparse = config.getoption("tier", None) == "sparse"
+    left = [item for item in items if is_left_to_others(item, is_sparse)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not is_left_to_others(item, is_sparse)]
+
+
+def is_left_to_others(item, is_sparse):
+    """Whether a usual run goes without a test; `is_sparse`: the conformance suite, if it is run, in its sparse tier."""
+    if item.get_closest_marker("long"):
+        return True
+    number, _ = getattr(item, "batch", (None, None))  # of a case of the conformance suite
+    if is_sparse and isinstance(number, int):
+        return plugin.registry().backend(item.parent.name).compiles != "fast" and number % 2 == 1
+    sampled = item.get_closest_marker("sampled")
+    return sampled is not None and zlib.crc32(item.nodeid.encode()) % sampled.args[0] != 0

@@ -1,0 +1,313 @@
+"""Whether a value may stand for another, by the class of what replaced it: NumPy shows a difference, mpmath decides.
+
+A replacement that is not exact must be the same in exact arithmetic, up to the rounding of constants and what the
+formula makes of it; must not lose more digits than rounding explains, unless a number has left its dtype's range on
+the way; and must not hide a NaN, nor make one where nothing is infinite.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import mpmath as mp
+import numpy as np
+from mpmath import mpc, mpf
+
+from tests.enumerate.numbers import DIGITS, MORE_DIGITS, UNKNOWN, is_infinite, is_nan
+from tests.enumerate.truth import NotKnown, Truth
+from tests.fuzz.noise import Rounding
+from tg.functions.debug.promises import bits, broken
+from tg.functions.debug.rounding import RUNS, is_inexact, limits, noisy, wide
+from tg.functions.debug.values import Region, Values, gap, out_of_range, regions, spread, tainted
+from tg.graph.traversal import sorted_applies
+from tg.rewrite.phases import DROPS_ERROR, EXACT, NAN_UNSAFE, SIGNED_ZERO
+
+MULTIPLE = 24.0  # times the spread of a few runs with other roundings
+ULPS = 4.0  # that nobody asks about
+EDGE = 60  # values at the edge of a region
+SUMS = frozenset({"add", "subtract"})
+MASKS = frozenset({"gate", "where"})
+
+
+class Doubt(NamedTuple):
+    """An element at which a value stands wrongly for another."""
+
+    what: str
+    place: tuple
+    before: object
+    after: object
+    truth: object
+    truth_after: object
+
+    def __str__(self):
+        at = f" at {list(self.place)}" if self.place else ""
+        exactly = f"exactly {shown(self.truth)}, rewritten {shown(self.truth_after)}"
+        return f"{self.what}{at}: {self.after!r} for {self.before!r}; {exactly}"
+
+
+def shown(t):
+    if isinstance(t, mpf):
+        return mp.nstr(t, 20)
+    return mp.nstr(t, 12) if isinstance(t, mpc) else repr(t)
+
+
+class Data:
+    """The arrays of one trial, and what is known of all values for them.
+
+    `tame` ones are far from the ends of the range; where an array is infinite only exact replacements promise anything.
+    """
+
+    def __init__(self, name, inputs, arrays, *, tame=False, infinite=False):
+        self.name, self.inputs, self.arrays = name, inputs, arrays
+        self.tame, self.infinite = tame, infinite
+        self.values = Values(inputs, arrays)
+        self._truths = {}
+
+    def truth(self, v, digits=DIGITS, *, folds=True):
+        """The exact value of a variable; None where nothing is known."""
+        found = self._truths.get((digits, folds))
+        if found is None:
+            found = self._truths[digits, folds] = Truth(self.inputs, self.arrays, digits, folds=folds)
+        try:
+            return found.of(v)
+        except NotKnown:
+            return None
+
+
+def examined(kind, v, w, data) -> Doubt | None:
+    """Where a value stands wrongly for another after replacements of a class; None where it does not."""
+    u, r = np.asarray(data.values.of(v)), np.asarray(data.values.of(w))
+    if u.dtype != r.dtype or u.shape != r.shape:
+        return Doubt("another type", (), f"{u.dtype}{list(u.shape)}", f"{r.dtype}{list(r.shape)}", None, None)
+    wrong = bits(u, r)
+    if not wrong.any():
+        return None
+    if kind in (EXACT, DROPS_ERROR, SIGNED_ZERO):
+        found = broken(kind, (v,), (w,), data.values)
+        if found is None:
+            return None
+        if u.dtype.kind != "c":
+            t, t2 = data.truth(v), data.truth(w)
+            pair = (None if x is None else x[found.place] for x in (t, t2))
+            return Doubt(f"{found.what}, {kind}", found.place, found.before, found.after, *pair)
+    if not is_inexact(u):
+        return discrete(kind, v, w, u, r, wrong, data)
+    if data.infinite:
+        return None
+    return inexact(kind, v, w, u, r, wrong, data)
+
+
+def discrete(kind, v, w, u, r, wrong, data):
+    """An integer or truth value that differs: whether rounding may turn it over."""
+    t, t2 = data.truth(v), data.truth(w)
+    old, _ = regions((v,), (w,))
+    rng = np.random.default_rng(0)
+    noise = lambda node, operands, results: noisy(node.op, operands, results, rng)  # noqa: E731
+    for _ in range(2 * RUNS):
+        wrong = wrong & (np.asarray(data.values.again(old, [v], noise)[0]) == u)
+    if wrong.any() and kind not in (EXACT, DROPS_ERROR, SIGNED_ZERO):  # overflow may have been moved
+        wrong = wrong & ~(infinities(data.values, old, v) | out_of_range(data.values, old, v))
+    for place in map(tuple, np.argwhere(wrong).tolist()):
+        want = None if t is None else t[place]
+        if want is not UNKNOWN and want is not None and want == r[place]:
+            continue
+        return Doubt(f"another value, {kind}", place, u[place], r[place], want, None if t2 is None else t2[place])
+    return None
+
+
+def inexact(kind, v, w, u, r, wrong, data):
+    info = limits(u.dtype)
+    with np.errstate(all="ignore"):
+        x, y = wide(u), wide(r)
+        size = np.maximum(np.abs(x), np.abs(y))
+        wrong = wrong & ~(np.abs(x - y) <= ULPS * np.maximum(info.eps * size, info.least)) & ~(x == y)
+    if not wrong.any():
+        return None
+    judge = _Judge(kind, v, w, u, r, data)
+    for place in map(tuple, np.argwhere(wrong).tolist()):
+        found = judge.doubt(place)
+        if found is not None:
+            return found
+    return None
+
+
+class _Judge:
+    """The evidence about one pair of values, each piece found when it is asked for."""
+
+    def __init__(self, kind, v, w, u, r, data):
+        self.kind, self.v, self.w, self.u, self.r, self.data = kind, v, w, u, r, data
+        self.info = limits(u.dtype)
+        self._spread = self._left = self._new_left = self._infinite = None
+
+    def doubt(self, place):
+        for digits in (DIGITS, MORE_DIGITS):
+            for folds in (True, False):
+                t, t2 = self.data.truth(self.v, digits, folds=folds), self.data.truth(self.w, digits, folds=folds)
+                if t is None or t2 is None or t[place] is UNKNOWN or t2[place] is UNKNOWN:
+                    return None
+                with mp.workdps(digits):
+                    what = self.verdict(place, t[place], t2[place])
+                if what is None:
+                    return None
+                if digits == DIGITS and folds:
+                    first = (t[place], t2[place])
+        return Doubt(f"{what}, {self.kind}", place, self.u[place], self.r[place], *first)
+
+    def allowed(self, place, size):
+        """How far a number may be from another of this size."""
+        if self._spread is None:
+            old, self.new = regions((self.v,), (self.w,))
+            self.old = widened(old, self.v)
+            self._spread = moved(self.data.values, self.old, self.v, self.u)
+        info = self.info
+        slack = self._spread[place]
+        if not np.isfinite(slack):
+            return None
+        return mpf(MULTIPLE * float(slack)) + 16 * mpf(info.eps) * abs(size) + 8 * mpf(info.least)
+
+    def left_range(self, place, *, new=False):
+        """Whether a number on the way has left the range of its dtype."""
+        if self._left is None:
+            self.allowed(place, mpf(1))
+            self._left = out_of_range(self.data.values, self.old, self.v)
+            self._new_left = out_of_range(self.data.values, self.new, self.w)
+        return bool((self._new_left if new else self._left)[place])
+
+    def is_infinite(self, place):
+        """Whether an operand, or a number on the way of what was written, is infinite: less is promised there."""
+        if self._infinite is None:
+            self.allowed(place, mpf(1))
+            self._infinite = infinities(self.data.values, self.old, self.v)
+        return bool(self._infinite[place])
+
+    @property
+    def has_subnormals(self):
+        """Whether what the replacement is made of has numbers with fewer digits than the others."""
+        found = [wide(x) for x in map(np.asarray, self.data.values.of_all(self.new.leaves)) if is_inexact(x)]
+        return any(((x != 0) & (np.abs(x) < self.info.tiny)).any() for x in found)
+
+    @property
+    def masks(self):
+        """Whether what was written keeps what it does not choose out of its result."""
+        self.allowed((0,) * self.u.ndim, mpf(1))
+        return any(getattr(getattr(node.op, "fn", None), "name", "") in MASKS for node in self.old.applies)
+
+    def verdict(self, place, t, t2):
+        u, r = self.u[place], self.r[place]
+        u_nan, r_nan = bool(np.isnan(wide(np.asarray(u)))), bool(np.isnan(wide(np.asarray(r))))
+        if is_nan(t):
+            if u_nan and not r_nan and not is_nan(t2):
+                return None if self.kind == NAN_UNSAFE or self.is_infinite(place) else "a NaN is hidden"
+            return None
+        if is_infinite(t):
+            u_infinite = bool(np.isinf(wide(np.asarray(u))))
+            same = is_infinite(t2) and (t > 0) == (t2 > 0)
+            return "an infinity is lost" if u_infinite and not same and not self.is_infinite(place) else None
+        got, was = number(r), number(u)
+        if isinstance(t, mpf) and abs(t) > largest(self.u.dtype) and r == np.inf * np.sign(float(mp.sign(t))):
+            return None  # what the number is in its dtype, however badly conditioned the way there
+        size = self.allowed(place, abs(t))
+        if size is None:
+            return None
+        if got is not None and abs(got - t) <= size:
+            return None
+        if is_nan(t2) or is_infinite(t2):
+            fine = was is not None and abs(was - t) <= size and (self.masks or not self.is_infinite(place))
+            return "not the same in exact arithmetic" if fine else None
+        if abs(t - t2) > size:
+            return "not the same in exact arithmetic"
+        if r_nan:
+            return None if u_nan or was is None or self.left_range(place) else "a NaN is new"
+        if was is None or self.left_range(place) or (not self.data.tame and self.left_range(place, new=True)):
+            return None
+        if got is None:
+            return "overflows" if self.data.tame and abs(t) < largest(self.u.dtype) / 2 else None
+        if not self.data.tame and self.has_subnormals:
+            return None  # products of these have few digits in whatever order
+        return "loses digits" if abs(got - t) > 4 * abs(was - t) + size else None
+
+
+def widened(region, root):
+    """A region with the sums at its edge: what is 0 of terms that are not owes their size to rounding."""
+    stops = {id(v): v for v in region.leaves}
+    queue = [v for v in region.leaves if v is not root]
+    for v in queue:
+        if (
+            id(v) in stops
+            and v.apply is not None
+            and getattr(getattr(v.apply.op, "fn", None), "name", "") in SUMS
+            and len(stops) < EDGE
+        ):
+            del stops[id(v)]
+            new = [u for u in v.apply.inputs if id(u) not in stops]
+            stops.update((id(u), u) for u in new)
+            queue.extend(new)
+    if root.apply is None or id(root) in stops:
+        return region
+    applies = tuple(node for node, _ in sorted_applies([root], known=list(stops.values())))
+    return Region(applies, tuple(stops.values()))
+
+
+def infinities(values, region, root):
+    """Where a value is made of an infinite one inside a region or at its edge."""
+    flags = {}
+
+    def infinite(x):
+        x = np.asarray(x)
+        return np.isinf(wide(x)) if is_inexact(x) else np.zeros(x.shape, bool)
+
+    for v in region.leaves:
+        if (found := infinite(values.of(v))).any():
+            flags[v_key(v)] = found
+
+    def note(node, operands, results):
+        given = [flags.get(v_key(u)) for u in node.inputs]
+        for k, y in enumerate(results):
+            flags[id(node), k] = infinite(y) | tainted(node.op, operands, given, k, np.asarray(y))
+        return results
+
+    values.again(region, [root], note)
+    found = flags.get(v_key(root))
+    return np.zeros(np.shape(values.of(root)), bool) if found is None else found
+
+
+def v_key(v):
+    return (id(v.apply), v.index) if v.apply is not None else (id(v), 0)
+
+
+def moved(values, region, v, base):
+    """How far a value is moved when every operation of a region has operands and results rounded anew."""
+    rng = np.random.default_rng(0)
+    noise = Rounding(rng)
+
+    def again(node, operands, results):
+        operands = noise.operands(node.op, operands)
+        try:
+            found = node.op.perform(*operands)
+        except Exception:  # noqa: BLE001 (a check on the way would have failed)
+            found = results
+        return [noise.result(node.op, operands, y) for y in found]
+
+    (size,) = spread(values, region, (v,), RUNS)
+    with np.errstate(all="ignore"):
+        for _ in range(RUNS):
+            other = np.asarray(values.again(region, [v], again)[0])
+            size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
+    return size
+
+
+def largest(dtype):
+    from tests.fuzz.noise import limits as of
+
+    return mpf(of(dtype).largest)
+
+
+def number(x):
+    """A finite element as a number, else None."""
+    z = wide(np.asarray(x))
+    if not np.isfinite(z):
+        return None
+    return mpc(complex(z)) if z.dtype.kind == "c" else mpf(float(z))
+
+
+__all__ = ["Data", "Doubt", "examined", "gap"]

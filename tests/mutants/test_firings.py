@@ -1,0 +1,39 @@
+"""Every rewrite fires beside all the others. `python -m tests.mutants.firings` counts in how many programs it does."""
+
+import pytest
+
+from tests.mutants.firings import CORE, LISTED, count, others, reason
+from tests.mutants.forms import FORMS
+from tg.rewrite.rules.catalog import PASSES, RULES
+
+ALL = [(one, CORE) for one in (*RULES, *PASSES)] + list(others())
+
+
+LATE = {  # which fire in few of the programs around them, or in those of the replay corpus only
+    "index_inside", "matmul_of_one_matrix", "reduce_range", "specify_shape_twice", "squared_norm",
+}  # fmt: skip
+
+
+def missing(rewrites, most=None):
+    """The names of rewrites that another one leaves nothing to do."""
+    wanted = [(one, beside) for one, beside in rewrites if reason(one) is None]
+    return [one.name for one, beside in wanted if not count(one, (beside,), needed=1, most=most)]
+
+
+def test_every_rewrite_fires_beside_all_others_or_is_listed():
+    found = missing([(one, beside) for one, beside in ALL if one.name not in LATE], most=120)
+    assert not found, "another rule takes what they are for: delete them, or say in tests/mutants/firings.py why not"
+
+
+@pytest.mark.long
+def test_rewrites_of_rare_forms_fire_beside_all_others():
+    assert not missing([(one, beside) for one, beside in ALL if one.name in LATE])
+
+
+def test_what_is_listed_does_not_fire():
+    fires = [one.name for one, beside in ALL if one.name in LISTED and count(one, (beside,), needed=1, most=60)]
+    assert not fires
+
+
+def test_forms_are_of_rewrites_that_there_are():
+    assert set(FORMS) <= {one.name for one, _ in ALL}
