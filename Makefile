@@ -9,10 +9,13 @@ BACKENDS ?=
 # and how much of it: sparse, quick or full
 TIER ?= full
 
-# of make fuzz
+# of make fuzz and make enumerate
 BACKEND ?= perform
 GRAPHS ?= 20000
+OUTPUTS ?= 20000
 SEED ?= 0
+# of make nightly: processes at a time
+SHARDS ?= $(shell nproc 2>/dev/null || echo 2)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,19 +25,24 @@ STAMP := $(VENV)/installed
 WORKSPACE := core $(sort $(wildcard plugins/*)) conformance
 TOOLS := build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
 
+SUITE := conformance/src/tg_conformance/suite
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test lint format replay fuzz conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install demo test long lint format replay fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo         see tg work'
-	@echo 'make test         lint, type check, tests and the quick tier of conformance'
+	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
+	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
 	@echo 'make fuzz         random programs, rewritten against unrewritten: BACKEND=c GRAPHS=5000 SEED=0'
+	@echo 'make mutants      every rule broken in every way: which programs and tests notice; FAMILIES="softmax sorting"'
+	@echo 'make enumerate    programs of each family of rules, every replacement by itself: OUTPUTS=20000 SEED=0 BACKEND=c'
+	@echo 'make nightly      the same in the large, with the date as seed: a million outputs, and all backends'
 	@echo 'make conformance  every case, every backend that is installed'
 	@echo 'make conformance-rules  the reference and C without rewriting, exact only, and without each class of rules'
 	@echo 'make sanitize     the quick tier on C and hostile calls, in units that watch memory and undefined behaviour'
@@ -55,8 +63,14 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 demo: $(STAMP)
 	$(BIN)/tg demo
 
+# pytest's summary is the last thing that each prints
 test: lint
-	$(PYTEST) -p tg_conformance tests conformance/src/tg_conformance/suite --tier quick
+	$(PYTEST) -p tg_conformance tests $(SUITE) --tier sparse
+
+# what a usual run leaves out: tests marked long, all parameters of those marked sampled, the quick tier of conformance
+long: $(STAMP)
+	$(PYTEST) -p tg_conformance --whole -m 'long or sampled' tests
+	$(PYTEST) -p tg_conformance $(SUITE) --tier quick
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -69,7 +83,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 conformance: $(STAMP)
-	$(PYTEST) -p tg_conformance conformance/src/tg_conformance/suite --tier $(TIER) $(BACKENDS:%=--backend %) \
+	$(PYTEST) -p tg_conformance $(SUITE) --tier $(TIER) $(BACKENDS:%=--backend %) \
 		--conformance-report reports/conformance.json --conformance-html reports/conformance.html
 
 # The classes of rewrites (tg.rewrite.phases) and how they are left out: the suite means the same without any of them.
@@ -77,7 +91,7 @@ CLASSES := exact signed_zero reassociates drops_error
 conformance-rules: $(STAMP)
 	for options in '--mode off' '--mode strict' $(CLASSES:%='--exclude %'); do \
 		echo "$$options"; \
-		$(PYTEST) -q -p tg_conformance conformance/src/tg_conformance/suite --tier sparse \
+		$(PYTEST) -q -p tg_conformance $(SUITE) --tier sparse \
 			--backend perform --backend c $$options || exit 1; \
 	done
 
@@ -88,20 +102,41 @@ SANITIZERS := address,undefined,float-cast-overflow
 SANITIZING := env -u LD_PRELOAD $(CC) -g1 -fno-omit-frame-pointer -fsanitize=$(SANITIZERS) -fsanitize-recover=all
 SANITIZED_RUN := CC='$(SANITIZING)' TG_CACHE_DIR=$(CURDIR)/$(SANITIZED)/cache \
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0:halt_on_error=0:allocator_may_return_null=1:log_path=$(CURDIR)/$(SANITIZED)/seen \
+	ASAN_OPTIONS=detect_leaks=0:halt_on_error=0:allocator_may_return_null=1:max_allocation_size_mb=1024:log_path=$(CURDIR)/$(SANITIZED)/seen \
 	UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/$(SANITIZED)/seen
 sanitize: $(STAMP)
 	rm -rf $(SANITIZED)
 	mkdir -p $(SANITIZED)
 	$(SANITIZED_RUN) $(BIN)/python -m tests.hostile c
-	$(SANITIZED_RUN) $(PYTEST) -q -p tg_conformance conformance/src/tg_conformance/suite --tier quick --backend c
-	! grep -s . $(SANITIZED)/seen*
+	$(SANITIZED_RUN) $(PYTEST) -q -p tg_conformance $(SUITE) --tier quick --backend c
+	! grep -hsv 'AddressSanitizer failed to allocate' $(SANITIZED)/seen*  # sizes that hostile calls ask for, refused
 
 replay: $(STAMP)
 	$(BIN)/python -m tests.replay
 
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --backend $(BACKEND) --graphs $(GRAPHS) --seed $(SEED)
+
+# SAMPLE=0.05 SEED=$$(date +%j) is a part of them, another one each day
+FAMILIES ?=
+SAMPLE ?= 1
+mutants: $(STAMP)
+	$(BIN)/python -m tests.mutants --tests --sample $(SAMPLE) --seed $(SEED) $(FAMILIES)
+
+enumerate: $(STAMP)
+	$(BIN)/python -m tests.enumerate --backend $(BACKEND) --outputs $(OUTPUTS) --seed $(SEED) --found reports/found
+
+# What no commit has the time for: SHARDS processes share each backend's outputs. A difference ends it.
+TODAY := $(shell date +%Y%m%d)
+ENUMERATION := perform:1000000 c:50000 numba:50000 jax:10000 torch:10000 mlx:10000
+nightly: $(STAMP)
+	for one in $(ENUMERATION); do \
+		backend=$${one%:*}; outputs=$$(($${one#*:} / $(SHARDS))); \
+		seq 0 $$(($(SHARDS) - 1)) | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate --backend $$backend \
+			--outputs $$outputs --seed $(TODAY) --shard {}/$(SHARDS) --found reports/found || exit 1; \
+	done
+	$(BIN)/python -m tests.mutants.firings
+	$(BIN)/python -m tests.mutants --tests --sample 0.02 --seed $(TODAY) --allowed 0.25
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
