@@ -277,3 +277,23 @@ def test_64_bits_end_when_a_call_fails_or_calls_another() -> None:
                 assert jnp.ones(1).dtype == np.float64
             assert jnp.ones(1).dtype == (np.float64 if outside else np.float32)
     assert jnp.ones(1).dtype == np.float32
+
+
+QUOTIENTS = {
+    "constants in turn": (lambda x, y: x * 1e-200 * 1e-200, 1e300, 1.0, 1e-100),
+    "a constant after another": (lambda x, y: x * 1e-200 / 1e200, 1e300, 1.0, 1e-100),
+    "constants beside an infinity": (lambda x, y: x * 1e-200 / 1e200, np.inf, 1.0, np.inf),
+    "a divisor without reciprocal": (lambda x, y: x / 1.5e308, 1.5e308, 1.0, 1.0),
+    "divisors in turn": (lambda x, y: x / y / y, 1e-300, 1e-200, 1e100),
+    "a quotient below": (lambda x, y: x / (x / y), 1e300, 1e10, 1e10),
+    "a quotient of quotients": (lambda x, y: (x / y) / (y / x), 1e200, 1e200, 1.0),
+    "constants of a sum": (lambda x, y: (x + 1e308) + 1e308, -1.5e308, 1.0, 5e307),
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_xla_computes_what_is_written(name):
+    build, a, b, expected = QUOTIENTS[name]
+    x, y = tg.vector("x"), tg.vector("y")
+    got = tg.function([x, y], build(x, y), backend="jax", mode="off", on_unused_input="ignore")([a] * 3, [b] * 3)
+    np.testing.assert_allclose(got, [expected] * 3, rtol=1e-15)

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 LARGE: Final = 1 << 16  # bytes: copying fewer takes no longer than doing without
 
+# XLA's algebra, which is not tg's: (x * a) / b becomes x * (a / b), 0 where a / b vanishes; x / y / y is x / (y * y);
+# x / c is x * (1 / c), though 1 / c may be subnormal, and so 0. What is worth rewriting has been rewritten before, with
+# care for range and NaN, and according to the mode.
+AS_WRITTEN: Final = {"xla_disable_hlo_passes": "algsimp"}
+
 
 @final
 class _Wide:
@@ -99,7 +104,9 @@ def _devices() -> list[Any]:
 
 
 def _jit(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    return jax.jit(function)
+    """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
+    device = jax.devices()[0] if options.device is None else find_device(options.device)
+    return jax.jit(function, compiler_options=AS_WRITTEN if device.platform == "cpu" else None)
 
 
 def _copy(array: Any) -> Any:
