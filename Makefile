@@ -29,8 +29,9 @@ SUITE := conformance/src/tg_conformance/suite
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test long lint format replay fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install demo test long lint types style format replay fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
+unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
 help:
 	@echo 'make demo         see tg work'
@@ -73,9 +74,14 @@ long: $(STAMP)
 	$(PYTEST) -p tg_conformance $(SUITE) --tier quick
 
 lint: $(STAMP)
+	$(MAKE) --no-print-directory --jobs=2 types style
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(STAMP)

@@ -22,6 +22,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.xdist_group("docs")
+@pytest.mark.long
 def test_every_page_is_built(site: Path) -> None:
     sources = [p.relative_to(DOCS) for p in DOCS.rglob("*.md") if "_build" not in p.parts and "parts" not in p.parts]
     assert all((site / page.with_suffix(".html")).exists() for page in sources)

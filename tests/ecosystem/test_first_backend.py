@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 TOY = Path(__file__).parent / "plugins" / "tg-toy" / "src" / "tg_toy"
 
 REGRESSION = """
@@ -86,6 +88,7 @@ def test_a_missing_dtype_is_told_with_the_users_line(ask):
     assert "model.py:5" in text
 
 
+@pytest.mark.long
 def test_the_conformance_suite_tells_exactly_which_rules_are_missing(ask):
     program = """
 import re, subprocess, sys, tempfile

@@ -95,6 +95,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("one", "family"), WRONG, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.sampled(2)
 def test_a_wrong_rewrite_is_found_and_named(one, family, monkeypatch):
     given = Registry.rewrites
 

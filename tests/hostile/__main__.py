@@ -1,11 +1,13 @@
-"""Make the hostile calls on one backend, and compare with the reference: `python -m tests.hostile BACKEND [WORD]`.
+"""Make the hostile calls on one backend, and compare with the reference: `python -m tests.hostile BACKEND [WORD|K/N]`.
 
-The arguments lie in guarded memory, so a read or write outside of them ends the process. WORD chooses cases by name.
+The arguments lie in guarded memory, so a read or write outside of them ends the process. WORD chooses cases by name,
+K/N every N-th from the K-th.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import resource
 import sys
 from pathlib import Path
@@ -20,18 +22,26 @@ ROOM = 1 << 30
 SMALL = 1000
 
 
-def main(backend, word=""):
+def main(backend, chosen=""):
     """Print what differs; the exit status says whether something did."""
     wrong = 0
     with_little_memory()
-    for case in CASES:
-        if word in case.name:
-            sys.stdout.write(f"{case.name}\n")
-            sys.stdout.flush()  # the last case that is named is the one that ended the process
-            compiled, reference = functions(case, backend)
-            compare = agrees if case.every_layout else agrees_at_the_end
-            wrong += sum(not compare(compiled, reference, arrays) for arrays in case.calls)
+    for case in cases(chosen):
+        sys.stdout.write(f"{case.name}\n")
+        sys.stdout.flush()  # the last case that is named is the one that ended the process
+        compiled, reference = functions(case, backend)
+        compare = agrees if case.every_layout else agrees_at_the_end
+        wrong += sum(not compare(compiled, reference, arrays) for arrays in case.calls)
     return 1 if wrong else 0
+
+
+def cases(chosen):
+    """The cases that a word of their names chooses, or a share of them."""
+    share = re.fullmatch(r"(\d+)/(\d+)", chosen)
+    if share is not None:
+        first, step = map(int, share.groups())
+        return CASES[first::step]
+    return [case for case in CASES if chosen in case.name]
 
 
 def with_little_memory():

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.native_backends.conftest import native_backends
 
+SHARES = 8
 ROOT = Path(__file__).parents[2]
 PAST_THE_END = """
 import numpy as np
@@ -18,9 +19,11 @@ np.lib.stride_tricks.as_strided(x, (4,), ({stride},))[:].sum()
 """
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("share", [f"{k}/{SHARES}" for k in range(SHARES)])
 @pytest.mark.parametrize("backend", native_backends())
-def test_hostile_calls_give_what_the_reference_gives(backend):
-    command = [sys.executable, "-m", "tests.hostile", backend]
+def test_hostile_calls_give_what_the_reference_gives(backend, share):
+    command = [sys.executable, "-m", "tests.hostile", backend, share]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 

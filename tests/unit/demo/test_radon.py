@@ -45,6 +45,7 @@ def test_log_density_and_gradient_are_those_of_the_model() -> None:
     np.testing.assert_allclose(logp(points[0])[1], slopes, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.long
 def test_the_draws_are_near_the_published_fit() -> None:
     result = radon.run("perform", radon.load())
     a, b, c, _, log_sigma = result.draws[:, :5].mean(axis=0)

@@ -183,6 +183,7 @@ def test_shapes_checks_and_ones_are_explained_too():
     assert to_text(g.explain().graph_after()) == to_text(g.graph)
 
 
+@pytest.mark.long
 def test_ten_thousand_nodes_are_explained_in_seconds():
     x = tg.vector("x")
     v = x

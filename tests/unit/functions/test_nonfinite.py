@@ -49,7 +49,7 @@ def test_the_node_its_line_and_its_operands_are_told(backend):
     assert "from -0.5 to 2.0; -0.5 at [1]" in error.operands[0]
 
 
-@pytest.mark.parametrize("backend", ["perform", "c"])
+@pytest.mark.parametrize("backend", ["perform", pytest.param("c", marks=pytest.mark.long)])
 def test_five_hundred_nodes_take_a_few_partial_runs(backend):
     x, y, v = long_program(250)
     f = guarded([x, y], v, backend)

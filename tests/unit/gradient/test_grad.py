@@ -113,6 +113,7 @@ def test_a_call_of_an_inner_graph_differentiates_twice() -> None:
         )
 
 
+@pytest.mark.long
 def test_a_deep_chain_differentiates_without_recursion() -> None:
     x = tg.scalar("x")
     y = x

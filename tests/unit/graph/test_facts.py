@@ -178,6 +178,7 @@ def smaller(dtype):
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64", "complex64"])
 @pytest.mark.parametrize("name", sorted(name for name, fn in FUNCTIONS.items() if fn.arity < 3))
+@pytest.mark.sampled(4)
 def test_structure_through_elementwise_functions(name, dtype):
     fn, all_matrices = FUNCTIONS[name], list(matrices(dtype))
     others = [*all_matrices, *smaller(dtype)]

@@ -280,6 +280,7 @@ def test_checks_are_rewritten_with_the_values_they_read():
     assert graph.freeze().checks == ()
 
 
+@pytest.mark.long
 def test_a_long_chain_is_imported_rewritten_and_frozen_without_recursion():
     x = y = tg.scalar("x")
     for _ in range(20_000):

@@ -129,6 +129,7 @@ def test_an_op_with_several_results_gives_a_variable_for_each():
 # --- depth ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_chain_of_200_000_nodes_is_built_walked_and_freed_without_recursion():
     x = tg.scalar("x")
     y = chain(x, DEEP)

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pytest
 
 import tg
 from tg.graph.function_graph import freeze
@@ -153,6 +154,7 @@ def seconds(frozen):
     return min(once() for _ in range(3))
 
 
+@pytest.mark.long
 def test_long_chains_become_several_loops_in_linear_time():
     assert max(len(steps(loop)) for loop in loops(fuse(chain(500)))) <= MAX_STEPS
     assert seconds(chain(8000)) < 24 * max(seconds(chain(1000)), 0.01)

@@ -242,6 +242,7 @@ def test_a_gradient_has_no_dead_zeros(name):
     assert not gone & {node.op.name for node in found.nodes}
 
 
+@pytest.mark.long
 def test_a_tree_of_any_depth_is_one_sweep():
     x, y, _ = inputs = matrices("float64")
     total = x

@@ -314,7 +314,7 @@ def test_a_shape_is_known_without_the_value():
     assert ops(found) == ["AxisLength"]
 
 
-@pytest.mark.parametrize("n", [500, 1000, 2000])
+@pytest.mark.parametrize("n", [500, 1000, pytest.param(2000, marks=pytest.mark.long)])
 def test_the_work_is_linear(n):
     visits = []
 
@@ -332,6 +332,7 @@ def test_the_work_is_linear(n):
     assert len(visits) <= 4 * size
 
 
+@pytest.mark.long
 def test_a_deep_graph_is_rewritten():
     x = tg.vector("x")
     y = x
@@ -341,6 +342,7 @@ def test_a_deep_graph_is_rewritten():
     assert len(found.nodes) == 20_000
 
 
+@pytest.mark.long
 def test_a_wide_graph_is_rewritten():
     x = [tg.scalar(f"x{k}") for k in range(2_000)]
     terms = [tg.log(1 + v * k) for v in x for k in range(2, 12)]

@@ -216,6 +216,7 @@ def test_where_nothing_can_be_kept_there_is_one_warning_and_everything_is_comput
     assert "cache: nothing is kept: " in done.stderr
 
 
+@pytest.mark.long
 def test_functions_made_and_dropped_leave_no_memory_behind():
     if not Path("/proc/self/statm").exists():
         pytest.skip("what is in memory is told on Linux only")

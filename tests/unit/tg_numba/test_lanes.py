@@ -281,6 +281,7 @@ def test_code_goes_with_its_last_program(compiled, frozen_of):
     assert len(engine._known) < inside
 
 
+@pytest.mark.long
 def test_a_thousand_compilations_take_no_more_and_more_memory():
     import resource
 

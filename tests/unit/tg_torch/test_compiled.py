@@ -20,6 +20,7 @@ def both(inputs, outputs):
     return tg.function(inputs, outputs, backend=COMPILED), tg.function(inputs, outputs, backend="perform")
 
 
+@pytest.mark.long
 def test_values_checks_and_aliases() -> None:
     x, i = tg.vector("x"), tg.scalar("i", dtype="int64")
     y = tg.softmax(x) * tg.sum(x * x) + tg.constant([1.0, 2.0, 3.0])
