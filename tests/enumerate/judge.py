@@ -195,10 +195,11 @@ class _Judge:
     def verdict(self, place, t, t2):
         u, r = self.u[place], self.r[place]
         u_nan, r_nan = bool(np.isnan(wide(np.asarray(u)))), bool(np.isnan(wide(np.asarray(r))))
+        if u_nan and self.kind == NAN_UNSAFE:
+            return None  # by whatever it hides the NaN
         if is_nan(t):
-            if u_nan and not r_nan and not is_nan(t2):
-                return None if self.kind == NAN_UNSAFE or self.is_infinite(place) else "a NaN is hidden"
-            return None
+            hides = u_nan and not r_nan and not is_nan(t2)
+            return "a NaN is hidden" if hides and not self.is_infinite(place) else None
         if is_infinite(t):
             u_infinite = bool(np.isinf(wide(np.asarray(u))))
             same = is_infinite(t2) and (t > 0) == (t2 > 0)

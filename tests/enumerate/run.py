@@ -15,6 +15,7 @@ from tests.enumerate.shrink import Case, least, reproducer
 
 MODES = (("default", frozenset()),) * 6 + (
     ("strict", frozenset()),
+    ("finite", frozenset()),
     ("default", frozenset({"exact"})),
     ("default", frozenset({"reassociates"})),
 )

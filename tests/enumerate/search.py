@@ -20,7 +20,7 @@ from tg.graph.op import Op
 from tg.graph.traversal import sorted_applies
 from tg.rewrite.driver import FOLD, INNER, rewrite
 from tg.rewrite.journal import Journal
-from tg.rewrite.phases import DROPS_ERROR, EXACT, KINDS, REASSOCIATES
+from tg.rewrite.phases import DROPS_ERROR, EXACT, KINDS, REASSOCIATES, allowed_kinds
 
 FIRED: Counter[str] = Counter()  # programs in which a rewrite fired
 
@@ -78,7 +78,7 @@ class Rewritten:
         if entry.name == FOLD:
             return EXACT
         if entry.name == INNER:
-            return REASSOCIATES
+            return max(allowed_kinds(self.mode) - {DROPS_ERROR}, key=KINDS.index)
         found = about().get(entry.name)
         return found.kind if found is not None else REASSOCIATES
 
@@ -90,13 +90,31 @@ class Rewritten:
 
 
 def faults(program: Rewritten, data: Data, *, steps=True, raw=False):
-    """What is wrong with a rewritten program for some arrays; `raw` where an op may stand on what it is not for."""
+    """What is wrong with a rewritten program for some arrays; `raw` where an op may stand on what it is not for.
+
+    With mode "finite" each replacement is looked at as ever, and the whole where no value of the program hides a NaN.
+    """
     with np.errstate(all="ignore"), one_way():
         raised = errors(program, data)
         if raised is not None:
             return [raised] if isinstance(raised, Fault) and not (raw and raised.kind == "error") else []
-        found = (of_steps(program, data) if steps else []) or of_outputs(program, data)
+        found = of_steps(program, data) if steps else []
+        if not found and (program.mode != "finite" or is_finite(program, data)):
+            found = of_outputs(program, data)
         return [] if found and reads_signs_of_nans(program, data) else found
+
+
+def is_finite(program, data):
+    """Whether no value of a program as it is written is NaN or infinite."""
+    for node, results in sorted_applies(program.outputs):
+        for v in (*node.inputs, *(w for w in results if w is not None)):
+            try:
+                x = np.asarray(data.values.of(v))
+            except Exception:  # noqa: BLE001 (protected by a check)
+                return False
+            if is_inexact(x) and not np.isfinite(wide(x)).all():
+                return False
+    return True
 
 
 SIGNS = frozenset({"copysign", "signbit"})

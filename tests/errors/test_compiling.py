@@ -116,7 +116,7 @@ def test_an_option_of_another_type(mistake, backend):
 
 def test_a_mode_that_does_not_exist(mistake):
     x = tg.vector("x")
-    with mistake(tg.OptionError, "mode: found 'fast', needed one of default, strict, off"):
+    with mistake(tg.OptionError, "mode: found 'fast', needed one of default, strict, finite, off"):
         tg.function([x], x + 1, mode="fast")
 
 

@@ -18,22 +18,14 @@ from tg import plugin
 from tg.graph.function_graph import FunctionGraph
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
-from tg.rewrite.phases import NAN_UNSAFE
+from tg.rewrite.phases import MODES
 from tg.rewrite.rule import Equation
 from tg.rewrite.rules.catalog import PASSES, RULES
 
 NEEDED = 50  # different programs
 MOST = 900  # programs that are tried for them
 CORE = Rewrites(RULES, PASSES)
-RARE = {  # that fire in fewer programs than needed
-    "gather_of_chosen": "what is chosen by a mask is read at the places of the same mask: most changes undo that",
-}
 LISTED: dict[str, str] = {}  # those that no program reached beside all others, and what takes their nodes
-
-
-def reason(one):
-    """Why a rewrite need not fire; None for those that must."""
-    return "no mode applies its class" if one.kind == NAN_UNSAFE else LISTED.get(one.name)
 
 
 def different(one):
@@ -59,8 +51,9 @@ def fires_alone(one, program) -> bool:
         return False
 
 
-def fires_in_company(one, program, rewrites, mode="default") -> bool:
+def fires_in_company(one, program, rewrites) -> bool:
     graph = FunctionGraph.of(program.inputs, program.outputs)
+    mode = "default" if one.kind in MODES["default"] else "finite"
     try:
         rewrite(graph, rewrites, supported=performs, mode=mode)
     except Exception:  # noqa: BLE001 (as above)
@@ -94,7 +87,7 @@ def main() -> int:
     known, failed = families(), False
     counted = [(one, CORE) for name in given.family or known for one in known[name]]
     for one, beside in (*counted, *(() if given.family else others())):
-        why = reason(one) or RARE.get(one.name)
+        why = LISTED.get(one.name)
         found = count(one, (beside,))
         short = found < NEEDED and why is None
         failed |= short

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import tg
-from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS
+from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
 from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import gate
 from tg.types.dtypes import numpy_dtype
@@ -210,6 +210,21 @@ FORMS = {
         lambda x: tg.square(tg.exp(x)) * tg.sigmoid(-x),
         lambda x: tg.exp(x) ** 2 / (1 + tg.exp(x)) ** 2,
         lambda x, y: (tg.exp(x) + y) * tg.exp(-x),
+    ),
+    "cancelled_factors": (
+        lambda x, y: (x * y) / (x * tg.sin(y)),
+        lambda x, y: (x * tg.sin(y)) / (y * x),
+        lambda x, y: tg.sin(x) * y * x / y,
+        lambda x, y: x * y * tg.sin(x) / x,
+        lambda x, y: x / y * (tg.sin(x) * y),
+        lambda x, y: (tg.exp(y) / x) * (x / tg.sin(y)),
+        lambda x, y: x**3 * y / x,
+        lambda x, y: x * y / x**2,
+        lambda x, y: tg.square(x) * y / (3 * x),
+        lambda x, y: x / (y / (x * 2)) / x,
+        lambda x, y: -x * y * tg.sin(y) / (2 * x),
+        lambda x, y: (x * tg.sin(y)) / (y * tg.sin(y)) * (y / x),
+        lambda x, y: x * column(y) * tg.sin(x) / column(y),
     ),
     "logsumexp_shifted_back": (
         lambda x: tg.logsumexp(x - tg.max(x)) + tg.max(x),

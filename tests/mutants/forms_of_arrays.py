@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tg
+from tg.ops.indexing import Gather, Nonzero
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import AxisLength, Reshape, SpecifyShape
 
@@ -59,6 +60,17 @@ def column(y):
     return y[:, 0][:, None]
 
 
+def read_where_chosen(mask, chosen, other):
+    """A choice between vectors that are no movement of others, read where its mask holds."""
+
+    def form(x, y):
+        v, w = tg.cumsum(x[0]), tg.cumsum(y[0])
+        m = mask(v, w)
+        return Gather((-1,))(tg.where(m, chosen(v, w), other(v, w)), Nonzero()(m))
+
+    return form
+
+
 EXTREMES = ((tg.maximum, True), (tg.minimum, True), (tg.add, False), (tg.multiply, False))
 FORMS_OF_ARRAYS = {
     "comparison_of_lengths": tuple(compared(fn, pair) for fn in COMPARISONS for pair in LENGTHS),
@@ -66,6 +78,12 @@ FORMS_OF_ARRAYS = {
         (lambda x, fn=fn, k=k: tg.where(fn(tg.arange(x.shape[-1]) - k, 0), x, -x))
         for fn in COMPARISONS
         for k in (-1, 0, 1)
+    ),
+    "gather_of_chosen": tuple(
+        read_where_chosen(mask, chosen, other)
+        for mask in (tg.less, tg.greater_equal, lambda v, w: (v > 0) & (w > v), lambda v, w: tg.isfinite(v * w))
+        for chosen in (lambda v, w: v, lambda v, w: tg.exp(w), lambda v, w: v[0], lambda v, w: w[:1], tg.multiply)
+        for other in (lambda v, w: w, lambda v, w: 0.5, tg.add)
     ),
     "specify_shape_known": (
         lambda x: -SpecifyShape((5,) * x.type.ndim)(x),

@@ -44,7 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="quick",
         help="sparse: one dtype and layout of each case; quick: pairs of dtype, layout, static shape; full: all",
     )
-    group.addoption("--mode", help="how the functions are rewritten: strict, off, …; as configured by default")
+    group.addoption("--mode", help="how functions are rewritten: strict, finite, off, …; as configured by default")
     group.addoption(
         "--exclude",
         action="append",

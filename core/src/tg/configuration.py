@@ -15,7 +15,7 @@ from typing import Any, final
 
 from tg.errors import OptionError, message
 
-MODES = ("default", "strict", "off", "debug")
+MODES = ("default", "strict", "finite", "off", "debug")
 COMPILES = ("now", "background")
 
 
@@ -27,7 +27,8 @@ class Config:
     """
 
     backend: str = "auto"  # a backend's name, or "auto": the fastest native one installed
-    mode: str = "default"  # all rewrite classes but nan_unsafe; "strict": exact only; "off": none; "debug": checked
+    mode: str = "default"  # all rewrite classes but nan_unsafe; "strict": exact only; "finite": all; "off": none;
+    # "debug": as the default one, checked at each call
     exclude: tuple[str, ...] = ()  # names of rules, passes and classes of rewriting that are not applied
     nan_guard: bool = False  # whether a call whose results have a NaN or an infinity names the node that made it
     compile: str = "now"  # "background": calls are answered by the reference until native code is ready

@@ -14,6 +14,7 @@ from tg.graph.op import Op
 from tg.ops.indexing import WrapIndex
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.driver import rewrite
+from tg.rewrite.phases import MODES
 from tg.rewrite.rule import Lowering, Pass, node_rule, rule
 from tg.rewrite.rules.catalog import RULES
 from tg.types.tensor_type import TensorType
@@ -102,7 +103,7 @@ def test_equal_lengths_are_not_checked_twice():
     assert len(found.checks) == 1
 
 
-@pytest.mark.parametrize("mode", ["default", "strict", "off"])
+@pytest.mark.parametrize("mode", MODES)
 def test_an_op_without_a_rule_is_expanded_in_every_mode(mode):
     x = tg.matrix("x")
     found = run([x], [tg.softmax(x), tg.logsumexp(x, axis=0)], supported=nothing, mode=mode)
@@ -215,7 +216,7 @@ def test_mode_off_does_nothing():
 
 
 def test_an_unknown_mode_is_refused():
-    with pytest.raises(OptionError, match="mode: found 'fast', needed one of default, strict, off"):
+    with pytest.raises(OptionError, match="mode: found 'fast', needed one of default, strict, finite, off"):
         run([], [tg.constant(1.0)], mode="fast")
 
 

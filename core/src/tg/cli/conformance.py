@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
     command = commands.add_parser("conformance", help="compare backends with the reference (tg-conformance)")
     command.add_argument("--backend", action="append", default=[], help="only this one; may be repeated")
     command.add_argument("--tier", choices=("sparse", "quick", "full"), default="quick")
-    command.add_argument("--mode", help="how the functions are rewritten: strict, off, …; as configured by default")
+    command.add_argument("--mode", help="how functions are rewritten: strict, finite, off, …; as configured by default")
     command.add_argument(
         "--exclude", action="append", default=[], help="a rule, a pass or a class that is left out; may be repeated"
     )

@@ -84,7 +84,8 @@ def function(
         updates: new values of shared variables, computed from the old ones and stored together when a call succeeds.
         givens: variables replaced by expressions before compiling.
         defaults: values of inputs that a call may leave out.
-        mode: "default", "strict" (exact rewrites only), "off" (none) or "debug" (each call checks what was rewritten).
+        mode: "default", "strict" (exact rewrites only), "finite" (also those that may hide a NaN or an infinity, for
+            programs that make none on the way), "off" (none) or "debug" (each call checks what was rewritten).
         exclude: names of rules, passes and classes of rewriting that are not applied.
         nan_guard: whether a call whose results have a NaN or an infinity raises, naming the node that made it.
         name: shown in texts, generated code and errors.

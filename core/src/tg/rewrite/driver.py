@@ -71,7 +71,8 @@ def rewrite(
 
     Args:
         supported: whether the backend has a rule for an op with operands of these types; others are expanded.
-        mode: "default": all classes of rules but nan_unsafe; "strict": exact ones; "off": expansions only.
+        mode: "default": all classes of rules but nan_unsafe; "strict": exact ones; "finite": all; "off": expansions
+            only.
         exclude: names of rules, passes and classes not to apply; "fold_constants" is folding.
         journal: is told everything.
     Raises:

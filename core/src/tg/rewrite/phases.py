@@ -43,6 +43,7 @@ KINDS: Final = (EXACT, SIGNED_ZERO, REASSOCIATES, NAN_UNSAFE, DROPS_ERROR)
 MODES: Final[Mapping[str, frozenset[str]]] = {
     "default": frozenset(KINDS) - {NAN_UNSAFE},
     "strict": frozenset({EXACT}),
+    "finite": frozenset(KINDS),
     "off": frozenset(),
 }
 
