@@ -292,6 +292,38 @@ def test_what_is_infinite_where_a_gate_is_closed_stays_behind_it():
         np.testing.assert_allclose(new, old, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda a, u: tg.gate(a * tg.exp(u), 1 / tg.exp(u)),
+        lambda a, u: tg.gate(tg.gate(a, tg.exp(u)), tg.exp(-u)),
+        lambda a, u: tg.gate(a * tg.sigmoid(u), tg.exp(-u)),
+        lambda a, u: tg.gate(a * tg.sigmoid(u), 1 / tg.sigmoid(u)),
+        lambda a, u: tg.gate(a * tg.exp(u), tg.expm1(-u)),
+        lambda a, u: tg.gate(a / tg.expm1(-u), tg.exp(-u)),
+        lambda a, u: tg.gate(a / tg.cosh(u), tg.sinh(u)),
+        lambda a, u: tg.gate(a * tg.softmax(u), 1 / tg.softmax(u)),
+        lambda a, u: tg.gate(a * tg.exp(u), 1 / tg.sum(tg.exp(u[:1]), -1, keepdims=True)),
+        lambda a, u: tg.gate(a[:1] * tg.exp(u[:1]), 1 / tg.sum(tg.exp(u[:1]), -1, keepdims=True)),
+        lambda a, u: tg.gate(a / tg.sum(tg.exp(-u), -1, keepdims=True), tg.exp(-u)),
+        lambda a, u: tg.gate(a / (tg.exp(-u) + tg.exp(a)), tg.exp(-u)),
+        lambda a, u: tg.gate(a * tg.exp(u) - tg.exp(u), 1 / tg.exp(u)),
+    ],
+)
+def test_a_zero_of_an_exponential_that_is_infinite_on_the_way_closes_its_gate(product):
+    a, z = (tg.tensor(name, shape=(3,)) for name in "az")
+    for u in (tg.log(z), -1 / (z * z), tg.where(z > 0, z, -np.inf), 0.5 - tg.maximum(1 / tg.sqrt(z), 0)):
+        new, old = both([a, z], product(a, u), np.array([2.0, 3.0, 0.0]), np.array([0.0, 2.0, 0.0]))
+        np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_what_only_an_infinite_input_makes_infinite_costs_nothing():
+    g, x, w, b = tg.vector("g"), tg.matrix("x"), tg.vector("w"), tg.scalar("b")
+    u = tg.maximum(x @ w + b, 0) / 2 - tg.square(b)
+    for product in (tg.gate(g * tg.sigmoid(u), tg.exp(-u)), tg.gate(g * tg.sigmoid(-u), tg.exp(u))):
+        assert not ops_of(rewritten([g, x, w, b], [product])) & {"exp", "where"}
+
+
 def test_a_zero_beside_a_gate_does_not_close_it():
     a, x, d = (tg.vector(name) for name in "axd")
     product = a * tg.gate(tg.sigmoid(x), d * tg.exp(-x))  # the 0 of a meets the NaN that d has

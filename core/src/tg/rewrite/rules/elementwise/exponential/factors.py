@@ -178,7 +178,7 @@ def _quotient(values: list[Written]) -> Variable | None:
             scale = scale.times(Scale(number).to_power(p))
         return _scaled([v for v in values if not exact(v.v)], scale, values[0].v.type.dtype)
     over, under = ([v for v, p in values if (p > 0) == side] for side in (True, False))
-    if len(over) > 1 and len(under) > 1:  # both products may overflow, or vanish, where no quotient does
+    if len(over) > 1 and under:  # a product may overflow, or vanish, where no quotient does
         return _in_turn(values)
     above, below = _multiplied(over), _multiplied(under)
     if below is None:

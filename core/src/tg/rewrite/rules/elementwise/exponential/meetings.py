@@ -8,7 +8,7 @@ from tg.ops.elementwise.arithmetic import multiply, subtract
 from tg.ops.elementwise.exponential import sigmoid
 from tg.ops.elementwise.trigonometric import tanh
 from tg.ops.softmax import Softmax
-from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Guard
+from tg.rewrite.rules.elementwise.exponential.factors import FUNCTIONS, OTHER, Factor, Guard
 from tg.rewrite.rules.elementwise.exponential.terms import (
     aligned_sum_of_exp,
     log_of_sum,
@@ -16,6 +16,7 @@ from tg.rewrite.rules.elementwise.exponential.terms import (
     relation,
     share_of_sum,
 )
+from tg.rewrite.rules.elementwise.exponential.zeros import closed_by, hidden, number
 from tg.types.lengths import product
 
 if TYPE_CHECKING:
@@ -51,15 +52,21 @@ def _meet_once(found: Product) -> bool:
 def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> bool:
     """Put what two factors amount to where gates hide as much of it as they did; whether there is such a place."""
     a, b = found.factors[i], found.factors[j]
+    first, last = sorted((a, b), key=lambda f: f.stage)
+    closed = closed_by(first) if last.is_gated and first.stage < last.stage else None
     if result is not None:
         stage = _stage_of(result, a, b, [f for f in found.factors if f is not a and f is not b])
         if stage is None:
             return False
+        if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
+            result, closed = hidden(result, closed), None
         found.factors[i] = result.at(stage)
         del found.factors[j]
     else:
         del found.factors[j], found.factors[i]
         _keep_nan(found, a.u, min(a.stage, b.stage) if a.is_gated and b.is_gated else 0)
+    if closed is not None:
+        found.factors.append(hidden(Factor(OTHER, number(1, first.u), bounded=True), closed).at(first.stage))
     found.sign *= sign
     return True
 
