@@ -25,12 +25,4 @@ GAPS: Final[tuple[Gap, ...]] = (
         None,
         "XLA computes on processors with subnormal numbers taken for 0 (jax-ml/jax#16200, openxla/xla#22858)",
     ),
-    Gap(
-        "log of exp",  # a word, as the last one
-        None,
-        None,
-        "upstream",
-        None,
-        "XLA takes log(exp(x)) for x, where exp(x) overflows or vanishes too",
-    ),
 )
