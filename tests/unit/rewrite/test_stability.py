@@ -388,6 +388,20 @@ def test_the_sum_of_no_exponentials_closes_its_gate():
     assert both([x], tg.gate(total, 1 / total), np.array([1.0, 800.0]))[0] == 1
 
 
+@pytest.mark.parametrize("c", [-2.0, -0.0, 0.0, 2.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("known", [False, True])
+def test_the_logarithm_of_a_multiple_of_a_sum_of_exponentials(c, known):
+    x, s = tg.matrix("x"), tg.scalar("s")
+    k = c if known else s
+    for formula in (tg.log(tg.sum(tg.exp(x), 1) * k), tg.log(tg.sum(tg.exp(x), 1, keepdims=True) / k)):
+        for rows in (np.zeros((2, 0)), np.array([[-np.inf, -np.inf], [0.0, 0.0], [np.nan, 1.0]])):
+            new, old = both([x] if known else [x, s], formula, rows, *(() if known else (np.array(c),)))
+            np.testing.assert_allclose(new, old, rtol=1e-15)
+        if c == 2:
+            large = both([x] if known else [x, s], formula, np.full((2, 2), 1e4), *(() if known else (np.array(c),)))[0]
+            np.testing.assert_allclose(large, 1e4, rtol=1e-3)
+
+
 def test_the_logarithm_of_a_reciprocal_is_nan_of_a_negative_zero():
     x = tg.vector("x")
     for y in (tg.log(1 / x), tg.log2(x**-3), tg.log10(x**-1)):

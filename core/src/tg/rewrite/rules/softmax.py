@@ -9,6 +9,7 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, greater, isnan, where
 from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, axis_length, expand_dims_at
@@ -17,6 +18,7 @@ from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.elementwise.arithmetic import is_not_negative
 from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.rewrite.rules.elementwise.exponential.terms import (
     inside,
@@ -46,7 +48,10 @@ def _expanded(v: Variable, axes: tuple[int, ...]) -> Variable:
 
 
 def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
-    """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c."""
+    """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c.
+
+    It is NaN for a negative one, but where the sum is 0: that is -0.0 then.
+    """
     (y,) = node.inputs
     if not (is_made_by(y, multiply) or is_made_by(y, divide)):
         return None
@@ -56,7 +61,14 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     if found is None or not (c.type.ndim == 0 or (isinstance(c, Constant) and c.data.size == 1)):
         return None
     value = _expanded(LogSumExp(found.axes)(found.x), added)
-    return add(value, log(c)) if is_made_by(y, multiply) else subtract(value, log(c))
+    is_product = is_made_by(y, multiply)
+    scaled: Variable = add(value, log(c)) if is_product else subtract(value, log(c))
+    if is_not_negative(c):
+        return scaled
+    if isinstance(c, Constant):
+        return None
+    one = where(isnan(value), value, where(equal(value, -np.inf), 0, 1))  # 0 of no terms
+    return where(greater(c, 0), scaled, log(multiply(one, c) if is_product else divide(one, c)))
 
 
 def _softplus_of_logsumexp(node: Apply, outputs: Any) -> Variable | None:
