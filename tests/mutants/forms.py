@@ -10,6 +10,7 @@ import numpy as np
 
 import tg
 from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
+from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
 from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import gate
 from tg.types.dtypes import numpy_dtype
@@ -71,6 +72,7 @@ def itself(x):
 
 FORMS = {
     **FORMS_OF_ARRAYS,
+    **FORMS_OF_MATRICES,
     "shifts_of_two_counts": tuple(
         shifts(dtype, first, second, counts)
         for dtype, width in (("int8", 8), ("uint8", 8), ("int64", 64), ("uint16", 16))

@@ -101,21 +101,22 @@ def settle(found, key, verdict, options, is_form):
 
 
 def verdict_on(mutant, cases, code, options):
-    """By programs as they are, by programs that are looked for, by the tests that run it."""
+    """By programs as they are, by the tests that run it, by programs that are looked for."""
     in_place = mutant.ready()
     with in_place():
         found = tried(cases, lambda case: case.rule)
     if found.how:
         return found
-    sought, case = searched(cases, in_place, lambda case: case.rule, random.Random(mutant.key), seconds=options.search)
-    if case is not None:
-        cases.insert(0, case)  # its neighbours die of it too
-        return sought
     if options.tests:
         from tests.mutants.suite import tested
 
         by_test = tested(code, in_place)
-        found = by_test if by_test.how else found
+        if by_test.how:
+            return by_test
+    sought, case = searched(cases, in_place, lambda case: case.rule, random.Random(mutant.key), seconds=options.search)
+    if case is not None:
+        cases.insert(0, case)  # its neighbours die of it too
+        return sought
     return found
 
 

@@ -4,7 +4,8 @@ Programs are rewritten by one rule alone, so that nothing hides what it did. Whe
 that the rule makes unmutated there is nothing to see; else it is computed for hostile arrays, and the mutant is killed
 if it breaks the promise of the rule's class (`tests.unit.rewrite.examine`) where the rule itself keeps it. It is killed
 as well if it raises, does not end, or leaves a rule that does not fire in a program whose text the suite holds (its
-example, what it met in the replay corpus) or in fewer than before; and by tests of the suite that run it and fail.
+example, a form of it, what it met in the replay corpus) or in fewer than before, or that leaves more to compute there;
+and by tests of the suite that run it and fail.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import itertools
+import math
 import signal
 import sys
 import time
@@ -23,6 +25,7 @@ import tg.rewrite.rules
 from tests.mutants.forms import FORMS
 from tests.mutants.variations import FEW, alone, kept, reworked, trials, variations
 from tests.unit.rewrite.examine import Examination, Flaw
+from tg.ops.contraction import MatMul
 from tg.rewrite.rules.catalog import PASSES, RULES
 
 HOME = Path(tg.rewrite.rules.__file__).parent
@@ -33,6 +36,7 @@ ENDLESS = 2.0  # for one program, which takes a millisecond
 SEARCH = 3.0  # for programs that kill one that survives
 MOST_CHANGED = 400  # cases that a search begins with
 NEAR = 0.7  # how often with one that fires
+LAST = 5  # the lengths that are not known, in most trials
 MOST_JUDGED = 80  # programs that come out another way, and right
 
 
@@ -68,7 +72,7 @@ class Case:
 
 
 class Verdict(NamedTuple):
-    """How a mutant ended: "value", "raises", "endless", "fires", "test", or "" for one that survives."""
+    """How a mutant ended: "value", "raises", "endless", "fires", "work", "test", or "" for one that survives."""
 
     how: str
     what: str
@@ -163,7 +167,7 @@ UNSOUND = []
 def tried(cases, rule_of, *, skips=True, seconds=SECONDS):
     """The verdict on what is in place now, by cases in order."""
     started, judged = time.process_time(), 0
-    fires, lost, gained = {}, {}, collections.Counter()
+    fires, lost, gained, more = {}, {}, collections.Counter(), None
     for case in cases:
         if time.process_time() - started > seconds or judged > MOST_JUDGED:
             break
@@ -185,14 +189,32 @@ def tried(cases, rule_of, *, skips=True, seconds=SECONDS):
         found = flaw(rule, case.program, after)
         if found is not None and is_sound(case):
             return Verdict("value", f"{case.rule.name}, {case.program.origin}: {found}")
+        if case.program.is_held and work(after) > work(case.after):
+            more = more or Verdict("work", f"{case.rule.name}, {case.program.origin}: more is computed")
     for name, missing in lost.items():
         first = next((c for c in missing if c.program.is_held), missing[0])
         if name not in fires or first.program.is_held or len(missing) > gained[name]:
             return Verdict("fires", f"{name}: not in {first.program.origin}")
+    if more is not None:
+        return more
     if lost:
         name = min(lost)
         return Verdict("", f"{name}: fires no more in {lost[name][0].program.origin}")
     return Verdict("", "")
+
+
+def work(program):
+    """How much a program computes: elements, and what a product of matrices adds up; lengths as in most trials."""
+    total = 0
+    for node in program.nodes:
+        sizes = [prod_of(program.types[v].shape) for v in (*node.inputs, *node.outputs)]
+        inner = program.types[node.inputs[0]].shape[-1:] if isinstance(node.op, MatMul) else ()
+        total += 1 + sizes[-1] * prod_of(inner)
+    return total
+
+
+def prod_of(shape):
+    return math.prod(LAST if n is None else n for n in shape)
 
 
 def searched(cases, in_place, rule_of, rng, *, seconds=SEARCH):

@@ -150,9 +150,15 @@ def operands_of(form):
     return form.__code__.co_argcount - len(form.__defaults__ or ())
 
 
+def inputs_of(function, count, dtype, shape):
+    """The operands of a form: of one dtype and shape, or those that it names."""
+    given = getattr(function, "inputs", ((None, shape),) * count)
+    return [tg.tensor(f"x{k}", own or dtype, shape) for k, (own, shape) in enumerate(given)]
+
+
 def program_of(build, dtype, shape, prepare, origin):
     function, count = build
-    inputs = [tg.tensor(f"x{k}", dtype, shape) for k in range(count)]
+    inputs = inputs_of(function, count, dtype, shape)
     try:
         made = function(*(prepare(x, k, count) for k, x in enumerate(inputs)))
     except REFUSED:
@@ -183,8 +189,7 @@ def varied(one, ways, rng, number):
     function, count = rng.choice(builders(one))
     dtypes = sorted(one.dtypes) if isinstance(one, Equation) and rng.random() < 0.8 else USUAL
     dtype = rng.choice([d for d in USUAL if d in dtypes] or dtypes) if rng.random() < 0.8 else rng.choice(dtypes)
-    shape = rng.choice(SHAPES)
-    inputs = [tg.tensor(f"x{k}", dtype, shape) for k in range(count)]
+    inputs = inputs_of(function, count, dtype, rng.choice(SHAPES))
     prepare = rng.choice(ways) if rng.random() < 0.7 else rng.choice(PREPARED)
     try:
         operands = [prepare(x, k, count) for k, x in enumerate(inputs)]
