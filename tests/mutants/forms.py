@@ -11,6 +11,7 @@ import numpy as np
 import tg
 from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
+from tests.mutants.forms_of_products import CHAINS
 from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import gate
 from tg.types.dtypes import numpy_dtype
@@ -179,6 +180,7 @@ FORMS = {
         lambda p, y: tg.where(tg.isnan(p), p, y) - tg.exp(p) * y,
     ),
     "meeting_exponentials": (
+        *CHAINS,
         lambda x, y: tg.exp(x) * (y * tg.exp(-x)),
         lambda x, y: tg.exp(x) / tg.exp(y),
         lambda x, y: tg.exp(x) * y / tg.exp(x),

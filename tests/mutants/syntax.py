@@ -54,6 +54,8 @@ COSTS = frozenset({  # how much is looked at, or pays: beyond it nothing is rewr
     "MANY", "MOST_FACTORS", "MOST_PIECES", "MOST_TERMS", "PIECES", "QUOTIENT", "SMALL", "TRIALS", "VERY_MANY", "WRITES",
     "uses",
 })  # fmt: skip
+SIGNS = frozenset({"sign", "power"})  # numbers that are 1 or -1: one is above 0 where it is not below
+DTYPES = frozenset({"is_float", "is_integer", "is_inexact", "is_complex"})
 
 
 class Site(NamedTuple):
@@ -263,8 +265,8 @@ def sites(function, unit):
         for label, change in changes(n):
             full = f"{label} in {shortened(above[id(n)])}" if isinstance(n, ast.Constant) else label
             named[full] += 1
-            place_of_cost = is_of_cost(changed_part(n, change, above[id(n)]))
-            found.append(Site(place, f"{full} ({named[full]})" if named[full] > 1 else full, change, place_of_cost))
+            is_form = is_of_cost(changed_part(n, change, above[id(n)])) or is_wider(n, change)
+            found.append(Site(place, f"{full} ({named[full]})" if named[full] > 1 else full, change, is_form))
     return found
 
 
@@ -283,6 +285,18 @@ def is_of_cost(n):
         m.id if isinstance(m, ast.Name) else m.attr for m in ast.walk(n) if isinstance(m, ast.Name | ast.Attribute)
     }
     return isinstance(n, ast.Compare | ast.BinOp) and not names.isdisjoint(COSTS)
+
+
+def is_wider(n, change):
+    """Whether what is left out says which dtypes something is for, so that it is said of more."""
+    part = n.values[change.keywords["k"]] if isinstance(n, ast.BoolOp) else n
+    if isinstance(part, ast.UnaryOp):
+        part = part.operand
+    return isinstance(n, ast.BoolOp | ast.Call) and isinstance(part, ast.Call) and name_of(part.func) in DTYPES
+
+
+def name_of(n):
+    return n.id if isinstance(n, ast.Name) else n.attr if isinstance(n, ast.Attribute) else ""
 
 
 def shortened(n):
@@ -352,7 +366,8 @@ def is_text(n):
 
 def of_comparison(n, short):
     if len(n.ops) == 1:
-        for new in COMPARISONS.get(type(n.ops[0]), ()):
+        is_of_sign = name_of(n.left) in SIGNS and ast.unparse(n.comparators[0]) == "0"
+        for new in COMPARISONS.get(type(n.ops[0]), ())[is_of_sign:]:
             yield f"{short} as {new.__name__}", functools.partial(with_comparison, new=new)
         if isinstance(n.comparators[0], ast.Tuple | ast.Set) and isinstance(n.ops[0], ast.In | ast.NotIn):
             for k, e in enumerate(n.comparators[0].elts):
@@ -376,7 +391,7 @@ def of_constant(n):
 
 
 def of_call(n, short):
-    name = n.func.id if isinstance(n.func, ast.Name) else n.func.attr if isinstance(n.func, ast.Attribute) else ""
+    name = name_of(n.func)
     is_method = isinstance(n.func, ast.Attribute) and name == "add"  # of a set
     if name in SWAPPED and not is_method:
         yield f"{short} by {SWAPPED[name]}", functools.partial(with_function, name=SWAPPED[name])

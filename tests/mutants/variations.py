@@ -24,6 +24,7 @@ from tests.unit.rewrite.examine import (
     admitted,
     benign,
     builder,
+    grid,
     hostile,
     keeping_promises,
     moderate,
@@ -267,13 +268,25 @@ def constant(like, rng):
     """A constant of the dtype and rank of a value: one number, or several."""
     kind = numpy_dtype(like.type.dtype)
     choice = rng.choice(numbers(like.type.dtype))
-    lengths = [n if n is not None else 1 for n in like.type.shape]
     form = rng.random()
-    shape = (1,) * like.type.ndim if form < 0.5 else lengths if form < 0.8 else ()
+    shape = (1,) * like.type.ndim if form < 0.5 else lengths_of_constant(like) if form < 0.8 else ()
     data = np.full(shape, choice, kind)
     if data.size > 1 and rng.random() < 0.5:
         data.flat[rng.randrange(data.size)] = rng.choice(numbers(like.type.dtype))
     return Constant(data)
+
+
+def lengths_of_constant(like):
+    """Lengths with which a constant stands beside a value: those that are known, and the last in most trials."""
+    unknown = [1] * (like.type.ndim - 1) + [LENGTHS[0][-1]]
+    return [m if n is None else n for n, m in zip(like.type.shape, unknown, strict=False)]
+
+
+def several(like, dtype, rng):
+    """A constant of several numbers to stand beside a value."""
+    values = numbers(dtype)
+    count = int(np.prod(lengths := lengths_of_constant(like)))
+    return np.array([rng.choice(values) for _ in range(count)], numpy_dtype(dtype)).reshape(lengths)
 
 
 WRAPPINGS = (
@@ -429,6 +442,8 @@ def another_constant(node, operands, inputs, rng):
     data = operands[k].data
     if data.dtype.kind in "iu" and rng.random() < 0.6:
         changed = data + np.asarray(rng.choice((1, -1, 2)), data.dtype)
+    elif data.size == 1 and rng.random() < 0.3:
+        changed = several(again(node.op, operands)[0], operands[k].type.dtype, rng)
     elif data.size and data.ndim:
         changed = data.copy()
         changed.flat[rng.randrange(data.size)] = rng.choice(numbers(operands[k].type.dtype))
@@ -518,6 +533,8 @@ def of_shapes(types, shapes, rng, count):
     yield Data("ordinary", [benign(t.dtype, s, k) for k, (t, s) in enumerate(zip(types, shapes, strict=True))], True)
     if all(0 in s for s in shapes):
         return
+    if count > 1 and len(types) > 1 and all(t.shape == (None, None) and t.dtype == types[0].dtype for t in types):
+        yield Data("pairs of hostile values", grid(hostile(types[0].dtype), len(types), rng), tame=discrete)
     for k in range(count):
         yield Data("ties", [rng.choice(moderate(t.dtype), s) for t, s in zip(types, shapes, strict=True)], tame=True)
         arrays = [rng.choice(hostile(t.dtype), s) for t, s in zip(types, shapes, strict=True)]

@@ -19,10 +19,12 @@ from tg.ops.elementwise.bitwise import (
     right_shift,
 )
 from tg.ops.elementwise.cast import Cast
+from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
-from tg.types.dtypes import is_integer, numpy_dtype
+from tg.rewrite.rules.elementwise.arithmetic.scalars import constant
+from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -69,63 +71,53 @@ EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
 
 
 def _number(v: Variable) -> int | None:
-    return int(v.data.reshape(())) if is_scalar_constant(v) and is_integer(v.type.dtype) else None  # type: ignore[attr-defined]
-
-
-def _constant(value: int, dtype: str) -> Constant:
-    """A constant with the bits of an integer, those beyond the width cut off."""
-    bits = numpy_dtype(dtype).itemsize * 8
-    value &= (1 << bits) - 1
-    if dtype.startswith("int") and value >> (bits - 1):
-        value -= 1 << bits
-    return Constant(np.array(value, numpy_dtype(dtype)))
+    return int(v.data.reshape(())) if is_scalar_constant(v) else None  # type: ignore[attr-defined]
 
 
 def _all_bits(node: Apply, outputs: Any) -> Any:
     """A mask of all bits: neutral, deciding, or a complement."""
-    fn = node.op.fn  # type: ignore[attr-defined]
-    for x, c in (node.inputs, node.inputs[::-1]):
-        value = _number(c)
-        if value is not None and ~value & ((1 << numpy_dtype(c.type.dtype).itemsize * 8) - 1) == 0:
-            return x if fn is bitwise_and else value if fn is bitwise_or else bitwise_invert(x)
-    return None
+    fn, (x, c) = node.op.fn, node.inputs  # type: ignore[attr-defined]
+    value = _number(c)
+    if value is None or ~value & ((1 << numpy_dtype(c.type.dtype).itemsize * 8) - 1):
+        return None
+    return x if fn is bitwise_and else value if fn is bitwise_or else bitwise_invert(x)
 
 
 def _merged_masks(node: Apply, outputs: Any) -> Variable | None:
     """(x & 6) & 3 as x & 2, and so for the others."""
     op: Any = node.op
-    for inner, c in (node.inputs, node.inputs[::-1]):
-        if inner.apply is None or inner.apply.op is not op or _number(c) is None:
-            continue
-        for x, b in (inner.inputs, inner.inputs[::-1]):
-            if _number(b) is not None:
-                (value,) = op.perform(b.data.reshape(()), c.data.reshape(()))  # type: ignore[attr-defined]
-                return op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
-    return None
+    inner, c = node.inputs
+    if not is_made_by(inner, op.fn):
+        return None
+    x, b = inner.inputs
+    if not (is_scalar_constant(b) and is_scalar_constant(c)):
+        return None
+    (value,) = op.perform(b.data.reshape(()), c.data.reshape(()))  # type: ignore[attr-defined]
+    return op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
 
 
 def _merged_shifts(node: Apply, outputs: Any) -> Any:
     """(x << 2) << 3 as x << 5; (x >> 2) << 2 and, of unsigned x, (x << 2) >> 2 as masks."""
     op: Any = node.op
     y, c = node.inputs
-    inner, outer = y.apply, _number(c)
-    if inner is None or outer is None or inner.op not in (left_shift.op, right_shift.op):
+    outer = _number(c)
+    if outer is None:
         return None
-    x, first = inner.inputs[0], _number(inner.inputs[1])
-    dtype = y.type.dtype
+    x, b = y.inputs  # it is y that is a shift
+    first, dtype = _number(b), y.type.dtype
     width = numpy_dtype(dtype).itemsize * 8
     if first is None or not 0 < first < width or not 0 < outer < width:
         return None
-    if inner.op is op:
+    if is_made_by(y, op.fn):
         total = first + outer
         if total < width:
-            return op(x, _constant(total, dtype))
+            return op(x, constant(total, dtype))
         signed = dtype.startswith("int")  # of which the sign is left, of others nothing
-        return right_shift(x, _constant(width - 1, dtype)) if op is right_shift.op and signed else 0
+        return right_shift(x, constant(width - 1, dtype)) if op is right_shift.op and signed else 0
     if first != outer or (op is right_shift.op and dtype.startswith("int")):
         return None
     mask = -1 << first if op is left_shift.op else ((1 << width) - 1) >> first
-    return bitwise_and(x, _constant(mask, dtype))
+    return bitwise_and(x, constant(mask, dtype))
 
 
 RULES = (

@@ -44,7 +44,7 @@ def is_superfluous(source: str, middle: str, target: str) -> bool:
 
 def holds(wide: str, narrow: str) -> bool:
     """Whether a dtype has every value of another."""
-    if narrow in (wide, "bool"):
+    if narrow == "bool":
         return True
     if wide == "bool" or (is_inexact(narrow) and is_integer(wide)) or (is_complex(narrow) and not is_complex(wide)):
         return False

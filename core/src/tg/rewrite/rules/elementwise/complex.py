@@ -22,10 +22,9 @@ PARTS: Final = frozenset(("float32", "float64"))
 
 
 def _real_operand(z: Variable) -> Variable | None:
-    """The real number that a complex one was made of."""
-    if z.apply is None or not isinstance(z.apply.op, Cast) or is_complex(z.apply.inputs[0].type.dtype):
-        return None
-    return z.apply.inputs[0]
+    """The real number that a converted one was made of."""
+    (x,) = z.inputs
+    return None if is_complex(x.type.dtype) else x
 
 
 def _real_of_real(node: Apply, outputs: Any) -> Variable | None:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import holds
 from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.record import Elementwise
 from tg.ops.elementwise.rounding import ceil, floor, rint, trunc
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule, rule
-from tg.types.dtypes import is_complex, is_inexact, is_integer
+from tg.types.dtypes import is_integer
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -19,29 +18,16 @@ ROUNDING: Final = (floor, ceil, trunc, rint)
 MIRRORED: Final = ((floor, ceil), (ceil, floor), (trunc, trunc), (rint, rint))
 
 
-def _is_whole(v: Variable) -> bool:
-    if holds(v, "whole"):
-        return True
-    if v.apply is None:
-        return False
-    op = v.apply.op
-    if isinstance(op, Cast):
-        return not is_inexact(v.apply.inputs[0].type.dtype) and not is_complex(op.dtype)
-    return isinstance(op, Elementwise) and any(op.fn is fn for fn in ROUNDING)
-
-
 def _of_whole(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
-    return x if _is_whole(x) else None
+    return x if holds(x, "whole") else None
 
 
 def _truncated(node: Apply, outputs: Any) -> Variable | None:
     """An integer of what was truncated: the conversion truncates."""
     (y,) = node.inputs
     op: Any = node.op
-    if not is_integer(op.dtype) or y.apply is None or y.apply.op is not trunc.op:
-        return None
-    return op(y.inputs[0])  # type: ignore[no-any-return]
+    return op(y.inputs[0]) if is_integer(op.dtype) else None
 
 
 def _of_negative(fn: Any) -> Any:

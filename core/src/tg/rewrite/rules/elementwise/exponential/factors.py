@@ -154,8 +154,10 @@ JOINED: Final[dict[Op, Callable[[Product, Product], Product | None]]] = {
 def rebuilt(found: Product) -> Variable | None:
     """The product of the factors at their stages, with its sign; None where nothing is left, or no constant fits."""
     made: Variable | None = None
-    for stage in sorted({f.stage for f in found.factors}):
+    for stage in range(found.last + 1):
         values = [f.value() for f in found.factors if f.stage == stage]
+        if not values:
+            continue
         opens = made is not None and stage % 2
         part = _quotient(values if made is None or opens else [Written(made, 1), *values])
         if part is None:

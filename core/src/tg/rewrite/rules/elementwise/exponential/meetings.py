@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise.arithmetic import multiply, subtract
@@ -35,17 +36,10 @@ def simplify(found: Product) -> bool:
 
 
 def _meet_once(found: Product) -> bool:
-    factors = found.factors
-    for i, a in enumerate(factors):
-        if a.kind == OTHER:
-            continue
-        for j in range(i + 1, len(factors)):
-            b = factors[j]
-            if b.kind == OTHER:
-                continue
-            meeting = _meeting(a, b) or _meeting(b, a)
-            if meeting is not None and _place(found, i, j, *meeting):
-                return True
+    for (i, a), (j, b) in itertools.combinations(enumerate(found.factors), 2):
+        meeting = _meeting(a, b) or _meeting(b, a)
+        if meeting is not None and _place(found, i, j, *meeting):
+            return True
     return False
 
 

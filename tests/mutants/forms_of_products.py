@@ -1,0 +1,109 @@
+"""Products in which exponentials meet: chains of factors and gates, drawn from seeds that are numbers.
+
+A chain begins with a value, which is multiplied, divided and gated by functions of one argument, two of which meet.
+Between them stand other factors, signs and guards, so that what meets stands in front of gates, behind them, or both.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+import tg
+from tg.ops.elementwise.arithmetic import gate
+
+COUNT = 76
+MEETINGS = (  # of an argument and another: two factors that amount to one, or to 1
+    lambda u, v: (tg.exp(u), tg.exp(-u)),
+    lambda u, v: (tg.exp(-u), tg.sigmoid(u)),
+    lambda u, v: (tg.exp(u), tg.sigmoid(-u)),
+    lambda u, v: (tg.exp(u), tg.expm1(-u)),
+    lambda u, v: (tg.exp(-u), tg.expm1(u)),
+    lambda u, v: (tg.exp(u), 1 / tg.expm1(u)),
+    lambda u, v: (tg.exp(-u), 1 + tg.exp(u)),
+    lambda u, v: (tg.expm1(u), tg.sigmoid(-u)),
+    lambda u, v: (tg.expm1(-u), tg.sigmoid(u)),
+    lambda u, v: (tg.sigmoid(u), 1 / tg.sigmoid(u)),
+    lambda u, v: (tg.sigmoid(u), 1 / tg.sigmoid(-u)),
+    lambda u, v: (tg.sigmoid(u), 1 + tg.exp(-u)),
+    lambda u, v: (tg.sinh(u), 1 / tg.cosh(u)),
+    lambda u, v: (tg.cosh(u), 1 / tg.cosh(-u)),
+    lambda u, v: (tg.exp(u), 1 / (tg.exp(u) + tg.exp(v))),
+    lambda u, v: (tg.exp(-u), tg.exp(u) + 2 * tg.exp(v)),
+    lambda u, v: (tg.exp(u), 1 / tg.sum(tg.exp(u), -1, keepdims=True)),
+    lambda u, v: (tg.exp(u), 1 / (1 + tg.sum(tg.exp(u), -1, keepdims=True))),
+    lambda u, v: (tg.softmax(u, -1), 1 / tg.softmax(u, -1)),
+)
+ARGUMENTS = (  # some infinite where no input is, or repeated to stand beside others
+    lambda x, y: x,
+    lambda x, y: x,
+    lambda x, y: x,
+    lambda x, y: x - y,
+    lambda x, y: x * 0.5,
+    lambda x, y: x[0],
+    lambda x, y: x[:1],
+    lambda x, y: tg.log(y),
+    lambda x, y: tg.where(x > 0, x, -np.inf),
+    lambda x, y: -1 / tg.square(y),
+)
+MOVES = (
+    lambda v: tg.reshape(v, (-1,)),
+    lambda v: tg.reshape(v, (-1,)),
+    lambda v: tg.swapaxes(v, -1, -2),
+    lambda v: v[None],
+    lambda v: v[..., None],
+)
+OTHERS = (
+    lambda x, y: y,
+    lambda x, y: y,
+    lambda x, y: -y,
+    lambda x, y: tg.sigmoid(x),
+    lambda x, y: tg.exp(-x),
+    lambda x, y: tg.expm1(x),
+    lambda x, y: 1 / tg.sigmoid(y),
+    lambda x, y: y - x,
+    lambda x, y: tg.cosh(x),
+)
+STEPS = ("multiply", "multiply", "divide", "gate", "gate", "gated by it")
+
+
+def step(v, factor, kind):
+    """A value with one more factor."""
+    if kind == "divide":
+        return v / (1 / factor)
+    if kind == "gate":
+        return gate(v, factor)
+    return gate(factor, v) if kind == "gated by it" else v * factor
+
+
+def guarded(v, u, *, is_gated):
+    """A value that is NaN where another is."""
+    return tg.where(tg.isnan(u), gate(v, u) if is_gated else u, v)
+
+
+def chain(number):
+    """The function of x and y that a number stands for."""
+
+    def form(x, y):
+        rng = random.Random(f"chain {number}")
+        pair = MEETINGS[number % len(MEETINGS)](rng.choice(ARGUMENTS)(x, y), y)
+        factors = [*pair, *(rng.choice(OTHERS)(x, y) for _ in range(rng.choice((0, 1, 1, 2, 3))))]
+        rng.shuffle(factors)
+        made = (lambda: y, factors.pop, lambda: y * y - x)[rng.randrange(3)]()
+        moved = rng.randrange(len(factors)) if rng.random() < 0.25 else None
+        move = rng.choice(MOVES)
+        for k, factor in enumerate(factors):
+            if moved is not None and k >= moved:
+                factor = move(factor)
+            made = step(move(made) if k == moved else made, factor, rng.choice(STEPS))
+            if rng.random() < 0.15:
+                made = -made
+            if rng.random() < 0.12:
+                made = guarded(made, rng.choice((x, y)), is_gated=rng.random() < 0.6)
+        return made
+
+    return form
+
+
+CHAINS = tuple(chain(number) for number in range(COUNT))
