@@ -94,9 +94,8 @@ def chain(number):
         moved = rng.randrange(len(factors)) if rng.random() < 0.25 else None
         move = rng.choice(MOVES)
         for k, factor in enumerate(factors):
-            if moved is not None and k >= moved:
-                factor = move(factor)
-            made = step(move(made) if k == moved else made, factor, rng.choice(STEPS))
+            beside = factor if moved is None or k < moved else move(factor)
+            made = step(move(made) if k == moved else made, beside, rng.choice(STEPS))
             if rng.random() < 0.15:
                 made = -made
             if rng.random() < 0.12:

@@ -55,7 +55,7 @@ COSTS = frozenset({  # how much is looked at, or pays: beyond it nothing is rewr
     "uses",
 })  # fmt: skip
 SIGNS = frozenset({"sign", "power"})  # numbers that are 1 or -1: one is above 0 where it is not below
-DTYPES = frozenset({"is_float", "is_integer", "is_inexact", "is_complex"})
+DTYPES = frozenset({"is_float", "is_inexact"})  # what is said of more is of complex numbers and integers
 
 
 class Site(NamedTuple):

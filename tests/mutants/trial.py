@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tg.rewrite.rules
-from tests.mutants.forms import FORMS
-from tests.mutants.variations import FEW, alone, kept, reworked, trials, variations
+from tests.mutants.variations import FEW, alone, builders, kept, reworked, trials, variations
 from tests.unit.rewrite.examine import Examination, Flaw
 from tg.ops.contraction import MatMul
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -119,7 +118,7 @@ def pool(rule, forms=()):
     found, seen = [], set()
     around = itertools.islice(variations(rule), 4 * POOL)
     beyond = itertools.islice(variations(rule, forms), OF_FORMS + 4 * POOL) if forms else ()
-    count = POOL + FEW * len(FORMS.get(rule.name, ()))
+    count = POOL + FEW * (len(builders(rule)) - 1)
     for programs, size in ((around, count), (beyond, count + OF_FORMS)):
         for program in programs:
             if len(seen) >= size:

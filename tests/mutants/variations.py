@@ -8,6 +8,7 @@ used twice, under a sum, or beside a second one. All is drawn from seeds that ar
 
 from __future__ import annotations
 
+import functools
 import random
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Transpose
 from tg.rewrite.driver import rewrite
-from tg.rewrite.rule import Equation
+from tg.rewrite.rule import Equation, NodeRule
 from tg.types.dtypes import DTYPES, is_integer, numpy_dtype
 
 SHAPES = ((None, None), (4, 4), (None, None), (3, 4), (4,), (), (1, 4), (4, 1), (0, 4), (2, 3, 4), (None, 4), (4, 0))
@@ -141,9 +142,36 @@ def plain(one, ways):
                         yield made
 
 
+@functools.cache
 def builders(one):
     """The functions that build what a rewrite is for, each with the number of its operands."""
-    return (builder(one), *((form, operands_of(form)) for form in FORMS.get(one.name, ())))
+    first = builder(one)
+    relatives = [(form, first[1]) for form in relatives_of(one)]
+    return (first, *((form, operands_of(form)) for form in FORMS.get(one.name, ())), *relatives)
+
+
+def relatives_of(one):
+    """The example of a rule with other functions that it names: at its root, and below it."""
+    if not isinstance(one, NodeRule) or one.example is None:
+        return
+    roots, inner = ([fn for fn in named if hasattr(fn, "op")] for named in (one.keys, one.below))
+    yield from (functools.partial(with_root, one.example, fn, swaps) for fn in roots for swaps in (False, True))
+    for place in range(2):
+        yield from (functools.partial(with_operand, one.example, fn, place) for fn in inner)
+
+
+def with_root(example, fn, swaps, *operands):
+    """An example with another function at its root, or its operands the other way round."""
+    given = example(*operands).inputs
+    return fn(*(given[::-1] if swaps else given))
+
+
+def with_operand(example, fn, place, *operands):
+    """An example with another function below its root."""
+    made = example(*operands)
+    given = list(made.inputs)
+    given[place] = fn(*given[place].inputs)
+    return again(made.apply.op, given)[0]
 
 
 def operands_of(form):
@@ -264,15 +292,25 @@ def numbers(dtype):
     return [*moderate(dtype), *hostile(dtype), *more]
 
 
+def number(dtype, rng):
+    """One of them; often one of a few, so that two constants are alike."""
+    if rng.random() < 0.6:
+        return rng.choice(numbers(dtype))
+    if is_integer(dtype) or dtype == "bool":
+        return rng.choice((0, 1, 2, *([] if dtype == "bool" else (np.iinfo(dtype).max, np.iinfo(dtype).min))))
+    info = limits(numpy_dtype(dtype))
+    return rng.choice((0.0, 1.0, -1.0, np.inf, info.largest, 2 / info.eps))
+
+
 def constant(like, rng):
     """A constant of the dtype and rank of a value: one number, or several."""
     kind = numpy_dtype(like.type.dtype)
-    choice = rng.choice(numbers(like.type.dtype))
+    choice = number(like.type.dtype, rng)
     form = rng.random()
     shape = (1,) * like.type.ndim if form < 0.5 else lengths_of_constant(like) if form < 0.8 else ()
     data = np.full(shape, choice, kind)
     if data.size > 1 and rng.random() < 0.5:
-        data.flat[rng.randrange(data.size)] = rng.choice(numbers(like.type.dtype))
+        data.flat[rng.randrange(data.size)] = number(like.type.dtype, rng)
     return Constant(data)
 
 
@@ -284,19 +322,18 @@ def lengths_of_constant(like):
 
 def several(like, dtype, rng):
     """A constant of several numbers to stand beside a value."""
-    values = numbers(dtype)
     count = int(np.prod(lengths := lengths_of_constant(like)))
-    return np.array([rng.choice(values) for _ in range(count)], numpy_dtype(dtype)).reshape(lengths)
+    return np.array([number(dtype, rng) for _ in range(count)], numpy_dtype(dtype)).reshape(lengths)
 
 
 WRAPPINGS = (
     lambda x, y, rng: -x,
     lambda x, y, rng: 1 / x,
     lambda x, y, rng: tg.square(x),
-    lambda x, y, rng: x * np.asarray(rng.choice(numbers(x.dtype)), numpy_dtype(x.dtype)),
-    lambda x, y, rng: x / np.asarray(rng.choice(numbers(x.dtype)), numpy_dtype(x.dtype)),
-    lambda x, y, rng: x + np.asarray(rng.choice(numbers(x.dtype)), numpy_dtype(x.dtype)),
-    lambda x, y, rng: np.asarray(rng.choice(numbers(x.dtype)), numpy_dtype(x.dtype)) - x,
+    lambda x, y, rng: x * np.asarray(number(x.dtype, rng), numpy_dtype(x.dtype)),
+    lambda x, y, rng: x / np.asarray(number(x.dtype, rng), numpy_dtype(x.dtype)),
+    lambda x, y, rng: x + np.asarray(number(x.dtype, rng), numpy_dtype(x.dtype)),
+    lambda x, y, rng: np.asarray(number(x.dtype, rng), numpy_dtype(x.dtype)) - x,
     lambda x, y, rng: tg.absolute(x),
     lambda x, y, rng: tg.exp(x),
     lambda x, y, rng: gate(x, y),
@@ -446,9 +483,9 @@ def another_constant(node, operands, inputs, rng):
         changed = several(again(node.op, operands)[0], operands[k].type.dtype, rng)
     elif data.size and data.ndim:
         changed = data.copy()
-        changed.flat[rng.randrange(data.size)] = rng.choice(numbers(operands[k].type.dtype))
+        changed.flat[rng.randrange(data.size)] = number(operands[k].type.dtype, rng)
     else:
-        changed = np.full(data.shape, rng.choice(numbers(operands[k].type.dtype)), data.dtype)
+        changed = np.full(data.shape, number(operands[k].type.dtype, rng), data.dtype)
     operands[k] = Constant(np.asarray(changed, data.dtype))
     return again(node.op, operands)
 
