@@ -12,10 +12,4 @@ EQUIVALENT: dict[str, str] = {
     ),
     "cast._bits: 8 as 7 in numpy_dtype(dtype).itemsize * 8": ORDERS,
     "cast._bits: 1 as 2 in 0 if is_unsigned(dtype) else 1": ORDERS,
-    "bitwise._merged_shifts: 0 < outer < width, number 1 as LtE": (
-        "A second shift by the width leaves nothing but the sign, as the sum of the counts says; it is never the first."
-    ),
-    "bitwise._merged_shifts: 1 as 0 in width - 1": (
-        "Of a signed number a right shift by the width and one by a place less leave the sign in every bit."
-    ),
 }

@@ -23,7 +23,7 @@ from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic import is_scalar_constant
-from tg.rewrite.rules.elementwise.arithmetic.scalars import constant
+from tg.rewrite.rules.elementwise.arithmetic.scalars import constant, exact
 from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
@@ -70,15 +70,11 @@ EQUATIONS: Final[tuple[tuple[str, Any, Any, str], ...]] = (
 )
 
 
-def _number(v: Variable) -> int | None:
-    return int(v.data.reshape(())) if is_scalar_constant(v) else None  # type: ignore[attr-defined]
-
-
 def _all_bits(node: Apply, outputs: Any) -> Any:
     """A mask of all bits: neutral, deciding, or a complement."""
     fn, (x, c) = node.op.fn, node.inputs  # type: ignore[attr-defined]
-    value = _number(c)
-    if value is None or ~value & ((1 << numpy_dtype(c.type.dtype).itemsize * 8) - 1):
+    value = exact(c)
+    if value is None or ~int(value) & ((1 << numpy_dtype(c.type.dtype).itemsize * 8) - 1):
         return None
     return x if fn is bitwise_and else value if fn is bitwise_or else bitwise_invert(x)
 
@@ -100,23 +96,20 @@ def _merged_shifts(node: Apply, outputs: Any) -> Any:
     """(x << 2) << 3 as x << 5; (x >> 2) << 2 and, of unsigned x, (x << 2) >> 2 as masks."""
     op: Any = node.op
     y, c = node.inputs
-    outer = _number(c)
+    outer = exact(c)
     if outer is None:
         return None
     x, b = y.inputs  # it is y that is a shift
-    first, dtype = _number(b), y.type.dtype
+    inner, dtype = exact(b), y.type.dtype
+    if inner is None or inner < 0 or outer < 0:
+        return None
     width = numpy_dtype(dtype).itemsize * 8
-    if first is None or not 0 < first < width or not 0 < outer < width:
-        return None
+    first, second = (int(min(count, width)) for count in (inner, outer))
     if is_made_by(y, op.fn):
-        total = first + outer
-        if total < width:
-            return op(x, constant(total, dtype))
-        signed = dtype.startswith("int")  # of which the sign is left, of others nothing
-        return right_shift(x, constant(width - 1, dtype)) if op is right_shift.op and signed else 0
-    if first != outer or (op is right_shift.op and dtype.startswith("int")):
+        return op(x, constant(first + second, dtype))
+    if first != second or (op is right_shift.op and dtype.startswith("int")):
         return None
-    mask = -1 << first if op is left_shift.op else ((1 << width) - 1) >> first
+    mask = -1 << first if op is left_shift.op else (1 << width - first) - 1
     return bitwise_and(x, constant(mask, dtype))
 
 

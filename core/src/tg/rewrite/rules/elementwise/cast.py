@@ -38,7 +38,7 @@ def is_superfluous(source: str, middle: str, target: str) -> bool:
         return True
     if not holds(middle, source):
         return False
-    saturates = is_integer(source) and is_inexact(middle) and is_integer(target)  # where one cast would wrap
+    saturates = is_integer(source) and is_integer(target)  # a float between them would, where one cast wraps
     return not saturates or holds(target, source)
 
 
