@@ -90,10 +90,10 @@ def _remainder_of_multiple(node: Apply, outputs: Any) -> int | None:
     """(x * c) % 2**k is 0 where 2**k divides c: it divides what a product wraps by as well."""
     y, _ = node.inputs
     k = _power_of_two(node)
-    if k is None or not is_made_by(y, multiply):
+    if k is None:
         return None
-    factors = [exact(u) for u in y.inputs]
-    return 0 if any(c is not None and c % (1 << k) == 0 for c in factors) else None
+    factor = exact(y.inputs[1])
+    return 0 if factor is not None and factor % (1 << k) == 0 else None
 
 
 INT: Final = "int64"

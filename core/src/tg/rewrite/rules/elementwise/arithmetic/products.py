@@ -30,37 +30,27 @@ if TYPE_CHECKING:
 
 
 def _scaled_negative(node: Apply, outputs: Any) -> Variable | None:
-    """-x * c and c * -x: the sign goes into the constant."""
-    if node.inputs[0].type.dtype not in SIGNED:
-        return None
-    for x, c in (node.inputs, node.inputs[::-1]):
-        if is_scalar_constant(c) and is_made_by(x, negative):
-            return multiply(x.inputs[0], _negated(c))
-    return None
+    """-x * c: the sign goes into the constant."""
+    x, c = node.inputs
+    return multiply(x.inputs[0], _negated(c)) if x.type.dtype in SIGNED and is_scalar_constant(c) else None
 
 
 def _negative_scaled(node: Apply, outputs: Any) -> Variable | None:
     """-(x * c): the sign goes into the constant."""
     (y,) = node.inputs
-    if y.type.dtype not in SIGNED or not is_made_by(y, multiply):
-        return None
-    for x, c in (y.inputs, y.inputs[::-1]):
-        if is_scalar_constant(c):
-            return multiply(x, _negated(c))
-    return None
+    x, c = y.inputs
+    return multiply(x, _negated(c)) if y.type.dtype in SIGNED and is_scalar_constant(c) else None
 
 
 def _negative_quotient(node: Apply, outputs: Any) -> Variable | None:
     """-(x / c) as x / -c, and -(c / x) as -c / x."""
     (y,) = node.inputs
-    if not is_made_by(y, divide) or y.type.dtype not in FLOATING:
+    if y.type.dtype not in FLOATING:
         return None
     x, c = y.inputs
-    return divide(x, _negated(c)) if is_scalar_constant(c) else _over(x, c)
-
-
-def _over(c: Variable, x: Variable) -> Variable | None:
-    return divide(_negated(c), x) if is_scalar_constant(c) else None
+    if is_scalar_constant(c):
+        return divide(x, _negated(c))
+    return divide(_negated(x), c) if is_scalar_constant(x) else None
 
 
 def _quotient_of_negative(node: Apply, outputs: Any) -> Variable | None:
@@ -68,9 +58,9 @@ def _quotient_of_negative(node: Apply, outputs: Any) -> Variable | None:
     x, c = node.inputs
     if x.type.dtype not in FLOATING:
         return None
-    if is_made_by(x, negative) and is_scalar_constant(c):
+    if is_scalar_constant(c):
         return divide(x.inputs[0], _negated(c))
-    return _over(x, c.inputs[0]) if is_made_by(c, negative) else None
+    return divide(_negated(x), c.inputs[0]) if is_scalar_constant(x) else None
 
 
 def _negated(c: Any) -> Constant:
@@ -88,14 +78,14 @@ class Multiple(NamedTuple):
 def _as_multiple(v: Variable) -> Multiple | None:
     """A value that is x * c, x / c or c / x for a number c other than 0."""
     if is_made_by(v, multiply):
-        for x, c in (v.inputs, v.inputs[::-1]):
-            if not isinstance(x, Constant) and (number := exact(c)):
-                return Multiple(x, 1, Scale(number))
+        x, c = v.inputs
+        if number := exact(c):
+            return Multiple(x, 1, Scale(number))
     elif is_made_by(v, divide):
         x, c = v.inputs
-        if not isinstance(x, Constant) and (number := exact(c)):
+        if number := exact(c):
             return Multiple(x, 1, Scale(1, number))
-        if not isinstance(c, Constant) and (number := exact(x)):
+        if number := exact(x):
             return Multiple(c, -1, Scale(number))
     return None
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, copysign, divide, hypot, multiply, negative, sign, square
-from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, SIGNED_ZERO
 from tg.rewrite.rule import FLOATING, INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import (
@@ -33,17 +32,17 @@ def _is_negative(x: Variable) -> bool:
 def _absolute_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     """|x * c| as |x| * |c|, and |x / c|, |c / x| likewise."""
     (y,) = node.inputs
-    fn = next((f for f in (multiply, divide) if is_made_by(y, f)), None)
-    if fn is None or y.type.dtype not in FLOATING or not any(map(is_scalar_constant, y.inputs)):
+    if y.type.dtype not in FLOATING or not any(map(is_scalar_constant, y.inputs)):
         return None
+    made: Any = y.op
     x, c = y.inputs
-    return fn(absolute(x), absolute(c))
+    return made(absolute(x), absolute(c))  # type: ignore[no-any-return]
 
 
 def _sign_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     """sign(x * c) as sign(x) or -sign(x), where |c| >= 1, so that no product vanishes."""
     (y,) = node.inputs
-    if y.type.dtype not in FLOATING or not is_made_by(y, multiply):
+    if y.type.dtype not in FLOATING:
         return None
     x, c = y.inputs
     number = exact(c)

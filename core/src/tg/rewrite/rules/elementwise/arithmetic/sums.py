@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 
 def _add_minus_zero(node: Apply, outputs: Any) -> Variable | None:
-    for v, zero in (node.inputs, node.inputs[::-1]):
-        if _is_zero(zero, negative=True):
-            return v
-    return None
+    x, zero = node.inputs
+    return x if _is_zero(zero, negative=True) else None
 
 
 def _subtract_zero(node: Apply, outputs: Any) -> Variable | None:
@@ -63,13 +61,10 @@ def _as_shifted(v: Variable) -> tuple[int, Variable, Exact] | None:
     """Sign, x and c of a value that is x + c, x - c (c negative then) or c - x."""
     if not (is_made_by(v, add) or is_made_by(v, subtract)):
         return None
-    assert v.apply is not None
-    x, c = v.apply.inputs
-    if not isinstance(x, Constant) and (number := exact(c)) is not None:
+    x, c = v.inputs
+    if (number := exact(c)) is not None:
         return 1, x, (number if is_made_by(v, add) else -number)
-    if not isinstance(c, Constant) and (number := exact(x)) is not None:
-        return (1 if is_made_by(v, add) else -1), c, number
-    return None
+    return None if (number := exact(x)) is None else (-1, c, number)
 
 
 def _combined_terms(dtypes: frozenset[str]) -> Any:
@@ -95,10 +90,9 @@ def _combined_terms(dtypes: frozenset[str]) -> Any:
 def _negative_of_shifted(node: Apply, outputs: Any) -> Variable | None:
     """-(x + c) as -c - x."""
     (y,) = node.inputs
-    if not is_made_by(y, add) or y.type.dtype not in SIGNED:
+    if y.type.dtype not in SIGNED:
         return None
-    assert y.apply is not None
-    x, c = y.apply.inputs
+    x, c = y.inputs
     return subtract(Constant(np.asarray(-c.data)), x) if is_scalar_constant(c) else None  # type: ignore[attr-defined]
 
 

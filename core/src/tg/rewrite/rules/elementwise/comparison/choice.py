@@ -39,7 +39,7 @@ INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
 
 def _known_condition(node: Apply, outputs: Any) -> Variable | None:
     c, x, y = node.inputs
-    if not isinstance(c, Constant) or not c.data.size:
+    if not isinstance(c, Constant):
         return None
     return x if c.data.all() else y if not c.data.any() else None
 
@@ -90,7 +90,7 @@ def _logic(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _truth(v: Variable) -> bool | None:
-    if not isinstance(v, Constant) or not v.data.size or (v.data.any() and not v.data.all()):
+    if not isinstance(v, Constant) or (v.data.any() and not v.data.all()):
         return None
     return bool(v.data.all())
 
@@ -98,12 +98,10 @@ def _truth(v: Variable) -> bool | None:
 def _indicator(node: Apply, outputs: Any) -> Variable | None:
     """where(c, 1, 0) as a cast."""
     c, x, y = node.inputs
-    if not is_scalar_constant(x) or not is_scalar_constant(y) or x.type.dtype == "bool":
+    if not is_scalar_constant(x) or not is_scalar_constant(y):
         return None
     a, b = x.data.reshape(()), y.data.reshape(())  # type: ignore[attr-defined]
-    if any(
-        np.signbit(v.real) or np.signbit(v.imag) for v in (a, b) if v.dtype.kind in "fc" or v.dtype.name == "bfloat16"
-    ):
+    if any(np.signbit(v.real) or np.signbit(v.imag) for v in (a, b)):
         return None
     if a == 1 and b == 0:
         return cast_variable(c, x.type.dtype)
@@ -113,7 +111,7 @@ def _indicator(node: Apply, outputs: Any) -> Variable | None:
 def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
     """f(where(c, 2, 3), 4) as where(c, f(2, 4), f(3, 4)); a condition as a number is a choice of 1 and 0."""
     op: Any = node.op
-    if isinstance(op, Elementwise) and (op.fn.checks is not None or op.fn is where):
+    if isinstance(op, Elementwise) and op.fn.checks is not None:
         return None
     choices = [v for v in node.inputs if not is_scalar_constant(v)]
     if not choices or any(v is not choices[0] for v in choices):

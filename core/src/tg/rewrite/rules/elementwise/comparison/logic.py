@@ -135,18 +135,18 @@ BOUNDS: Final[dict[tuple[Any, Any], Any]] = {  # of two bounds of one value, whi
 
 def _one_bound(node: Apply, outputs: Any) -> Variable | None:
     """X < 2 and x < 3 as x < 2, and the like."""
-    a, b = (v.apply for v in node.inputs)
-    if a is None or b is None or a.op is not b.op or len(a.inputs) != 2 or a.inputs[0] is not b.inputs[0]:
+    a, b = node.inputs
+    if a.op is not b.op or a.inputs[0] is not b.inputs[0]:
         return None
-    fn: Any = node.op
-    choose = BOUNDS.get((fn.fn, getattr(a.op, "fn", None)))
-    c, d = a.inputs[1], b.inputs[1]
-    if choose is None or not is_scalar_constant(c) or not is_scalar_constant(d):
+    joined: Any = node.op
+    compared: Any = a.op
+    (x, c), d = a.inputs, b.inputs[1]
+    if not is_scalar_constant(c) or not is_scalar_constant(d):
         return None
     p, q = c.data.reshape(()), d.data.reshape(())  # type: ignore[attr-defined]
     if np.isnan(p) or np.isnan(q):
         return None
-    return a.op(a.inputs[0], c if choose(p, q) == p else d)  # type: ignore[no-any-return]
+    return compared(x, c if BOUNDS[joined.fn, compared.fn](p, q) == p else d)  # type: ignore[no-any-return]
 
 
 def _negation(fn: Any) -> Any:

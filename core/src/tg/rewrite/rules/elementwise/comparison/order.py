@@ -147,24 +147,21 @@ def _of_negative(node: Apply, outputs: Any) -> Variable | None:
     """-x < c as x > -c; for integers, whose least one has no negative, only whether they are equal."""
     x, c = node.inputs
     fn = node.op.fn  # type: ignore[attr-defined]
-    if x.apply is None or x.apply.op is not negative.op or not isinstance(c, Constant):
+    if not isinstance(c, Constant) or (fn in ORDERINGS and not is_float(x.type.dtype)):
         return None
-    if fn in ORDERINGS and not is_float(x.type.dtype):
-        return None
-    return EXCHANGED[fn](x.apply.inputs[0], Constant(np.asarray(-c.data)))
+    return EXCHANGED[fn](x.inputs[0], Constant(np.asarray(-c.data)))
 
 
 def _of_integer_sum(node: Apply, outputs: Any) -> Variable | None:
     """X + 2 == 5 as x == 3: integers wrap, so that for each sum there is one x."""
     y, d = node.inputs
-    made = y.apply
-    if made is None or not is_integer(y.type.dtype) or not is_scalar_constant(d):
+    if not is_integer(y.type.dtype) or not is_scalar_constant(d):
         return None
-    if made.op not in (add.op, subtract.op) or not is_scalar_constant(made.inputs[1]):
+    x, c = y.inputs
+    if not is_scalar_constant(c):
         return None
-    x, c = made.inputs
     with np.errstate(all="ignore"):
-        value = (np.subtract if made.op is add.op else np.add)(d.data, c.data.reshape(()))  # type: ignore[attr-defined]
+        value = (np.subtract if y.op is add.op else np.add)(d.data, c.data.reshape(()))  # type: ignore[attr-defined]
     return node.op(x, Constant(np.asarray(value)))  # type: ignore[no-any-return]
 
 

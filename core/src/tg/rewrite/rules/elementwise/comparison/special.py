@@ -62,9 +62,7 @@ def _of_operand(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     op: Any = node.op
     fn = op.fn
-    made = y.apply
-    if made is None:
-        return None
+    made: Any = y.apply
     if isinstance(made.op, Cast):
         (x,) = made.inputs
         widens = is_float(x.type.dtype) and has_values(y.type.dtype, x.type.dtype)

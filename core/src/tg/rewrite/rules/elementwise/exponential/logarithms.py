@@ -57,7 +57,7 @@ OVERFLOWS: Final = "Infinite where exp(x) overflows or vanishes."
 def _of_power(node: Apply, outputs: Any) -> Variable | None:
     """log(x**c) as c * log(x), of |x| where c is even."""
     (y,) = node.inputs
-    if not is_made_by(y, power) or not is_float(y.type.dtype):
+    if not is_float(y.type.dtype):
         return None
     x, c = y.inputs
     if not isinstance(c, Constant) or c.data.size != 1:
@@ -72,22 +72,20 @@ def _of_power(node: Apply, outputs: Any) -> Variable | None:
 def _of_square(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     fn: Any = node.op
-    if not is_made_by(y, square) or not is_float(y.type.dtype):
-        return None
-    return multiply(2, fn(absolute(y.inputs[0])))
+    return multiply(2, fn(absolute(y.inputs[0]))) if is_float(y.type.dtype) else None
 
 
 def _of_root(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     fn: Any = node.op
-    return multiply(0.5, fn(y.inputs[0])) if is_made_by(y, sqrt) and is_float(y.type.dtype) else None
+    return multiply(0.5, fn(y.inputs[0])) if is_float(y.type.dtype) else None
 
 
 def _of_reciprocal(node: Apply, outputs: Any) -> Variable | None:
     """log(1 / x) as -log(x)."""
     (y,) = node.inputs
     fn: Any = node.op
-    if not is_made_by(y, divide) or not is_float(y.type.dtype) or not is_number(y.inputs[0], 1):
+    if not is_float(y.type.dtype) or not is_number(y.inputs[0], 1):
         return None
     return negative(fn(y.inputs[1])) if _is_no_negative_zero(y.inputs[1]) else None
 
@@ -100,7 +98,7 @@ def _is_no_negative_zero(x: Variable) -> bool:
 def _of_sum_of_exponentials(node: Apply, outputs: Any) -> Variable | None:
     """log(exp(x) + exp(y) + ...), where a term may be a number."""
     (y,) = node.inputs
-    if not is_float(y.type.dtype) or not is_made_by(y, add):
+    if not is_float(y.type.dtype):
         return None
     logs = logs_of_sum(y)
     return log_of_sum(logs) if logs else None

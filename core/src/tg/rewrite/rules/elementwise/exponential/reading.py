@@ -133,9 +133,8 @@ def _read_function(v: Variable, node: Apply, depth: int, gates: bool) -> Product
 
 def _read_add(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
     """1 + exp(u) is 1 / sigmoid(-u); other sums of exponentials are known by their logarithms."""
-    for one, other in (node.inputs, node.inputs[::-1]):
-        if not is_number(one, 1):
-            continue
+    other, one = node.inputs
+    if is_number(one, 1):
         if is_made_by(other, exp):
             u, sign = stripped(other.inputs[0])
             return Product(Factor("sigmoid", u, -sign, -1, bounded=True, written=Written(v, -1)))
@@ -143,7 +142,6 @@ def _read_add(v: Variable, node: Apply, depth: int, gates: bool) -> Product | No
             return _one("sum", v)
         if sum_of_exp(v, plus_one=True) is not None:
             return _one(UNPLACED, v)
-        break
     return _one("sum", v) if logs_of_sum(v) else None
 
 

@@ -121,8 +121,8 @@ def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
     node = v.apply
     if node is None:
         return None
-    if plus_one and is_made_by(v, add) and any(is_number(u, 1) for u in node.inputs):
-        found = sum_of_exp(node.inputs[0]) or sum_of_exp(node.inputs[1])
+    if plus_one and is_made_by(v, add) and is_number(node.inputs[1], 1):
+        found = sum_of_exp(node.inputs[0])
         return found and found._replace(plus_one=True)
     if type(node.op) is not Reduce or node.op.fn is not add or not node.op.axes:
         return None
@@ -147,12 +147,9 @@ def _expanded_plus_one(v: Variable) -> SumOfExp | None:
     """1 + expand_dims(sum(exp(x)))."""
     if not is_made_by(v, add):
         return None
-    for one, other in (v.inputs, v.inputs[::-1]):
-        total, added = inside(other)
-        found = sum_of_exp(total) if is_number(one, 1) else None
-        if found is not None and added == found.axes:
-            return found._replace(plus_one=True)
-    return None
+    total, added = inside(v.inputs[0])
+    found = sum_of_exp(total) if is_number(v.inputs[1], 1) else None
+    return found._replace(plus_one=True) if found is not None and added == found.axes else None
 
 
 def share_of_sum(found: SumOfExp) -> Variable:
