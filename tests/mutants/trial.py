@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tg.rewrite.rules
+from tests.mutants.changes import LAST
 from tests.mutants.variations import FEW, alone, builders, kept, reworked, trials, variations
 from tests.unit.rewrite.examine import Examination, Flaw
 from tg.ops.contraction import MatMul
@@ -35,7 +36,6 @@ ENDLESS = 2.0  # for one program, which takes a millisecond
 SEARCH = 3.0  # for programs that kill one that survives
 MOST_CHANGED = 400  # cases that a search begins with
 NEAR = 0.7  # how often with one that fires
-LAST = 5  # the lengths that are not known, in most trials
 MOST_JUDGED = 80  # programs that come out another way, and right
 
 
