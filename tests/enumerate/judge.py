@@ -84,7 +84,7 @@ def examined(kind, v, w, data) -> Doubt | None:
         return None
     if kind in (EXACT, DROPS_ERROR, SIGNED_ZERO):
         found = broken(kind, (v,), (w,), data.values)
-        if found is None:
+        if found is None or (kind == SIGNED_ZERO and follow_from_zeros(v, w, u, wrong, data).all()):
             return None
         if u.dtype.kind != "c":
             t, t2 = data.truth(v), data.truth(w)
@@ -95,6 +95,27 @@ def examined(kind, v, w, data) -> Doubt | None:
     if data.infinite:
         return None
     return inexact(kind, v, w, u, r, wrong, data)
+
+
+def follow_from_zeros(v, w, u, wrong, data):
+    """Which elements, of those that differ, depend on the signs of zeros: 1 / 0.0 > 0 and what is made of it."""
+    old, _ = regions((v,), (w,))
+    rng = np.random.default_rng(0)
+    follow = ~wrong
+    for _ in range(2 * RUNS):
+        turned = data.values.again(
+            old, [v], lambda node, operands, results: [with_turned_zeros(y, rng) for y in results]
+        )
+        follow |= bits(u, np.asarray(turned[0]))
+    return follow
+
+
+def with_turned_zeros(y, rng):
+    """An array whose zeros have signs drawn anew."""
+    y = np.asarray(y)
+    if not is_inexact(y) or y.dtype.kind == "c":
+        return y
+    return np.where((y == 0) & (rng.random(y.shape) < 0.5), -y, y).astype(y.dtype)
 
 
 def discrete(kind, v, w, u, r, wrong, data):

@@ -10,7 +10,8 @@ import pytest
 
 import tg
 from tg.functions.debug.promises import broken
-from tg.functions.debug.values import Values
+from tg.functions.debug.values import Values, tainted
+from tg.ops.shape import BroadcastTo
 from tg.plugin.records import Rewrites
 from tg.plugin.registry import Registry
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE, STABILIZE
@@ -349,3 +350,10 @@ def test_a_call_costs_a_few_times_what_the_reference_takes():
     middle = time.perf_counter()
     f(array)
     assert time.perf_counter() - middle < 40 * (middle - start)
+
+
+def test_a_size_that_was_made_of_what_overflowed_is_a_size():
+    x, size = np.ones((1, 4)), np.array(3)
+    flags = [np.array([[False, True, False, False]]), np.array(True)]
+    found = tainted(BroadcastTo((None, 4)), [x, size], flags, 0, np.ones((3, 4)))
+    assert found.tolist() == [[False, True, False, False]] * 3

@@ -185,9 +185,15 @@ def tainted(op: Op, operands: Sequence[Array], flags: Sequence[Array | None], k:
     if type(op).__name__ == "Reduce":
         return np.asarray(marked[0].any(axis=op.axes))  # type: ignore[attr-defined]
     if type(op).__name__ in MOVES:
-        places = [x if x.dtype.kind in "iu" and not x.ndim else np.zeros(x.shape, bool) for x in operands]
-        return np.asarray(op.perform(*(x if f is None else f for x, f in zip(places, flags, strict=True)))[k])
+        return np.asarray(op.perform(*map(_flags_moved, operands, flags))[k])
     return np.ones(result.shape, bool)
+
+
+def _flags_moved(x: Array, flagged: Array | None) -> Array:
+    """The flags of an operand that is moved; a size or a position is itself, whatever it was made of."""
+    if x.dtype.kind in "iu" and not x.ndim:
+        return x
+    return np.zeros(x.shape, bool) if flagged is None else flagged
 
 
 def gap(before: Array, after: Array) -> Array:
