@@ -74,6 +74,8 @@ class Run:
                 found = faults(rewritten, data, raw=program.is_raw)
             except MemoryError:
                 continue
+            except Exception as error:  # noqa: BLE001 (of the judge itself: a find, and no reason to stop)
+                found = [Fault("?", "judge", f"the judge raises {error!r}", "", data, None)]
             again = lambda out, built=(inputs, outputs, ones): Rewritten(*built, mode=mode, exclude=out)  # noqa: E731
             for fault in found:
                 named = fault
