@@ -199,3 +199,24 @@ def test_a_check_of_an_inner_graph_is_told_as_what_it_is_where_loops_make_others
         with pytest.raises(error, match=text):
             f(np.ones(3), indices, np.ones(of), 2 * ones)
     assert [float(v) for v in f(np.ones(3), ones, np.ones(2), 2 * ones)] == [600.0, 1.0, 600.0]
+
+
+def without_first_rows(x):
+    """What is left of an array without its first rows along all axes: its strides are products of n - min(n, 1)."""
+    return x[(slice(1, None),) * x.ndim]
+
+
+def test_code_grows_with_the_number_of_axes_and_not_as_their_products(backend):
+    sizes = []
+    for axes in (6, 11, 16):
+        x = tg.tensor("x", "float64", (None,) * axes)
+        sizes.append(len(str(tg.function([x], tg.sum(without_first_rows(x) * 2, (0, -1)), backend=backend).source())))
+    assert sizes[2] - sizes[1] < 2 * (sizes[1] - sizes[0])
+
+
+def test_arrays_of_many_axes_without_their_first_rows(agrees):
+    x = tg.tensor("x", "float64", (None,) * 7)
+    y = without_first_rows(x)
+    outputs = [y, tg.sum(y * 2, (0, 4, -1)), tg.exp(tg.transpose(y)) + 1, tg.cumsum(y, 3), tg.sort(y, 2) * y, y[0]]
+    for lengths in ((3, 2, 4, 3, 2, 3, 2), (2, 2, 3, 1, 2, 2, 2)):
+        agrees([x], outputs, [np.random.default_rng(0).random(lengths)])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.errors import ShapeError, message
 from tg.graph.frozen import ValueSlot, symbolic_inputs, types_for
 from tg.link.loop import Loop
+from tg.link.values import count
 from tg.types import lengths
 from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
 from tg.types.tensor_type import TensorType
@@ -158,7 +159,7 @@ class LengthSyntax(NamedTuple):
 
 
 def length_text(length: int | Length, atom_text: Callable[[Atom], str], syntax: LengthSyntax) -> str:
-    """A length as text; `atom_text` gives that of the basic atoms."""
+    """A length as text; `atom_text` gives that of the basic atoms, and of products that are kept as such."""
     if type(length) is not Length:
         return syntax.integer(length)
     terms = []
@@ -171,7 +172,7 @@ def length_text(length: int | Length, atom_text: Callable[[Atom], str], syntax: 
 
 
 def _atom_text(atom: Atom, atom_text: Callable[[Atom], str], syntax: LengthSyntax) -> str:
-    if type(atom) is Derived:
+    if type(atom) is Derived and atom.kind != "*":
         left, right = (length_text(side, atom_text, syntax) for side in (atom.lhs, atom.rhs))
         return f"{syntax.functions[atom.kind]}({left}, {right})"
     return atom_text(atom)
@@ -206,7 +207,7 @@ def is_within(length: int | Length) -> bool:
 
 def is_countable(shape: Sequence[int | Length], others: Iterable[Sequence[int | Length]]) -> bool:
     """Whether the elements of a shape are known to be no more than int64 counts, or than those of another array."""
-    if lengths.magnitude(lengths.product(tuple(shape))) <= LONGEST_OF_ANY:
+    if lengths.magnitude(count(shape)) <= LONGEST_OF_ANY:
         return True
     static, own = _parts(shape)
     for other in others:

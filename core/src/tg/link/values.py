@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.types.lengths import Length, multiply, product, same
+from tg.types.lengths import Length, same, times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from tg.link.memory import Buffer
 
     Lengths = tuple[int | Length, ...]
+
+
+TERMS: Final = 4  # of a stride; beyond, it is a local's value times a length: x[1:, …] has strides of 2**k terms
 
 
 class Scalar(NamedTuple):
@@ -61,7 +64,7 @@ def row_major(shape: Sequence[int | Length]) -> Lengths:
     step: int | Length = 1
     for n in reversed(shape):
         strides.append(step)
-        step = multiply(step, n)
+        step = times(step, n, TERMS)
     return tuple(reversed(strides))
 
 
@@ -109,8 +112,10 @@ def collapsed(shape: Sequence[int | Length], strides: Sequence[Sequence[int | Le
         if is_one(n):
             continue
         column = [s[axis] for s in strides]
-        if lengths and all(same(outer, multiply(n, inner)) for outer, inner in zip(columns[-1], column, strict=True)):
-            lengths[-1] = multiply(lengths[-1], n)
+        if lengths and all(
+            same(outer, times(n, inner, TERMS)) for outer, inner in zip(columns[-1], column, strict=True)
+        ):
+            lengths[-1] = times(lengths[-1], n, TERMS)
             columns[-1] = column
         else:
             lengths.append(n)
@@ -120,4 +125,7 @@ def collapsed(shape: Sequence[int | Length], strides: Sequence[Sequence[int | Le
 
 def count(shape: Sequence[int | Length]) -> int | Length:
     """The number of elements."""
-    return product(tuple(shape))
+    total: int | Length = 1
+    for n in shape:
+        total = times(total, n)
+    return total

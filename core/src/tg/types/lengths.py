@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 type_ = type  # the built-in, under a name that no field shadows
 
 RESOLVE_STEPS: Final = 8  # how deep equalities within equalities are followed
-KINDS: Final = ("//", "%", "min", "max", "broadcast")
-COMMUTATIVE: Final = ("min", "max", "broadcast")
+KINDS: Final = ("//", "%", "min", "max", "broadcast", "*")
+COMMUTATIVE: Final = ("min", "max", "broadcast", "*")
 BROADCAST_HINT: Final = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
 BOUNDS: Final = 24  # how many bounds are tried to find a sign
 CHOICES: Final = 4  # of how many lengths one is written as the least
@@ -124,7 +124,10 @@ class ScalarValue(Atom):
 
 @final
 class Derived(Atom):
-    """An operation on two lengths that is no polynomial: `kind` is one of //, %, min, max, broadcast."""
+    """An operation on two lengths that is no polynomial: `kind` is one of //, %, min, max, broadcast.
+
+    Or a product, "*", that is not written as one, for it would have too many terms: see `times`.
+    """
 
     __slots__ = ("kind", "lhs", "rhs")
 
@@ -151,7 +154,7 @@ class Derived(Atom):
     __hash__ = Atom.__hash__
 
     def __repr__(self) -> str:
-        if self.kind in ("//", "%"):
+        if self.kind in ("//", "%", "*"):
             return f"({_operand(self.lhs)} {self.kind} {_operand(self.rhs)})"
         return f"{self.kind}({self.lhs}, {self.rhs})"
 
@@ -409,6 +412,22 @@ def multiply(a: int | Length, b: int | Length) -> int | Length:
     return _from_terms(total)
 
 
+def times(a: int | Length, b: int | Length, most: int = LARGE) -> int | Length:
+    """The product of two lengths as `multiply` makes it, or, if it might have more terms than `most`, as an atom.
+
+    The product of n lengths of two terms has 2**n. What is kept as a product equals only what is made of equal factors,
+    multiples apart: it is for what is written into code, not for types.
+    """
+    first, other = _terms(a), _terms(b)
+    if type(a) is int or type(b) is int or len(first) * len(other) <= most:
+        return multiply(a, b)
+    p, q = math.gcd(*first.values()), math.gcd(*other.values())
+    kept = Derived(
+        "*", _from_terms({m: c // p for m, c in first.items()}), _from_terms({m: c // q for m, c in other.items()})
+    )
+    return _scaled(of_atom(kept), p * q)
+
+
 def _scaled(length: int | Length, factor: int) -> int | Length:
     if factor == 1:
         return length
@@ -649,6 +668,8 @@ def _bounds(atom: Derived, signs: set[bool]) -> tuple[bool, list[Bound]]:
         return False, []
     if signs == {True}:
         return False, [(0, 1)]
+    if atom.kind == "*":
+        return False, []
     if atom.kind == "//":
         return False, [(a, b)] if type(b) is int and b > 0 else [(a, 1)]
     return False, [(a, 1), (b - 1 if type(b) is int and b > 0 else b, 1)]
@@ -876,6 +897,7 @@ OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
     "min": minimum,
     "max": maximum,
     "broadcast": broadcast,
+    "*": times,
 }
 
 
@@ -957,7 +979,7 @@ def _bound_of(atom: Atom) -> float:
         return math.inf if type(atom) is ScalarValue else LONGEST_GIVEN
     lhs, rhs = magnitude(atom.lhs), magnitude(atom.rhs)
     larger = max(lhs, rhs)
-    return larger if larger > LONGEST else {"//": lhs, "%": rhs}.get(atom.kind, larger)
+    return larger if larger > LONGEST else {"//": lhs, "%": rhs, "*": lhs * rhs}.get(atom.kind, larger)
 
 
 def is_exact(length: int | Length) -> bool:

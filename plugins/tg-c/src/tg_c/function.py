@@ -12,7 +12,7 @@ from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_scalar, is_within, new_shapes, number_of
 from tg.link.values import Array, Scalar, Value, collapsed, is_one, row_major, spread
 from tg.ops.shape import ExpandDims, Squeeze
-from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
+from tg.types.lengths import AxisLength, Derived, Length, atoms, evaluate, key, same
 from tg_c.kernel import INDENT, Kernel
 from tg_c.memory import CMemory
 from tg_c.overwriting import Overwriting
@@ -201,6 +201,8 @@ class GraphFunction:
 
     def _atom(self, atom: Atom) -> str:
         known = self._atoms.get(atom)
+        if known is None and type(atom) is Derived:  # a product, of what has names
+            known = self._atoms[atom] = " * ".join((self.length(atom.lhs), self.length(atom.rhs)))
         if known is None:
             value = self.values[number_of(atom)]
             assert isinstance(value, Scalar), "a length that is no parameter is the value of a scalar"

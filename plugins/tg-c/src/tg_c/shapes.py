@@ -51,7 +51,7 @@ SYNTAX: Final = LengthSyntax(FUNCTIONS, integer)
 
 
 def length_text(length: int | Length, atom_text: Callable[[Atom], str]) -> str:
-    """A length as C text; `atom_text` gives that of the basic atoms."""
+    """A length as C text; `atom_text` gives that of the basic atoms, and of products that are kept as such."""
     return shapes.length_text(length, atom_text, SYNTAX)
 
 

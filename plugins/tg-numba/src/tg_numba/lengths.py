@@ -119,7 +119,9 @@ def countable(body: Body, item: int, lengths: Sequence[str]) -> tuple[str, str]:
 
 
 def derived(body: Body, kind: str, a: str, b: str) -> str:
-    """An operation on two lengths: one of //, %, min and max."""
+    """An operation on two lengths: one of //, %, min, max and *."""
+    if kind == "*":
+        return body.product(a, b)
     if kind in ("min", "max"):
         return body.called(f"llvm.s{kind}.i64", "i64", [("i64", a), ("i64", b)])
     body.module.define("tg.floor", FLOOR)
