@@ -45,10 +45,12 @@ def exact(v: Variable) -> Exact | None:
     """The number that a real constant of one element is; None for NaN, infinities, and whatever else is no number."""
     if not isinstance(v, Constant) or v.data.size != 1:
         return None
-    data = v.data.reshape(())
-    if data.dtype.kind in "iu":
-        return int(data)
-    return _exact(float(data)) if v.type.dtype in FLOATING else None
+    value = v.data.item()
+    if type(value) is float:
+        return _exact(value)
+    if type(value) is int:
+        return value
+    return _exact(float(value)) if v.type.dtype in FLOATING else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -60,7 +62,7 @@ def _exact(value: float) -> Exact | None:
 
 def size(value: Exact) -> Exact:
     """The absolute value."""
-    return value if value >= 0 else -value
+    return value if value.numerator >= 0 else -value  # a fraction takes ten times as long to compare itself
 
 
 def rounded(value: Exact, dtype: str) -> float | None:

@@ -62,9 +62,9 @@ class Term:
 
     def take(self, factor: Exact, divisor: Exact) -> None:
         """One more occurrence."""
-        if divisor < 0:
+        if divisor.numerator < 0:
             factor, divisor = -factor, -divisor
-        self.parts.setdefault(divisor, [0, 0])[factor < 0] += factor
+        self.parts.setdefault(divisor, [0, 0])[factor.numerator < 0] += factor
 
     def entries(self, *, merge: bool) -> list[Entry]:
         """What is left of the occurrences; those of opposite signs together if they may `merge`."""
@@ -87,6 +87,8 @@ class Sum:
         self.constant: Exact = 0
         self.constants = self.occurrences = self.multiples = self.negatives = self.cost = 0
         self.given_up = self.distributed = False
+        self.can_distribute = False  # whether there is a multiple of a sum, or a sum of a multiple, that is opened then
+        self.sizes: set[Exact] = set()  # of the numbers that there are multiples by
         self.opened: list[Variable] = []  # operands after what reads them
         self._walk()
 
@@ -98,11 +100,17 @@ class Sum:
             if number is not None:
                 self.constant += factor * number
                 self.constants += 1
-            elif v is not self.root and v not in self.inside and not (self.distribute and self.inside.has_factored(v)):
+            elif v is not self.root and v not in self.inside and not self._distributes(v):
                 self._take(v, factor, 1)
             else:
                 self._open(v, factor, stack)
                 self.given_up = self.distribute and self.cost > LARGEST_DISTRIBUTED
+
+    def _distributes(self, v: Variable) -> bool:
+        """Whether factors are multiplied into a value that is one, if it is."""
+        found = self.inside.has_factored(v)
+        self.can_distribute |= found
+        return found and self.distribute
 
     def _open(self, v: Variable, factor: Exact, stack: list[tuple[Variable, Exact]]) -> None:
         fn, x, c = function_of(v), v.inputs[0], v.inputs[-1]
@@ -115,11 +123,12 @@ class Sum:
             stack += [(c, factor if fn is add else -factor), (x, factor)]
         else:
             number = _number(v)
-            if self.distribute and self.inside.has_factored(x):
+            if self._distributes(x):
                 self.distributed = True
                 stack.append((x, factor * number))
             else:
                 self.multiples += 1
+                self.sizes.add(size(number))
                 self._take(x, *((factor, number) if fn is divide else (factor * number, 1)))
 
     def _take(self, x: Variable, factor: Exact, divisor: Exact) -> None:
@@ -159,13 +168,13 @@ class Sum:
 
     @property
     def is_simple(self) -> bool:
-        """Whether there is nothing to merge: no like terms, one constant, one multiple at most, and no sign."""
-        return (
-            self.occurrences == len(self.terms)
-            and self.constants < 2
-            and self.multiples < 2
-            and not (self.negatives or self.distributed)
-        )
+        """Whether there is nothing to merge: no like terms, one constant, no factor that terms share, and no sign."""
+        if self.occurrences > len(self.terms) or self.negatives or self.distributed:
+            return False
+        if self.multiples < 2:
+            return self.constants < 2
+        differ = len(self.sizes) == self.multiples and 1 not in self.sizes
+        return differ and not self.constants and not is_integer(self.dtype)  # multiples of integers may be by less
 
 
 class Plan:
@@ -328,7 +337,10 @@ def _number(v: Variable) -> Exact:
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
     """The canonical sum of a tree; None where nothing is merged in it and nothing saved."""
     best, gain = None, 0
+    found: Sum | None = None
     for distribute in (False, True):
+        if found is not None and not found.can_distribute:
+            break
         found = Sum(root, inside, distribute=distribute)
         if found.given_up or found.is_simple or (distribute and not found.distributed):
             continue
