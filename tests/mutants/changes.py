@@ -37,7 +37,7 @@ def number(dtype, rng):
     if is_integer(dtype) or dtype == "bool":
         return rng.choice((0, 1, 2, *([] if dtype == "bool" else (np.iinfo(dtype).max, np.iinfo(dtype).min))))
     info = limits(numpy_dtype(dtype))
-    return rng.choice((0.0, 1.0, -1.0, np.inf, info.largest, 2 / info.eps))
+    return rng.choice((0.0, 1.0, -1.0, np.inf, np.nan, info.largest, 2 / info.eps))
 
 
 def constant(like, rng):

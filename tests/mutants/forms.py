@@ -12,6 +12,7 @@ import tg
 from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
 from tests.mutants.forms_of_products import CHAINS
+from tests.mutants.forms_of_trees import FORMS_OF_TREES
 from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import gate
 from tg.types.dtypes import numpy_dtype
@@ -73,6 +74,7 @@ def itself(x):
 
 FORMS = {
     **FORMS_OF_ARRAYS,
+    **FORMS_OF_TREES,
     **FORMS_OF_MATRICES,
     "shifts_of_two_counts": tuple(
         shifts(dtype, first, second, counts)

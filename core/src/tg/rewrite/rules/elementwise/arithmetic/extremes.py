@@ -69,8 +69,10 @@ def _limited_twice(floats: bool) -> Any:
     def apply(node: Apply, outputs: Any) -> Variable | None:
         (y,) = outputs
         outer = _limited(y) if is_float(y.type.dtype) is floats else None
-        inner = _limited(outer[0]) if outer is not None else None
-        if outer is None or inner is None:
+        if outer is None:
+            return None
+        inner = _limited(outer[0])
+        if inner is None:
             return None
         x, (low, high) = inner
         lower, upper = (_moved_into(c, outer[1]) for c in (low, high))

@@ -87,9 +87,9 @@ def _gate_of_choice(node: Apply, outputs: Any) -> Variable | None:
     if not (is_scalar_constant(x) and is_scalar_constant(y)):
         return None
     if exact(y) == 0 != exact(x):
-        return where(c, multiply(d, x), y if not np.signbit(y.data).any() else _zero_like(d))  # type: ignore[attr-defined]
+        return where(c, multiply(d, x), _zero_like(d))
     if exact(x) == 0 != exact(y):
-        return where(c, x if not np.signbit(x.data).any() else _zero_like(d), multiply(d, y))  # type: ignore[attr-defined]
+        return where(c, _zero_like(d), multiply(d, y))
     return None
 
 

@@ -18,23 +18,34 @@ from tg.types.dtypes import is_integer, numpy_dtype
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
 
+    Divided = tuple[Variable, int]  # an operand, and the constant by which it is divided
 
-def _by_constants(y: Variable, fn: Any) -> tuple[Variable, int] | None:
+
+def _by_constant(y: Variable, fn: Any) -> Divided | None:
     """The operand and the positive constant of an integer `fn(x, c)`."""
     if not is_made_by(y, fn) or not is_integer(y.type.dtype):
         return None
     x, c = y.inputs
-    value = None if isinstance(x, Constant) else exact(c)
+    value = exact(c)
     return None if value is None or value <= 0 else (x, int(value))
+
+
+def _twice_by_constants(y: Variable, fn: Any, below: Any) -> tuple[Divided, Divided] | None:
+    """Those of `below(x, b)` in `fn(below(x, b), c)`, and those of the outer one."""
+    outer = _by_constant(y, fn)
+    if outer is None:
+        return None
+    inner = _by_constant(outer[0], below)
+    return None if inner is None else (inner, outer)
 
 
 def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     """(x // b) // c as x // (b * c), for positive b and c whose product the dtype holds."""
     (y,) = outputs
-    outer = _by_constants(y, floor_divide)
-    inner = _by_constants(outer[0], floor_divide) if outer is not None else None
-    if outer is None or inner is None:
+    found = _twice_by_constants(y, floor_divide, floor_divide)
+    if found is None:
         return None
+    inner, outer = found
     c = constant(outer[1] * inner[1], y.type.dtype)
     if c is None or exact(c) != outer[1] * inner[1]:
         return None
@@ -44,21 +55,22 @@ def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
 def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
     """(x % b) % c as x % c where c divides b, and as x % b where b divides or is below c."""
     (y,) = outputs
-    outer = _by_constants(y, remainder)
-    inner = _by_constants(outer[0], remainder) if outer is not None else None
-    if outer is None or inner is None:
+    found = _twice_by_constants(y, remainder, remainder)
+    if found is None:
         return None
-    b, c = inner[1], outer[1]
+    (x, b), (rest, c) = found
     if b <= c:
-        return outer[0]
-    return remainder(inner[0], node.inputs[1]) if b % c == 0 else None
+        return rest
+    return remainder(x, node.inputs[1]) if b % c == 0 else None
 
 
 def _quotient_of_remainder(node: Apply, outputs: Any) -> int | None:
     """(x % b) // c is 0 where c is at least b."""
-    outer = _by_constants(outputs[0], floor_divide)
-    inner = _by_constants(outer[0], remainder) if outer is not None else None
-    return 0 if outer is not None and inner is not None and inner[1] <= outer[1] else None
+    found = _twice_by_constants(outputs[0], floor_divide, remainder)
+    if found is None:
+        return None
+    (_, b), (_, c) = found
+    return 0 if b <= c else None
 
 
 def _power_of_two(node: Apply) -> int | None:

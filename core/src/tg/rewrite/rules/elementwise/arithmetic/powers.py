@@ -62,8 +62,10 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
     if is_made_by(y, square) and is_made_by(node.inputs[0], square):
         return None
     outer = exponent_of(y)
-    inner = exponent_of(outer[0]) if outer is not None else None
-    if outer is None or inner is None:
+    if outer is None:
+        return None
+    inner = exponent_of(outer[0])
+    if inner is None:
         return None
     (x, m), n = inner, outer[1]
     if is_integer(y.type.dtype):

@@ -310,8 +310,6 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
     if function_of(root) is square or function_of(root) is power:
         return None
     found = Product(root, inside)
-    if found.failed:
-        return None
     if _is_power(found) or _cancels(found, unsafe=unsafe):
         result = _flat(found, unsafe=unsafe)
     else:

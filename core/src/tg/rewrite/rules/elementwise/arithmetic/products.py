@@ -96,8 +96,10 @@ def _combined_factors(dtypes: frozenset[str]) -> Any:
     def apply(node: Apply, outputs: Any) -> Variable | None:
         (y,) = outputs
         outer = _as_multiple(y) if y.type.dtype in dtypes else None
-        inner = _as_multiple(outer.x) if outer is not None else None
-        if outer is None or inner is None:
+        if outer is None:
+            return None
+        inner = _as_multiple(outer.x)
+        if inner is None:
             return None
         scale = outer.scale.times(inner.scale.to_power(outer.e))
         return scale.of(inner.x, y) if outer.e * inner.e > 0 else scale.over(inner.x, y)

@@ -73,8 +73,10 @@ def _combined_terms(dtypes: frozenset[str]) -> Any:
     def apply(node: Apply, outputs: Any) -> Variable | None:
         (y,) = outputs
         outer = _as_shifted(y) if y.type.dtype in dtypes else None
-        inner = _as_shifted(outer[1]) if outer is not None else None
-        if outer is None or inner is None:
+        if outer is None:
+            return None
+        inner = _as_shifted(outer[1])
+        if inner is None:
             return None
         total = constant(outer[2] + outer[0] * inner[2], y.type.dtype)
         if total is None:

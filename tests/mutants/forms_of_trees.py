@@ -1,0 +1,105 @@
+"""Trees of products and of sums, drawn from seeds that are numbers, and powers of powers with exponents of every kind.
+
+Leaves are values that may be infinite and one that is not, some of them repeated along an axis, and constants; a tree
+joins two of what it has until one is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import tg
+from tg.ops.elementwise.arithmetic import gate
+
+COUNT = 40
+CONSTANTS = (2, 3, -1, -2, 0.5, 0.25, 1 / 3, 7, 2.0**20, 2.0**-20)
+WHOLE = (2, 3, -1, -2, 5, 100, 7)
+EXPONENTS = (-3, -2, -1, -0.5, 0.5, 1, 1.5, 2, 2.5, 3, 4, 6)
+PRODUCTS = (
+    lambda a, b, c: a * b,
+    lambda a, b, c: a * b,
+    lambda a, b, c: a * b,
+    lambda a, b, c: -a * b,
+    lambda a, b, c: a * b * c,
+    lambda a, b, c: tg.square(a) * b,
+    lambda a, b, c: tg.square(a * c) * b,
+    lambda a, b, c: (a * c) ** 3 * b,
+)
+QUOTIENTS = (
+    lambda a, b, c: a / b,
+    lambda a, b, c: a / b,
+    lambda a, b, c: a / b * c,
+    lambda a, b, c: c / b * a,
+    lambda a, b, c: 1 / a * b,
+    lambda a, b, c: gate(a, b),
+    lambda a, b, c: gate(a * c, -b),
+)
+SUMS = (
+    lambda a, b, c: a + b,
+    lambda a, b, c: a + b,
+    lambda a, b, c: a - b,
+    lambda a, b, c: a - b,
+    lambda a, b, c: a + b * c,
+    lambda a, b, c: a - b * c,
+    lambda a, b, c: (a - b) * c,
+    lambda a, b, c: -(a + b),
+    lambda a, b, c: a + b + c,
+    lambda a, b, c: c - a - b,
+)
+SHARES = (lambda a, b, c: a / c + b, lambda a, b, c: a / c - b / c, lambda a, b, c: (a + b) / c)
+
+
+def grown(values, joins, constants, rng):
+    """One value of several, joined two by two."""
+    while len(values) > 1:
+        a, b = (values.pop(rng.randrange(len(values))) for _ in range(2))
+        values.append(rng.choice(joins)(a, b, rng.choice(constants)))
+    return values[0]
+
+
+def tree(number, joins, constants, dtype=None):
+    """The function of two values and a third one, finite and not 0, that a number stands for."""
+
+    def form(x, y, z):
+        rng = random.Random(f"tree {number}")
+        x, y = (v if dtype is None else tg.cast(v, dtype) for v in (x, y))
+        finite = tg.assume(z, finite=True, nonzero=True) if dtype is None else y
+        leaves = (x, x, y, finite, finite, x[:1], y[:1] * rng.choice(constants), -y, tg.absolute(x))
+        few = rng.sample(leaves, rng.choice((2, 3, 3, 4)))
+        return grown([rng.choice(few) for _ in range(rng.choice((3, 4, 5, 6)))], joins, constants, rng)
+
+    return form
+
+
+def trees(joins, constants, dtypes=(None,)):
+    return tuple(tree(n, joins, constants, dtypes[n % len(dtypes)]) for n in range(COUNT))
+
+
+INTEGERS = ("int32", "uint8", "int64")
+KNOWN = (lambda x: x, lambda x: tg.assume(x, nonnegative=True), lambda x: tg.assume(x, positive=True))
+
+
+def powers(build, bases=KNOWN, count=1):
+    """What is built of a base and of so many exponents."""
+    return tuple(
+        (lambda x, base=base, given=given: build(base(x), *given))
+        for base in bases
+        for given in itertools.product(EXPONENTS, repeat=count)
+    )
+
+
+FORMS_OF_TREES = {
+    "canonical_products": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS),
+    "cancelled_factors": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS),
+    "canonical_integer_products": trees(PRODUCTS, WHOLE, INTEGERS),
+    "canonical_sums": trees((*SUMS, *SHARES), CONSTANTS),
+    "cancelled_terms": trees((*SUMS, *SHARES), CONSTANTS),
+    "canonical_integer_sums": trees(SUMS, WHOLE, INTEGERS),
+    "power_of_power": powers(lambda x, m, n: (x**m) ** n, KNOWN[:2], 2)[::5],
+    "root_of_power": powers(lambda x, n: tg.sqrt(x**n)),
+    "power_of_root": powers(lambda x, n: tg.sqrt(x) ** n),
+    "power_of_signed": powers(lambda x, n: (-x) ** n) + powers(lambda x, n: tg.absolute(x) ** n),
+    "small_power": powers(lambda x, n: x ** (3 * n)) + powers(lambda x, n: x**n),
+    "small_integer_power": tuple((lambda x, n=n: tg.cast(x, "int64") ** n) for n in (2, 3, 4, 5, 7, 15, 64, 65)),
+}
