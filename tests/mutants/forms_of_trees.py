@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import gate
 
 COUNT = 40
 CONSTANTS = (2, 3, -1, -2, 0.5, 0.25, 1 / 3, 7, 2.0**20, 2.0**-20)
-WHOLE = (2, 3, -1, -2, 5, 100, 7)
+WHOLE = (2, 3, -1, -2, 5, 100, 7, 2**40)
 EXPONENTS = (-3, -2, -1, -0.5, 0.5, 1, 1.5, 2, 2.5, 3, 4, 6)
 PRODUCTS = (
     lambda a, b, c: a * b,

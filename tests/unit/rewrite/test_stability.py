@@ -420,3 +420,15 @@ def test_the_mean_of_nothing_is_nan_whatever_its_weights(shape):
         assert np.isnan(mean(np.zeros((2, 0)), np.zeros((2, 0)))).all()
     if None in shape:
         np.testing.assert_allclose(mean([[1.0, 3.0]] * 2, [[800.0, 800.0]] * 2), 2.0)
+
+
+def test_exponentials_are_joined_where_neither_is_repeated_or_used_elsewhere():
+    x, y = tg.matrix("x"), tg.tensor("y", shape=(1, None))
+    for stays in (tg.exp(x) * tg.exp(y), tg.exp(y) * tg.exp(x), tg.exp(x) / tg.exp(y[0])):
+        assert sum(node.op.name == "exp" for node in rewritten([x, y], [stays]).nodes) == 2
+    z = tg.tensor("z", shape=(3, 4))
+    w = tg.tensor("w", shape=(3, 4))
+    assert sum(node.op.name == "exp" for node in rewritten([z, w], [tg.exp(z) * tg.exp(w)]).nodes) == 1
+    for used in (z, w):
+        both_used = rewritten([z, w], [tg.exp(z) * tg.exp(w), tg.sin(tg.exp(used))])
+        assert sum(node.op.name == "exp" for node in both_used.nodes) == 2

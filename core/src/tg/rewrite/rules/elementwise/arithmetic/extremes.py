@@ -46,7 +46,7 @@ def _limited(v: Variable) -> tuple[Variable, Limits] | None:
             return None
         return x, Limits(_least(lower, upper), upper)  # type: ignore[arg-type]
     for x, c in (node.inputs, node.inputs[::-1]):
-        if _is_number(c) and not isinstance(x, Constant):
+        if _is_number(c):
             return x, Limits(c, None) if fn is maximum else Limits(None, c)  # type: ignore[arg-type]
     return None
 

@@ -18,7 +18,6 @@ from operator import is_
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from tg.graph.facts import holds
-from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, power, square
 from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
@@ -70,7 +69,7 @@ def _is_multiple(v: Variable) -> bool:
     fn = function_of(v)
     if fn is multiply or fn is divide:
         x, c = v.inputs
-        return not isinstance(x, Constant) and x.type.ndim == v.type.ndim and _is_moderate(c)
+        return x.type.ndim == v.type.ndim and _is_moderate(c)
     return fn is negative
 
 

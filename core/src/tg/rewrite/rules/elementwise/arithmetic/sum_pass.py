@@ -324,7 +324,7 @@ class Sums:
 def _is_multiple(v: Variable) -> bool:
     """Whether a product or quotient is x * c or x / c, for a finite number c other than 0."""
     x, c = v.inputs
-    return not isinstance(x, Constant) and x.type.ndim == v.type.ndim and bool(exact(c))
+    return x.type.ndim == v.type.ndim and bool(exact(c))
 
 
 def _number(v: Variable) -> Exact:

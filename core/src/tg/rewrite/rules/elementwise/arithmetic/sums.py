@@ -50,7 +50,7 @@ def _is_zero(v: Variable, *, negative: bool) -> bool:
 def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
     """X + -c as x - c, and x - -c as x + c."""
     x, c = node.inputs
-    if not is_scalar_constant(c) or c.type.dtype not in SIGNED or isinstance(x, Constant):
+    if not is_scalar_constant(c) or c.type.dtype not in SIGNED:
         return None
     if not number_of(c) < 0 or not number_of(negated := Constant(np.asarray(-c.data))) > 0:  # type: ignore[attr-defined]
         return None
