@@ -34,6 +34,9 @@ QUOTIENTS = (
     lambda a, b, c: 1 / a * b,
     lambda a, b, c: gate(a, b),
     lambda a, b, c: gate(a * c, -b),
+    lambda a, b, c: gate(a, b[:1] * c),
+    lambda a, b, c: gate(a[:1] / c, b),
+    lambda a, b, c: a * (b[:1] * c),
 )
 SUMS = (
     lambda a, b, c: a + b,

@@ -180,6 +180,8 @@ def tried(cases, rule_of, *, skips=True, seconds=SECONDS):
             return Verdict("raises", f"{case.rule.name}, {case.program.origin}: {error!r}")
         if case.fired:
             (fires if fired else lost).setdefault(case.rule.name, []).append(case)
+        elif fired and after == case.after and case.program.is_held:
+            return Verdict("fires", f"{case.rule.name}: for nothing in {case.program.origin}")
         elif fired:
             gained[case.rule.name] += 1
         if skips and after == case.after:

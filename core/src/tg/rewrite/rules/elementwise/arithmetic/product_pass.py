@@ -172,8 +172,8 @@ class Product:
             base, exponent = self._bare(found[0], n * found[1]), found[1]
             self.cost += _cost_of_power(exponent)
             power = v if base is found[0] else raised(base, exponent, v)
-            self.failed |= power is None
-            self.bare[id(v)] = v if power is None else power
+            assert power is not None  # the exponent is one of the dtype
+            self.bare[id(v)] = power
             self._take(base, n * exponent)
 
     def _bare(self, x: Variable, n: int) -> Variable:
