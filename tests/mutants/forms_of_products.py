@@ -105,4 +105,11 @@ def chain(number):
     return form
 
 
-CHAINS = tuple(chain(number) for number in range(COUNT))
+CHAINS = (
+    *(chain(number) for number in range(COUNT)),
+    lambda x, y: tg.reshape(tg.exp(x[0]) * y, (-1,)) * tg.reshape(tg.exp(-x), (-1,)),
+    lambda x, y: tg.reshape(tg.exp(x) * y[:1], (-1,)) * tg.reshape(tg.exp(-x), (-1,)),
+    lambda x, y: tg.reshape(tg.exp(x) * y[:1], (-1,)) * tg.exp(-tg.reshape(x, (-1,))),
+    lambda x, y: tg.reshape(tg.exp(tg.sum(x)) * y, (-1,)) * tg.exp(-tg.sum(x)),
+    lambda x, y: tg.swapaxes(tg.exp(x[0]) * y, 0, 1) * tg.exp(-x[0])[:, None],
+)
