@@ -26,6 +26,7 @@ PRODUCTS = (
     lambda a, b, c: tg.square(a * c) * b,
     lambda a, b, c: (a * c) ** 3 * b,
     lambda a, b, c: (a * c) ** 18 * (b * 2),
+    lambda a, b, c: (-a) ** 18 * (b * 2),
 )
 QUOTIENTS = (
     lambda a, b, c: a / b,

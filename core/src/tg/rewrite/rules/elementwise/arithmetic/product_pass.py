@@ -137,7 +137,6 @@ class Product:
         self.opened: list[tuple[Variable, int]] = []  # with their exponents, operands after what reads them
         self.bare: dict[int, Variable] = {}  # what stands for a leaf of the structure, by the id of that
         self.scale = Scale()
-        self.failed = False
         self.cost = self.occurrences = 0
         self.scales = self.small_scales = 0  # constants and signs, those of operands that are repeated counted apart
         stack: list[tuple[Variable, int]] = [(root, 1)]
@@ -149,7 +148,7 @@ class Product:
                 self._open(v, n, stack)
             else:
                 self._take(self._bare(v, n), n)
-        self.failed |= not (self.whole or is_in_range(self.scale.value, root.type.dtype))
+        self.failed = not (self.whole or is_in_range(self.scale.value, root.type.dtype))
 
     def _open(self, v: Variable, n: int, stack: list[tuple[Variable, int]]) -> None:
         fn = function_of(v)
@@ -192,7 +191,7 @@ class Product:
 
     def _may_leave(self, scale: Scale, n: int) -> bool:
         """Whether a power of a constant is no larger than what other constants may bring to a tree."""
-        if self.whole or n in (1, -1):
+        if self.whole:
             return True
         value = size(scale.value)
         return value == 1 or (abs(n) <= LARGEST_POWER and is_in_range(Fraction(value) ** n, self.root.type.dtype))
@@ -209,15 +208,13 @@ class Product:
         self.factors.setdefault(id(x), Factor(x)).counts[n < 0] += abs(n)
 
     def scaled(self, x: Variable) -> Variable:
-        """A value times the scale; the attempt has `failed` if no constant does that."""
+        """A value times the scale; no constant does that only where the attempt has `failed`."""
         found = self.scale.of(x, x)
-        self.failed |= found is None
         return x if found is None else found
 
     def constant(self) -> Variable:
-        """The scale on its own; the attempt has `failed` if it is no constant of the dtype."""
+        """The scale on its own; it is no constant of the dtype only where the attempt has `failed`."""
         found = constant(self.scale.value, self.root.type.dtype)
-        self.failed |= found is None
         return self.root if found is None else found
 
 

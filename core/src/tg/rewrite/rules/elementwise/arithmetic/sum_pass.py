@@ -246,7 +246,7 @@ class Plan:
 
     def _constant(self, value: Exact) -> Constant:
         c = constant(value, self.dtype)
-        if c is None or (value and not c.data):
+        if c is None:
             self.failed = True
             return Constant(np.zeros((), numpy_dtype(self.dtype)))
         return c
