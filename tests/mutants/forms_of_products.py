@@ -64,6 +64,9 @@ OTHERS = (
     lambda x, y: 1 / tg.sigmoid(y),
     lambda x, y: y - x,
     lambda x, y: tg.cosh(x),
+    lambda x, y: 2.0,
+    lambda x, y: 1e30,
+    lambda x, y: 1e-30,
 )
 STEPS = ("multiply", "multiply", "divide", "gate", "gate", "gated by it")
 
@@ -107,6 +110,11 @@ def chain(number):
 
 CHAINS = (
     *(chain(number) for number in range(COUNT)),
+    lambda x, y: gate(gate(y, tg.cos(y)) * tg.exp(x), tg.exp(-x)),
+    lambda x, y: gate(gate(y, tg.cos(x)) * tg.sigmoid(x), 1 / tg.sigmoid(x)),
+    lambda x, y: gate(tg.exp(-x) * gate(y, tg.exp(y)), tg.exp(x)) * y,
+    lambda x, y: gate(gate(gate(y, tg.exp(x)), tg.cos(y)), tg.exp(-x)),
+    lambda x, y: gate(gate(y, tg.expm1(x)), tg.exp(-x)) * tg.sigmoid(x),
     lambda x, y: tg.reshape(tg.exp(x[0]) * y, (-1,)) * tg.reshape(tg.exp(-x), (-1,)),
     lambda x, y: tg.reshape(tg.exp(x) * y[:1], (-1,)) * tg.reshape(tg.exp(-x), (-1,)),
     lambda x, y: tg.reshape(tg.exp(x) * y[:1], (-1,)) * tg.exp(-tg.reshape(x, (-1,))),

@@ -289,7 +289,7 @@ def _flat(found: Product, *, unsafe: bool) -> Variable | None:
     above: list[Variable] = []
     below: list[Variable] = []
     for factor in found.factors.values():
-        cancel = all(factor.counts) and (unsafe or is_finite_and_nonzero(factor.x))
+        cancel = unsafe or is_finite_and_nonzero(factor.x)
         for line, n in zip((above, below), factor.net(cancel=cancel), strict=True):
             power = raised(factor.x, n, factor.x) if n > 1 else factor.x
             if power is None:

@@ -176,10 +176,10 @@ def _quotient(values: list[Written]) -> Variable | None:
     numbers = [(number, v.power) for v in values if (number := exact(v.v))]
     if len(numbers) > 1:
         scale = Scale()
-        for number, p in numbers:
-            scale = scale.times(Scale(number).to_power(p))
+        for number, power in numbers:
+            scale = scale.times(Scale(number).to_power(power))
         return _scaled([v for v in values if not exact(v.v)], scale, values[0].v.type.dtype)
-    over, under = ([v for v, p in values if (p > 0) == side] for side in (True, False))
+    over, under = ([v for v, power in values if (power > 0) == side] for side in (True, False))
     if len(over) > 1 and under:  # a product may overflow, or vanish, where no quotient does
         return _in_turn(values)
     above, below = _multiplied(over), _multiplied(under)
@@ -191,18 +191,18 @@ def _quotient(values: list[Written]) -> Variable | None:
 
 def _in_turn(values: list[Written]) -> Variable:
     """The quotient of values multiplied and divided one by one, in the order in which they were read."""
-    first = next(k for k, (_, p) in enumerate(values) if p > 0)
+    first = next(k for k, (_, power) in enumerate(values) if power > 0)
     made = values[first].v
-    for k, (v, p) in enumerate(values):
+    for k, (v, power) in enumerate(values):
         if k != first:
-            made = multiply(made, v) if p > 0 else divide(made, v)
+            made = multiply(made, v) if power > 0 else divide(made, v)
     return made
 
 
 def _scaled(values: list[Written], scale: Scale, dtype: str) -> Variable | None:
     if not values:
         return constant(scale.value, dtype)
-    if all(p < 0 for _, p in values):
+    if all(power < 0 for _, power in values):
         below = _multiplied([v for v, _ in values])
         return None if below is None else scale.over(below, below)
     x = _quotient(values)
