@@ -13,7 +13,7 @@ import numpy as np
 import tg
 from tg.ops.elementwise.arithmetic import gate
 
-COUNT = 76
+COUNT = 96
 MEETINGS = (  # of an argument and another: two factors that amount to one, or to 1
     lambda u, v: (tg.exp(u), tg.exp(-u)),
     lambda u, v: (tg.exp(-u), tg.sigmoid(u)),
@@ -34,6 +34,10 @@ MEETINGS = (  # of an argument and another: two factors that amount to one, or t
     lambda u, v: (tg.exp(u), 1 / tg.sum(tg.exp(u), -1, keepdims=True)),
     lambda u, v: (tg.exp(u), 1 / (1 + tg.sum(tg.exp(u), -1, keepdims=True))),
     lambda u, v: (tg.softmax(u, -1), 1 / tg.softmax(u, -1)),
+    lambda u, v: (tg.exp(u) + tg.exp(u) * v, tg.exp(-u)),
+    lambda u, v: (tg.sigmoid(-u) - v * tg.sigmoid(-u), 1 + tg.exp(u)),
+    lambda u, v: (-(tg.exp(u) * v - tg.exp(u)), tg.sigmoid(-u)),
+    lambda u, v: (v - tg.expm1(u), tg.sigmoid(-u)),
 )
 ARGUMENTS = (  # some infinite where no input is, or repeated to stand beside others
     lambda x, y: x,
@@ -110,6 +114,10 @@ def chain(number):
 
 CHAINS = (
     *(chain(number) for number in range(COUNT)),
+    lambda x, y: y * tg.exp(x) * y * tg.exp(-x),
+    lambda x, y: y * tg.exp(-x) * (tg.exp(x) - y * tg.exp(x)),
+    lambda x, y: gate(y * (tg.exp(x) + tg.exp(x) * y), tg.exp(-x)),
+    lambda x, y: gate(gate(y, tg.exp(x) + tg.exp(x) * y), tg.exp(-x)),
     lambda x, y: gate(gate(y, tg.cos(y)) * tg.exp(x), tg.exp(-x)),
     lambda x, y: gate(gate(y, tg.cos(x)) * tg.sigmoid(x), 1 / tg.sigmoid(x)),
     lambda x, y: gate(tg.exp(-x) * gate(y, tg.exp(y)), tg.exp(x)) * y,

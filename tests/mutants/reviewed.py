@@ -20,4 +20,5 @@ EQUIVALENT: dict[str, str] = {
     "logarithms._log_of_expm1: 1 as 2 in greater(x, 1)": ALIKE,
     "logarithms._log_of_expm1: 2 as 3 in minimum(x, 2)": BOUND,
     "logarithms._log_of_expm1: 2 as 1 in minimum(x, 2)": BOUND,
+    "logarithms._of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
 }

@@ -140,7 +140,7 @@ def _has_terms(v: Variable) -> bool:
 def _exp_and_sigmoid(a: Factor, b: Factor) -> Meeting | None:
     """sigmoid(u) * exp(-u) is sigmoid(-u)."""
     exponent = a.sign * a.power * relation(a.u, b.u)
-    if exponent == 0 or exponent != -b.sign * b.power:
+    if exponent != -b.sign * b.power:
         return None
     return Factor("sigmoid", b.u, -b.sign, b.power, bounded=True), 1
 
@@ -148,7 +148,7 @@ def _exp_and_sigmoid(a: Factor, b: Factor) -> Meeting | None:
 def _exp_and_expm1(a: Factor, b: Factor) -> Meeting | None:
     """expm1(u) * exp(-u) is -expm1(-u)."""
     exponent = a.sign * a.power * relation(a.u, b.u)
-    if exponent == 0 or exponent != -b.sign * b.power:
+    if exponent != -b.sign * b.power:
         return None
     return Factor("expm1", b.u, -b.sign, b.power), -1
 
