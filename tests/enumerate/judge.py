@@ -26,6 +26,7 @@ MULTIPLE = 24.0  # times the spread of a few runs with other roundings
 ULPS = 4.0  # that nobody asks about
 EDGE = 60  # values at the edge of a region
 SUMS = frozenset({"add", "subtract"})
+ADDING = frozenset({"Reduce", "MatMul", "SumTo", "Accumulate"})
 MASKS = frozenset({"gate", "where"})
 
 
@@ -201,6 +202,26 @@ class _Judge:
             self._infinite = infinities(self.data.values, self.old, self.v)
         return bool(self._infinite[place])
 
+    def began_infinite(self, place):
+        """Whether anything that a number is made of, back to the inputs, is infinite: a share of exp(-inf), say."""
+        applies = tuple(node for node, _ in sorted_applies([self.v]))
+        return bool(infinities(self.data.values, Region(applies, tuple(self.data.inputs)), self.v)[place])
+
+    @property
+    def sum_overflows(self):
+        """Whether a sum of the replacement is infinite though its terms are not: a factor 0 is no longer in them."""
+        found = []
+
+        def note(node, operands, results):
+            if type(node.op).__name__ in ADDING:
+                terms = [wide(x) for x in map(np.asarray, operands) if is_inexact(x)]
+                sums = [wide(y) for y in map(np.asarray, results) if is_inexact(y)]
+                found.append(all(map(all_finite, terms)) and not all(map(all_finite, sums)))
+            return results
+
+        self.data.values.again(self.new, [self.w], note)
+        return any(found)
+
     @property
     def has_subnormals(self):
         """Whether what the replacement is made of has numbers with fewer digits than the others."""
@@ -220,7 +241,7 @@ class _Judge:
             return None  # by whatever it hides the NaN
         if is_nan(t):
             hides = u_nan and not r_nan and not is_nan(t2)
-            return "a NaN is hidden" if hides and not self.is_infinite(place) else None
+            return "a NaN is hidden" if hides and not (self.is_infinite(place) or self.began_infinite(place)) else None
         if is_infinite(t):
             u_infinite = bool(np.isinf(wide(np.asarray(u))))
             same = is_infinite(t2) and (t > 0) == (t2 > 0)
@@ -239,7 +260,8 @@ class _Judge:
         if abs(t - t2) > size:
             return "not the same in exact arithmetic"
         if r_nan:
-            return None if u_nan or was is None or self.left_range(place) else "a NaN is new"
+            left = self.left_range(place) or (self.sum_overflows and self.left_range(place, new=True))
+            return None if u_nan or was is None or left else "a NaN is new"
         if was is None or self.left_range(place) or (not self.data.tame and self.left_range(place, new=True)):
             return None
         if got is None:
@@ -247,6 +269,10 @@ class _Judge:
         if not self.data.tame and self.has_subnormals:
             return None  # products of these have few digits in whatever order
         return "loses digits" if abs(got - t) > 4 * abs(was - t) + size else None
+
+
+def all_finite(x):
+    return bool(np.isfinite(x).all())
 
 
 def widened(region, root):
