@@ -10,6 +10,7 @@ import numpy as np
 
 import tg
 from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
+from tests.mutants.forms_of_indices import FORMS_OF_INDICES
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
 from tests.mutants.forms_of_products import CHAINS
 from tests.mutants.forms_of_trees import FORMS_OF_TREES
@@ -76,6 +77,7 @@ FORMS = {
     **FORMS_OF_ARRAYS,
     **FORMS_OF_TREES,
     **FORMS_OF_MATRICES,
+    **FORMS_OF_INDICES,
     "shifts_of_two_counts": tuple(
         shifts(dtype, first, second, counts)
         for dtype, width in (("int8", 8), ("uint8", 8), ("int64", 64), ("uint16", 16))
@@ -263,7 +265,6 @@ FORMS = {
         lambda x: tg.sort(x[..., None], axis=-1),
     ),
     "gate_of_choice": (lambda x: gate(tg.where(x < 1, 2.0, 0.0), x), lambda x: gate(tg.where(x < 1, 0.0, -2.0), x)),
-    "update_by_zeros": (lambda x: x.at[:, 1:3].add(0.0), lambda x: x.at[1:3].add(0)),
     "softmax_of_shifted": (
         shifted_softmax,
         shifted_otherwise,

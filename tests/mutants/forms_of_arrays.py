@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import tg
+from tests.mutants.forms_of_matrices import of
 from tg.ops.indexing import Gather, Nonzero
 from tg.ops.reduction import ArgReduce, Reduce
-from tg.ops.shape import AxisLength, Reshape, SpecifyShape
+from tg.ops.shape import AxisLength, Reshape, SpecifyShape, Squeeze, Transpose
 
 COMPARISONS = (tg.equal, tg.not_equal, tg.less, tg.less_equal, tg.greater, tg.greater_equal)
 LENGTHS = (  # pairs of sizes, of which some are known to be in some order
@@ -25,6 +28,10 @@ LENGTHS = (  # pairs of sizes, of which some are known to be in some order
     lambda n, m: (m - (n * 2**62) // 2**62, m - n),
     lambda n, m: (n * 2**40, n * 2**40 + 1),
     lambda n, m: (tg.minimum(n, m), n),
+    lambda n, m: ((n * 2**62) // 4, 0 * n),
+    lambda n, m: (tg.minimum(n * 2**62, m), 0 * n),
+    lambda n, m: (tg.minimum(m, n * 2**62), 0 * n),
+    lambda n, m: (n // (m * 2**62 + 1), 0 * n),
     lambda n, m: (tg.minimum(n * 2**62, m), tg.minimum(2**62 * n, m)),
 )
 
@@ -85,6 +92,63 @@ FORMS_OF_ARRAYS = {
         for chosen in (lambda v, w: v, lambda v, w: tg.exp(w), lambda v, w: v[0], lambda v, w: w[:1], tg.multiply)
         for other in (lambda v, w: w, lambda v, w: 0.5, tg.add)
     ),
+    "elementwise_of_movement": (
+        lambda x, y: y * Squeeze((-2, -1))(x[:1, :1]),
+        lambda x, y: Squeeze((-2, -1))(x[:1, :1]) * y[None],
+        lambda x, y: x[None] + y[None] * tg.cast(2, x.dtype),
+        lambda x, y: x[:, None] + y[None],
+        lambda x, y: x[:, None] * y[:, None] + np.ones((1, 1, 1), x.type.numpy_dtype),
+        lambda x, y: x[None] + np.arange(5).astype(x.type.numpy_dtype).reshape(1, 1, 5),
+        lambda x, y: x[:, None] + np.arange(5).astype(x.type.numpy_dtype).reshape(1, 1, 5),
+        lambda x, y: Transpose((-1, -2))(x) + np.arange(5).astype(x.type.numpy_dtype).reshape(1, 5),
+        lambda x, y: Transpose((-1, -2))(x) + y[0][:, None],
+        lambda x, y: Transpose((-1, -2))(x) + y,
+        lambda x, y: tg.reshape(x, (-1,)) + tg.reshape(y, (-1,)),
+        lambda x, y: tg.reshape(x, (-1,)) + np.arange(25).astype(x.type.numpy_dtype),
+    ),
+    "scalars_as_scalars": (
+        of((5, 5))(lambda x: Squeeze((-2, -1))(x[:1, :1] * np.full((1, 1), 2, x.type.numpy_dtype) + 1)),
+        of((5, 5))(lambda x: [Squeeze((-2, -1))(x[:1, :1] * 2), tg.exp(x[:1, :1])]),
+        of((5, 5))(lambda x: Squeeze((-2, -1))(tg.exp(x[:1, :1]) * x[0, 0])),
+        of((5, 5))(lambda x: Squeeze((-2,))(tg.exp(x[:1]) * x[0, 0])),
+    ),
+    "movement_between_elementwise": (
+        lambda x: tg.exp(Transpose((-1, -2))(x * np.arange(5).astype(x.type.numpy_dtype))),
+        lambda x: tg.exp(tg.reshape(x * x[0], (-1,))),
+        lambda x: tg.exp(tg.reshape(x * x, (-1,))) + tg.reshape(x * x, (-1,)),
+        lambda x: tg.exp(Transpose((-1, -2))(x * 2)) + Transpose((-1, -2))(x * 2)[:, :1],
+    ),
+    "known_sizes": tuple(
+        of((None, 4), ("int64", ()))(lambda x, k, s=s: Reshape((None, None))(x, *s(x, k)))
+        for s in (
+            lambda x, k: (k * 0 + AxisLength(-2)(x), tg.as_variable(4)),
+            lambda x, k: (tg.as_variable(4), AxisLength(-2)(x)),
+            lambda x, k: (AxisLength(-2)(x), AxisLength(-1)(x)),
+            lambda x, k: (AxisLength(-2)(x) * 2, AxisLength(-1)(x) // 2),
+        )
+    ),
+    "specify_shape_twice": (
+        lambda x: SpecifyShape((5, None))(SpecifyShape((None, 5))(x, AxisLength(-2)(x)), AxisLength(-1)(x)),
+        lambda x: SpecifyShape((None, 5))(SpecifyShape((None, 5))(x, AxisLength(-2)(x)), AxisLength(-1)(x)),
+        lambda x: SpecifyShape((None, None))(
+            SpecifyShape((None, 5))(x, AxisLength(-2)(x)), AxisLength(-1)(x), AxisLength(-1)(x)
+        ),
+    ),
+    "reduce_of_movement": tuple(
+        (lambda x, fn=fn, move=move, axes=axes: Reduce(fn, axes, total=fn is tg.maximum)(move(x)))
+        for fn in (tg.add, tg.maximum)
+        for move, axes in (
+            (lambda x: x[None], (-2, -1)),
+            (lambda x: x[None], (-3,)),
+            (lambda x: x[:, None], (-3, -1)),
+            (lambda x: x[:, None], (-1,)),
+            (lambda x: Squeeze((-3,))(x[None]), (-2, -1)),
+            (lambda x: Squeeze((-2,))(x[:, None]), (-2,)),
+            (lambda x: Transpose((-1, -2))(x), (-2,)),
+            (lambda x: Transpose((-1, -3, -2))(tg.broadcast_to(x, (3, *x.shape))), (-2, -1)),
+            (lambda x: Transpose((-1, -3, -2))(tg.broadcast_to(x, (3, *x.shape))), (-3,)),
+        )
+    ),
     "specify_shape_known": (
         lambda x: -SpecifyShape((5,) * x.type.ndim)(x),
         lambda x: SpecifyShape((5,) * x.type.ndim)(SpecifyShape((5,) * x.type.ndim)(x)),
@@ -125,6 +189,8 @@ FORMS_OF_ARRAYS = {
             for change in (lambda x: x * 2, lambda x: x * -2, lambda x: x / 2, lambda x: 2 / x, lambda x: x * 0)
         ),
         lambda x, y: tg.sum(x * tg.sum(y), -1),
+        lambda x: tg.sum(tg.cast(x, "int8") * tg.cast(-128, "int8"), -1),
+        lambda x: tg.sum(tg.cast(x, "complex128") * 2j, -1),
         lambda x: tg.sum(tg.cast(x, "uint8") * tg.cast(3, "uint8")),
         lambda x: tg.sum(tg.cast(x, "float16") * tg.cast(300, "float16")),
     ),
@@ -138,6 +204,10 @@ FORMS_OF_ARRAYS = {
         lambda x, y: tg.sum(x * column(tg.assume(y, finite=True)), (0, 1)),
     ),
     "sum_of_any_factor": (
+        *(
+            of((3, 0), (3, 1))(lambda x, y, fn=fn: tg.sum(fn(x, tg.assume(y, finite=True)), -1))
+            for fn in (tg.divide, tg.multiply)
+        ),
         lambda x, y: tg.sum(x * column(y), -1),
         lambda x, y: tg.sum(x / column(y), -1),
         lambda x, y: tg.sum(column(y) / x, -1),

@@ -52,7 +52,7 @@ ARITHMETIC = {
 COSTS = frozenset({  # how much is looked at, or pays: beyond it nothing is rewritten, and nothing is wrong
     "DEPTH", "depth", "FEW", "LARGEST", "LARGEST_DISTRIBUTED", "LARGEST_POWER", "LARGEST_RANGE", "LONGEST", "LOOKED_AT",
     "MANY", "MOST_FACTORS", "MOST_PIECES", "MOST_TERMS", "PIECES", "QUOTIENT", "SMALL", "TRIALS", "VERY_MANY", "WRITES",
-    "uses",
+    "uses", "_cost",
 })  # fmt: skip
 SIGNS = frozenset({"sign", "power"})  # numbers that are 1 or -1: one is above 0 where it is not below
 DTYPES = frozenset({"is_float", "is_inexact"})  # what is said of more is of complex numbers and integers
@@ -255,7 +255,7 @@ def sites(function, unit):
                 skipped.update(id(m) for m in ast.walk(n.returns))
         elif isinstance(n, ast.AnnAssign):
             skipped.update(id(m) for m in ast.walk(n.annotation))
-        elif isinstance(n, ast.Assert | ast.Raise):
+        elif isinstance(n, ast.Assert | ast.Raise) or (isinstance(n, ast.keyword) and n.arg == "strict"):
             skipped.update(id(m) for m in ast.walk(n))
     found, named = [], collections.Counter()
     above = {id(child): n for n in ast.walk(function) for child in ast.iter_child_nodes(n)}
@@ -265,7 +265,7 @@ def sites(function, unit):
         for label, change in changes(n):
             full = f"{label} in {shortened(above[id(n)])}" if isinstance(n, ast.Constant) else label
             named[full] += 1
-            is_form = is_of_cost(changed_part(n, change, above[id(n)])) or is_wider(n, change)
+            is_form = is_of_cost(compared(changed_part(n, change, above[id(n)]), above)) or is_wider(n, change)
             found.append(Site(place, f"{full} ({named[full]})" if named[full] > 1 else full, change, is_form))
     return found
 
@@ -277,6 +277,14 @@ def changed_part(n, change, parent):
     if isinstance(n, ast.If | ast.IfExp):
         return n.test
     return parent if isinstance(n, ast.Constant) else n
+
+
+def compared(n, above):
+    """The comparison of which an expression is a side, or the expression."""
+    outer = n
+    while isinstance(outer, ast.BinOp | ast.Attribute | ast.Constant) and isinstance(above.get(id(outer)), ast.expr):
+        outer = above[id(outer)]
+    return outer if isinstance(outer, ast.Compare) else n
 
 
 def is_of_cost(n):

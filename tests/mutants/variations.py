@@ -56,6 +56,7 @@ REFUSED = Exception  # ops are made with whatever fields, and refuse them in way
 LENGTHS = ((5, 5, 5, LAST), (2, 4, 3, LAST), (1, 1, 1, 1), (0, 0, 0, 0))  # what unknown lengths are, by axis
 MOST_NODES = 60
 FEW = 4  # dtypes for which a form is tried
+OF_OWN = ("float64", "int64")  # the same for forms that have shapes of their own, the second for some
 MOST_TRIED = 3000  # changes at random, of which some give a program
 MOST_WAYS = 4  # to prepare operands
 
@@ -131,8 +132,11 @@ def plain(one, ways):
     wanted += [d for d in (sorted(one.dtypes) if isinstance(one, Equation) else DTYPES) if d not in wanted]
     for k, build in enumerate(builders(one)):
         few = k > 0  # of forms there are many, and most choose their dtypes
+        tried = list(dict.fromkeys(wanted))[: FEW if few else None]
+        if hasattr(build[0], "inputs"):
+            tried = OF_OWN[: 1 + (k % 3 == 0)]
         for prepare in ways:
-            for dtype in list(dict.fromkeys(wanted))[: FEW if few else None]:
+            for dtype in tried:
                 for shape in dict.fromkeys(SHAPES) if dtype in ("float64", "int64") and not few else SHAPES[:1]:
                     made = program_of(build, dtype, shape, prepare, f"plain {dtype}{list(shape)}")
                     if made is not None:

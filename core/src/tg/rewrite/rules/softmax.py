@@ -53,8 +53,6 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     It is NaN for a negative one, but where the sum is 0: that is -0.0 then.
     """
     (y,) = node.inputs
-    if not (is_made_by(y, multiply) or is_made_by(y, divide)):
-        return None
     v, c = y.inputs
     total, added = inside(v)
     found = sum_of_exp(total)
@@ -116,7 +114,7 @@ def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
 def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
     """log(exp(z)) where z is x - logsumexp(x), as the softmax over several axes is written."""
     powers = node.inputs[0]
-    if not is_made_by(powers, exp) or not is_made_by(powers.inputs[0], subtract):
+    if not is_made_by(powers.inputs[0], subtract):
         return None
     x, below = powers.inputs[0].inputs
     total, added = inside(below)
@@ -145,14 +143,13 @@ def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
     (y,) = node.inputs
     if not is_float(y.type.dtype):
         return None
-    if is_made_by(y, add) or is_made_by(y, subtract):
-        x, m = y.inputs
-        if not is_shaped_like(x, y):  # along an axis that m repeats, what is computed of x alone has one element
-            return None
-        if _is_plain_number(m):
-            return op(x)  # type: ignore[no-any-return]
-        if is_made_by(y, subtract) and (_extreme_of(m, x) == (op.axis,) or _is_logsumexp(m, x, (op.axis,))):
-            return op(x)  # type: ignore[no-any-return]
+    x, m = y.inputs
+    if not is_shaped_like(x, y):  # along an axis that m repeats, what is computed of x alone has one element
+        return None
+    if _is_plain_number(m):
+        return op(x)  # type: ignore[no-any-return]
+    if is_made_by(y, subtract) and (_extreme_of(m, x) == (op.axis,) or _is_logsumexp(m, x, (op.axis,))):
+        return op(x)  # type: ignore[no-any-return]
     return None
 
 
@@ -166,7 +163,7 @@ def _logsumexp_of_shifted(node: Apply, outputs: Any) -> Variable | None:
     """LogSumExp(x + c) as LogSumExp(x) + c for a number c."""
     op: Any = node.op
     (y,) = node.inputs
-    if not is_float(y.type.dtype) or not (is_made_by(y, add) or is_made_by(y, subtract)):
+    if not is_float(y.type.dtype):
         return None
     x, c = y.inputs
     if not _is_plain_number(c) or not is_shaped_like(x, y):

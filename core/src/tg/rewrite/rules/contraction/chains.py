@@ -95,8 +95,6 @@ def _better(lengths: Lengths, steps: Sequence[Step]) -> list[Step] | None:
         return found if _cost(lengths, found) < _cost(lengths, steps) else None  # type: ignore[arg-type]
     if 1 not in lengths:
         return None
-    if lengths[0] == lengths[-1] == 1 and all(i == 0 for i, _, _ in steps):
-        return None  # from the left; from the right is as good
     found = _by_vectors(lengths)
     return found if set(found) != set(steps) else None
 

@@ -98,7 +98,7 @@ def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
         return None
     if made_by(x, BroadcastTo):
         return _repeated_left(x, y)
-    return _repeated_right(x, y) if made_by(y, BroadcastTo) else None
+    return _repeated_right(x, y)
 
 
 def _unrepeated(v: Variable) -> Variable:

@@ -91,8 +91,8 @@ def _of_reduction(node: Apply) -> Variable | None:
     """One reduction over both sets of axes."""
     op: Any = node.op
     (x,) = node.inputs
-    inner = made_by(x, Reduce)
-    if not inner or inner.fn is not op.fn or not inner.axes:
+    inner: Any = x.op
+    if inner.fn is not op.fn:
         return None
     y = x.inputs[0]
     kept = [k for k in range(-y.type.ndim, 0) if k not in inner.axes]
@@ -153,7 +153,7 @@ def _outwards(axes: Axes, x: Variable, of: Callable[[Axes, Variable], Variable])
         return _of_transposed(axes, x, of)
     if made_by(x, Squeeze):
         return _of_squeezed(axes, x, of)
-    return _of_expanded(axes, x, of) if made_by(x, ExpandDims) else None
+    return _of_expanded(axes, x, of)
 
 
 def _position_outwards(node: Apply, outputs: Any) -> Variable | None:
@@ -170,7 +170,7 @@ def _of_transpose(node: Apply) -> Variable | None:
     """The reduction below the transpose, where its axes come in another order there."""
     op: Any = node.op
     (x,) = node.inputs
-    if not made_by(x, Transpose) or _keeps_order(op.axes, x):
+    if _keeps_order(op.axes, x):
         return None
     return _of_transposed(op.axes, x, lambda axes, y: reduced(op, axes, y))
 
@@ -179,11 +179,8 @@ def _of_reshape(node: Apply) -> Variable | None:
     """The reduction below the reshape, where the reduced axes are axes there too, several perhaps."""
     op: Any = node.op
     (x,) = node.inputs
-    made: Any = made_by(x, Reshape)
-    if not made:
-        return None
     assert x.apply is not None
-    y, new = x.inputs[0], wanted_shape(made, x.apply)
+    y, new = x.inputs[0], wanted_shape(x.apply.op, x.apply)
     below = _axes_below(op.axes, y.shape, new)
     if not below:
         return None
@@ -241,22 +238,17 @@ def _of_permuted(node: Apply) -> Variable | None:
 def _reverses(x: Variable, axes: Axes) -> bool:
     """Whether a value is a slice that takes all of its operand, with some of these axes from the end."""
     op: Any = made_by(x, Slice)
-    if not op or None in op.starts or None in op.sizes:
-        return False
-    y = x.inputs[0]
-    last = zip(range(-len(op.sizes), 0), op.starts, op.sizes, op.steps, strict=True)
-    return all(
-        same(n, y.type.shape[k]) and ((step == 1 and start == 0) or (step == -1 and k in axes and start == n - 1))
-        for k, start, n, step in last
-    )
+    last = zip(range(-len(op.sizes), 0), op.sizes, op.steps, strict=True)  # starts are set to where so many fit
+    shape = x.inputs[0].type.shape
+    return all(n == shape[k] is not None and (step == 1 or (step == -1 and k in axes)) for k, n, step in last)
 
 
 def _of_pieces(node: Apply) -> Variable | None:
     """The pieces of a join along a reduced axis, reduced each and combined."""
     op: Any = node.op
     (x,) = node.inputs
-    join = made_by(x, Concatenate)
-    if not join or join.axis not in op.axes or len(x.inputs) > MOST_PIECES:
+    join: Any = x.op
+    if join.axis not in op.axes or len(x.inputs) > MOST_PIECES:
         return None
     found, *others = (Reduce(op.fn, op.axes, op.fn in EXTREMES)(piece) for piece in x.inputs)
     for other in others:

@@ -17,7 +17,6 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIG
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
-from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex, is_float, is_integer, is_unsigned, numpy_dtype
 from tg.types.lengths import product
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 def _of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn is not add or not is_made_by(x, negative):
+    if op.fn is not add:
         return None
     return negative(Reduce(op.fn, op.axes, op.total)(x.inputs[0]))
 
@@ -40,7 +39,7 @@ def _opposite(fn: Any) -> Any:
 def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (maximum, minimum) or not is_made_by(x, negative) or not is_float(x.type.dtype):
+    if op.fn not in (maximum, minimum) or not is_float(x.type.dtype):
         return None
     return negative(Reduce(_opposite(op.fn), op.axes, op.total)(x.inputs[0]))
 
@@ -49,7 +48,7 @@ def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
     """The largest of -x stands where the least of x does; integers have one that is its own opposite."""
     op: Any = node.op
     (x,) = node.inputs
-    if not is_made_by(x, negative) or not is_float(x.type.dtype):
+    if not is_float(x.type.dtype):
         return None
     return ArgReduce(_opposite(op.fn), op.axis)(x.inputs[0])  # type: ignore[no-any-return]
 
@@ -58,7 +57,7 @@ def _position_of_cast(node: Apply, outputs: Any) -> Variable | None:
     """Positions among numbers that another dtype tells apart and orders alike."""
     op: Any = node.op
     (x,) = node.inputs
-    if not made_by(x, Cast) or not _is_embedded(x.inputs[0].type.dtype, x.type.dtype):
+    if not _is_embedded(x.inputs[0].type.dtype, x.type.dtype):
         return None
     return ArgReduce(op.fn, op.axis)(x.inputs[0])  # type: ignore[no-any-return]
 
@@ -86,11 +85,7 @@ def _of_complement(node: Apply, outputs: Any) -> Variable | None:
     """Not all are where any is not, and the other way round."""
     op: Any = node.op
     (x,) = node.inputs
-    if (
-        op.fn not in (logical_and, logical_or)
-        or not is_made_by(x, logical_not)
-        or x.inputs[0].type.dtype != x.type.dtype
-    ):
+    if op.fn not in (logical_and, logical_or) or x.inputs[0].type.dtype != x.type.dtype:
         return None
     other = logical_or if op.fn is logical_and else logical_and
     return logical_not(Reduce(other, op.axes, op.total)(x.inputs[0]))
@@ -100,11 +95,10 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     """sum(x * c) is sum(x) * c, and sum(x / c) is sum(x) / c, for a finite constant other than 0."""
     op: Any = node.op
     (y,) = node.inputs
-    if op.fn is not add or is_complex(y.type.dtype) or y.apply is None:
+    if op.fn is not add:
         return None
-    fn: Any = y.apply.op
-    pairs = (y.inputs,) if is_made_by(y, divide) else (y.inputs, y.inputs[::-1]) if is_made_by(y, multiply) else ()
-    for x, c in pairs:
+    fn: Any = y.op
+    for x, c in (y.inputs,) if is_made_by(y, divide) else (y.inputs, y.inputs[::-1]):
         if is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y, fn):
             scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
             total: Variable = Reduce(add, op.axes)(x)
@@ -115,6 +109,8 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
 def _is_safe(c: Variable, y: Variable, fn: Any) -> bool:
     """Whether a sum without the factor c overflows only where one with it does, or the dtype has room to spare."""
     dtype = y.type.dtype
+    if is_complex(dtype):
+        return False  # an infinite product of complex numbers has parts of which nothing is known
     if not isinstance(c, Constant) or not is_float(dtype) or not c.data.size:
         return True
     sizes = np.abs(c.data)
@@ -142,7 +138,7 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
     op: Any = node.op
     (z,) = node.inputs
     fn = next((fn for fn in (multiply, divide, gate) if is_made_by(z, fn)), None)
-    if op.fn is not add or fn is None or is_complex(z.type.dtype):
+    if op.fn is not add or fn is None:
         return None
     x, y = z.inputs
     of_x, of_y = (tuple(k for k in op.axes if _is_one(other, k) and z.type.shape[k] not in (0, 1)) for other in (y, x))

@@ -89,7 +89,7 @@ def _below_cast(y: Variable) -> Step | None:
     (x,) = y.inputs
     source, target = x.type.dtype, y.type.dtype
     safe = can_cast_safely(source, target) and (is_integer(target) or target != "float16")
-    if not (safe and (is_integer(source) or is_float(source)) and (is_integer(target) or is_float(target))):
+    if not (safe and (is_integer(source) or is_float(source))):
         return None
     return x, False, lambda v: cast_variable(v, target)
 

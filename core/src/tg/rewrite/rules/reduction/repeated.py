@@ -24,7 +24,6 @@ from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.reduction.axes import reduced, without
 from tg.rewrite.rules.reduction.order import EXTREMES
 from tg.rewrite.rules.shape import made_by, wanted_shape
@@ -42,8 +41,6 @@ def _unrepeated(node: Apply) -> tuple[Variable, int | Length, tuple[int | Length
     """The reduction over the axes along which nothing repeats, how often it repeats, and the shape of the result."""
     op: Any = node.op
     (y,) = node.inputs
-    if not made_by(y, BroadcastTo):
-        return None
     assert y.apply is not None
     x, wanted = y.inputs[0], wanted_shape(y.op, y.apply)
     own = {k: x.type.shape[k] for k in range(-x.type.ndim, 0)}
@@ -70,7 +67,7 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     wide = "float32" if dtype == "float16" else dtype  # float16 has no number for a large count
     count = cast_variable(as_size_variable(n), wide)
     x = cast_variable(one, wide)
-    total = multiply(x, count) if (isinstance(n, int) and n > 0) or is_finite(x) else gate(count, x)
+    total = multiply(x, count) if isinstance(n, int) and n > 0 else gate(count, x)
     return broadcast_to(cast_variable(total, dtype), left)
 
 

@@ -112,14 +112,13 @@ BEFORE: dict[type, Callable[[Variable, Apply], Variable | None]] = {
 def _through_expand(node: Apply) -> Variable | None:
     """The axes that all operands have been given are given to the result."""
     arrays = [v for v in node.inputs if not is_scalar(v)]
-    rank = max(v.type.ndim for v in arrays)
-    axes = frozenset(range(-rank, 0))
+    axes = frozenset(range(-arrays[0].type.ndim, 0))
     for v in arrays:
         own = made_by(v, ExpandDims)
         if own:
             axes &= frozenset(own.axes)
         elif type(v) is Constant:
-            axes &= frozenset(k for k in range(-rank, 0) if v.data.shape[k] == 1)
+            axes = frozenset(k for k in axes if v.data.shape[k] == 1)
         else:
             return None
     if not axes:
