@@ -63,10 +63,15 @@ def constants(dtype):
     )  # fmt: skip
 
 
+def steps(a):
+    """1, 2, ... along the last axis: a factor that is known not to be 0."""
+    return tg.cast(tg.arange(1, a.shape[-1] + 1), a.dtype)
+
+
 def letter(text, kinds="fc"):
     """A letter of its text."""
     names = tuple(n for n in ("a", "b", "c", "p", "q", "k") if re.search(rf"\b{n}\b", text))
-    return Letter(text, eval(f"lambda K, {', '.join(names)}: {text}", {"tg": tg, "np": np}), kinds, names)
+    return Letter(text, eval(f"lambda K, {', '.join(names)}: {text}", {"tg": tg, "np": np, "steps": steps}), kinds, names)
 
 
 def letters(text, kinds="fc"):
@@ -264,7 +269,7 @@ MOVED = letters(
     a * b / b"""
 )
 SCALES = letters(
-    """tg.cast(tg.arange(1, a.shape[-1] + 1), a.dtype)
+    """steps(a)
     tg.gate(a * -3, 1 / b)
     a * b / (a * c)
     a * b / c
@@ -276,6 +281,16 @@ SCALES = letters(
     1 / a
     tg.square(a)
     a * K.high"""
+)
+SLOPES = letters(
+    """tg.gate(a * -3, 1 / b) * steps(a)
+    a / (steps(a) * b)
+    tg.gate(a * 2, b) * c
+    a * b / (steps(a) * c)
+    tg.grad(tg.sum(tg.log(a) * b * -3), a) * steps(a)
+    steps(a) * a
+    steps(a) / a
+    a * b"""
 )
 POWERS = letters(
     """a ** 2
@@ -325,6 +340,25 @@ UPDATES = letters(
     tg.triu(a, 1)
     tg.diagonal(a)
     tg.diag(a)""",
+    "fciu",
+)
+WRITES = letters(
+    """tg.zeros_like(a)
+    a.at[..., 0:2].set(b[..., 0:2])
+    a.at[..., 2:4].set(b[..., 2:4])
+    a.at[..., 1:3].set(b[..., 1:3])
+    a.at[..., 0:2].set(b[..., 1:3]).at[..., 2:4].set(c[..., 0:2])
+    a.at[..., 2:].set(b[..., 2:]).at[..., :2].set(c[..., :2])
+    a.at[..., :1].set(b[..., 1:2])
+    a.at[..., 1:].set(b[..., :-1])
+    a.at[..., 1:2].add(b[..., :1])
+    a.at[..., ::2].set(b[..., ::2])
+    a.at[..., 1::2].set(b[..., 1::2])
+    a.at[1:3].set(b[1:3])
+    a.at[0:2].set(b[0:2])
+    a.at[2:4].set(b[2:4])
+    a.at[0:1].set(b[1:2]).at[1:].set(c[1:])
+    a.at[1:, 1:].set(b[1:, :-1])""",
     "fciu",
 )
 SIZED = letters(
@@ -499,6 +533,8 @@ class Family(NamedTuple):
     dtypes: tuple
     rules: tuple = ()
     rank: tuple = (0, 1, 1, 2)
+    constants: tuple = (0, 0, 1, 2)  # how many a program may have
+    arrays: float = 0.3  # the share of them that are arrays
 
 
 def rewrites(*modules):
@@ -540,6 +576,7 @@ def families():
         "cumulative": Family(ALONG, (*PAIRS, *MOVES, *REDUCTIONS), FLOATS, rewrites(r.cumulative, r.sorting), ROWS),
         "softmax": Family((*ALONG, *SIGMOIDS), (*PAIRS, *NEAR, *REDUCTIONS), FLOATS, rewrites(r.softmax), ROWS),
         "indexing": Family((*UPDATES, *MOVES), (*PAIRS, *NEAR), ARRAYS, rewrites(r.indexing), (1, 1, 2)),
+        "writes": Family(WRITES, (*PAIRS, *MOVES), ARRAYS, rewrites(r.indexing), ROWS, (0, 1)),
         "joining": Family(
             (*MOVES, *UPDATES), (*PAIRS, *REDUCTIONS, *PRODUCTS), ("float64", "int64"), rewrites(r.joining), ROWS
         ),
@@ -548,6 +585,7 @@ def families():
         ),
         "moved": Family(MOVED, PAIRS, FLOATS[:4], (), (0, 1, 1)),
         "scales": Family(SCALES, (), FLOATS[:4], (), (1, 1, 2)),
+        "slopes": Family(SLOPES, (), FLOATS[:4], (), ROWS, (1, 1, 2), 1.0),
         "movement": Family(
             (*REDUCTIONS, *MOVES), (*SIGMOIDS, *PAIRS, *NEAR), FLOATS[:4],
             rewrites(r.exponential, r.reduction, r.shape), ROWS,

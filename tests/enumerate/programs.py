@@ -186,10 +186,13 @@ def inputs_for(family, dtype, rng):
     return inputs
 
 
-def number(dtype, shape, rng):
+def number(dtype, shape, rng, arrays):
     """A constant of a dtype: a scalar, or an array of ordinary values."""
-    if shape and rng.random() < 0.3:
-        return tg.constant(drawn("tame", dtype, shape, np.random.default_rng(rng.randrange(1 << 30))))
+    if shape and rng.random() < arrays:
+        found = drawn("tame", dtype, shape, np.random.default_rng(rng.randrange(1 << 30)))
+        if rng.random() < 0.7:  # a factor may leave a product and its divisor where it is not 0
+            found[found == 0] = 3
+        return tg.constant(found)
     if dtype == "bool":
         return tg.constant(np.array(rng.random() < 0.5))
     K = vars(constants(dtype))
@@ -263,8 +266,9 @@ def random_program(name, seed):
     family = families()[name]
     dtype = rng.choice(family.dtypes)
     program = Program(inputs_for(family, dtype, rng), rng)
-    for _ in range(rng.choice((0, 0, 1, 2))):
-        program.constant(number(dtype, rng.choice(program.inputs).lengths if dtype != "bool" else (), rng))
+    for _ in range(rng.choice(family.constants)):
+        shape = rng.choice(program.inputs).lengths if dtype != "bool" else ()
+        program.constant(number(dtype, shape, rng, family.arrays))
     if rng.random() < 0.3:
         program.constant(tg.constant(np.array([True, False, True, True][: max(1, rng.choice((1, 4)))]).reshape(-1)[0]))
     chosen = alphabet(family, rng, name)
