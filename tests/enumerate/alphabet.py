@@ -71,7 +71,9 @@ def steps(a):
 def letter(text, kinds="fc"):
     """A letter of its text."""
     names = tuple(n for n in ("a", "b", "c", "p", "q", "k") if re.search(rf"\b{n}\b", text))
-    return Letter(text, eval(f"lambda K, {', '.join(names)}: {text}", {"tg": tg, "np": np, "steps": steps}), kinds, names)
+    return Letter(
+        text, eval(f"lambda K, {', '.join(names)}: {text}", {"tg": tg, "np": np, "steps": steps}), kinds, names
+    )
 
 
 def letters(text, kinds="fc"):

@@ -105,6 +105,29 @@ def test_a_constant_under_a_gate_counts_once():
     np.testing.assert_allclose(new, [float(e) for e in expected], rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda s, x, y, z: x * (y / z) / (s * (y / (s * z))),
+        lambda s, x, y, z: s**3 * x / (s * y) * z,
+        lambda s, x, y, z: -x / (s * (y / s**2)) * z,
+        lambda s, x, y, z: x * s * y * s / (z * s) / s * 3,
+        lambda s, x, y, z: s * tg.gate(x * -2, y) / (z * s),
+        lambda s, x, y, z: s**2 / (s * x) / (y * s) * z,
+        lambda s, x, y, z: (s * y) * x / (z / (s * s)) / (s**3 * x),
+    ],
+)
+def test_what_is_left_where_a_factor_cancels_keeps_its_order(product):
+    x, y, z = (tg.tensor(name, shape=(2,)) for name in "xyz")
+    rng = np.random.default_rng(0)
+    at = rng.uniform(-3, 3, (3, 2))
+    formula = product(tg.constant(np.array([2.0, 3.0])), x, y, z)
+    for size in ((1, 1, 1), (1e-200, 1, 1e-200), (1e-200, 1e-160, 1e-200), (1e200, 1e180, 1e200)):
+        new, old = values([x, y, z], formula, *(v * k for v, k in zip(at, size, strict=True)))
+        if np.isfinite(old).all() and old.all():
+            np.testing.assert_allclose(new, old, rtol=1e-13)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("inner", [lambda v: v * 3, lambda v: v / 3, lambda v: -v, lambda v: v * -0.5])
 def test_what_leaves_a_gate_inside_a_power_of_it_counts_once(inner, sign):

@@ -116,11 +116,10 @@ class Factor:
         self.x = x
         self.counts = [0, 0]
 
-    def net(self, *, cancel: bool) -> tuple[int, int]:
-        """The two counts, less what they have in common if that is to `cancel`."""
-        above, below = self.counts
-        common = min(above, below) if cancel else 0
-        return above - common, below - common
+    @property
+    def common(self) -> int:
+        """How often it stands both above and below the line."""
+        return min(self.counts)
 
 
 class Product:
@@ -135,6 +134,7 @@ class Product:
         self.whole = is_integer(root.type.dtype)
         self.factors: dict[int, Factor] = {}
         self.opened: list[tuple[Variable, int]] = []  # with their exponents, operands after what reads them
+        self.powers: dict[int, tuple[Variable, int]] = {}  # base and exponent of opened ones
         self.bare: dict[int, Variable] = {}  # what stands for a leaf of the structure, by the id of that
         self.scale = Scale()
         self.cost = self.occurrences = 0
@@ -173,6 +173,7 @@ class Product:
             power = v if base is found[0] else raised(base, exponent, v)
             assert power is not None  # the exponent is one of the dtype
             self.bare[id(v)] = power
+            self.powers[id(v)] = base, exponent
             self._take(base, n * exponent)
 
     def _bare(self, x: Variable, n: int) -> Variable:
@@ -235,10 +236,16 @@ class Inverse(NamedTuple):
 
 
 class Stripped:
-    """A tree without its constants and signs, in the structure that it has; `small` is multiplied by the scale."""
+    """A tree without its constants and signs, in the structure that it has; `small` is multiplied by the scale.
 
-    def __init__(self, found: Product, small: Place | None) -> None:
+    What cancels is left out of its places, by the id of a bare value how often of those above and below the line: what
+    is left, multiplied in another order, might overflow or vanish.
+    """
+
+    def __init__(self, found: Product, small: Place | None, cancelled: Mapping[int, int]) -> None:
         self.found, self.small = found, small
+        self.left_out = {side: dict(cancelled) for side in (True, False)}
+        self.signs = {id(v): n for v, n in found.opened}
         self.built: dict[int, Variable | Inverse | None] = {}
         for v, _ in reversed(found.opened):
             self.built[id(v)] = self._built(v)
@@ -256,7 +263,7 @@ class Stripped:
     def _built(self, v: Variable) -> Variable | Inverse | None:
         bare = self.found.bare.get(id(v))
         if bare is not None:
-            return bare
+            return self._power(v, bare)
         fn, operands = function_of(v), [self._value(u, (v, k)) for k, u in enumerate(v.inputs)]
         if fn is negative:
             return operands[0]
@@ -269,7 +276,29 @@ class Stripped:
         if _is_moderate(u):
             return None
         x = self.found.bare.get(id(u), u)
+        v, k = place
+        n = -self.signs[id(v)] if function_of(v) is divide and k else self.signs[id(v)]
+        if self._leaves_out(x, n, 1):
+            return None
         return self.found.scaled(x) if self.small is not None and all(map(is_, place, self.small)) else x
+
+    def _power(self, v: Variable, bare: Variable) -> Variable | None:
+        """A gate, or a power less what cancels of it."""
+        base, exponent = self.found.powers.get(id(v), (bare, 1))
+        left = exponent - self._leaves_out(base, self.signs[id(v)], exponent)
+        if left == exponent:
+            return bare
+        found = base if left == 1 else raised(base, left, v) if left else None
+        self.found.failed |= bool(left) and found is None
+        return found
+
+    def _leaves_out(self, x: Variable, n: int, count: int) -> int:
+        """How many of so many occurrences of a value above or below the line cancel."""
+        free = self.left_out[n > 0]
+        taken = min(free.get(id(x), 0), count)
+        if taken:
+            free[id(x)] -= taken
+        return taken
 
 
 def _inverted(x: Variable | Inverse | None) -> Variable | Inverse | None:
@@ -284,35 +313,21 @@ def _product(x: Variable | Inverse | None, y: Variable | Inverse | None) -> Vari
     return divide(y, x.x) if isinstance(x, Inverse) else multiply(x, y)
 
 
-def _flat(found: Product, *, unsafe: bool) -> Variable | None:
-    """The product of powers, divided by one after the other, where equal factors above and below the line cancel."""
-    above: list[Variable] = []
-    below: list[Variable] = []
-    for factor in found.factors.values():
-        cancel = unsafe or is_finite_and_nonzero(factor.x)
-        for line, n in zip((above, below), factor.net(cancel=cancel), strict=True):
-            power = raised(factor.x, n, factor.x) if n > 1 else factor.x
-            if power is None:
-                return None
-            if n:
-                line.append(power)
-    if not above:
-        return functools.reduce(divide, below, found.constant())
-    return found.scaled(functools.reduce(divide, below, functools.reduce(multiply, above)))
-
-
 def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None:
     """The canonical product of a tree; None where no constant or sign has to move and nothing meets."""
     if function_of(root) is square or function_of(root) is power:
         return None
     found = Product(root, inside)
-    if _is_power(found) or _cancels(found, unsafe=unsafe):
-        result = _flat(found, unsafe=unsafe)
+    cancelled = _cancelled(found, unsafe=unsafe)
+    if _is_power(found):
+        (factor,) = found.factors.values()
+        x = raised(factor.x, factor.counts[0], factor.x)
+        result = None if x is None else found.scaled(x)
     else:
-        small = None if found.scale.value in (1, -1) else _smaller(found)
-        if not _is_misplaced(found, small):
+        small = None if cancelled or found.scale.value in (1, -1) else _smaller(found)
+        if not (cancelled or _is_misplaced(found, small)):
             return None
-        result = Stripped(found, small).result
+        result = Stripped(found, small, cancelled).result
     return None if found.failed else result
 
 
@@ -324,9 +339,9 @@ def _is_power(found: Product) -> bool:
     return not below and _cost_of_power(above) <= found.cost
 
 
-def _cancels(found: Product, *, unsafe: bool) -> bool:
-    """Whether a value is above and below the line, and may meet itself."""
-    return any(all(f.counts) and (unsafe or is_finite_and_nonzero(f.x)) for f in found.factors.values())
+def _cancelled(found: Product, *, unsafe: bool) -> dict[int, int]:
+    """How often values that may meet themselves stand both above and below the line, by their ids."""
+    return {id(f.x): f.common for f in found.factors.values() if f.common and (unsafe or is_finite_and_nonzero(f.x))}
 
 
 def _smaller(found: Product) -> Place | None:
