@@ -91,11 +91,13 @@ def examined(kind, v, w, data) -> Doubt | None:
             t, t2 = data.truth(v), data.truth(w)
             pair = (None if x is None else x[found.place] for x in (t, t2))
             return Doubt(f"{found.what}, {kind}", found.place, found.before, found.after, *pair)
-    if not is_inexact(u):
-        return discrete(kind, v, w, u, r, wrong, data)
-    if data.infinite:
+    judge = inexact if is_inexact(u) else discrete
+    if judge is inexact and data.infinite:
         return None
-    return inexact(kind, v, w, u, r, wrong, data)
+    found = judge(kind, v, w, u, r, wrong, data)
+    if found is None or kind in (EXACT, DROPS_ERROR, SIGNED_ZERO):
+        return found
+    return judge(kind, v, w, u, r, wrong & ~follow_from_zeros(v, w, u, wrong, data), data)
 
 
 def follow_from_zeros(v, w, u, wrong, data):
