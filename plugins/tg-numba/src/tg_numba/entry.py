@@ -74,43 +74,74 @@ define ptr @function(ptr %self) {{
 What is attempted gives 0 where it declines, without an error, or where what builds the results has raised one.
 """
 
-ARE_BOOLS: Final = """
-declare i8 @llvm.vector.reduce.or.v256i8(<256 x i8>)
-define internal i1 @tg.are_bools(ptr %start, i64 %size) {
+
+def _loads(count: int) -> str:
+    """The instructions that or so many pieces of 64 bytes to what has been found."""
+    return "\n".join(
+        f"""  %a{n} = getelementptr i8, ptr %start, i64 %k
+  %b{n} = getelementptr i8, ptr %a{n}, i64 {64 * n}
+  %c{n} = load <64 x i8>, ptr %b{n}, align 1
+  %q{n + 1} = or <64 x i8> %q{n}, %c{n}"""
+        for n in range(count)
+    )
+
+
+LOADS: Final = 16  # of 64 bytes in a round: entries are compiled in a hurry, and keep what rounds hand on in memory
+
+ARE_BOOLS: Final = f"""
+declare i8 @llvm.vector.reduce.or.v64i8(<64 x i8>)
+define internal i1 @tg.are_bools(ptr %start, i64 %size) {{
 entry:
-  %whole = and i64 %size, -256
-  %short = icmp eq i64 %whole, 0
-  br i1 %short, label %tail, label %body
-body:
-  %k = phi i64 [0, %entry], [%next, %body]
-  %sum = phi <256 x i8> [zeroinitializer, %entry], [%more, %body]
-  %place = getelementptr i8, ptr %start, i64 %k
-  %bytes = load <256 x i8>, ptr %place, align 1
-  %more = or <256 x i8> %sum, %bytes
-  %next = add i64 %k, 256
-  %last = icmp eq i64 %next, %whole
-  br i1 %last, label %joined, label %body
-joined:
-  %lanes = call i8 @llvm.vector.reduce.or.v256i8(<256 x i8> %more)
-  br label %tail
-tail:
-  %before = phi i8 [0, %entry], [%lanes, %joined]
-  %none = icmp eq i64 %whole, %size
-  br i1 %none, label %done, label %one
+  %blocks = and i64 %size, -64
+  %rounds = and i64 %size, -{64 * LOADS}
+  %few = icmp ult i64 %size, 64
+  br i1 %few, label %tail, label %heads
+heads:
+  %end = getelementptr i8, ptr %start, i64 %size
+  %edge = getelementptr i8, ptr %end, i64 -64
+  %p0 = load <64 x i8>, ptr %edge, align 1
+  %short = icmp eq i64 %rounds, 0
+  br i1 %short, label %singles, label %round
+round:
+  %k = phi i64 [0, %heads], [%next, %round]
+  %q0 = phi <64 x i8> [%p0, %heads], [%q{LOADS}, %round]
+{_loads(LOADS)}
+  %next = add i64 %k, {64 * LOADS}
+  %last = icmp eq i64 %next, %rounds
+  br i1 %last, label %singles, label %round
+singles:
+  %s0 = phi <64 x i8> [%p0, %heads], [%q{LOADS}, %round]
+  br label %single
+single:
+  %j = phi i64 [%rounds, %singles], [%after, %one]
+  %s = phi <64 x i8> [%s0, %singles], [%s1, %one]
+  %over = icmp eq i64 %j, %blocks
+  br i1 %over, label %joined, label %one
 one:
-  %i = phi i64 [%whole, %tail], [%after, %one]
-  %rest = phi i8 [%before, %tail], [%with, %one]
+  %place = getelementptr i8, ptr %start, i64 %j
+  %piece = load <64 x i8>, ptr %place, align 1
+  %s1 = or <64 x i8> %s, %piece
+  %after = add i64 %j, 64
+  br label %single
+joined:
+  %lanes = call i8 @llvm.vector.reduce.or.v64i8(<64 x i8> %s)
+  br label %done
+tail:
+  %i = phi i64 [0, %entry], [%i1, %byte]
+  %rest = phi i8 [0, %entry], [%rest1, %byte]
+  %none = icmp eq i64 %i, %size
+  br i1 %none, label %done, label %byte
+byte:
   %at = getelementptr i8, ptr %start, i64 %i
-  %byte = load i8, ptr %at
-  %with = or i8 %rest, %byte
-  %after = add i64 %i, 1
-  %end = icmp eq i64 %after, %size
-  br i1 %end, label %done, label %one
+  %found = load i8, ptr %at
+  %rest1 = or i8 %rest, %found
+  %i1 = add i64 %i, 1
+  br label %tail
 done:
-  %all = phi i8 [%before, %tail], [%with, %one]
-  %found = icmp ult i8 %all, 2
-  ret i1 %found
-}
+  %all = phi i8 [%lanes, %joined], [%rest, %tail]
+  %fine = icmp ult i8 %all, 2
+  ret i1 %fine
+}}
 """
 """Whether bytes are 0 or 1, as code takes those of bools to be; the general way copies others."""
 
