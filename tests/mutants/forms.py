@@ -10,6 +10,7 @@ import numpy as np
 
 import tg
 from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
+from tests.mutants.forms_of_choices import FORMS_OF_CHOICES
 from tests.mutants.forms_of_indices import FORMS_OF_INDICES
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
 from tests.mutants.forms_of_products import CHAINS
@@ -76,6 +77,7 @@ def itself(x):
 FORMS = {
     **FORMS_OF_ARRAYS,
     **FORMS_OF_TREES,
+    **FORMS_OF_CHOICES,
     **FORMS_OF_MATRICES,
     **FORMS_OF_INDICES,
     "shifts_of_two_counts": tuple(
@@ -264,7 +266,6 @@ FORMS = {
         lambda x: tg.sort(tg.broadcast_to(x, (1, *x.shape)), axis=0),
         lambda x: tg.sort(x[..., None], axis=-1),
     ),
-    "gate_of_choice": (lambda x: gate(tg.where(x < 1, 2.0, 0.0), x), lambda x: gate(tg.where(x < 1, 0.0, -2.0), x)),
     "softmax_of_shifted": (
         shifted_softmax,
         shifted_otherwise,

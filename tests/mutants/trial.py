@@ -4,8 +4,8 @@ Programs are rewritten by one rule alone, so that nothing hides what it did. Whe
 that the rule makes unmutated there is nothing to see; else it is computed for hostile arrays, and the mutant is killed
 if it breaks the promise of the rule's class (`tests.unit.rewrite.examine`) where the rule itself keeps it. It is killed
 as well if it raises, does not end, or leaves a rule that does not fire in a program whose text the suite holds (its
-example, a form of it, what it met in the replay corpus) or in fewer than before, or that leaves more to compute there;
-and by tests of the suite that run it and fail.
+example, a form of it, what it met in the replay corpus) or in fewer than before, that fires there and changes nothing,
+or that leaves more to compute there; and by tests of the suite that run it and fail.
 """
 
 from __future__ import annotations

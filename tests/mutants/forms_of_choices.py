@@ -1,0 +1,172 @@
+"""More of what rewrites of gates, comparisons and choices are for, by their names, as in `tests.mutants.forms`."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+import tg
+from tg.ops.elementwise.arithmetic import gate
+from tg.types.dtypes import numpy_dtype
+
+ORDERINGS = (tg.less, tg.less_equal, tg.greater, tg.greater_equal)
+COMPARISONS = (*ORDERINGS, tg.equal, tg.not_equal)
+FACTS = ("positive", "nonnegative", "negative", "nonpositive", "nonzero", "finite", "not_nan")
+
+
+def known(*names):
+    return lambda x: tg.assume(x, **dict.fromkeys(names, True))
+
+
+def as_dtype(dtype, wide=None):
+    return lambda x: tg.cast(tg.cast(x, dtype), wide or dtype)
+
+
+def number(value, like):
+    """A constant of the dtype of a value, whatever the dtype has in its place."""
+    with np.errstate(invalid="ignore"):
+        return np.array(value).astype(numpy_dtype(like.type.dtype))
+
+
+def compared(fn, made, value):
+    return lambda x: fn(v := made(x), number(value, v))
+
+
+def between(fn, made, value):
+    return lambda x: fn(number(value, v := made(x)), v)
+
+
+def gated(cotangent, slope):
+    return lambda x, y: gate(cotangent(x, y), slope(x, y))
+
+
+def bounds(join, fn, p, q):
+    return lambda x: join(fn(x, number(p, x)), fn(x, number(q, x)))
+
+
+def chosen(first, second):
+    return lambda x, y: tg.where(x < y, first(x, y), second(x, y))
+
+
+VALUES = (
+    tg.absolute,
+    tg.exp,
+    lambda x: -tg.absolute(x),
+    lambda x: tg.square(x) + 1,
+    *map(known, FACTS),
+    known("positive", "not_nan"),
+    known("finite", "nonnegative"),
+    *map(as_dtype, ("int8", "uint8", "bool", "int64")),
+    as_dtype("int8", "float64"),
+    as_dtype("uint8", "int16"),
+    as_dtype("bool", "float32"),
+    as_dtype("int64", "float32"),
+)
+NUMBERS = (0, -0.0, 1, -1, 127, -128, 255, np.inf, -np.inf, np.nan)
+DIVISORS = (
+    lambda x, y: x,
+    lambda x, y: tg.square(x),
+    lambda x, y: x + y,
+    lambda x, y: tg.sqrt(tg.square(x) + 1),
+    lambda x, y: tg.absolute(x) * 2,
+    lambda x, y: tg.sum(x),
+    lambda x, y: tg.exp(x),
+    lambda x, y: tg.assume(x, finite=True),
+)
+SLOPES = (
+    lambda x, y: x,
+    lambda x, y: -x,
+    lambda x, y: x * 3,
+    lambda x, y: tg.swapaxes(x, 0, -1),
+    lambda x, y: x + y,
+    lambda x, y: x - 2,
+    lambda x, y: tg.sqrt(x),
+    lambda x, y: 1 / x,
+    lambda x, y: y,
+    lambda x, y: -(x * 2 + y),
+)
+SPOILED = (
+    lambda x, y: y / x,
+    lambda x, y: y / x * y,
+    lambda x, y: y * (2 / x),
+    lambda x, y: -(y / x),
+    lambda x, y: gate(y / x, y),
+    lambda x, y: gate(y, y / x),
+    lambda x, y: tg.square(1 / x),
+    lambda x, y: tg.absolute(y / x),
+    lambda x, y: y / x / y,
+    lambda x, y: x / y,
+    lambda x, y: tg.exp(y / x),
+)
+ZEROS = (lambda x, y: 0.0, lambda x, y: -0.0, lambda x, y: 1.0, lambda x, y: x)
+
+FORMS_OF_CHOICES = {
+    "comparison_beyond_limits": tuple(itertools.starmap(compared, itertools.product(COMPARISONS, VALUES, NUMBERS)))[
+        ::13
+    ],
+    "comparison_of_truth": tuple(
+        compared(fn, made, value)
+        for fn in COMPARISONS
+        for made in (as_dtype("bool"), as_dtype("bool", "float32"), as_dtype("bool", "int8"))
+        for value in (0, 1, 2)
+    ),
+    "comparison_of_converted": tuple(
+        compared(fn, as_dtype(*dtypes), value)
+        for fn in (tg.less, tg.greater_equal, tg.equal, tg.not_equal)
+        for dtypes in (("int8", "float64"), ("float32", "float64"), ("uint8", "int16"), ("int64", "float32"))
+        for value in (0.5, 3, 300, np.nan)
+    ),
+    "comparison_with_constant_second": tuple(
+        between(fn, known("finite"), value) for fn in COMPARISONS for value in (0, 1)
+    ),
+    "comparison_of_negative": tuple(
+        compared(fn, lambda x: -x, value) for fn in COMPARISONS for value in (0, 2, -1, np.inf, np.nan)
+    ),
+    "equality_of_integer_sum": tuple(
+        compared(fn, lambda x, c=c: tg.cast(x, "int8") + number(c, tg.cast(x, "int8")), value)
+        for fn in (tg.equal, tg.not_equal)
+        for c in (100, -3)
+        for value in (5, -100)
+    ),
+    "one_bound": tuple(
+        bounds(join, fn, p, q)
+        for join in (tg.logical_and, tg.logical_or)
+        for fn in COMPARISONS
+        for p, q in ((2, 3), (3, 2), (2, 2), (np.nan, 1), (1, np.nan))
+    ),
+    "gate_of_quotient": tuple(
+        gated(lambda x, y, v=v, c=c: c / v(x, y), slope)
+        for c, v, slope in itertools.product((2, 1e-300, 0), DIVISORS, SLOPES)
+    )[::4],
+    "gate_by_quotient": tuple(
+        gated(dy, lambda x, y, v=v, c=c: c / v(x, y)) for dy in SPOILED for v in DIVISORS[:2] for c in (3, 0)
+    ),
+    "gate_by_own_quotient": tuple(
+        gated(dy, lambda x, y, dy=dy, v=v: dy(x, y) / v(x, y)) for dy in SPOILED for v in DIVISORS[:2]
+    ),
+    "gate_of_choice": tuple(
+        gated(lambda x, y, a=a, b=b: tg.where(x < y, a, b), lambda x, y: tg.log(x))
+        for a, b in ((2.0, 0.0), (0.0, -2.0), (-0.0, 3.0), (3.0, -0.0), (0.0, 0.0), (1.0, 2.0))
+    ),
+    "where_of_truth": tuple(
+        chosen(lambda x, y, a=a: a, lambda x, y, b=b: b)
+        for a, b in itertools.permutations((True, False, np.array([True, False, True, False, True])), 2)
+    )
+    + tuple(
+        chosen(*sides)
+        for value in (True, False)
+        for sides in (
+            (lambda x, y, c=value: c, lambda x, y: x > 1),
+            (lambda x, y: x > 1, lambda x, y, c=value: c),
+        )
+    ),
+    "where_one_or_zero": tuple(
+        (lambda x, y, a=a, b=b: tg.where(x < y, number(a, x), number(b, x)))
+        for a, b in ((1, 0), (0, 1), (1, -0.0), (-0.0, 1), (1, 1), (2, 0))
+    ),
+    "where_known": tuple(
+        (lambda x, y, c=c: tg.where(c, x, y))
+        for c in (True, False, np.array([True, False, True, True, False]), np.ones(5, bool), np.zeros(5, bool))
+    ),
+}
