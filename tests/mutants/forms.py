@@ -178,6 +178,13 @@ FORMS = {
         for second in (itself, tg.logical_not)
         for j, k in ((3, 1), (-1, 2), (2, 2), (-2, -1))
     ),
+    "joined_exponentials": (
+        lambda x, y: tg.exp2(x) * tg.exp2(y),
+        lambda x, y: tg.exp2(x) / tg.exp2(y),
+        lambda x, y: tg.exp(x) / tg.exp(y),
+        lambda x, y: tg.exp(x) * tg.exp2(y),
+        lambda x, y: tg.exp(x) * tg.exp(y) + tg.exp(x),
+    ),
     "superfluous_guard": (
         lambda p, y: tg.where(tg.isnan(p), p, y) - p,
         lambda p, y: tg.where(tg.isnan(p), p, y) + tg.exp(p),

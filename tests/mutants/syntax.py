@@ -262,6 +262,8 @@ def sites(function, unit):
     for place, n in enumerate(ast.walk(function)):
         if id(n) in skipped or n is function:
             continue
+        if isinstance(n, ast.Constant) and is_of_sign(above[id(n)]) and isinstance(above[id(n)].ops[0], ast.Lt):
+            continue  # -1 is what is below 1 as well
         for label, change in changes(n):
             full = f"{label} in {shortened(above[id(n)])}" if isinstance(n, ast.Constant) else label
             named[full] += 1
@@ -301,6 +303,11 @@ def is_wider(n, change):
     if isinstance(part, ast.UnaryOp):
         part = part.operand
     return isinstance(n, ast.BoolOp | ast.Call) and isinstance(part, ast.Call) and name_of(part.func) in DTYPES
+
+
+def is_of_sign(n):
+    """Whether it is asked if a number that is 1 or -1 is above or below 0."""
+    return isinstance(n, ast.Compare) and name_of(n.left) in SIGNS and ast.unparse(n.comparators[0]) == "0"
 
 
 def name_of(n):
@@ -374,8 +381,7 @@ def is_text(n):
 
 def of_comparison(n, short):
     if len(n.ops) == 1:
-        is_of_sign = name_of(n.left) in SIGNS and ast.unparse(n.comparators[0]) == "0"
-        for new in COMPARISONS.get(type(n.ops[0]), ())[is_of_sign:]:
+        for new in COMPARISONS.get(type(n.ops[0]), ())[is_of_sign(n) :]:
             yield f"{short} as {new.__name__}", functools.partial(with_comparison, new=new)
         if isinstance(n.comparators[0], ast.Tuple | ast.Set) and isinstance(n.ops[0], ast.In | ast.NotIn):
             for k, e in enumerate(n.comparators[0].elts):
