@@ -119,7 +119,7 @@ def _may_be_infinite(v: Variable, sign: int) -> bool:
             continue
         seen.add((id(u), sign))
         if isinstance(u, Constant):
-            if np.isinf(u.data).any() and (u.data == sign * np.inf).any():
+            if (u.data == sign * np.inf).any():
                 return True
             continue
         if u.apply is None:
