@@ -101,7 +101,59 @@ SPOILED = (
 )
 ZEROS = (lambda x, y: 0.0, lambda x, y: -0.0, lambda x, y: 1.0, lambda x, y: x)
 
+
+def limit(fn, value):
+    """A value limited by a number, or by the least or the largest of its dtype."""
+
+    def form(x):
+        kind = numpy_dtype(x.type.dtype)
+        bounds = (np.iinfo(kind).min, np.iinfo(kind).max) if kind.kind in "iu" else (-np.inf, np.inf)
+        return fn(x, number(bounds[value == "largest"] if isinstance(value, str) else value, x))
+
+    return form
+
+
+def limited_twice(inner, outer, p, q):
+    return lambda x: limit(outer, q)(limit(inner, p)(x))
+
+
+def clipped_twice(p, q):
+    return lambda x: tg.clip(tg.clip(x, *(number(v, x) for v in p)), *(number(v, x) for v in q))
+
+
+def complementary(first, second, negated):
+    return lambda x, y: first(c := x < y, x) + second(tg.logical_not(c) if negated else c, y)
+
+
+LIMITS = (0, -0.0, 2, 5, "least", "largest", np.nan)
+SIDES = (lambda c, v: tg.where(c, v, 0.0), lambda c, v: tg.where(c, 0.0, v), lambda c, v: tg.where(c, -0.0, v))
+
 FORMS_OF_CHOICES = {
+    "limits_of_dtype": tuple(limit(fn, value) for fn in (tg.maximum, tg.minimum) for value in LIMITS)
+    + tuple(
+        (lambda x, p=p, q=q: tg.clip(x, limit(lambda x, c: c, p)(x), limit(lambda x, c: c, q)(x)))
+        for p, q in itertools.product(("least", "largest", 0, 2), repeat=2)
+    ),
+    "limits_of_nonnegative": tuple(
+        (lambda x, fn=fn, value=value: limit(fn, value)(tg.absolute(x)))
+        for fn in (tg.maximum, tg.minimum)
+        for value in (0, -0.0, 2, -1, np.inf)
+    ),
+    **{
+        name: tuple(
+            limited_twice(*functions, p, q)
+            for functions in itertools.product((tg.maximum, tg.minimum), repeat=2)
+            for p, q in ((2, 5), (5, 2), (2, 2), (0, -0.0), (-0.0, 0), (np.nan, 2), (2, np.nan))
+        )
+        + tuple(
+            clipped_twice(p, q)
+            for p, q in (((0, 5), (2, 7)), ((2, 7), (0, 5)), ((5, 0), (2, 7)), ((0, 2), (5, 7)), ((5, 7), (3, 1)))
+        )
+        for name in ("limits_within_limits", "integer_limits_within_limits")
+    },
+    "complementary_choices": tuple(
+        complementary(first, second, negated) for first in SIDES for second in SIDES for negated in (False, True)
+    ),
     "comparison_beyond_limits": tuple(itertools.starmap(compared, itertools.product(COMPARISONS, VALUES, NUMBERS)))[
         ::13
     ],

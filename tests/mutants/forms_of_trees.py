@@ -37,6 +37,7 @@ QUOTIENTS = (
     lambda a, b, c: gate(a, b),
     lambda a, b, c: gate(a * c, -b),
     lambda a, b, c: gate(a, b[:1] * c),
+    lambda a, b, c: a[:1] * c / b,
     lambda a, b, c: gate(a[:1] / c, b),
     lambda a, b, c: a * (b[:1] * c),
 )
@@ -94,11 +95,26 @@ def powers(build, bases=KNOWN, count=1):
     )
 
 
+SETTLED = (  # with one constant, where it belongs
+    lambda x, y: x * y * 3,
+    lambda x, y: x / y * 3,
+    lambda x, y: -(x * y),
+    lambda x, y: 3 / (x * y),
+    lambda x, y: gate(x, y) * 2,
+    lambda x, y: x * (y[:1] * 3),
+    lambda x, y: x + y + 1,
+    lambda x, y: x * 2 + y,
+    lambda x, y: x - y / 3,
+)
+
 FORMS_OF_TREES = {
-    "canonical_products": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS),
+    "canonical_products": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS) + SETTLED,
     "cancelled_factors": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS),
     "canonical_integer_products": trees(PRODUCTS, WHOLE, INTEGERS),
-    "canonical_sums": trees((*SUMS, *SHARES), CONSTANTS),
+    "canonical_sums": trees((*SUMS, *SHARES), CONSTANTS) + SETTLED,
+    "divide_by_power_of_two": tuple(
+        (lambda x, c=c: x / c) for c in (4, 0.25, -8, 3, 2.0**100, 2.0**-100, 2.0**1000, 0.75, 1e-310, 2.0**-1022)
+    ),
     "cancelled_terms": trees((*SUMS, *SHARES), CONSTANTS),
     "canonical_integer_sums": trees(SUMS, WHOLE, INTEGERS),
     "power_of_power": powers(lambda x, m, n: (x**m) ** n, KNOWN[:2], 2)[::5],

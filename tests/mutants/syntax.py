@@ -411,7 +411,8 @@ def of_call(n, short):
         yield f"{short} by {SWAPPED[name]}", functools.partial(with_function, name=SWAPPED[name])
     if name in DROPPED and len(n.args) == 1:
         yield f"{short} without {name}", lambda m: m.args[0]
-    if name in ORDERED and len(n.args) >= 2 and not any(isinstance(a, ast.Starred) for a in n.args):
+    shown = [ast.unparse(a) for a in n.args[:2]]
+    if name in ORDERED and len(set(shown)) == 2 and not any(isinstance(a, ast.Starred) for a in n.args):
         yield (
             f"{short} with operands swapped",
             lambda m: ast.Call(m.func, [m.args[1], m.args[0], *m.args[2:]], m.keywords),

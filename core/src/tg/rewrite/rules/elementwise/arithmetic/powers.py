@@ -79,7 +79,7 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
         return raised(x, m * n, y)
     if m % 2 == 0:
         return raised(x, m * n, y) if (m * n) % 2 == 0 else raised(absolute(x), m * n, y)
-    return raised(x, m * n, y) if not is_whole(m * n) else None
+    return raised(x, m * n, y)
 
 
 def _root_of_power(node: Apply, outputs: Any) -> Variable | None:

@@ -163,7 +163,7 @@ class Product:
             stack.append((v.inputs[0], n))
         elif fn is gate:
             x, y = (self._bare(u, n) if is_shaped_like(u, v) else u for u in v.inputs)
-            self.bare[id(v)] = v if x is v.inputs[0] and y is v.inputs[1] else gate(x, y)
+            self.bare[id(v)] = gate(x, y)
             self._take(self.bare[id(v)], n)
         else:
             found = _whole_power(v)

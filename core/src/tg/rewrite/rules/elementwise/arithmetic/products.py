@@ -5,6 +5,7 @@ What needs to know whether a factor is used elsewhere is in `product_pass`.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     is_finite_and_nonzero,
     is_scalar_constant,
 )
-from tg.rewrite.rules.elementwise.arithmetic.scalars import Scale, exact
+from tg.rewrite.rules.elementwise.arithmetic.scalars import Scale, exact, size
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -110,13 +111,11 @@ def _combined_factors(dtypes: frozenset[str]) -> Any:
 def _reciprocal_factor(node: Apply, outputs: Any) -> Variable | None:
     """The product x * (1 / c) for x / c, where c is a power of two whose reciprocal is a normal number."""
     x, c = node.inputs
-    if not is_scalar_constant(c) or x.type.dtype not in ("float32", "float64"):
+    number = exact(c)
+    if not number or x.type.dtype not in ("float32", "float64"):
         return None
-    value = c.data  # type: ignore[attr-defined]
-    mantissa, exponent = np.frexp(value)
-    if np.abs(mantissa) != 0.5 or np.abs(exponent) > 100:
-        return None
-    return multiply(x, Constant(np.asarray(1 / value, value.dtype)))
+    n = int(size(number.numerator))
+    return Scale(1 / Fraction(number)).of(x, outputs[0]) if n & (n - 1) == 0 else None
 
 
 def _is_number(x: Variable) -> bool:
