@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tg
+import tg.rewrite.rules
 
 FLAGS = __future__.annotations.compiler_flag
 WITHIN = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>")
@@ -120,10 +121,25 @@ class Mutant(NamedTuple):
         try:
             for f in self.unit.functions:
                 f.__code__ = found
+            forget()
             yield
         finally:
             for f, code in zip(self.unit.functions, before, strict=True):
                 f.__code__ = code
+            forget()
+
+
+@functools.cache
+def cached():
+    """The functions of rules that remember what they have returned."""
+    every = [f for f in gc.get_objects() if type(f) is functools._lru_cache_wrapper]
+    return [f for f in every if getattr(f, "__module__", "").startswith(tg.rewrite.rules.__name__)]
+
+
+def forget():
+    """Let functions of rules be called again for what they were asked before a mutant took their place, or after."""
+    for f in cached():
+        f.cache_clear()
 
 
 def close_over(function, names):
