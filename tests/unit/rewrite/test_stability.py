@@ -317,6 +317,22 @@ def test_a_zero_of_an_exponential_that_is_infinite_on_the_way_closes_its_gate(pr
         np.testing.assert_allclose(new, old, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda a, u: tg.gate(tg.gate(1 / tg.sum(tg.exp(u), -1, keepdims=True), tg.log(a)), tg.exp(u)),
+        lambda a, u: tg.gate(1 / tg.sum(tg.exp(u), -1, keepdims=True), tg.log(a)) * tg.exp(u),
+        lambda a, u: tg.gate(tg.sigmoid(-u), tg.log(a)) * tg.exp(u),
+        lambda a, u: tg.gate(tg.gate(a * tg.sigmoid(-u), tg.log(a)), tg.exp(u)),
+    ],
+)
+def test_a_zero_of_an_exponential_does_not_hide_what_is_no_number_behind_another_gate(product):
+    a, z = (tg.tensor(name, shape=(3,)) for name in "az")
+    new, old = both([a, z], product(a, tg.where(z > 0, z, -np.inf)), np.array([2.0, 3.0, -1.0]), np.array([1.0, 2, -1]))
+    np.testing.assert_allclose(new, old, rtol=1e-14)
+    assert np.isnan(old[..., -1]).all()
+
+
 def test_what_only_an_infinite_input_makes_infinite_costs_nothing():
     g, x, w, b = tg.vector("g"), tg.matrix("x"), tg.vector("w"), tg.scalar("b")
     u = tg.maximum(x @ w + b, 0) / 2 - tg.square(b)

@@ -49,8 +49,9 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
     first, last = sorted((a, b), key=lambda f: f.stage)
     closed = closed_by(first) if last.is_gated and first.stage < last.stage else None
     if result is not None:
-        stage = _stage_of(result, a, b, [f for f in found.factors if f is not a and f is not b])
-        if stage is None:
+        others = [f for f in found.factors if f is not a and f is not b]
+        stage = _stage_of(result, a, b, others)
+        if stage is None or (stage < last.stage and _hides(last, [f for f in others if stage < f.stage < last.stage])):
             return False
         if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
             result, closed = hidden(result, closed), None
@@ -80,6 +81,11 @@ def _stage_of(result: Factor, a: Factor, b: Factor, others: list[Factor]) -> int
         alone = not any(first.stage <= f.stage < last.stage for f in others)
         return last.stage if first.is_gated and alone else None
     return last.stage if _is_finite_with(result, last) else None
+
+
+def _hides(f: Factor, between: list[Factor]) -> bool:
+    """Whether a factor that comes to stand in front of others is 0 where it would hide what is NaN among them."""
+    return any(g.is_gated for g in between) and closed_by(f) is not None
 
 
 def _is_finite_with(result: Factor, f: Factor) -> bool:
