@@ -78,8 +78,69 @@ def read_where_chosen(mask, chosen, other):
     return form
 
 
+def reordered(*changes):
+    """Forms of the three classes of rules that reorder: of bool, of an extreme of floats, of a sum."""
+    ways = ((tg.logical_or, "bool"), (tg.maximum, "float64"), (tg.add, "float64"))
+    return tuple(
+        tuple(
+            of((dtype, shape))(lambda x, fn=fn, f=f, a=a: Reduce(fn, a, total=fn is tg.maximum)(f(x)))
+            for shape, f, axes in changes
+            for a in axes
+        )
+        for fn, dtype in ways
+    )
+
+
+RESHAPED = reordered(
+    ((6, 5), lambda x: tg.reshape(x, (2, 3, 5)), ((-1,), (-3, -2), (-2,), (-3,), (-3, -2, -1), (-2, -1))),
+    ((2, 3, 5), lambda x: tg.reshape(x, (6, 5)), ((-1,), (-2,), (-2, -1))),
+    ((4, 3, 5), lambda x: tg.reshape(x, (4, 15)), ((-1,), (-2,), (-2, -1))),
+    ((4, 6), lambda x: tg.reshape(x, (6, 4)), ((-1,), (-2,), (-2, -1))),
+    ((2, 6, 2), lambda x: tg.reshape(x, (2, 3, 4)), ((-1,), (-3,), (-2, -1), (-3, -1))),
+    ((None, None), lambda x: tg.reshape(x, (x.shape[0], x.shape[1], 1)), ((-2,), (-3,), (-3, -2))),
+    ((None, None, 4), lambda x: tg.reshape(x, (x.shape[0] * x.shape[1], 4)), ((-2,), (-1,))),
+    ((3, 4), lambda x: tg.reshape(x, (3, 1, 4)), ((-2,), (-3,), (-1,))),
+    ((0, 4), lambda x: tg.reshape(x, (4, 0)), ((-2,), (-1,), (-2, -1))),
+)
+PERMUTED = reordered(
+    ((3, 4), lambda x: tg.flip(x, -1), ((-1,), (-2,), (-2, -1))),
+    ((3, 4), lambda x: tg.flip(x, (0, 1)), ((-1,), (-2,), (-2, -1))),
+    ((3, 4), lambda x: tg.sort(x, axis=-1), ((-1,), (-2,), (-2, -1))),
+    ((3, 4), lambda x: tg.sort(x, axis=0), ((-1,), (-2,))),
+    ((3, 4), lambda x: x[:, 3:0:-1], ((-1,),)),
+    ((3, 4), lambda x: x[1:], ((-1,), (-2,))),
+    ((None, 4), lambda x: tg.flip(x, 0), ((-1,), (-2,))),
+)
+JOINED = reordered(
+    ((3, 4), lambda x: tg.concatenate([x, x[:1]], 0), ((-1,), (-2,), (-2, -1))),
+    ((3, 4), lambda x: tg.concatenate([x, x[:, :1], x], 1), ((-1,), (-2,), (-2, -1))),
+    ((3, 4), lambda x: tg.concatenate([x] * 8, 1), ((-1,),)),
+    ((3, 0), lambda x: tg.concatenate([x, x], 1), ((-1,), (-2,))),
+)
+TRANSPOSED = reordered(
+    ((2, 3, 4), lambda x: Transpose((-1, -3, -2))(x), ((-3, -2), (-2, -1), (-3, -1), (-3, -2, -1), (-1,))),
+    ((2, 3, 4), lambda x: Transpose((-1, -2))(x), ((-2, -1), (-3, -1), (-3, -2, -1))),
+)
+TWICE = reordered(
+    ((2, 3, 4), lambda x: Reduce(tg.add, (-1,))(tg.cast(x, "float64")), ((-1,), (-2, -1))),
+    ((2, 3, 4), lambda x: Reduce(tg.maximum, (-2,))(tg.cast(x, "float64")), ((-1,), (-2, -1))),
+    ((2, 3, 4), lambda x: Reduce(tg.logical_or, (-3,))(tg.cast(x, "bool")), ((-1,), (-2, -1))),
+)
+OF_REORDERING = {
+    f"{prefix}_{name}": forms
+    for name, three in (
+        ("of_reshape", RESHAPED),
+        ("of_permuted", PERMUTED),
+        ("of_pieces", JOINED),
+        ("of_transpose", TRANSPOSED),
+        ("of_reduction", TWICE),
+    )
+    for prefix, forms in zip(("reduce", "extreme", "sum"), three, strict=True)
+}
+
 EXTREMES = ((tg.maximum, True), (tg.minimum, True), (tg.add, False), (tg.multiply, False))
 FORMS_OF_ARRAYS = {
+    **OF_REORDERING,
     "comparison_of_lengths": tuple(compared(fn, pair) for fn in COMPARISONS for pair in LENGTHS),
     "comparison_by_bounds": tuple(
         (lambda x, fn=fn, k=k: tg.where(fn(tg.arange(x.shape[-1]) - k, 0), x, -x))

@@ -5,6 +5,7 @@
 
 import contextlib
 import functools
+import itertools
 import random
 
 import pytest
@@ -104,6 +105,14 @@ def test_programs_around_a_rule_come_again():
     one = BY_NAME["combine_factors"]
     first, again = ([next(p) for _ in range(80)] for p in (variations(one), variations(one)))
     assert [p.before for p in first] == [p.before for p in again]
+
+
+def test_what_a_rule_is_for_is_held_in_all_its_shapes():
+    """Where a rule no longer fires there, its mutant is killed; what was changed at random may differ."""
+    origins = {p.origin: p.is_held for p in itertools.islice(variations(BY_NAME["combine_factors"]), 200)}
+    assert {held for origin, held in origins.items() if origin.startswith("plain")} == {True}
+    assert "plain float64[None, None]" in origins
+    assert {held for origin, held in origins.items() if origin.startswith("varied")} == {False}
 
 
 def test_every_rewrite_belongs_to_one_family():

@@ -72,7 +72,8 @@ class Program(NamedTuple):
     @property
     def is_held(self):
         """Whether it is one whose rewriting the suite holds: an example, or a program of the replay corpus."""
-        return self.origin.startswith(("plain", "form")) and "varied" not in self.origin and "," not in self.origin
+        is_changed = "varied" in self.origin or self.origin.endswith("searched")
+        return self.origin.startswith(("plain", "form")) and not is_changed
 
     def subject(self, after):
         """As `tests.unit.rewrite.examine` has it."""

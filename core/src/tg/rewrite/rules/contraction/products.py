@@ -138,7 +138,7 @@ def _repeated_right(x: Variable, y: Variable) -> Variable | None:
 
 def _of_negatives(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
-    if is_made_by(x, negative) and is_made_by(y, negative) and x.type.dtype != BOOL:
+    if is_made_by(x, negative) and is_made_by(y, negative):
         return matmul(x.inputs[0], y.inputs[0])
     return None
 
