@@ -291,3 +291,13 @@ def test_a_diagonal_further_off_than_integers_reach_is_where_these_come_round():
             rows, columns = np.arange(3)[:, None], np.arange(3)
             wanted = (rows + k >= columns) & (rows + 1 >= columns)
         np.testing.assert_array_equal(interpret(found, [np.ones((3, 3))])[0], wanted)
+
+
+def test_a_computed_length_of_1_is_repeated_neither_in_a_value_nor_in_its_gradient():
+    a, y = tg.vector("a"), tg.tensor("y", shape=(3,))
+    cost = tg.sum(tg.broadcast_to(a[:1], (3,)) * y)
+    for output in (cost, tg.grad(cost, a)):
+        for mode in ("default", "off"):
+            f = tg.function([a, y], output, mode=mode, backend="perform", on_unused_input="ignore")
+            with pytest.raises(tg.errors.ShapeError, match="lengths differ: 3 and 1"):
+                f(np.arange(3.0), np.array([-9.0, -3.0, -3.0]))

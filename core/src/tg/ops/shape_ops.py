@@ -268,8 +268,10 @@ class SumTo(Sized):
     """
 
     def infer(self, x: TensorType, *sizes: int | Length) -> tuple[TensorType, ...]:
-        """The target shape, which must broadcast to that of x."""
+        """The target shape, which must broadcast to that of x: a length that is not known to be 1 is that of x."""
         shape = merge_sizes(self.shape, sizes)
+        for a, b in zip(reversed(shape), reversed(x.shape), strict=False):
+            broadcast(a, b, lambda: "sum_to")  # type: ignore[arg-type]
         return (TensorType(x.dtype, shape),)
 
     def perform(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
