@@ -10,10 +10,11 @@ import tg
 from tests.enumerate.judge import Data
 from tests.enumerate.programs import random_program
 from tests.enumerate.search import Fault, Rewritten, runs
+from tests.fuzz.noise import limits
 from tests.fuzz.perturbation import Expectation, bits_differ
 from tests.fuzz.programs import takes_subnormals_for_0
 from tg.errors import NoRuleError
-from tg.functions.debug.rounding import is_inexact, limits, wide
+from tg.functions.debug.rounding import is_inexact, wide
 from tg.graph.traversal import sorted_applies
 from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.record import Elementwise
