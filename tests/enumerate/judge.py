@@ -124,11 +124,12 @@ def with_turned_zeros(y, rng):
 def discrete(kind, v, w, u, r, wrong, data):
     """An integer or truth value that differs: whether rounding may turn it over."""
     t, t2 = data.truth(v), data.truth(w)
-    old, _ = regions((v,), (w,))
+    old, new = regions((v,), (w,))
     rng = np.random.default_rng(0)
     noise = lambda node, operands, results: noisy(node.op, operands, results, rng)  # noqa: E731
     for _ in range(2 * RUNS):
         wrong = wrong & (np.asarray(data.values.again(old, [v], noise)[0]) == u)
+        wrong = wrong & ((np.asarray(data.values.again(new, [w], noise)[0]) == r) | (kind == EXACT))
     if wrong.any() and kind not in (EXACT, DROPS_ERROR, SIGNED_ZERO):  # overflow may have been moved
         wrong = wrong & ~(infinities(data.values, old, v) | out_of_range(data.values, old, v))
     for place in map(tuple, np.argwhere(wrong).tolist()):

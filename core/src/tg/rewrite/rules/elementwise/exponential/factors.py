@@ -180,7 +180,7 @@ def _quotient(values: list[Written]) -> Variable | None:
             scale = scale.times(Scale(number).to_power(power))
         return _scaled([v for v in values if not exact(v.v)], scale, values[0].v.type.dtype)
     over, under = ([v for v, power in values if (power > 0) == side] for side in (True, False))
-    if len(over) > 1 and under:  # a product may overflow, or vanish, where no quotient does
+    if over and under and len(values) > 2:  # a product may overflow, or vanish, where no quotient does
         return _in_turn(values)
     above, below = _multiplied(over), _multiplied(under)
     if below is None:
