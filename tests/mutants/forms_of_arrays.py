@@ -8,7 +8,7 @@ import tg
 from tests.mutants.forms_of_matrices import of
 from tg.ops.indexing import Gather, Nonzero
 from tg.ops.reduction import ArgReduce, Reduce
-from tg.ops.shape import AxisLength, Reshape, SpecifyShape, Squeeze, Transpose
+from tg.ops.shape import AxisLength, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
 
 COMPARISONS = (tg.equal, tg.not_equal, tg.less, tg.less_equal, tg.greater, tg.greater_equal)
 LENGTHS = (  # pairs of sizes, of which some are known to be in some order
@@ -176,8 +176,16 @@ FORMS_OF_ARRAYS = {
     "movement_between_elementwise": (
         lambda x: tg.exp(Transpose((-1, -2))(x * np.arange(5).astype(x.type.numpy_dtype))),
         lambda x: tg.exp(tg.reshape(x * x[0], (-1,))),
+        of((6,))(lambda x: tg.exp(tg.reshape(x * x[:1], (2, 3)))),
+        of((6,), ())(lambda x, y: tg.exp(tg.reshape(x * y, (2, 3)))),
         lambda x: tg.exp(tg.reshape(x * x, (-1,))) + tg.reshape(x * x, (-1,)),
         lambda x: tg.exp(Transpose((-1, -2))(x * 2)) + Transpose((-1, -2))(x * 2)[:, :1],
+    ),
+    "reshape_of_movement": (
+        of((4, None))(
+            lambda x: Reshape((None, 4))(Transpose((-1, -2))(x), Squeeze((-1,))(ExpandDims((-1,))(AxisLength(-1)(x))))
+        ),
+        of((4, None))(lambda x: tg.reshape(x[None], (-1,))),
     ),
     "known_sizes": tuple(
         of((None, 4), ("int64", ()))(lambda x, k, s=s: Reshape((None, None))(x, *s(x, k)))

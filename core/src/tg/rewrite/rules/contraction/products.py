@@ -12,8 +12,7 @@ from tg.ops.contraction import MatMul
 from tg.ops.creation import Arange, eye, zeros
 from tg.ops.diagonal import diag, diagonal
 from tg.ops.elementwise.arithmetic import add, multiply, negative
-from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import equal, greater, where
+from tg.ops.elementwise.comparison import greater, where
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
@@ -190,16 +189,7 @@ def _is_worth_it(x: Variable, result: Variable) -> bool:
 
 
 def _is_identity(v: Variable) -> bool:
-    return (holds(v, "diagonal") and holds(v, "unit_diagonal")) or _is_eye(v)
-
-
-def _is_eye(v: Variable) -> bool:
-    """Whether a matrix is written as the equal ones of the numbers of its rows and of its columns."""
-    if v.type.ndim != 2 or not made_by(v, Cast) or v.inputs[0].op is not equal.op:
-        return False
-    a, b = v.inputs[0].inputs
-    ranges = all(made_by(u, ExpandDims) and made_by(u.inputs[0], Arange) is not None for u in (a, b))
-    return ranges and a.inputs[0] is b.inputs[0] and a.apply.op != b.apply.op  # type: ignore[union-attr]
+    return holds(v, "diagonal") and holds(v, "unit_diagonal")
 
 
 def _diagonal_of(v: Variable) -> Variable | None:
