@@ -116,6 +116,10 @@ def chain(number):
 CHAINS = (
     *(chain(number) for number in range(COUNT)),
     lambda x, y: y * tg.exp(x) * y * tg.exp(-x),
+    lambda x, y: tg.exp(x * 2) * y * tg.exp(x * -2),
+    lambda x, y: tg.exp(x * 2) * y * tg.exp(x * 3),
+    lambda x, y: tg.exp(x) / (tg.exp(x) + tg.exp(y) * 3),
+    lambda x, y: tg.exp(x) / (tg.exp(x) + tg.exp(y) * -3),
     lambda x, y: (-tg.exp(x)) ** 3 * tg.exp(-x) * y,
     lambda x, y: tg.square(-tg.exp(x)) * tg.exp(-x) * y,
     lambda x, y: (-tg.sigmoid(x)) ** -1 * tg.sigmoid(-x),
