@@ -181,6 +181,21 @@ FORMS_OF_ARRAYS = {
         lambda x: tg.exp(tg.reshape(x * x, (-1,))) + tg.reshape(x * x, (-1,)),
         lambda x: tg.exp(Transpose((-1, -2))(x * 2)) + Transpose((-1, -2))(x * 2)[:, :1],
     ),
+    "concatenate_slices": (
+        of((3, None), ("int64", ()))(lambda x, k: tg.concatenate([x[:, :k], x[:, k:]], 1)),
+        of((3, 6), ("int64", ()))(lambda x, k: tg.concatenate([x[:, :k], x[:, k:]], 1)),
+        of((3, None))(lambda x: tg.concatenate([x[:, : x.shape[1] // 2], x[:, x.shape[1] // 2 :]], 1)),
+        of((3, 6))(lambda x: tg.concatenate([x[:2, :3], x[:2, 3:5]], 1)),
+        of((3, 6))(lambda x: tg.concatenate([x[:2, :3], x[1:, 3:5]], 1)),
+        of((3, 6))(lambda x: tg.concatenate([x[:, 3:], x[:, :3]], 1)),
+    ),
+    "elementwise_of_pieces": (
+        of((3, 4), (3, 4), ())(
+            lambda x, y, s: tg.where(s > 0, tg.concatenate([x, y], 1), tg.concatenate([y, -x], 1)),
+        ),
+        of((3, 4), (3, 2))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([y, x], 1)),
+        of((3, 4), (3, 4))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([x, y], 1)),
+    ),
     "reshape_of_movement": (
         of((4, None))(
             lambda x: Reshape((None, 4))(Transpose((-1, -2))(x), Squeeze((-1,))(ExpandDims((-1,))(AxisLength(-1)(x))))
