@@ -448,3 +448,14 @@ def test_exponentials_are_joined_where_neither_is_repeated_or_used_elsewhere():
     for used in (z, w):
         both_used = rewritten([z, w], [tg.exp(z) * tg.exp(w), tg.sin(tg.exp(used))])
         assert sum(node.op.name == "exp" for node in both_used.nodes) == 2
+
+
+def test_a_masked_softmax_by_hand_asks_for_no_infinity_that_its_maximum_excludes():
+    s, m = tg.matrix("s"), tg.matrix("m", dtype="bool")
+    z = tg.where(m, s, -np.inf)
+    e = tg.exp(z - tg.max(z, axis=1, keepdims=True))
+    f = tg.function([s, m], tg.grad(tg.sum((e / tg.sum(e, axis=1, keepdims=True)) ** 2), s), backend="perform")
+    value, mask = np.array([[1.0, 2.0, 3.0]]), np.array([[True, False, True]])
+    p = np.where(mask, np.exp(value - 3), 0) / np.exp(value - 3)[mask].sum()
+    np.testing.assert_allclose(f(value, mask), 2 * p * (p - (p * p).sum()), rtol=1e-14)
+    assert "const float64[] inf" not in f.source()

@@ -148,7 +148,9 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
         return [(inputs[0], -sign)]
     if op is subtract.op:
         x, y = inputs
-        return [(x, sign)] if _is_normalized(x, y) else [(x, sign), (y, -sign)]
+        if (bound := _bound(x, y)) == sign:
+            return []
+        return [(x, end) for end in BOTH] if bound else [(x, sign), (y, -sign)]
     if type(op) is Reduce and (
         op.fn is add
         or (op.fn is maximum and (sign > 0 or not op.total))
@@ -163,8 +165,10 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
     return None
 
 
-def _is_normalized(x: Variable, y: Variable) -> bool:
-    """Whether y is the logarithm of the sum of exp(x): that of no terms stands beside no x."""
+def _bound(x: Variable, y: Variable) -> int:
+    """1 where y is a maximum or the logsumexp of x and others beside it, -1 where it is a minimum, 0 where neither."""
     while y.apply is not None and type(y.apply.op) in MOVEMENTS:
         y = y.inputs[0]
-    return y.apply is not None and type(y.apply.op) is LogSumExp and y.inputs[0] is x
+    if y.apply is None or type(y.apply.op) not in (Reduce, LogSumExp) or y.inputs[0] is not x:
+        return 0
+    return {maximum: 1, minimum: -1}.get(getattr(y.apply.op, "fn", maximum), 0)
