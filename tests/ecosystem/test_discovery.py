@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.sampled(2)
 ALL = ("tg-broken", "tg-clash", "tg-misspelled", "tg-thirdparty", "tg-toy", "tg-wrong-api")
 
 STATES = """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import resource
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.enumerate.run import FIRED, Run, drawn, listed
 from tests.enumerate.truth import MISSING
 
 BLOCK = 50  # programs of a family before the next one's
+ROOM = 4 << 30  # bytes
 SIZE = 2  # letters of the programs that are all compared with --short
 
 
@@ -37,8 +39,16 @@ def arguments():
     return parser.parse_args()
 
 
+def with_little_memory() -> None:
+    """Let a program whose lengths multiply fail, as it may, before it takes the machine's memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM, resource.RLIM_INFINITY))
+
+
 def main() -> int:
     given = arguments()
+    if given.backend == "perform":  # libraries reserve far more than they use
+        with_little_memory()
     shard, shards = map(int, given.shard.split("/"))
     until = time.perf_counter() + given.minutes * 60 if given.minutes else None
     run = Run(shrinks=not given.quick)

@@ -133,8 +133,9 @@ def discrete(kind, v, w, u, r, wrong, data):
     if wrong.any() and kind not in (EXACT, DROPS_ERROR, SIGNED_ZERO):  # overflow may have been moved
         wrong = wrong & ~(infinities(data.values, old, v) | out_of_range(data.values, old, v))
     for place in map(tuple, np.argwhere(wrong).tolist()):
-        want = None if t is None else t[place]
-        if want is not UNKNOWN and want is not None and want == r[place]:
+        finest = data.truth(v, MORE_DIGITS) if t is not None else None  # 1 - (1 - x) is 0 in few digits
+        want = None if finest is None or finest[place] is UNKNOWN else finest[place]
+        if want is not None and want == r[place]:
             continue
         return Doubt(f"another value, {kind}", place, u[place], r[place], want, None if t2 is None else t2[place])
     return None

@@ -15,6 +15,7 @@ from tg.link.entry import patience
 from tg.link.linker import Executable
 from tg.types.dtypes import DTYPES, numpy_dtype
 
+pytestmark = pytest.mark.sampled(2)
 HOSTILE = (
     *(
         0,

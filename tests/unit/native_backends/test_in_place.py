@@ -16,6 +16,7 @@ from tg import turns
 from tg.functions import lending
 from tg.functions.shared import Value, snapshots
 
+pytestmark = pytest.mark.sampled(2)
 N = 37  # no multiple of the lanes of a vector
 
 

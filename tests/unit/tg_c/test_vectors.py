@@ -24,6 +24,7 @@ from tg_c import pointwise, vectors
 from tg_c.machine import masked_moves, vector_bytes
 from tg_conformance.compare import differs
 
+pytestmark = pytest.mark.sampled(2)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 REAL = ("bool", *INTEGERS, *FLOATS)

@@ -19,6 +19,7 @@ from tg.types.tensor_type import TensorType
 from tg_conformance.compare import differs
 from tg_numba import kernel, processor, vectors
 
+pytestmark = pytest.mark.sampled(2)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")

@@ -6,6 +6,7 @@ import pytest
 import tg
 from tg.types.dtypes import is_complex, is_float
 
+pytestmark = pytest.mark.sampled(2)
 LENGTHS = (1, 2, 7, 8, 9, 31, 32, 33, 100)
 DTYPES = ("bool", "int8", "uint16", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")
 
