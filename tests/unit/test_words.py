@@ -81,7 +81,7 @@ def test_a_name_that_is_to_come() -> None:
     assert said("scan").startswith("module 'tg' has no attribute 'scan' yet\n  hint: a Python loop is unrolled: `for t")
 
 
-NEAR = {"vectr": "vector", "reshpae": "reshape", "Vector": "vector", "soft_max": "softmax", "Shared": "shared"}
+NEAR = {"vectr": "vector", "reshpae": "reshape", "Vector": "vector", "soft_max": "softmax", "Scalar": "scalar"}
 
 
 @pytest.mark.parametrize(("name", "meant"), NEAR.items())
