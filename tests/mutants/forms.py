@@ -162,14 +162,18 @@ FORMS = {
             for c in (0, 1, 2)
         ),
         lambda x: Accumulate(tg.add, -1)(tg.broadcast_to(np.asarray(-0.0, x.type.numpy_dtype), x.shape)),
+        lambda x: Accumulate(tg.add, -2)(tg.broadcast_to(np.eye(5, dtype=x.type.numpy_dtype)[0], (3, 5))) * x[0],
         lambda x: Accumulate(tg.logical_or, -1)(repeated(tg.cast(x, "bool"))),
         lambda x: Accumulate(tg.logical_and, -1)(repeated(tg.cast(x, "bool"))),
     ),
-    "running_sum_of_repeated": tuple(
-        running(fn, axis, dtype)
-        for fn in (tg.add, tg.multiply)
-        for axis in (-1, -2)
-        for dtype in ("float32", "float64", "float16", "int64", "uint8", "complex128")
+    "running_sum_of_repeated": (
+        *(
+            running(fn, axis, dtype)
+            for fn in (tg.add, tg.multiply)
+            for axis in (-1, -2)
+            for dtype in ("float32", "float64", "float16", "int64", "uint8", "complex128")
+        ),
+        lambda x: Accumulate(tg.add, -1)(tg.broadcast_to(tg.cast(x[:1, :1], "float16"), (1, 70000))),
     ),
     "triangle_of_triangle": tuple(
         triangles(join, first, second, j, k)

@@ -188,6 +188,34 @@ FORMS_OF_ARRAYS = {
         of((3, 6))(lambda x: tg.concatenate([x[:2, :3], x[:2, 3:5]], 1)),
         of((3, 6))(lambda x: tg.concatenate([x[:2, :3], x[1:, 3:5]], 1)),
         of((3, 6))(lambda x: tg.concatenate([x[:, 3:], x[:, :3]], 1)),
+        of((4, 6))(lambda x: tg.concatenate([x[:, :2], x[::-1, 2:4]], 1)),
+        of((4, 6))(lambda x: tg.concatenate([x[::-1, :2], x[:, 2:4]], 1)),
+        of((4, 6))(lambda x: tg.concatenate([x[:, :2], x[:, :2], x[:, 2:4]], 0)),
+        of((6, 6), ("int64", ()), ("int64", ()))(lambda x, k, m: tg.concatenate([x[:k, :2], x[:m, 2:4]], 1)),
+    ),
+    "concatenate_fills": (
+        of((5,))(lambda x: tg.concatenate([tg.broadcast_to(x, (3, 5)), tg.broadcast_to(x, (3, 5))], 1)),
+        of((5,))(lambda x: tg.concatenate([tg.broadcast_to(x, (3, 5)), tg.broadcast_to(x, (2, 5))], 0)),
+        of((5, 1))(lambda x: tg.concatenate([tg.broadcast_to(x, (5, 3)), tg.broadcast_to(x, (5, 2))], 1)),
+        of((5,), ("int64", ()))(
+            lambda x, k: tg.concatenate([tg.broadcast_to(x, (tg.absolute(k) % 9, 5)), tg.broadcast_to(x, (2, 5))], 0)
+        ),
+        of((5,))(lambda x: tg.concatenate([tg.broadcast_to(x, (3, 5)), tg.broadcast_to(-x, (2, 5))], 0)),
+        of((5, 1))(lambda x: tg.concatenate([x, tg.zeros((5, 2)), tg.zeros((5, 3)), tg.ones((5, 2))], 1)),
+    ),
+    "concatenate_nested": (
+        of((4, 2), (4, 2))(lambda x, y: tg.concatenate([x, tg.concatenate([y[:2], x[:2]], 0), y], 1)),
+        of((4, 2), (4, 2))(lambda x, y: tg.concatenate([tg.concatenate([y, x], 1), tg.concatenate([x, x], 1), y], 1)),
+    ),
+    "concatenate_moved": (
+        of((4, 2), (4, 2))(lambda x, y: tg.concatenate([x[:, None], tg.exp(y)[:, None]], 1)),
+        of((4, 2), (4, 2))(lambda x, y: tg.concatenate([x[:, None], y[:, None]], 0)),
+        of((4, 2), (4, 2))(lambda x, y: tg.concatenate([x[:, None], y[:, None]], 2)),
+        of((4, 2), (2, 2))(lambda x, y: tg.concatenate([x[None], tg.concatenate([y, y], 0)[None]], 0)),
+        of((2, 3, 4), (2, 3, 4))(
+            lambda x, y: tg.concatenate([Transpose((-2, -1, -3))(x), Transpose((-2, -1, -3))(y)], -2)
+        ),
+        of((2, 3, 4), (2, 3, 4))(lambda x, y: tg.concatenate([tg.swapaxes(x, -1, -2), tg.swapaxes(y, -1, -2)], 0)),
     ),
     "elementwise_of_pieces": (
         of((3, 4), (3, 4), ())(
@@ -195,6 +223,8 @@ FORMS_OF_ARRAYS = {
         ),
         of((3, 4), (3, 2))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([y, x], 1)),
         of((3, 4), (3, 4))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([x, y], 1)),
+        of((3, 4), (3, 4))(lambda x, y: [(z := tg.concatenate([x, y], 1)) * tg.concatenate([y, x], 1), z]),
+        of((1, 1), (1, 1))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([y, x], 0)),
     ),
     "reshape_of_movement": (
         of((4, None))(
@@ -260,6 +290,29 @@ FORMS_OF_ARRAYS = {
     "position_of_negative": tuple(
         position(fn, change) for fn in (tg.maximum, tg.minimum) for change in (tg.negative, lambda x: -x[::-1])
     ),
+    "position_of_cast": tuple(
+        (lambda x, fn=fn, s=source, t=target: ArgReduce(fn, -1)(tg.cast(tg.cast(x * 100, s), t)))
+        for source, target in (
+            ("float32", "float64"),
+            ("float64", "float32"),
+            ("float16", "float32"),
+            ("bfloat16", "float16"),
+            ("float16", "bfloat16"),
+            ("float32", "int64"),
+            ("int8", "float16"),
+            ("int16", "float16"),
+            ("uint8", "bfloat16"),
+            ("int16", "bfloat16"),
+            ("int64", "float64"),
+            ("int8", "uint8"),
+            ("uint8", "int8"),
+            ("uint8", "int16"),
+            ("int8", "int64"),
+            ("int64", "int8"),
+            ("bool", "int8"),
+        )
+        for fn in (tg.maximum, tg.minimum)
+    ),
     "reduce_of_complement": tuple(
         reduced(fn, lambda x: tg.logical_not(tg.cast(x, "bool")), axes)
         for fn in (tg.logical_and, tg.logical_or)
@@ -277,6 +330,10 @@ FORMS_OF_ARRAYS = {
         lambda x: tg.sum(tg.cast(x, "complex128") * 2j, -1),
         lambda x: tg.sum(tg.cast(x, "uint8") * tg.cast(3, "uint8")),
         lambda x: tg.sum(tg.cast(x, "float16") * tg.cast(300, "float16")),
+        lambda x: tg.sum(tg.cast(x, "float16") * tg.cast(0.5, "float16")),
+        lambda x: tg.sum(tg.cast(x, "float16") / tg.cast(0.5, "float16")),
+        lambda x: tg.sum(tg.cast(x, "float16") / tg.cast(2, "float16")),
+        lambda x: tg.sum(x * 1e-300, -1),
     ),
     "sum_of_factor": (
         lambda x, y: tg.sum(tg.assume(x, finite=True) * column(tg.assume(y, finite=True)), -1),
@@ -321,11 +378,15 @@ FORMS_OF_ARRAYS = {
             for axes in ((-3,), (-3, -1))
         ),
     ),
-    "product_of_repeated": tuple(
-        of_repeated(fn, count, axes, dtype)
-        for fn in (tg.multiply, tg.add)
-        for count in (3, 1, 0, None, 70)
-        for axes in ((-3,), (-3, -2))
-        for dtype in (None, "int8", "float16")
+    "product_of_repeated": (
+        *(
+            of_repeated(fn, count, axes, dtype)
+            for fn in (tg.multiply, tg.add)
+            for count in (3, 1, 0, None, 70)
+            for axes in ((-3,), (-3, -2))
+            for dtype in (None, "int8", "float16")
+        ),
+        of_repeated(tg.multiply, 2049, (-3,), "float16"),
+        of_repeated(tg.multiply, 257, (-3,), "bfloat16"),
     ),
 }

@@ -9,6 +9,18 @@ ALIKE = "At the place where one formula follows the other both have one value, b
 BOUND = "It keeps finite what is not chosen beyond the place where the formulas follow one another, as the other does."
 
 EQUIVALENT: dict[str, str] = {
+    "extreme_of_pieces: signed_zero as exact": (
+        "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
+    ),
+    "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
+    "joining._moved: k > op.axis as GtE": "Pieces that are joined along a new axis are not moved.",
+    "powers._power_of_root: n > 0 as GtE": "The power 0 of all is 1.",
+    "powers._small_power: n > 0 as GtE": "The exponent 0 is left to others before.",
+    "sum_pass.Plan._constant: np.zeros((), numpy_dtype(self.dtype)) by ones": (
+        "What is written with it is dropped, for the attempt has failed."
+    ),
+    "sum_pass._rebuilt: found.given_up or found.is_simple or (distribute and (not found.distributed))"
+    " without found.is_simple": "Of a sum with nothing to merge no cheaper form is found; it takes longer.",
     "axes._of_transposed: y if left == tuple(range(-len(left), 0)) else Transpose(left)(y): always the second": (
         "A transpose that leaves every axis where it is has the same elements, and goes by a rule of its own."
     ),

@@ -112,6 +112,15 @@ def test_what_no_row_is_repeated_for_sums_to_zero():
     np.testing.assert_array_equal(total, [0, 0, 0])
 
 
+def test_complex_infinities_that_repeat_are_added_up_as_they_stand():
+    z = tg.tensor("z", "complex128", (None,))
+    table = tg.broadcast_to(z[:, None], (2, 3))
+    at = np.array([np.inf + 0j, 1 + 2j])
+    rows = np.repeat(at[:, None], 3, 1)
+    for y, expected in ((tg.cumsum(table, axis=1), np.cumsum(rows, 1)), (tg.sum(table, axis=1), np.sum(rows, 1))):
+        np.testing.assert_array_equal(tg.function([z], y, backend="perform")(at), expected)
+
+
 def test_whether_any_of_no_repeats_holds():
     x, y = tg.vector("x", dtype="bool"), tg.vector("y")
     table = tg.broadcast_to(x, (y.shape[0], x.shape[0]))

@@ -22,7 +22,7 @@ from tg.types.lengths import equal_here, is_natural, minimum, same
 from tg.types.lengths import subtract as subtract_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply, Variable
@@ -166,7 +166,7 @@ def _moved(node: Apply, outputs: Any) -> Variable | None:
     """Pieces that one expand_dims or transpose has made are joined before it."""
     op: Any = node.op
     first = node.inputs[0].apply
-    if first is None or type(first.op) not in (ExpandDims, Transpose) or len(node.inputs) < 2:
+    if first is None or len(node.inputs) < 2:
         return None
     if not all(made_by(v, type(first.op)) == first.op for v in node.inputs):
         return None
@@ -208,11 +208,8 @@ def _over_pieces(node: Apply, view: View) -> Variable | None:
 
 
 def _is_cut_as(v: Variable, first: Variable) -> bool:
-    axis = made_by(first, Concatenate).axis
-    lengths: Sequence[int | Length] = [u.shape[axis] for u in first.inputs]
-    return len(v.inputs) == len(lengths) and all(
-        equal_here(u.shape[axis], n) and all(map(equal_here, u.shape, w.shape))
-        for u, n, w in zip(v.inputs, lengths, first.inputs, strict=True)
+    return len(v.inputs) == len(first.inputs) and all(
+        all(map(equal_here, u.shape, w.shape)) for u, w in zip(v.inputs, first.inputs, strict=True)
     )
 
 

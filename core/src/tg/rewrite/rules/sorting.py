@@ -26,7 +26,7 @@ def _repeats(x: Variable, axis: int) -> bool:
     if not made_by(x, BroadcastTo):
         return False
     y = x.inputs[0]
-    return axis < -y.type.ndim or (y.type.shape[axis] == 1 and x.type.shape[axis] != 1)
+    return axis < -y.type.ndim or y.type.shape[axis] == 1
 
 
 def _positions(node: Apply, outputs: Any) -> Variable | None:

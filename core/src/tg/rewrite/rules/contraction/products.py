@@ -168,9 +168,9 @@ def _product_of(a: Constant, b: Constant) -> Constant | None:
 def _scaled(v: Variable) -> tuple[Variable, Constant] | None:
     if not is_made_by(v, multiply) or v.type.dtype == BOOL:
         return None
-    for x, c in (v.inputs, v.inputs[::-1]):
-        if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c) and _may_leave(c):
-            return x, Constant(c.data.reshape(()))  # type: ignore[attr-defined]
+    x, c = v.inputs
+    if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c) and _may_leave(c):
+        return x, Constant(c.data.reshape(()))  # type: ignore[attr-defined]
     return None
 
 

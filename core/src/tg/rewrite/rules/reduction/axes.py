@@ -196,7 +196,7 @@ def _axes_below(axes: Axes, old: Lengths, new: Lengths) -> Axes | None:
     for a, b in _cuts(old, new):
         chosen = [k - len(new) in axes for k in range(j, b)]
         if any(chosen):
-            if not all(chosen) or a == i:
+            if not all(chosen):
                 return None
             found.extend(k - len(old) for k in range(i, a))
         i, j = a, b

@@ -98,12 +98,11 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     if op.fn is not add:
         return None
     fn: Any = y.op
-    for x, c in (y.inputs,) if is_made_by(y, divide) else (y.inputs, y.inputs[::-1]):
-        if is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y, fn):
-            scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
-            total: Variable = Reduce(add, op.axes)(x)
-            return fn(total, scale)
-    return None
+    x, c = y.inputs
+    if not (is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y, fn)):
+        return None
+    scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
+    return fn(Reduce(add, op.axes)(x), scale)
 
 
 def _is_safe(c: Variable, y: Variable, fn: Any) -> bool:
@@ -142,8 +141,6 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
         return None
     x, y = z.inputs
     of_x, of_y = (tuple(k for k in op.axes if _is_one(other, k) and z.type.shape[k] not in (0, 1)) for other in (y, x))
-    if fn is gate:
-        of_x = ()  # a gate is shut by each of its first operands
     if fn is divide:
         of_y = ()
     if not (_pays(x, of_x, z, op.axes) or _pays(y, of_y, z, op.axes)):

@@ -21,7 +21,7 @@ from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import Pass
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
 from tg.rewrite.rules.reduction.factors import is_plain
-from tg.types.dtypes import can_cast_safely, is_complex, is_float, is_integer
+from tg.types.dtypes import can_cast_safely, is_complex, is_float
 from tg.types.lengths import product
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def _below_cast(y: Variable) -> Step | None:
     """Casts to wider numbers, which keep the order; what several become one is rounded alike."""
     (x,) = y.inputs
     source, target = x.type.dtype, y.type.dtype
-    safe = can_cast_safely(source, target) and (is_integer(target) or target != "float16")
-    if not (safe and (is_integer(source) or is_float(source))):
+    if not can_cast_safely(source, target) or target == "float16":
         return None
     return x, False, lambda v: cast_variable(v, target)
 

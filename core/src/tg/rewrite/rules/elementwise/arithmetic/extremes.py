@@ -45,10 +45,10 @@ def _limited(v: Variable) -> tuple[Variable, Limits] | None:
         if not (_is_number(lower) and _is_number(upper)):
             return None
         return x, Limits(_least(lower, upper), upper)  # type: ignore[arg-type]
-    for x, c in (node.inputs, node.inputs[::-1]):
-        if _is_number(c):
-            return x, Limits(c, None) if fn is maximum else Limits(None, c)  # type: ignore[arg-type]
-    return None
+    x, c = node.inputs
+    if not _is_number(c):
+        return None
+    return x, Limits(c, None) if fn is maximum else Limits(None, c)  # type: ignore[arg-type]
 
 
 def _is_number(v: Variable) -> bool:
