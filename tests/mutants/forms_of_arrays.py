@@ -6,6 +6,7 @@ import numpy as np
 
 import tg
 from tests.mutants.forms_of_matrices import of
+from tg.ops.creation import iota
 from tg.ops.indexing import Gather, Nonzero
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import AxisLength, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
@@ -166,6 +167,17 @@ FORMS_OF_ARRAYS = {
         lambda x, y: Transpose((-1, -2))(x) + y,
         lambda x, y: tg.reshape(x, (-1,)) + tg.reshape(y, (-1,)),
         lambda x, y: tg.reshape(x, (-1,)) + np.arange(25).astype(x.type.numpy_dtype),
+        of((None,), (None,))(lambda x, y: tg.reshape(x, (1, x.shape[0])) * tg.reshape(tg.exp(x), (x.shape[0], 1)) + y),
+        of((6,), (6,))(lambda x, y: tg.reshape(x, (2, 3)) * tg.reshape(y, (2, 3))),
+    ),
+    "reshape_of_broadcast": (
+        of((4, 1))(lambda x: tg.reshape(tg.broadcast_to(x, (4, 5)), (2, 2, 5))),
+        of((4, 1))(lambda x: tg.reshape(tg.broadcast_to(x, (4, 6)), (4, 2, 3))),
+        of((4, 1))(lambda x: tg.reshape(tg.broadcast_to(x, (4, 6)), (24,))),
+        of((1, 4))(lambda x: tg.reshape(tg.broadcast_to(x, (6, 4)), (2, 3, 2, 2))),
+        of((4,))(lambda x: tg.reshape(tg.broadcast_to(x, (1, 4)), (2, 2))),
+        of((4,))(lambda x: tg.reshape(tg.broadcast_to(x, (1, 1, 6, 4)), (1, 3, 2, 4))),
+        of((None, 1), ("int64", ()))(lambda x, k: tg.reshape(tg.broadcast_to(x, (x.shape[0], 6)), (-1, 2, 3)) * k),
     ),
     "scalars_as_scalars": (
         of((5, 5))(lambda x: Squeeze((-2, -1))(x[:1, :1] * np.full((1, 1), 2, x.type.numpy_dtype) + 1)),
@@ -223,7 +235,7 @@ FORMS_OF_ARRAYS = {
         ),
         of((3, 4), (3, 2))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([y, x], 1)),
         of((3, 4), (3, 4))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([x, y], 1)),
-        of((3, 4), (3, 4))(lambda x, y: [(z := tg.concatenate([x, y], 1)) * tg.concatenate([y, x], 1), z]),
+        of((3, 4), (3, 4))(lambda x, y: [(z := tg.concatenate([x, y], 1)) - tg.concatenate([y, x], 1), z]),
         of((1, 1), (1, 1))(lambda x, y: tg.concatenate([x, y], 1) * tg.concatenate([y, x], 0)),
     ),
     "reshape_of_movement": (
@@ -266,10 +278,14 @@ FORMS_OF_ARRAYS = {
     "specify_shape_known": (
         lambda x: -SpecifyShape((5,) * x.type.ndim)(x),
         lambda x: SpecifyShape((5,) * x.type.ndim)(SpecifyShape((5,) * x.type.ndim)(x)),
+        of((None, None), ("int64", ()))(lambda x, k: SpecifyShape((None, 5))(x, tg.absolute(k))),
+        of((5, 5), ("int64", ()))(lambda x, k: SpecifyShape((None, 5))(x, tg.absolute(k))),
     ),
     "elementwise_of_specified": (
         lambda x: -SpecifyShape((5,) * x.type.ndim)(x),
         lambda x: SpecifyShape((1,) * x.type.ndim)(x) * x,
+        of((None, None), ("int64", ()))(lambda x, k: -SpecifyShape((None, 5))(x, tg.absolute(k))),
+        of((5, 5), ("int64", ()))(lambda x, k: -SpecifyShape((None, 5))(x, tg.absolute(k))),
     ),
     "reshape_of_ones": (
         lambda x: Reshape((1, 5))(x[0]),
@@ -313,6 +329,29 @@ FORMS_OF_ARRAYS = {
         )
         for fn in (tg.maximum, tg.minimum)
     ),
+    "sum_of_one_hot": (
+        *(
+            (
+                lambda x, d=dtype, k=k: Reduce(tg.add, (-1,))(
+                    tg.cast(tg.equal(tg.cast(x, d)[..., None], np.arange(k).astype(d)), "int64")
+                )
+            )
+            for dtype in ("float64", "float16", "uint8", "int64", "complex128")
+            for k in (5, 1)
+        ),
+        *(
+            (lambda x, n=n, axes=axes: Reduce(tg.add, axes)(tg.cast(tg.cast(x, "int64")[..., None] == n(x), "int64")))
+            for n in (lambda x: iota(x.shape[-1]), lambda x: iota(x.shape[-1]) + 1, lambda x: np.array([0, 2, 1]))
+            for axes in ((-1,), (-2, -1), (-2,))
+        ),
+        lambda x: tg.max(tg.cast(tg.cast(x, "int64")[..., None] == iota(5), "int64"), -1),
+        lambda x: tg.sum(tg.cast(tg.cast(x, "int64")[:, None] == iota(5)[:, None], "int64"), 1),
+    ),
+    "reduce_range": tuple(
+        (lambda x, fn=fn, total=total: Reduce(fn, (-1,), total)(iota(x.shape[-1])))
+        for fn in (tg.add, tg.maximum, tg.minimum, tg.multiply)
+        for total in (False, True)
+    ),
     "reduce_of_complement": tuple(
         reduced(fn, lambda x: tg.logical_not(tg.cast(x, "bool")), axes)
         for fn in (tg.logical_and, tg.logical_or)
@@ -334,6 +373,7 @@ FORMS_OF_ARRAYS = {
         lambda x: tg.sum(tg.cast(x, "float16") / tg.cast(0.5, "float16")),
         lambda x: tg.sum(tg.cast(x, "float16") / tg.cast(2, "float16")),
         lambda x: tg.sum(x * 1e-300, -1),
+        lambda x: tg.sum(x / 0, -1),
     ),
     "sum_of_factor": (
         lambda x, y: tg.sum(tg.assume(x, finite=True) * column(tg.assume(y, finite=True)), -1),
@@ -386,6 +426,7 @@ FORMS_OF_ARRAYS = {
             for axes in ((-3,), (-3, -2))
             for dtype in (None, "int8", "float16")
         ),
+        of_repeated(tg.multiply, 2048, (-3,), "float16"),
         of_repeated(tg.multiply, 2049, (-3,), "float16"),
         of_repeated(tg.multiply, 257, (-3,), "bfloat16"),
     ),

@@ -44,7 +44,7 @@ SHAPES = tuple(((*a, n, k), (*b, k, m)) for a, b in LEADS for n, k, m in INNER)
 PLAIN = (
     *(of(*shapes)(matmul) for shapes in SHAPES),
     *(of(("bool", a), ("bool", b))(matmul) for a, b in SHAPES[::3]),
-    *(of(("complex128", a), ("complex128", b))(matmul) for a, b in SHAPES[1::4]),
+    *(of(("complex128", a), ("complex128", b))(matmul) for a, b in SHAPES[1::3]),
 )
 
 
@@ -70,6 +70,8 @@ OF_ONE = (
     *with_one((4, 1), (3, 4, 4)),
     *with_one((4, 4), (2, 1, 4, 4)),
     *with_one((4, 1), (2, 1, 1, 4)),
+    *with_one((2, 4), (1, 4, 1)),
+    *with_one((2, 4), (1, 3, 4, 1)),
     of((3, 4, 2), (4, 5))(lambda x, y: matmul(flipped(x), expanded(y, 3))),
     of((3, 2, 4), (4, 5))(lambda x, y: matmul(flipped(flipped(x)) * 2, expanded(y, 3))),
     of((3, 4), (4,))(lambda x, y: matmul(x, ExpandDims((-1,))(y))),
@@ -107,6 +109,8 @@ OF_REPEATED = (
     matmul_of(lambda x: broadcast_to(x, (3, 4)), same, (), (4, 2)),
     matmul_of(same, lambda x: broadcast_to(x, (4, 2)), (3, 4), ()),
     matmul_of(same, lambda x: broadcast_to(x, (x.shape[0], 2)), (3, None), (None, 1)),
+    of((3, None), (1, 2))(lambda x, y: matmul(x, broadcast_to(y, (x.shape[1], 2)))),
+    of((3, 1), (None, 2))(lambda x, y: matmul(broadcast_to(x, (3, y.shape[0])), y)),
     matmul_of(
         lambda x: broadcast_to(x[:, :1], (x.shape[0], x.shape[1])), lambda y: tg.where(y > 0, 2.0, 3.0), *SHAPES[0]
     ),
@@ -140,6 +144,7 @@ def at_diagonal(d, n, fn=None, base=0.0):
 
 
 SQUARE = (((4, 4), (4, 3)), ((None, None), (None, None)), ((3, 5), (5, 2)), ((4, 4), (4, 1)))
+RECTANGLES = (((3, 5), (5, 2)), ((5, 3), (3, 2)), ((1, 5), (5, 2)))
 OF_DIAGONAL = (
     *beside(lambda x: tg.diag(x[0] * 2), SQUARE[:2]),
     *beside(lambda x: at_diagonal(x[0], x.shape[1]), SQUARE[:2]),
@@ -148,6 +153,8 @@ OF_DIAGONAL = (
     *beside(lambda x: at_diagonal(x[0], x.shape[1], None, 1.0), SQUARE[:1]),
     *beside(lambda x: at_diagonal(x[0, :3], 4), SQUARE[:1]),
     *beside(lambda x: tg.assume(tg.diag(x[0]) + 0 * x, diagonal=True), SQUARE[:2]),
+    *beside(lambda x: tg.eye(*x.type.shape, dtype=x.dtype) * 2, RECTANGLES),
+    *beside(lambda x: tg.zeros_like(x).at[(k := iota(min(x.type.shape))), k].set(tg.diagonal(x)), RECTANGLES),
     of((4,), (2, 4, 3))(lambda d, y: matmul(broadcast_to(tg.diag(d), (2, 4, 4)), finite(y))),
 )
 OF_IDENTITY = (
@@ -207,6 +214,7 @@ def summed(axes, *shapes, made=matmul):
 OF_SUMS = (
     *(summed(axes, *shapes) for axes in axes_of(2) for shapes in (((3, 4), (4, 2)), ((None, None), (None, None)))),
     *(summed(axes, *shapes) for axes in axes_of(3) for shapes in (OF_STACKS[0], OF_STACKS[1], ((1, 3, 4), (2, 4, 3)))),
+    *(summed(axes, (None, 3, 4), (None, 4, 2)) for axes in axes_of(3)),
     *(summed(axes, (2, 3, 2, 4), (2, 3, 4, 2)) for axes in axes_of(4)),
     *(summed(axes, (2, 1, 2, 4), (1, 3, 4, 2)) for axes in axes_of(4)),
     *(summed(axes, (3, 4), (4, 2), (2, 5), made=lambda x, y, z: (x @ y) @ z) for axes in axes_of(2)),

@@ -13,6 +13,11 @@ EQUIVALENT: dict[str, str] = {
         "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
     ),
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
+    "joining._over_pieces: 0 as 1 in joined[0]": "All are compared with it, whichever it is.",
+    "joining._over_pieces: v.op == first.op and _is_cut_as(v, first) without v.op == first.op": (
+        "Pieces of the same shapes make arrays of different shapes along different axes; where these meet, what would"
+        " be joined of the results is of another type than what it replaces, and is not taken."
+    ),
     "joining._moved: k > op.axis as GtE": "Pieces that are joined along a new axis are not moved.",
     "powers._power_of_root: n > 0 as GtE": "The power 0 of all is 1.",
     "powers._small_power: n > 0 as GtE": "The exponent 0 is left to others before.",
@@ -21,6 +26,12 @@ EQUIVALENT: dict[str, str] = {
     ),
     "sum_pass._rebuilt: found.given_up or found.is_simple or (distribute and (not found.distributed))"
     " without found.is_simple": "Of a sum with nothing to merge no cheaper form is found; it takes longer.",
+    "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
+    "axes.without: g > k as GtE": "Nobody asks where an axis stands that is gone.",
+    "factors._is_safe: False as True in return False (2)": (
+        "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."
+    ),
+    "factors._of_factor: 1 as 2 in _unless_empty(right, z, of_x, 1)": "The sum of nothing, 0, is divided by it.",
     "axes._of_transposed: y if left == tuple(range(-len(left), 0)) else Transpose(left)(y): always the second": (
         "A transpose that leaves every axis where it is has the same elements, and goes by a rule of its own."
     ),

@@ -315,6 +315,12 @@ def of_shapes(types, shapes, rng, count):
         yield Data("ties", [rng.choice(moderate(t.dtype), s) for t, s in zip(types, shapes, strict=True)], tame=True)
         arrays = [rng.choice(hostile(t.dtype), s) for t, s in zip(types, shapes, strict=True)]
         yield Data("hostile", arrays, tame=discrete)
+        if any(t.dtype.startswith("complex") for t in types):  # of infinities nothing is promised, of NaN all
+            values = [
+                h[~np.isinf(h)]
+                for h in (hostile(t.dtype) if "complex" in t.dtype else moderate(t.dtype) for t in types)
+            ]
+            yield Data("NaN", [rng.choice(h, s) for h, s in zip(values, shapes, strict=True)], tame=True)
         if not discrete:
             finite = [
                 rng.choice(h[np.isfinite(h)], s)

@@ -204,6 +204,8 @@ def trials(one: Subject):
     for _ in range(2 if known else 4):
         yield Data("ties", [rng.choice(easy, shape) for _ in range(one.count)], tame=True)
         yield Data("hostile", [rng.choice(hard, shape) for _ in range(one.count)], tame=not inexact)
+        if easy.dtype.kind == "c":  # of infinities nothing is promised, of NaN all
+            yield Data("NaN", [rng.choice(hard[~np.isinf(hard)], shape) for _ in range(one.count)], tame=True)
         if inexact and shape:
             for special, tame in ((np.nan, True), (np.inf, False), (limits(easy.dtype).largest, False)):
                 arrays = [benign(one.dtype, shape, k) for k in range(one.count)]

@@ -30,7 +30,7 @@ def _repeated(x: Variable, axis: int) -> Variable | None:
     if not made_by(x, BroadcastTo):
         return None
     y = x.inputs[0]
-    return y if axis < -y.type.ndim or (y.type.shape[axis] == 1 and x.type.shape[axis] != 1) else None
+    return y if axis < -y.type.ndim or y.type.shape[axis] == 1 else None
 
 
 def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
@@ -51,7 +51,7 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
     y, dtype = _repeated(x, op.axis), x.type.dtype
-    if y is None or op.fn is not add or dtype in (BOOL, "float16") or is_complex(dtype):
+    if y is None or op.fn is not add or dtype == "float16" or is_complex(dtype):
         return None
     assert x.apply is not None
     wanted = wanted_shape(x.op, x.apply)

@@ -49,10 +49,8 @@ def _empty_pieces(node: Apply, outputs: Any) -> Variable | None:
 
 def _nested(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
-    if not any(made_by(v, Concatenate) == op for v in node.inputs):
-        return None
     pieces = [u for v in node.inputs for u in (v.inputs if made_by(v, Concatenate) == op else (v,))]
-    return op(*pieces) if len(pieces) <= MANY else None
+    return op(*pieces) if len(node.inputs) < len(pieces) <= MANY else None
 
 
 def _merged(node: Apply, merge: Merge) -> Variable | None:
@@ -89,8 +87,7 @@ def _joined_fills(a: Variable, b: Variable, axis: int) -> Variable | None:
     if not _is_same(x, y) or (x.type.ndim >= -axis and x.type.shape[axis] != 1):
         return None
     lengths = entries(a.apply)
-    total = add_lengths(a.shape[axis], b.shape[axis])
-    lengths[axis] = total if type(total) is int else as_size_variable(total)
+    lengths[axis] = as_size_variable(add_lengths(a.shape[axis], b.shape[axis]))
     return sized(BroadcastTo, x, lengths)
 
 

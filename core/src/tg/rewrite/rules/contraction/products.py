@@ -75,10 +75,9 @@ def _of_single_rows(node: Apply, outputs: Any) -> Variable | None:
 def _of_one_matrix(node: Apply, outputs: Any) -> Variable | None:
     """Many matrices times a single one: all their rows at once. A single one times many vectors: likewise."""
     x, y = node.inputs
-    rank = x.type.ndim
-    if rank < 3 or x.type.dtype == BOOL:
+    if x.type.dtype == BOOL:
         return None
-    lead = tuple(range(-rank, -2))
+    lead = tuple(range(-x.type.ndim, -2))
     first, second = ([n == 1 for n in v.type.shape[:-2]] for v in (x, y))
     if all(second) and not all(first) and not made_by(x, Transpose):
         rows = reshape(x, (product(x.shape[:-1]), x.shape[-1]))

@@ -97,32 +97,33 @@ def _of_multiple(node: Apply, outputs: Any) -> Any:
     (y,) = node.inputs
     if op.fn is not add:
         return None
-    fn: Any = y.op
     x, c = y.inputs
-    if not (is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y, fn)):
+    if not (is_scalar_constant(c) and x.type.ndim == y.type.ndim and is_plain(c) and _is_safe(c, y)):
         return None
     scale = Constant(c.data.reshape(()))  # type: ignore[attr-defined]
-    return fn(Reduce(add, op.axes)(x), scale)
+    made: Any = y.op
+    return made(Reduce(add, op.axes)(x), scale)
 
 
-def _is_safe(c: Variable, y: Variable, fn: Any) -> bool:
-    """Whether a sum without the factor c overflows only where one with it does, or the dtype has room to spare."""
+def _is_safe(c: Variable, y: Variable) -> bool:
+    """Whether a sum of y without its factor c overflows only where one with it does, or the dtype has room to spare."""
     dtype = y.type.dtype
     if is_complex(dtype):
         return False  # an infinite product of complex numbers has parts of which nothing is known
     if not isinstance(c, Constant) or not is_float(dtype) or not c.data.size:
         return True
-    sizes = np.abs(c.data)
-    least, most = (exact(Constant(np.asarray(one))) for one in (sizes.min(), sizes.max()))
-    if least is None or most is None:
+    divides, sizes = is_made_by(y, divide), np.abs(c.data)
+    number = exact(Constant(np.asarray(sizes.max() if divides else sizes.min())))  # that makes the most of it smaller
+    if number is None:
         return False
-    grows = most <= 1 if fn is divide.op or fn is divide else least >= 1
-    return grows or (dtype != "float16" and is_in_range(least, dtype) and is_in_range(most, dtype))
+    grows = number <= 1 if divides else number >= 1
+    return grows or (dtype != "float16" and is_in_range(number, dtype))
 
 
 def is_plain(c: Any) -> bool:
-    """Whether all elements of a constant are finite and none is 0."""
-    return bool(np.isfinite(c.data).all() and c.data.all())
+    """Whether a constant of one element is finite and not 0."""
+    value = c.data.item()
+    return bool(np.isfinite(value) and value != 0)
 
 
 def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
@@ -147,7 +148,7 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
         return None
     known = is_finite if fn is gate else is_finite_and_nonzero
     leaving = [v for v, axes in ((x, of_y), (y, of_x)) if axes]
-    if all(map(known, leaving)) is not safe or not all(_is_safe(v, z, fn) for v in leaving):
+    if all(map(known, leaving)) is not safe or not all(_is_safe(v, z) for v in leaving):
         return None
     left, right = _kept_sum(x, of_x), _kept_sum(y, of_y)
     if fn is divide:

@@ -97,14 +97,12 @@ def _reshape_of_broadcast(node: Apply, outputs: Any) -> Variable | None:
         return None
     missing = y.type.ndim - x.type.ndim
     inside: list[Any] = []
-    spread = False
     for (a, b), (c, d) in itertools.pairwise(cuts):
         repeated = [k < missing or is_one(x.shape[k - missing]) for k in range(a, c) if not is_one(y.shape[k])]
         if any(repeated) and not all(repeated):
             return None
-        spread = spread or any(repeated)
         inside.extend([1] * (d - b) if any(repeated) else wanted[b:d])
-    return sized(BroadcastTo, reshape(x, tuple(inside)), lengths) if spread else None
+    return sized(BroadcastTo, reshape(x, tuple(inside)), lengths)
 
 
 def _cuts(old: Shape, new: Shape) -> list[tuple[int, int]] | None:
