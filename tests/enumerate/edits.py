@@ -9,6 +9,7 @@ from tg.graph.nodes import Constant, apply
 from tg.graph.traversal import sorted_applies
 from tg.ops.assumptions import Assume
 from tg.ops.elementwise.record import Elementwise
+from tg.ops.indexing import Gather, Scatter
 
 WRAPPED = (
     lambda x, K: -x, lambda x, K: 1 / x, lambda x, K: x * x, lambda x, K: x * 2, lambda x, K: x * -3,
@@ -35,6 +36,10 @@ ALIKE = tuple(
 )
 
 
+FIRST_POSITION = {Gather: 1, Scatter: 2}
+"""The first operand that is a position: these are in range, as WrapIndex gives them, and stay so."""
+
+
 def edited(root, number, letters, constants):
     """An expression with one or two of its places changed, which and how by a number."""
     rng = random.Random(number)
@@ -51,8 +56,7 @@ def edited(root, number, letters, constants):
             if at == k and operands:
                 if rng.randrange(4) == 0 and isinstance(op, Elementwise):
                     op = other_function(op, rng)
-                else:
-                    j = place % len(operands)
+                elif (j := place % len(operands)) < FIRST_POSITION.get(type(op), len(operands)):
                     operands[j] = changed(operands[j], rng, seen, constants)
         found = apply(op, operands)
         seen.extend(found)

@@ -90,14 +90,6 @@ RULES = (
         why="1, unless x is NaN or infinite.",
     ),
     rule(
-        "tan_of_arctan",
-        match=lambda x: tan(arctan(x)),
-        replace=lambda x: x,
-        phase=CANONICALIZE,
-        kind=REASSOCIATES,
-        why="One undoes the other, which loses the digits of a large x.",
-    ),
-    rule(
         "sinh_of_arcsinh",
         match=lambda x: sinh(arcsinh(x)),
         replace=lambda x: x,

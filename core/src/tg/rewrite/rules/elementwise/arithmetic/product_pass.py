@@ -209,16 +209,14 @@ class Product:
         self.factors.setdefault(id(x), Factor(x)).counts[n < 0] += abs(n)
 
     def scaled(self, x: Variable) -> Variable:
-        """A value times the scale."""
+        """A value times the scale; no constant does that only where the attempt has `failed`."""
         found = self.scale.of(x, x)
-        assert found is not None  # it is in range
-        return found
+        return x if found is None else found
 
     def constant(self) -> Variable:
-        """The scale on its own."""
+        """The scale on its own; it is no constant of the dtype only where the attempt has `failed`."""
         found = constant(self.scale.value, self.root.type.dtype)
-        assert found is not None  # it is in range
-        return found
+        return self.root if found is None else found
 
 
 def _scale_of(v: Variable) -> Scale:
@@ -320,8 +318,6 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
     if function_of(root) is square or function_of(root) is power:
         return None
     found = Product(root, inside)
-    if found.failed:
-        return None
     cancelled = _cancelled(found, unsafe=unsafe)
     if _is_power(found):
         (factor,) = found.factors.values()
