@@ -165,8 +165,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
 def _who_else(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     registry = plugin.registry()
     others = tuple(registry.backends_with(key))
-    failed = dict.fromkeys(str(p).partition("\n")[0] for p in registry.problems() if p.version is not None)
-    return others, tuple(failed)
+    return others, tuple(sorted({p.distribution for p in registry.problems() if p.version is not None}))
 
 
 def split_checks(frozen: FrozenGraph) -> tuple[FrozenGraph | None, FrozenGraph]:
@@ -204,9 +203,15 @@ def support(
     def supported(op: Op, types: tuple[TensorType, ...]) -> bool:
         if rule_for(op.rule_key) is None:
             return False
-        return find_gap(gaps, op, types) is None
+        return find_gap(refused, op, types) is None
 
+    refused = refusals(gaps)
     return supported
+
+
+def refusals(gaps: Iterable[Gap]) -> list[Gap]:
+    """The gaps of what is not even tried."""
+    return [gap for gap in gaps if gap.raises is not None]
 
 
 def find_gap(gaps: Sequence[Gap], op: Op, types: Sequence[TensorType]) -> Gap | None:
@@ -227,12 +232,13 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
     Raises:
         NoRuleError: a dtype the backend lacks, or a gap, with its reason and the user's line.
     """
+    refused = refusals(gaps)
     numbers = sorted(range(len(frozen.nodes)), key=lambda k: isinstance(frozen.nodes[k].op, AxisLength))  # at last
     for number in numbers:
         node = frozen.nodes[number]
         types = [*(frozen.types[k] for k in (*node.inputs, *node.outputs)), *_inner_types(node.op)]
         missing = _missing_dtype(types, backend)
-        gap = find_gap(gaps, node.op, types)
+        gap = find_gap(refused, node.op, types)
         if missing is None and gap is None:
             if isinstance(node.op, Call):
                 refuse_gaps(node.op.graph, backend, gaps)
@@ -242,7 +248,8 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
         else:
             text = f"backend {backend.name!r} does not run {node.op.name}: {gap.reason if gap is not None else ''}"
         raise NoRuleError(message(text, *node_lines(frozen, number), hint=REFERENCE_HINT))
-    missing = _missing_dtype(frozen.output_types, backend)  # of an input or a constant that no node reads
+    unread = (*frozen.types[: frozen.arity], *frozen.output_types)  # inputs and constants that no node reads
+    missing = _missing_dtype(unread, backend)
     if missing is not None:
         raise NoRuleError(message(f"backend {backend.name!r} has no dtype {missing}", hint=REFERENCE_HINT))
 
