@@ -59,7 +59,8 @@ def test_a_failure_above_the_level_is_advisory_and_the_run_does_not_fail(run):
     assert found == {"levels:of the second level": "advisory", "levels:right": "passed"}
     (backend,) = report["backends"]
     assert backend["level"] == 1
-    assert backend["counts"] == {"advisory": 2, "passed": 2}
+    assert backend["achieved"] == 1
+    assert backend["counts"].keys() == {"advisory", "passed"}
     (entry,) = [entry for entry in report["cases"] if entry["outcome"] == "advisory"]
     assert entry["level"] == 2
     assert "differs from the reference" in entry["details"][0][2]

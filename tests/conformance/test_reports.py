@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tg_conformance.certificate import certificate, refusal
 from tg_conformance.page import page
-from tg_conformance.report import OUTCOMES, Record, Results, from_properties, properties
+from tg_conformance.report import OUTCOMES, Asked, Record, Results, from_properties, properties
 
 SIN = "elementwise/trigonometric:sin"
 
@@ -33,7 +34,7 @@ def test_a_record_travels_as_properties(results: Results) -> None:
 
 
 def test_an_entry_is_the_worst_of_its_items(results: Results) -> None:
-    entries = {(e.backend, e.dtype): e for e in results.report("quick").cases if e.case == SIN}
+    entries = {(e.backend, e.dtype): e for e in results.report(Asked()).cases if e.case == SIN}
     failed = entries["jax", "float64"]
     assert (failed.outcome, failed.counts, failed.seconds) == ("failed", {"failed": 1, "passed": 1}, 0.75)
     assert failed.details == ((f"{SIN}[float64,F,known]", "failed", "found <1>, needed 2"),)
@@ -43,7 +44,7 @@ def test_an_entry_is_the_worst_of_its_items(results: Results) -> None:
 
 
 def test_what_did_not_run_is_told_with_the_reason(results: Results) -> None:
-    entries = {(e.backend, e.dtype): e for e in results.report("quick").cases if e.case == SIN}
+    entries = {(e.backend, e.dtype): e for e in results.report(Asked()).cases if e.case == SIN}
     assert entries["loopback", "float16"].outcome == "not run"
     assert entries["loopback", "bfloat16"].details == (("", "not run", "not selected"),)
     assert all(e.outcome in OUTCOMES for e in entries.values())
@@ -58,14 +59,14 @@ def test_a_dtype_that_a_backend_does_not_claim_is_told(monkeypatch: pytest.Monke
     monkeypatch.setattr(type(plugin.registry()), "backend", lambda self, name: one)
     found = Results()
     found.add(Record("loopback", f"{SIN}[float64,C,known]", 1, "passed", 0.25, "float64"))
-    reasons = {e.dtype: e.details for e in found.report("quick").cases if e.outcome == "not run"}
+    reasons = {e.dtype: e.details for e in found.report(Asked()).cases if e.outcome == "not run"}
     assert reasons["float32"] == (("", "not run", "the backend does not claim the dtype"),)
     assert "float64" not in reasons
 
 
 def test_the_report_is_json_with_versions_and_counts(results: Results) -> None:
-    report = json.loads(results.report("full", ["threads=2"]).as_json())
-    assert report["version"] == 3
+    report = json.loads(results.report(Asked("full", options=("threads=2",))).as_json())
+    assert report["version"] == 4
     assert report["tier"] == "full"
     assert report["options"] == ["threads=2"]
     assert {"tg", "python", "numpy", "machine", "time"} <= report.keys()
@@ -97,7 +98,7 @@ class Tags(HTMLParser):
 
 def test_the_page_is_well_formed_and_needs_nothing_else(results: Results) -> None:
     tags = Tags()
-    text = page(results.report("quick"))
+    text = page(results.report(Asked()))
     tags.feed(text)
     tags.close()
     assert tags.open == tags.addresses == []
@@ -105,13 +106,51 @@ def test_the_page_is_well_formed_and_needs_nothing_else(results: Results) -> Non
 
 
 def test_the_page_says_with_which_options_of_the_backends(results: Results) -> None:
-    text = page(results.report("full", ["threads=2", "accuracy=strict"]))
+    text = page(results.report(Asked("full", options=("threads=2", "accuracy=strict"))))
     assert "full tier with threads=2, accuracy=strict; tg" in text
-    assert "quick tier; tg" in page(results.report("quick"))
+    assert "quick tier; tg" in page(results.report(Asked("quick")))
+
+
+def test_the_page_says_what_was_chosen_and_what_is_missing(results: Results) -> None:
+    asked = Asked("quick", words="sin", skipped=(("mine", "broken: it raised"),), lost=("tg-ops: tg_cases() raised",))
+    text = page(results.report(asked))
+    for told in ("only cases that match &#x27;sin&#x27;", "not tested: mine: broken: it raised", "tg_cases() raised"):
+        assert told in text
+
+
+def test_a_level_is_achieved_below_the_first_case_that_fails(results: Results) -> None:
+    levels = {one.name: (one.level, one.achieved) for one in results.report(Asked()).backends}
+    assert levels == {"loopback": (1, 1), "jax": (1, 0)}
+    results.records = [record for record in results.records if record.outcome != "failed"]
+    assert {one.name: one.achieved for one in results.summary("quick")} == {"loopback": 1, "jax": 1}
+
+
+def test_what_was_run_of_a_backend_that_compiles_slowly_is_told(results: Results) -> None:
+    assert {one.name: one.tier for one in results.summary("quick")} == {"loopback": "quick", "jax": "sparse"}
+    assert {one.tier for one in results.summary("full")} == {"full"}
+
+
+def certified(results: Results, **asked: object) -> str | None:
+    given = Asked("full", **asked)  # type: ignore[arg-type]
+    return refusal(results.report(given), given)
+
+
+def test_a_certificate_is_of_one_backend_that_has_passed_all_of_the_full_tier(results: Results) -> None:
+    assert certified(results) == "a certificate is of one backend: found 2"
+    results.records = [record for record in results.records if record.backend == "jax"]
+    assert certified(results) == "1 cases failed"
+    results.records = [record for record in results.records if record.outcome != "failed"]
+    assert certified(results) is None
+    for chosen in ({"words": "sin"}, {"mode": "off"}, {"exclude": ("exact",)}, {"lost": ("some",)}):
+        assert "a certificate is of the whole full tier" in str(certified(results, **chosen))
+    made = json.loads(certificate(results.report(Asked("full"))))
+    assert (made["backend"], made["level"], made["tier"]) == ("jax", 1, "full")
+    assert made["engines"].keys() == {"jax", "jaxlib"}
+    assert {gap["op"] for gap in made["gaps"]} == {"Nonzero", "subnormals"}
 
 
 def test_the_page_shows_failures_gaps_counts_and_a_filter(results: Results) -> None:
-    text = page(results.report("quick"))
+    text = page(results.report(Asked()))
     assert "found &lt;1&gt;, needed 2" in text
     assert "differs &amp; is told" in text
     assert "<td>has no halves</td><td>jax</td><td>1</td>" in text

@@ -24,6 +24,7 @@ Tier = Literal["sparse", "quick", "full"]
 Kind = Literal["value", "grad", "error", "script"]
 
 TIERS: Final = ("sparse", "quick", "full")
+ROUNDS: Final[dict[Tier, int]] = {"sparse": 0, "quick": 2, "full": 2}  # calls of each thread, by the tier asked for
 BATCH: Final = 48  # programs that are compiled as one function
 GRADIENT_DTYPES: Final = ("float32", "float64")  # in others a derivative has too few digits to judge
 GRADIENT_LAYOUTS: Final[tuple[Layout, ...]] = ("C", "strided", "reversed")
@@ -87,15 +88,18 @@ def all_cases() -> tuple[Case, ...]:
     """The kit's cases, then those that extensions give."""
     from tg_conformance.cases import CASES
 
-    return (*CASES, *plugin.registry().cases())
+    return (*CASES, *(case for case in plugin.registry().cases() if isinstance(case, Case)))
+
+
+def tier_as_run(backend: Backend, tier: Tier) -> Tier:
+    """The tier of a backend's cases: for one that compiles slowly the quick tier has those of the sparse one."""
+    return "sparse" if tier == "quick" and backend.compiles != "fast" else tier
 
 
 def items(backend: Backend, tier: Tier) -> list[Item]:
-    """What is tested on a backend, in the order of the cases; of one that compiles slowly the quick tier has less."""
-    slow = tier == "quick" and backend.compiles != "fast"
-    found = [
-        item for case in all_cases() for item in variants(case, "sparse" if slow else tier) if can_run(item, backend)
-    ]
+    """What is tested on a backend, in the order of the cases."""
+    as_run = tier_as_run(backend, tier)
+    found = [item for case in all_cases() for item in variants(case, as_run) if can_run(item, backend)]
     ids = [item.id for item in found]
     assert len(set(ids)) == len(ids), sorted({i for i in ids if ids.count(i) > 1})
     return found
@@ -122,7 +126,8 @@ def variants(case: Case, tier: Tier) -> Iterator[Item]:
             and any(differentiable(i, i.dtype or dtype or "") for i in case.inputs)
         ):
             layouts = [k for k in GRADIENT_LAYOUTS if k in case.layouts] or list(case.layouts[:1])
-            yield from (Item(case, "grad", dtype, *pair) for pair in _pairs(case, layouts, dtype, tier))
+            pairs = _pairs(case, layouts, dtype, tier, of_gradient=True)
+            yield from (Item(case, "grad", dtype, *pair) for pair in pairs)
 
 
 def _dtypes(case: Case, tier: Tier) -> tuple[str | None, ...]:
@@ -132,8 +137,10 @@ def _dtypes(case: Case, tier: Tier) -> tuple[str | None, ...]:
     return (case.dtypes[zlib.crc32(case_name(case).encode()) % len(case.dtypes)],)
 
 
-def _pairs(case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier) -> list[tuple[Layout, bool]]:
-    """The pairs of layout and static shape: all, or two layouts that differ from case to case and dtype to dtype."""
+def _pairs(
+    case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier, *, of_gradient: bool = False
+) -> list[tuple[Layout, bool]]:
+    """The pairs of layout and static shape: all, or a few layouts, so that a case's dtypes together have every one."""
     given = list(layouts)
     if all(i.shape == () for i in case.inputs):
         given = given[:1]
@@ -143,10 +150,12 @@ def _pairs(case: Case, layouts: Iterable[Layout], dtype: str | None, tier: Tier)
         return [(layout, static) for layout in given for static in case.static]
     turn = zlib.crc32(f"{case_name(case)}|{dtype}".encode())
     static = case.static[(turn // 64) % len(case.static)]
-    chosen = dict.fromkeys((given[turn % len(given)], given[(turn + 3) % len(given)]))
     if tier == "sparse":
         return [(given[turn % len(given)], static)]
-    return [(layout, static) for layout in chosen]
+    known: list[str | None] = [d for d in case.dtypes if not of_gradient or d in GRADIENT_DTYPES]
+    share = max(2, -(-len(given) // max(1, len(known))))
+    first = zlib.crc32(case_name(case).encode()) + share * (known.index(dtype) if dtype in known else 0)
+    return [(given[(first + k) % len(given)], static) for k in range(min(share, len(given)))]
 
 
 def batches(found: Iterable[Item]) -> list[list[Item]]:

@@ -62,16 +62,22 @@ def differs(
         scale: the size of the terms that rounding is relative to, where it is not the result's.
         gradual: results below the smallest normal number must be right too; otherwise 0 stands for them.
     """
+    wrong = form(got, want, dtype)
+    if wrong:
+        return wrong
+    want = np.asarray(want)
+    if not (is_float(dtype) or is_complex(dtype)):
+        return _first(got, want, got != want, "the value")
+    return _floating(got, want, dtype, accuracy, scale, signed_zero=signed_zero, gradual=gradual)
+
+
+def form(got: Any, want: Any, dtype: str) -> str | None:
+    """What is wrong with a result but for its values."""
     if not isinstance(got, np.ndarray):
         return f"found a {type(got).__name__}, needed an array"
     if got.dtype != numpy_dtype(dtype):
         return f"found dtype {got.dtype.name}, needed {dtype}"
-    want = np.asarray(want)
-    if got.shape != want.shape:
-        return f"found shape {got.shape}, needed {want.shape}"
-    if not (is_float(dtype) or is_complex(dtype)):
-        return _first(got, want, got != want, "the value")
-    return _floating(got, want, dtype, accuracy, scale, signed_zero=signed_zero, gradual=gradual)
+    return f"found shape {got.shape}, needed {np.shape(want)}" if got.shape != np.shape(want) else None
 
 
 def _floating(

@@ -99,8 +99,10 @@ def _integers(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], item
 
 
 def _hostile(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], item: Input) -> Array:
-    """Special values in random places."""
-    return np.asarray(rng.choice(specials(dtype), shape))
+    """Special values in random places, each at least once where there is room."""
+    found, count = specials(dtype), int(np.prod(shape))
+    drawn = np.concatenate([found, rng.choice(found, max(0, count - found.size))])
+    return np.asarray(rng.permutation(drawn)[:count].reshape(shape))
 
 
 def _subnormal(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], item: Input) -> Array:

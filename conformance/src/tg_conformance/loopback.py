@@ -13,6 +13,7 @@ import numpy as np
 from tg import plugin
 from tg.graph.op import Op
 from tg.link.funcify import FuncifyLinker
+from tg.link.hosted import Hosted
 from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
 from tg.types.dtypes import DTYPES
 
@@ -52,12 +53,15 @@ def table() -> dict[object, Callable[..., Any]]:
     elementwise: dict[object, Callable[..., Any]] = {
         fn: elementwise_rule(fn) for family in families for fn in family.elementwise
     }
-    return {**elementwise, **{op: op_rule for family in families for op in family.ops if op.perform is not Op.perform}}
+    others: dict[object, Callable[..., Any]] = {
+        op: Hosted(op_rule) for family in families for op in family.ops if op.perform is not Op.perform
+    }
+    return {**elementwise, **others}
 
 
 def elementwise_rule(fn: ElementwiseFunction) -> Callable[..., Any]:
     """`f(*arrays) -> array` for an elementwise function."""
-    return lambda *arrays: fn.op.perform(*arrays)[0]
+    return Hosted(lambda *arrays: fn.op.perform(*arrays)[0])
 
 
 def op_rule(op: Op, *arrays: Any) -> Any:

@@ -66,10 +66,16 @@ def page(report: Report) -> str:
 
 
 def _facts(report: Report) -> str:
-    options = f" with {', '.join(report.options)}" if report.options else ""
-    made = f"tg {report.tg}, Python {report.python}, NumPy {report.numpy}"
-    told = f"{report.tier} tier{options}; {made}; {report.machine}"
-    return f"<p>{escape(told)}; {escape(report.time)}</p>"
+    chosen = [*report.options, *(f"without {name}" for name in report.exclude)]
+    chosen += [f"mode {report.mode}"] if report.mode else []
+    options = f" with {', '.join(chosen)}" if chosen else ""
+    words = f", only cases that match {report.words!r}" if report.words else ""
+    made = f"tg {report.tg}, tg-conformance {report.suite}, Python {report.python}, NumPy {report.numpy}"
+    told = [f"{report.tier} tier{options}{words}; {made}; {report.machine}; {report.time}"]
+    told += [f"extensions: {', '.join(map(' '.join, report.extensions))}"] if report.extensions else []
+    told += [f"not tested: {name}: {reason}" for name, reason in report.skipped]
+    told += [f"cases lost: {text}" for text in report.lost]
+    return "\n".join(f"<p>{escape(text)}</p>" for text in told)
 
 
 def _backends(report: Report) -> str:
@@ -79,9 +85,9 @@ def _backends(report: Report) -> str:
         versions = {one.distribution: one.version, **one.engines}
         told = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
         counts = [str(one.counts.get(outcome, 0)) for outcome in OUTCOMES]
-        cells = [one.name, told, str(one.level), *counts, f"{one.seconds:.1f}"]
+        cells = [one.name, told, one.tier, str(one.level), str(one.achieved), *counts, f"{one.seconds:.1f}"]
         rows.append(f'<tr class="b{k}">' + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return _table(["backend", "versions", "level", *OUTCOMES, "seconds"], rows)
+    return _table(["backend", "versions", "tier", "level", "achieved", *OUTCOMES, "seconds"], rows)
 
 
 def _filters(names: Sequence[str]) -> str:

@@ -58,13 +58,22 @@ class Worker:
             return self._ask({"ids": list(ids)})
         except _Died as death:
             if len(ids) == 1:
-                return [Outcome(ids[0], "failed", str(death), time.perf_counter() - started)]
+                return [self._outcome_of_death(ids[0], death, started)]
         middle = len(ids) // 2
         return self.run(ids[:middle]) + self.run(ids[middle:])
 
-    def gaps(self) -> list[Outcome]:
-        """For each gap whether any item of the tier comes to it."""
-        return self._ask({"gaps": True})
+    def gap(self, k: int, name: str) -> list[Outcome]:
+        """Whether a gap is true, by the items of the tier that it covers."""
+        started = time.perf_counter()
+        try:
+            return self._ask({"gap": k})
+        except _Died as death:
+            return [self._outcome_of_death(name, death, started, proven="passed")]
+
+    def _outcome_of_death(self, name: str, death: _Died, started: float, proven: str = "xfailed") -> Outcome:
+        """A failure, unless it came of what a gap says that the backend cannot do."""
+        reason, seconds = self._reason(), time.perf_counter() - started
+        return Outcome(name, proven if reason else "failed", reason or str(death), seconds)
 
     def close(self) -> None:
         """End the process."""
@@ -105,10 +114,18 @@ class Worker:
 
     def _journal(self) -> str:
         """What the worker was doing, from its journal."""
+        last = self._last()[1:]
+        return f" while running {last[0]}{f' and {len(last) - 1} more' if len(last) > 1 else ''}" if last else ""
+
+    def _reason(self) -> str:
+        """Why a gap says that what the worker was doing may fail; nothing where no gap was tried."""
+        return next(iter(self._last()), "")
+
+    def _last(self) -> list[str]:
+        """The last line of the journal: the reason of a gap or nothing, then the ids."""
         path = self._file("journal")
         lines = path.read_text().splitlines() if path.exists() else []
-        last = json.loads(lines[-1]) if lines else []
-        return f" while running {last[0]}{f' and {len(last) - 1} more' if len(last) > 1 else ''}" if last else ""
+        return list(json.loads(lines[-1])) if lines else []
 
     def _started(self) -> subprocess.Popen[str]:
         if self._process is not None and self._process.poll() is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
@@ -62,6 +63,7 @@ class Program:
         self.weights: list[Variable] = []
         self.wrt: list[int] = []
         self.outputs = self._gradients() if self.kind == "grad" else self.results
+        self.slack = 0.0  # of a gap: how far results may differ, in units of the last place
         self._frozen: dict[tuple[tuple[int, int], ...], FrozenGraph] = {}
 
     def _variable(self, k: int, shape: tuple[int, ...]) -> Variable:
@@ -88,7 +90,7 @@ class Program:
         return [*self.inputs, *self.weights]
 
     def call(self, item: Item, number: int) -> Call:
-        """The inputs of the first (0) or second (1) call for an item."""
+        """The inputs of a call for an item: the first (0), the second (1), or of a thread."""
         other = "C" if item.layout not in ("C", "empty", "one", "scalar") else "strided"
         layout = item.layout if number == 0 else other
         guarded = []
@@ -165,12 +167,15 @@ class Program:
 
     def _check(self, y: Any, w: Any, v: Variable, call: Call, k: int, *, exact: bool = False) -> str | None:
         dtype = v.type.dtype
-        accuracy = self.accuracy
+        accuracy = max(self.accuracy, self.slack)
+        if math.isinf(accuracy):
+            return compare.form(y, w.value if self.kind == "grad" and exact else w, dtype)
         if self.kind == "grad":
             value, error = (w.value, w.error) if exact else (w, 0.0)
             size = np.maximum(np.abs(compare.widen(value)), _typical(value)) + error / compare.epsilon(dtype)
             many = max((x.size for x in call.plain), default=1) ** 0.5
-            return compare.differs(y, value, dtype=dtype, accuracy=GRADIENT_ACCURACY * many, scale=size)
+            tolerance = max(GRADIENT_ACCURACY, self.slack) * many
+            return compare.differs(y, value, dtype=dtype, accuracy=tolerance, scale=size)
         scale = None
         if self.case.condition is not None and is_inexact(dtype):
             with np.errstate(all="ignore"):
@@ -187,6 +192,14 @@ class Program:
             gradual="subnormals" in self.case.needs,
         )
 
+    def apart(self, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
+        """What differs between the results of a call and those of the same call at another time."""
+        for k, (y, w, v) in enumerate(zip(got, want, self.outputs, strict=True)):
+            found = self._check(y, w, v, call, k)
+            if found:
+                return f"result {k} differs from that of the same call alone: {found}"
+        return None
+
     @property
     def accuracy(self) -> float:
         """The stated accuracy: an elementwise function's own, else the case's."""
@@ -199,7 +212,7 @@ class Program:
 def drawn(item: Item, k: int, number: int) -> Array:
     """The values of an input in a call: both calls have the lengths of a static shape, otherwise each its own."""
     given = item.case.inputs[k]
-    sizes = (GRADIENT_SIZES if item.kind == "grad" else draw.SIZES)[0 if item.static else number]
+    sizes = (GRADIENT_SIZES if item.kind == "grad" else draw.SIZES)[0 if item.static else number % 2]
     if item.layout == "one":
         sizes = dict.fromkeys(sizes, 1)
     elif item.layout == "empty":

@@ -1,8 +1,9 @@
 """The pytest plugin: `pytest -p tg_conformance --pyargs tg_conformance.suite --backend NAME --tier quick`.
 
 Every case of every backend is an item. The first item of a batch that is reached has the whole batch run, in the
-backend's worker process; the others look up what came of them. A case above the level that a backend was certified for
-is advisory: where it fails, it is reported and expected.
+backend's worker process; the others look up what came of them. A plugin that is broken, or does not give its cases, is
+an item that fails, which no selection leaves out. A case above the level that a backend was certified for is advisory:
+where it fails, it is reported and expected.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import pytest
 
 from tg import plugin
 from tg.errors import OptionError
+from tg.plugin.case import Case
 from tg_conformance import report
 from tg_conformance.case import TIERS, Item, batches, items
+from tg_conformance.certificate import TIER, certificate, refusal
 from tg_conformance.choice import choice
 from tg_conformance.outcome import NOT_RUN
 from tg_conformance.page import page
@@ -25,7 +28,7 @@ from tg_conformance.parent import Worker
 from tg_conformance.report import from_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tg_conformance.case import Tier
     from tg_conformance.outcome import Outcome
@@ -62,11 +65,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--time-limit", type=float, default=LIMIT, help="seconds that one batch of cases may take")
     group.addoption("--conformance-report", type=Path, metavar="FILE", help="write what came of each case as JSON")
     group.addoption("--conformance-html", type=Path, metavar="FILE", help="write it as a page to read")
+    group.addoption("--certify", type=Path, metavar="FILE", help="run the full tier of one backend, for a certificate")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The results of the run, and one group for each batch where pytest-xdist distributes."""
     config.stash[RESULTS] = report.Results()
+    if config.getoption("--certify"):
+        _prepare_certificate(config)
     options = config.getoption("--backend-option")
     for name in (config.getoption("--backend") or available()) if options else ():
         try:
@@ -84,43 +90,77 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class Suite(pytest.File):
-    """The cases of all backends that are tested."""
+    """The cases of all backends that are tested, and what is wrong with plugins."""
 
-    def collect(self) -> Iterator[pytest.Collector]:
-        """One collector for each backend."""
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """One collector for each backend; their names are in no item's keywords, or `-k erf` would choose `perform`."""
         for name in self.config.getoption("--backend") or available():
-            yield BackendCases.from_parent(self, name=name)
+            yield BackendCases.from_parent(self, name="cases", nodeid=f"{self.nodeid}::{name}", backend=name)
+        for k, text in enumerate(lost(self.config)):
+            yield LostItem.from_parent(self, name=f"plugin {k}", text=text)
+
+
+class LostItem(pytest.Item):
+    """A plugin that is broken: what it should have given is not tested."""
+
+    def __init__(self, *, text: str, **facts: Any) -> None:
+        super().__init__(**facts)
+        self.text = text
+
+    def runtest(self) -> None:
+        """Fail."""
+        raise CaseFailure(self.text)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What is wrong with it."""
+        return self.text
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the item is from."""
+        return SUITE, 0, self.name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Keep what is wrong with plugins among the items, whatever is selected."""
+    kept = [item for item in items if isinstance(item, LostItem)]
+    yield
+    items.extend(item for item in kept if item not in items)
 
 
 class BackendCases(pytest.Collector):
     """The cases of one backend, and its worker."""
+
+    def __init__(self, *, backend: str, **facts: Any) -> None:
+        super().__init__(**facts)
+        self.backend = backend
 
     def collect(self) -> Iterator[pytest.Item]:
         """The cases in batches, then the gaps."""
         tier: Tier = self.config.getoption("--tier")
         mode, exclude = self.config.getoption("--mode"), self.config.getoption("--exclude")
         limit, options = self.config.getoption("--time-limit"), self.config.getoption("--backend-option")
-        self.worker = Worker(self.name, tier, limit, mode=mode, exclude=exclude, options=options)
+        self.worker = Worker(self.backend, tier, limit, mode=mode, exclude=exclude, options=options)
         self.outcomes: dict[str, Outcome] = {}
         self.config.add_cleanup(self.worker.close)
-        backend = plugin.registry().backend(self.name)
+        backend = plugin.registry().backend(self.backend)
         self.level = backend.conformance_level
         for number, batch in enumerate(batches(items(backend, tier))):
             ids = {item.id for item in batch}
             for item in batch:
                 yield CaseItem.from_parent(self, name=item.id, item=item, batch=(number, ids))
-        gaps = plugin.registry().gaps(self.name)
+        gaps = plugin.registry().gaps(self.backend)
         if gaps and not (mode or exclude or options):  # gaps are strict about what is compiled by default
-            from tg_conformance.run import gap_name
+            from tg_conformance.lowered import gap_name
 
             for k, gap in enumerate(gaps):
-                yield CaseItem.from_parent(self, name=gap_name(k, gap), item=None, batch=("gaps", set()))
+                yield CaseItem.from_parent(self, name=gap_name(k, gap), item=None, batch=(k, set()))
 
     def outcome(self, one: CaseItem) -> Outcome:
         """What came of an item; runs its batch if that has not been done."""
         if one.name not in self.outcomes:
             wanted = [name for name in self._selected if name in one.batch[1]]
-            found = self.worker.run(wanted) if one.item is not None else self.worker.gaps()
+            found = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.batch[0], one.name)
             self.outcomes.update((outcome.id, outcome) for outcome in found)
         return self.outcomes[one.name]
 
@@ -139,7 +179,7 @@ class CaseItem(pytest.Item):
         super().__init__(**facts)
         self.item, self.batch = item, batch
         if self.config.pluginmanager.hasplugin("xdist"):
-            self.add_marker(pytest.mark.xdist_group(f"{self.parent.name} {batch[0]}"))
+            self.add_marker(pytest.mark.xdist_group(f"{self.parent.backend} {'' if item else 'gap '}{batch[0]}"))
         if self.config.pluginmanager.hasplugin("timeout"):  # the first of a batch waits for all; workers have a limit
             self.add_marker(pytest.mark.timeout(0))
 
@@ -150,7 +190,7 @@ class CaseItem(pytest.Item):
         outcome = "gap" if found.outcome == "xfailed" else found.outcome
         if outcome == "failed" and level > self.parent.level:
             outcome = "advisory"
-        record = report.Record(self.parent.name, self.name, level, outcome, found.seconds, dtype, found.detail)
+        record = report.Record(self.parent.backend, self.name, level, outcome, found.seconds, dtype, found.detail)
         self.user_properties.extend(report.properties(record))
         if outcome == "gap":
             pytest.xfail(found.detail)
@@ -166,14 +206,14 @@ class CaseItem(pytest.Item):
         if not isinstance(excinfo.value, CaseFailure):
             return super().repr_failure(excinfo, style)
         case = self.item.case if self.item is not None else None
-        lines = [f"backend  {self.parent.name}", f"case     {self.name}"]
+        lines = [f"backend  {self.parent.backend}", f"case     {self.name}"]
         lines += [f"note     {case.note}"] if case is not None and case.note else []
         lines += [f"traps    {', '.join(case.traps)}"] if case is not None and case.traps else []
         return "\n".join([*lines, str(excinfo.value)])
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the item is from."""
-        return SUITE, 0, f"{self.parent.name} {self.name}"
+        return SUITE, 0, f"{self.parent.backend} {self.name}"
 
 
 class CaseFailure(Exception):  # noqa: N818
@@ -183,6 +223,50 @@ class CaseFailure(Exception):  # noqa: N818
 def available() -> list[str]:
     """The backends that are installed and can be imported."""
     return [one.name for one in plugin.registry().backends() if one.is_available]
+
+
+def skipped(named: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The backends that are installed in some state, and not tested; why."""
+    known = [one for one in plugin.registry().backends() if one.state != "not installed"]
+    if named:
+        return tuple((one.name, "not asked for") for one in known if not {one.name, *one.aliases} & set(named))
+    return tuple((one.name, f"{one.state}: {one.reason}") for one in known if not one.is_available)
+
+
+def lost(config: pytest.Config) -> tuple[str, ...]:
+    """What is wrong with plugins that should take part: extensions, and backends unless others are asked for."""
+    registry = plugin.registry()
+    found = [f"cases lost: {one}" for one in registry.lost_cases()]
+    found += [
+        f"cases lost: found {type(case).__name__} {case!r:.60} among them, needed tg.plugin.case.Case"
+        for case in registry.cases()
+        if not isinstance(case, Case)
+    ]
+    if not config.getoption("--backend"):
+        broken = [one for one in registry.backends() if one.state in ("broken", "wrong API")]
+        found += [
+            f"backend {one.name!r} is installed and cannot be tested: {one.state}: {one.reason}" for one in broken
+        ]
+    return tuple(found)
+
+
+def _prepare_certificate(config: pytest.Config) -> None:
+    """Ask for what a certificate needs, and refuse what would make it say less than it seems to."""
+    option = config.option
+    given = [name for name in ("keyword", "markexpr", "mode", "exclude", "backend_option") if getattr(option, name)]
+    if given:
+        raise pytest.UsageError(f"--certify: found {', '.join(given)}, needed the whole suite compiled as usual")
+    if len(option.backend or ()) != 1:
+        raise pytest.UsageError(f"--certify: found {len(option.backend or ())} backends, needed one: --backend NAME")
+    option.tier = TIER
+
+
+def asked(config: pytest.Config) -> report.Asked:
+    """What the run was asked for."""
+    option = config.option
+    named = option.backend or ()
+    chosen = (option.tier, option.keyword, option.mode or "", tuple(option.exclude), tuple(option.backend_option))
+    return report.Asked(*chosen, skipped(named), lost(config))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -196,6 +280,14 @@ class Listener:
     def __init__(self, results: report.Results) -> None:
         self.results = results
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A run that was to certify and cannot has failed."""
+        if session.config.getoption("--certify") and session.exitstatus == 0:
+            was_asked = asked(session.config)
+            if refusal(self.results.report(was_asked), was_asked):
+                session.exitstatus = 1
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """One record for each item that ran."""
         record = from_properties(report.user_properties) if report.when == "call" else None
@@ -207,30 +299,43 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """A line for each backend, and the reports that are asked for."""
     results = config.stash[RESULTS]
     if not results.records:
-        return
+        return  # of another suite
     terminalreporter.section("conformance")
-    terminalreporter.write(_table(results, colour=terminalreporter.hasmarkup))
+    was_asked = asked(config)
+    terminalreporter.write(_table(results, was_asked.tier, colour=terminalreporter.hasmarkup))
+    if was_asked.words:
+        terminalreporter.write_line(f"only cases that match {was_asked.words!r}")
+    for name, reason in was_asked.skipped if not config.getoption("--backend") else ():
+        terminalreporter.write_line(f"not tested: {name}: {reason}")
+    for text in was_asked.lost:
+        terminalreporter.write_line(text, red=True)
     chosen: dict[str, Path | None] = {name: config.getoption(f"--conformance-{name}") for name in ("report", "html")}
-    if not any(chosen.values()):
+    wanted: Path | None = config.getoption("--certify")
+    if not any(chosen.values()) and wanted is None:
         return
-    made = results.report(config.getoption("--tier"), config.getoption("--backend-option"))
+    made = results.report(was_asked)
     for name, path in chosen.items():
         if path is not None:
             report.write(path, made.as_json() if name == "report" else page(made))
             terminalreporter.write_line(f"written to {path}")
+    if wanted is not None:
+        why = refusal(made, was_asked)
+        if why is None:
+            report.write(wanted, certificate(made))
+        terminalreporter.write_line(f"no certificate: {why}" if why else f"certificate written to {wanted}")
 
 
-def _table(results: report.Results, *, colour: bool) -> str:
+def _table(results: report.Results, tier: Tier, *, colour: bool) -> str:
     """Counts and seconds of each backend, as rich lays them out."""
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False)
-    for name in ("backend", "cases", "passed", "failed", "gaps", "advisory", "level", "seconds"):
+    for name in ("backend", "cases", "passed", "failed", "gaps", "advisory", "tier", "level", "achieved", "seconds"):
         shown.add_column(name, justify="left" if name == "backend" else "right", no_wrap=True)
-    for one in results.summary():
+    for one in results.summary(tier):
         counts = [one.counts.get(outcome, 0) for outcome in ("passed", "failed", "gap", "advisory")]
-        facts = (sum(counts), *counts, one.level, f"{one.seconds:.1f}")
+        facts = (sum(counts), *counts, one.tier, one.level, one.achieved, f"{one.seconds:.1f}")
         shown.add_row(one.name, *map(str, facts), style="red" if one.counts.get("failed") else "green")
     stream = io.StringIO()
     Console(file=stream, width=100, force_terminal=colour, no_color=not colour, highlight=False).print(shown)

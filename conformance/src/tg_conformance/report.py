@@ -4,12 +4,18 @@
 
 | field | |
 |---|---|
-| `version` | of this layout: 3 |
-| `tier`, `time` | `quick` or `full`; when the run ended, in UTC |
-| `options` | of the backends, where they are not the usual ones, as `NAME=VALUE` |
-| `tg`, `python`, `numpy`, `machine` | versions, and the processor |
-| `backends` | for each: `name`, `distribution`, `version`, `engines`, `level`, `counts`, `seconds` |
+| `version` | of this layout: 4 |
+| `tier`, `time` | `sparse`, `quick` or `full`, as asked for; when the run ended, in UTC |
+| `words`, `mode`, `exclude`, `options` | what chose cases, and how functions were compiled where it is not as usual |
+| `tg`, `suite`, `python`, `numpy`, `machine` | versions, and the processor |
+| `extensions` | the plugins that took part beside the backends': `[distribution, version]` |
+| `skipped` | installed backends that were not tested, and why: `[name, reason]` |
+| `lost` | what is wrong with plugins whose cases are missing for it |
+| `backends` | for each: `name`, `distribution`, `version`, `engines`, `tier`, levels, `counts`, `seconds` |
 | `cases` | for each: `backend`, `family`, `case`, `dtype`, `level`, `outcome`, `counts`, `seconds`, `details` |
+
+A backend's `tier` is what was run of it: of one that compiles slowly the quick tier has the cases of the sparse one.
+Its `level` is what it declares; `achieved` is the highest below which no case that ran has failed.
 
 `counts` has the number of items (layouts, kinds of static shape) by outcome; `outcome` is the worst of them: `failed`;
 `advisory`, a failure of a case above the backend's level; `gap`, a failure that the backend declares; `passed`;
@@ -23,13 +29,14 @@ import json
 import os
 import platform
 from collections import Counter
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 import tg
 from tg import plugin
-from tg_conformance.case import all_cases, can_run, case_name, variants
+from tg_conformance.case import all_cases, can_run, case_name, tier_as_run, variants
 from tg_conformance.outcome import NOT_RUN
 
 if TYPE_CHECKING:
@@ -37,8 +44,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tg.plugin import Backend
+    from tg_conformance.case import Tier
 
-VERSION: Final = 3
+VERSION: Final = 4
 OUTCOMES: Final = ("failed", "advisory", "gap", "passed", NOT_RUN)
 """What can come of a case, the worst first."""
 
@@ -81,9 +89,28 @@ class Tested(NamedTuple):
     distribution: str
     version: str | None
     engines: Mapping[str, str | None]
+    tier: str
     level: int
+    achieved: int
     counts: Mapping[str, int]
     seconds: float
+
+
+class Asked(NamedTuple):
+    """What a run was asked for, and what kept anything out of it."""
+
+    tier: Tier = "quick"
+    words: str = ""  # pytest's -k
+    mode: str = ""
+    exclude: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # of the backends, as NAME=VALUE
+    skipped: tuple[tuple[str, str], ...] = ()  # installed backends that are not tested, and why
+    lost: tuple[str, ...] = ()  # what is wrong with plugins whose cases are missing for it
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was chosen, left out or lost."""
+        return not any((self.words, self.mode, self.exclude, self.options, self.lost))
 
 
 class Report(NamedTuple):
@@ -92,11 +119,18 @@ class Report(NamedTuple):
     version: int
     tier: str
     time: str
+    words: str
+    mode: str
+    exclude: tuple[str, ...]
+    options: tuple[str, ...]
     tg: str
+    suite: str
     python: str
     numpy: str
     machine: str
-    options: tuple[str, ...]
+    extensions: tuple[tuple[str, str], ...]
+    skipped: tuple[tuple[str, str], ...]
+    lost: tuple[str, ...]
     backends: tuple[Tested, ...]
     cases: tuple[Entry, ...]
 
@@ -124,21 +158,23 @@ class Results:
         """The backends of the run, in its order."""
         return list(dict.fromkeys(record.backend for record in self.records))
 
-    def summary(self) -> list[Tested]:
-        """Versions, counts and seconds of each backend."""
+    def summary(self, tier: Tier) -> list[Tested]:
+        """Versions, levels, counts and seconds of each backend."""
         status = {one.name: one for one in plugin.registry().backends()}
         found = []
         for name in self.backends:
             own = [record for record in self.records if record.backend == name]
             counts = Counter(record.outcome for record in own)
-            one, level = status[name], plugin.registry().backend(name).conformance_level
-            facts = (one.distribution, one.version, dict(one.engines), level, _ordered(counts))
+            one, backend = status[name], plugin.registry().backend(name)
+            levels = (backend.conformance_level, _achieved(own))
+            versions = (one.distribution, one.version, dict(one.engines))
+            facts = (*versions, tier_as_run(backend, tier), *levels, _ordered(counts))
             found.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3)))
         return found
 
-    def report(self, tier: str, options: Iterable[str] = ()) -> Report:
+    def report(self, asked: Asked) -> Report:
         """All of it; cases that ran on some backend and not on another, or not in a dtype, are there as not run."""
-        tested = self.summary()
+        tested = self.summary(asked.tier)
         absent = list(self._not_run())
         entries = sorted([*self._ran(), *absent], key=lambda e: (e.family, e.case, e.dtype, e.backend))
         more = Counter(entry.backend for entry in absent)
@@ -148,8 +184,10 @@ class Results:
         ]
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
-        versions = (tg.__version__, platform.python_version(), np.__version__, machine)
-        return Report(VERSION, tier, now, *versions, tuple(options), tuple(tested), tuple(entries))
+        versions = (tg.__version__, version_of_suite(), platform.python_version(), np.__version__, machine)
+        chosen = (asked.words, asked.mode, asked.exclude, asked.options)
+        missing = (extensions(), asked.skipped, asked.lost)
+        return Report(VERSION, asked.tier, now, *chosen, *versions, *missing, tuple(tested), tuple(entries))
 
     def _ran(self) -> Iterator[Entry]:
         groups: dict[tuple[str, str, str], list[Record]] = {}
@@ -172,6 +210,24 @@ class Results:
                     reason = "not selected" if backend.name in able else "the backend does not claim the dtype"
                     facts = (_family(name), name, dtype, level, NOT_RUN, {NOT_RUN: 1}, 0.0)
                     yield Entry(backend.name, *facts, (("", NOT_RUN, reason),))
+
+
+def _achieved(records: Sequence[Record]) -> int:
+    """The highest level below which nothing has failed: 0 if a case of the first has."""
+    levels = {record.level for record in records}
+    failed = {record.level for record in records if record.outcome in ("failed", "advisory")}
+    return min(failed) - 1 if failed else max(levels, default=0)
+
+
+def version_of_suite() -> str:
+    """The version of tg-conformance."""
+    return metadata.version("tg-conformance")
+
+
+def extensions() -> tuple[tuple[str, str], ...]:
+    """The plugins that take part beside those of backends."""
+    _, *others = plugin.registry().entries("perform")
+    return tuple(dict.fromkeys((entry.distribution, entry.version) for entry in others))
 
 
 def _known(names: set[str], backends: Sequence[Backend]) -> dict[tuple[str, str], tuple[int, set[str]]]:

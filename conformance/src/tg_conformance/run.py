@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 import traceback
@@ -12,34 +11,37 @@ import numpy as np
 
 import tg
 from tg import plugin
-from tg.configuration import current
-from tg.functions.compile import find_gap, support
-from tg.graph.function_graph import FunctionGraph, freeze
-from tg.plugin.records import key_name
-from tg.rewrite.driver import rewrite
-from tg.rewrite.phases import MODES
+from tg.graph.function_graph import freeze
 from tg_conformance import compare
 from tg_conformance.choice import choice
+from tg_conformance.evaluate import evaluate
+from tg_conformance.lowered import gap_name, gaps_in, lowered
 from tg_conformance.outcome import NOT_RUN, Outcome
 from tg_conformance.program import Program, drawn
+from tg_conformance.threads import ThreadsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.functions.backends import BackendChoice
-    from tg.graph.frozen import FrozenGraph
     from tg.plugin import Gap
-    from tg.types.tensor_type import TensorType
     from tg_conformance.case import Item
 
 
 class Runner:
     """Runs items on one backend."""
 
-    def __init__(self, backend: str, journal: Callable[[Sequence[str]], None], options: Iterable[str] = ()) -> None:
-        """A runner on `backend` with options, given as `NAME=VALUE`."""
+    def __init__(
+        self, backend: str, journal: Callable[..., None], options: Iterable[str] = (), *, rounds: int = 2
+    ) -> None:
+        """A runner on `backend` with options, given as `NAME=VALUE`.
+
+        Each program is called `rounds` times by each of eight threads; `journal(ids)` is told what runs next, and
+        `journal(ids, reason)` what is tried past a gap with this reason.
+        """
         self.backend, self.journal, self.choice = backend, journal, choice(backend, options)
         self.gaps = plugin.registry().gaps(backend)
+        self.rounds = rounds
         self.dtypes = plugin.registry().backend(backend).dtypes
 
     def run(self, items: Sequence[Item]) -> list[Outcome]:
@@ -54,14 +56,14 @@ class Runner:
                 continue
             try:
                 program = Program(members[0])
-                gap = self.covering(program)
+                gaps = self.covering(program)
             except Exception:  # noqa: BLE001 (whatever a case raises while it is built is its failure)
                 found += [_failed(item, f"building the case: {_trace()}", started) for item in members]
                 continue
-            if gap is None:
-                together.append((program, members))
+            if gaps:
+                found += self._gapped(program, members, gaps)
             else:
-                found += self._expect_failure(program, members, gap)
+                together.append((program, members))
         return found + self._together(together)
 
     def _alone(self, item: Item) -> Outcome:
@@ -84,7 +86,7 @@ class Runner:
         """The gap for which compiling an item that is to raise raises already, as the gap says."""
         try:
             program = Program(item)
-            gap = self.covering(program)
+            gap = next(iter(self.covering(program)), None)
         except Exception:  # noqa: BLE001 (what the case is about)
             return None
         if gap is None or gap.raises is None:
@@ -104,7 +106,7 @@ class Runner:
         started = time.perf_counter()
         self.journal([item.id for _, members in programs for item in members])
         try:
-            wrong = evaluate(programs, self.choice)
+            wrong = evaluate(programs, self.choice, rounds=self.rounds)
         except Exception as error:  # noqa: BLE001
             raised = error
         else:
@@ -112,15 +114,18 @@ class Runner:
         if len(programs) == 1:
             return self._raised(*programs[0], raised, started)
         middle = len(programs) // 2
-        return self._together(programs[:middle]) + self._together(programs[middle:])
+        found = self._together(programs[:middle]) + self._together(programs[middle:])
+        if isinstance(raised, ThreadsError) and all(one.outcome == "passed" for one in found):
+            return [_failed(item, str(raised), started) for _, members in programs for item in members]  # a race
+        return found
 
     def _raised(self, program: Program, members: list[Item], error: Exception, started: float) -> list[Outcome]:
         """One program raised: with several items, each is run alone."""
         if len(members) > 1:
             return [one for item in members for one in self._together([(program, [item])])]
-        gap = self.covering(program, thorough=True) if isinstance(error, tg.NoRuleError) else None
-        if gap is not None and (gap.raises is None or isinstance(error, gap.raises)):
-            return [Outcome(members[0].id, "xfailed", gap.reason, time.perf_counter() - started)]
+        gaps = self.covering(program, thorough=True) if isinstance(error, tg.NoRuleError) else []
+        if gaps:
+            return self._gapped(program, members, gaps)
         lacking = self.unclaimed(program) if isinstance(error, tg.NoRuleError) else None
         if lacking is not None:
             return [Outcome(members[0].id, NOT_RUN, lacking, time.perf_counter() - started)]
@@ -146,125 +151,105 @@ class Runner:
             return None
         return None
 
-    def _expect_failure(self, program: Program, members: list[Item], gap: Gap) -> list[Outcome]:
-        """Outcomes of items that a gap covers: each must fail as the gap says."""
+    def _gapped(self, program: Program, members: list[Item], gaps: Sequence[Gap]) -> list[Outcome]:
+        """Outcomes of items that gaps cover: each must fail as these say, and fail without the declaration too."""
         found = []
         for item in members:
             started = time.perf_counter()
             self.journal([item.id])
-            try:
-                detail = evaluate([(program, [item])], self.choice)[item.id]
-            except Exception as error:  # noqa: BLE001
-                if gap.raises is None or isinstance(error, gap.raises):
-                    found.append(Outcome(item.id, "xfailed", gap.reason, time.perf_counter() - started))
-                else:
-                    found.append(_failed(item, f"a gap says {gap.raises.__name__}: {_trace()}", started))
-                continue
-            if detail and gap.raises is None:
-                found.append(Outcome(item.id, "xfailed", gap.reason, time.perf_counter() - started))
+            refused = [gap for gap in gaps if gap.raises is not None]
+            if refused:
+                detail = self._refused_wrongly(program, item, refused)
             else:
-                says = f"a gap says that it {'differs' if gap.raises is None else f'raises {gap.raises.__name__}'}"
-                text = detail or "it passed: remove the gap"
-                found.append(_failed(item, f"{says} ({gap.reason}), but {text}", started))
+                detail = self._differs_wrongly(program, item, gaps)
+            if detail:
+                found.append(_failed(item, detail, started))
+            else:
+                found.append(Outcome(item.id, "xfailed", gaps[0].reason, time.perf_counter() - started))
         return found
 
-    def covering(self, program: Program, *, thorough: bool = False) -> Gap | None:
-        """The gap that covers a program: of something the case needs, or of a node that is left in the lowered graph.
+    def _refused_wrongly(self, program: Program, item: Item, gaps: Sequence[Gap]) -> str | None:
+        """What is wrong with gaps that say that a program raises: it does not, or all is well without them.
+
+        That the program raises shows nothing by itself: declaring the gap makes it. So it is compiled past them.
+        """
+        gap = gaps[0]
+        assert gap.raises is not None
+        says = f"a gap says that it raises {gap.raises.__name__} ({gap.reason}), but"
+        try:
+            evaluate([(program, [item])], self.choice)
+        except Exception as error:  # noqa: BLE001
+            if not isinstance(error, gap.raises):
+                return f"{says} it raised:\n{_trace()}"
+        else:
+            return f"{says} it ran"
+        self.journal([item.id], gap.reason)
+        if self._fault(program, item, gaps) is None:
+            return f"{says} without the declaration the answer is right: remove or narrow the gap"
+        return None
+
+    def _differs_wrongly(self, program: Program, item: Item, gaps: Sequence[Gap]) -> str | None:
+        """What is wrong with gaps that say that the answer differs: it does not, or by more than they state."""
+        gap = gaps[0]
+        try:
+            detail = evaluate([(program, [item])], self.choice)[item.id]
+            if gap.accuracy is None:
+                return None if detail else f"a gap says that it differs ({gap.reason}), but it passed: remove the gap"
+            program.slack = max(g.accuracy or 0.0 for g in gaps)
+            detail = evaluate([(program, [item])], self.choice)[item.id] if detail else None
+        except Exception:  # noqa: BLE001
+            return f"a gap says that it differs ({gap.reason}), but it raised:\n{_trace()}"
+        return f"a gap says that it differs by {gap.accuracy:g} ulp ({gap.reason}), but {detail}" if detail else None
+
+    def _fault(self, program: Program, item: Item, gaps: Iterable[Gap]) -> str | None:
+        """What is wrong with an item that is compiled as if gaps were not declared."""
+        try:
+            with plugin.unsaid(gaps):
+                return evaluate([(program, [item])], self.choice)[item.id]
+        except Exception as error:  # noqa: BLE001
+            return repr(error)
+
+    def covering(self, program: Program, *, thorough: bool = False) -> list[Gap]:
+        """The gaps that cover a program: of something the case needs, or of nodes that are left in the lowered graph.
 
         A gap whose `op` is a word ("subnormals") is of what cases need beside ops and dtypes; compiling never meets it.
         """
         if not self.gaps:
-            return None
-        needed = next((gap for gap in self.gaps if gap.op in program.case.needs), None)
-        if needed is not None:
+            return []
+        needed = [gap for gap in self.gaps if gap.op in program.case.needs]
+        if needed:
             return needed
         frozen = freeze(program.arguments, program.outputs)
-        if not thorough and gap_in(frozen, self.gaps) is None:
-            return None
-        return gap_in(self.lowered(program), self.gaps)
+        if not thorough and not gaps_in(frozen, self.gaps):
+            return []
+        return gaps_in(lowered(self.backend, program), self.gaps)
 
-    def unused_gaps(self, known: Iterable[Item]) -> list[Outcome]:
-        """For each gap an outcome: failed if it covers no item at all."""
-        started = time.perf_counter()
-        open_gaps = dict(enumerate(self.gaps))
+    def proof(self, k: int, known: Iterable[Item]) -> Outcome:
+        """The outcome of a gap itself: it must cover cases, and one that no other gap covers must fail without it.
+
+        A gap may also keep a rule from being used where the op has an expansion: no case is refused then.
+        """
+        gap, started = self.gaps[k], time.perf_counter()
+        others = [one for one in self.gaps if one is not gap]
+        detail = "it covers no case"
         for members in _by_program([item for item in known if item.kind in ("value", "grad")]):
-            if not open_gaps:
-                break
-            for k in [k for k, gap in open_gaps.items() if gap.op in members[0].case.needs]:
-                del open_gaps[k]
-            with contextlib.suppress(Exception):  # a case that cannot be built fails as itself
-                graph = self.lowered(Program(members[0]))
-                for k in [k for k, gap in open_gaps.items() if gap_in(graph, [gap]) is not None]:
-                    del open_gaps[k]
-        seconds = (time.perf_counter() - started) / max(1, len(self.gaps))
-        return [
-            Outcome(gap_name(k, gap), *(("failed", "it covers no case") if k in open_gaps else ("passed", "")), seconds)
-            for k, gap in enumerate(self.gaps)
-        ]
-
-    def lowered(self, program: Program) -> FrozenGraph:
-        """The program rewritten as compiling for the backend does."""
-        registry = plugin.registry()
-        backend = registry.backend(self.backend)
-        supported = support(backend, self.gaps, lambda key: registry.rule_for(self.backend, key))
-        graph = FunctionGraph.of(program.arguments, program.outputs)
-        config = current()
-        mode = config.mode if config.mode in MODES else "default"  # debugging rewrites as the default does
-        rewrites = [registry.rewrites(self.backend)]
-        return rewrite(graph, rewrites, supported=supported, mode=mode, exclude=frozenset(config.exclude))
-
-
-def gap_name(k: int, gap: Gap) -> str:
-    """The id of a gap's own item."""
-    return f"gap:{k}:{key_name(gap.op) if gap.op is not None else 'any'}[{'+'.join(sorted(gap.dtypes or ())) or 'all'}]"
-
-
-def gap_in(frozen: FrozenGraph, gaps: Sequence[Gap]) -> Gap | None:
-    """The first gap that covers a node of a graph or of the graphs inside."""
-    for node in frozen.nodes:
-        types: list[TensorType] = [frozen.types[k] for k in (*node.inputs, *node.outputs)]
-        found = find_gap(gaps, node.op, types)
-        if found is not None:
-            return found
-        for inner in node.op.inner_graphs():
-            found = gap_in(inner, gaps)
-            if found is not None:
-                return found
-    return None
-
-
-def evaluate(programs: list[tuple[Program, list[Item]]], backend: BackendChoice) -> dict[str, str | None]:
-    """What is wrong with each item: all programs as one function, called twice for each item of the longest."""
-    function = tg.function(
-        [v for program, _ in programs for v in program.arguments],
-        [v for program, _ in programs for v in program.outputs],
-        backend=backend,
-        name="conformance",
-        on_unused_input="ignore",
-    )
-    wrong: dict[str, str | None] = {item.id: None for _, members in programs for item in members}
-    for turn in range(max(len(members) for _, members in programs)):
-        for number in (0, 1):
-            chosen = [(program, members[min(turn, len(members) - 1)]) for program, members in programs]
-            calls = [program.call(item, number) for program, item in chosen]
-            wants = [program.reference(call) for (program, _), call in zip(chosen, calls, strict=True)]
-            outputs = function(*[x for call in calls for x in call.arrays])
-            memory = compare.ownership(outputs, [g.buffer for call in calls for g in call.guarded])
-            start = 0
-            for (program, item), call, want in zip(chosen, calls, wants, strict=True):
-                stop = start + len(program.outputs)
-                held = next((memory[k] for k in range(start, stop) if k in memory), None)
-                found = held or program.wrong(call, outputs[start:stop], want)
-                if found and wrong[item.id] is None:
-                    wrong[item.id] = f"call {number + 1}: {found}\n  inputs: {_shown(call)}"
-                start = stop
-    return wrong
-
-
-def _shown(call: Any) -> str:
-    """The inputs of a call, short enough for a report."""
-    texts = [f"{x.dtype.name}{list(x.shape)} {np.array2string(x, threshold=12, separator=', ')}" for x in call.plain]
-    return "; ".join(" ".join(text.split()) for text in texts)
+            if gap.op in members[0].case.needs:  # a word: each of its cases is held against it
+                return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
+            try:
+                program = Program(members[0])
+                with plugin.unsaid([gap]):
+                    graph = lowered(self.backend, program)
+            except Exception:  # noqa: BLE001, S112 (a case that cannot be built fails as itself)
+                continue
+            if gap in gaps_in(graph, [gap]):
+                if gaps_in(graph, others):
+                    detail = "no case shows it alone: wherever it stands another gap stands too"
+                    continue
+                self.journal([gap_name(k, gap)], gap.reason)
+                if self._fault(program, members[0], [gap]) is not None:
+                    return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
+                detail = f"without it {members[0].id} is right, as is all else that it covers: remove the gap"
+        return Outcome(gap_name(k, gap), "failed", detail, time.perf_counter() - started)
 
 
 def _error(item: Item, backend: BackendChoice) -> str | None:

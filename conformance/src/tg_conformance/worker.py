@@ -1,8 +1,9 @@
 """The worker process of a backend: `python -m tg_conformance.worker --backend NAME --tier TIER --journal FILE`.
 
-It reads lines of JSON, each a list of ids, from the standard input, and answers each with a line of JSON, the list of
-their outcomes. Before anything is compiled or run, what it is goes into the journal: a process that died or hangs is
-known by its last line. What backends print goes to the standard error.
+It reads lines of JSON, each a list of ids or the number of a gap, from the standard input, and answers each with a line
+of JSON, the list of their outcomes. Before anything is compiled or run, what it is goes into the journal, with the
+reason of the gap past which it is tried: a process that died or hangs is known by its last line. What backends print
+goes to the standard error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tg import plugin
-from tg_conformance.case import items
+from tg_conformance.case import ROUNDS, items
 from tg_conformance.run import Runner
 
 if TYPE_CHECKING:
@@ -31,17 +32,17 @@ def main() -> None:
     given = _arguments()
     with given.journal.open("a") as journal:
 
-        def note(ids: Sequence[str]) -> None:
-            journal.write(json.dumps(list(ids)) + "\n")
+        def note(ids: Sequence[str], gap: str = "") -> None:
+            journal.write(json.dumps([gap, *ids]) + "\n")
             journal.flush()
 
         known = {item.id: item for item in items(plugin.registry().backend(given.backend), given.tier)}
-        runner = Runner(given.backend, note, given.option)
+        runner = Runner(given.backend, note, given.option, rounds=ROUNDS[given.tier])
         _answer(answers, [])
         for line in sys.stdin:
             request = json.loads(line)
-            if "gaps" in request:
-                found = runner.unused_gaps(known.values())
+            if "gap" in request:
+                found = [runner.proof(request["gap"], known.values())]
             else:
                 found = runner.run([known[name] for name in request["ids"]])
             _answer(answers, found)

@@ -37,9 +37,7 @@ _HOMES = {
     "hvp": "tg.gradient.matrices",
     "wrap": "tg.ops.wrapped",
     "shared": "tg.functions.shared",
-    "Shared": "tg.functions.shared",
     "function": "tg.functions.make",
-    "Function": "tg.functions.make",
     "jit": "tg.functions.jit",
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
@@ -84,9 +82,14 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != f"tg.{name}":
             raise
-    from tg.words import unknown
+    raise AttributeError(_unknown(name), name=name)
 
-    raise AttributeError(unknown(name, __dir__()), name=name)
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, __dir__(), 1)
+    return f"module 'tg' has no attribute {name!r}" + (f"\n  hint: tg.{near[0]} exists" if near else "")
 
 
 def __dir__() -> list[str]:

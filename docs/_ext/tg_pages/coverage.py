@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from tg.plugin.coverage import Cell, Row
 
-MARKS = {"rule": "✓", "expansion": "expands", "core": "core", "none": "–"}
+MARKS = {"rule": "✓", "host": "host", "expansion": "expands", "core": "core", "none": "–"}
 INTRO = """# Coverage
 
 Made of what the backends that were installed when these pages were built declare: ✓ a rule of the backend's own;
-*expands*: written with other ops; *core*: removed or computed by core on every backend; – not there, with the reason
+*host*: NumPy computes, by way of the host; *expands*: written with other ops; *core*: removed or computed by core on every backend; – not there, with the reason
 below. `tg coverage` shows the same for what is installed elsewhere. That the declarations are true is the business of
 the [conformance suite](../conformance.md).
 

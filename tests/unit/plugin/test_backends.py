@@ -1,8 +1,12 @@
 """Finding a backend: by name and alias, and every way in which one can be missing."""
 
+import json
+
 import pytest
 
+import tg
 from tg.errors import BackendUnavailable, PluginError
+from tg.plugin.certificates import certified
 from tg.plugin.discovery import Entry
 
 
@@ -217,3 +221,28 @@ def test_problems_name_what_the_environment_names_in_vain(world):
     assert [str(problem) for problem in world.registry(TG_PLUGINS="tg-nothing").problems()] == [
         "environment: TG_PLUGINS or TG_PLUGINS_OFF names tg-nothing, which is not installed"
     ]
+
+
+CERTIFICATE = {"backend": "mine", "version": "1.0", "tg": tg.__version__, "engines": {"minelib": "2.0"}, "level": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (json.dumps(CERTIFICATE), "level 3"),
+        (json.dumps({**CERTIFICATE, "engines": {"minelib": "1.9"}}), "level 3, but with minelib 1.9"),
+        (json.dumps({**CERTIFICATE, "tg": "0.0.1", "version": "0.9"}), "level 3, but with tg-core 0.0.1, tg-mine 0.9"),
+        (json.dumps({**CERTIFICATE, "backend": "other"}), "found a certificate of other"),
+        ("", "found a certificate of None"),
+        (None, ""),
+    ],
+)
+def test_a_certificate_is_shown_beside_what_is_installed(tmp_path, monkeypatch, text, told):
+    package = tmp_path / "certified_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    if text is not None:
+        (package / "certificate.json").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entry = Entry("tg-mine", "mine", "backends", "certified_package", "1.0")
+    assert certified(entry, "mine", {"minelib": "2.0"}) == told

@@ -51,6 +51,7 @@ def as_record(status: BackendStatus) -> dict[str, Any]:
         "state": status.state,
         "reason": status.reason,
         "remedy": status.remedy,
+        "certified": status.certified,
     }
 
 
@@ -63,10 +64,11 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
                 "\n".join(f"{name} {version}" for name, version in _versions(row)),
                 "\n".join(filter(None, (", ".join(row["devices"]), _dtypes(row["dtypes"])))),
                 "\n".join(dict.fromkeys(filter(None, (row["state"], row["reason"], row["remedy"])))),
+                row["certified"],
             )
             for row in rows
         ],
-        *("backend", "versions", "devices, dtypes", "state"),
+        *("backend", "versions", "devices, dtypes", "state", "certified"),
     )
     told = {row["reason"] for row in rows}
     for problem in problems():

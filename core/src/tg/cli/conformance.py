@@ -38,6 +38,7 @@ def add(commands: Any) -> None:
     command.add_argument("--html", metavar="FILE", help="write the report as a page: case x dtype x backend, failures")
     command.add_argument("--report", metavar="FILE", help="write it as JSON, an entry for each case and dtype")
     command.add_argument("--junit", metavar="FILE", help="write it as JUnit's XML, for continuous integration")
+    command.add_argument("--certify", metavar="FILE", help="run all of one backend, and write its certificate")
     command.set_defaults(run=run)
 
 
@@ -74,4 +75,5 @@ def options(given: argparse.Namespace) -> list[str]:
     if importlib.util.find_spec("xdist") is not None:
         chosen += ["-n", given.jobs, "--dist", "loadgroup"]
     files = {"--conformance-html": given.html, "--conformance-report": given.report, "--junitxml": given.junit}
+    files["--certify"] = given.certify
     return [*chosen, *(word for option, file in files.items() if file for word in (option, file))]

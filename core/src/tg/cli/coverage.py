@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tg.plugin.coverage import Cell, Row
 
-MARKS: Final = {"rule": "✓", "expansion": "expands", "core": "core", "none": "–"}
+MARKS: Final = {"rule": "✓", "host": "host", "expansion": "expands", "core": "core", "none": "–"}
 
 
 def add(commands: Any) -> None:

@@ -16,7 +16,7 @@ from tg.plugin.records import (
     RuleProtocol,
     Rules,
 )
-from tg.plugin.registry import Registry, registry, reset
+from tg.plugin.registry import Registry, registry, reset, unsaid
 
 __all__ = (
     "HOOK_API",
@@ -33,5 +33,6 @@ __all__ = (
     "hookspec",
     "registry",
     "reset",
+    "unsaid",
     "validate_options",
 )

@@ -1,4 +1,4 @@
-"""How far each backend covers the ops: by a rule, by an expansion, by core itself, or not.
+"""How far each backend covers the ops: by a rule of its own or by way of the host, by an expansion, by core, or not.
 
 Read from what plugins declare, their rules and gaps; the conformance suite holds the declarations against results.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from tg.link.hosted import Hosted
 from tg.ops.assumptions import Assume
 from tg.ops.control import Call, GradClip, GradScale, StopGradient
 from tg.ops.dims import DimLength
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Gap
     from tg.plugin.registry import Registry
 
-How = Literal["rule", "expansion", "core", "none"]
+How = Literal["rule", "host", "expansion", "core", "none"]
 
 WITHOUT_RULES: Final = frozenset({Assume, AxisLength, Call, DimLength, GradClip, GradScale, Named, StopGradient})
 """Removed by core, or done by its linkers, on every backend."""
@@ -82,7 +83,7 @@ def _concerns(gap: Gap, key: ElementwiseFunction | type[Op]) -> bool:
 
 def _how(registry: Registry, backend: str, key: ElementwiseFunction | type[Op]) -> How:
     if registry.computes(backend, key):
-        return "rule"
+        return "host" if isinstance(registry.rules(backend).get(key), Hosted) else "rule"
     if key in WITHOUT_RULES:
         return "core"
     return "expansion" if isinstance(key, type) and key.has_expansion else "none"

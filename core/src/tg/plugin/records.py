@@ -45,10 +45,6 @@ class RuleProtocol:
         return f"{self.kind} {self.version}"
 
 
-ARRAY = RuleProtocol("array", 1)
-"""Core's own protocol, as `docs/protocol.md` has it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of a backend that has none."""
@@ -139,19 +135,28 @@ class Gap:
     """Something a backend does not do: an exact case, what it raises, and whether that can ever change.
 
     `never`: the machine cannot; `upstream`: the framework does not yet; `todo`: the plugin does not yet.
+
+    What raises is refused when it is compiled, at the user's line. What does not (`raises` None) is computed all the
+    same, within `accuracy` units of the last place of the right answer, where the suite asks for fewer.
     """
 
     op: object
     dtypes: frozenset[str] | None  # None: every dtype
     when: Callable[..., bool] | None  # a predicate on static properties; None: always
     category: Category
-    raises: type[BaseException] | None  # None: the answer differs from the reference instead
+    raises: type[BaseException] | None  # None: it runs, and the answer differs from the reference
     reason: str
+    accuracy: float | None = None  # of what runs, in units of the last place; `math.inf` where nothing can be said
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
-            found, needed = repr(self.category), ", ".join(CATEGORIES)
-            raise PluginError(message(f"gap of {key_name(self.op)}: category: found {found}, needed one of {needed}"))
+            raise self._wrong("category", repr(self.category), f"one of {', '.join(CATEGORIES)}")
+        if (self.raises is None) != (self.accuracy is not None) and not isinstance(self.op, str):
+            needed = "how far the answers may differ" if self.raises is None else "None where it raises"
+            raise self._wrong("accuracy", repr(self.accuracy), needed)
+
+    def _wrong(self, field: str, found: str, needed: str) -> PluginError:
+        return PluginError(message(f"gap of {key_name(self.op)}: {field}: found {found}, needed {needed}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +197,7 @@ class BackendStatus:
     engines: tuple[tuple[str, str | None], ...] = ()  # what the backend requires, with the version installed
     devices: tuple[str, ...] = ()
     dtypes: frozenset[str] = frozenset()
+    certified: str = ""  # what its certificate says
 
     @property
     def is_available(self) -> bool:

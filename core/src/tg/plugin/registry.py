@@ -7,6 +7,8 @@ and entry name.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from tg import __version__
@@ -20,7 +22,7 @@ from tg.plugin.problems import as_error
 from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tg.ops.family import Family
     from tg.plugin.tables import Tables
@@ -32,6 +34,7 @@ FALLBACK = "perform"
 """The backend that is always there."""
 
 _PROCESS = Memo()
+_UNSAID: ContextVar[tuple[Gap, ...]] = ContextVar("_UNSAID", default=())
 
 
 def registry() -> Registry:
@@ -43,6 +46,16 @@ def reset() -> None:
     """Forget the registry and the scan of what is installed; the next `registry()` finds anew. For tests."""
     _PROCESS.clear()
     entries.cache_clear()
+
+
+@contextmanager
+def unsaid(gaps: Iterable[Gap]) -> Iterator[None]:
+    """Compile as if these gaps were not declared: what the conformance suite does to see whether they are true."""
+    token = _UNSAID.set((*_UNSAID.get(), *gaps))
+    try:
+        yield
+    finally:
+        _UNSAID.reset(token)
 
 
 @final
@@ -72,6 +85,11 @@ class Registry:
         """What "auto" means here, and why: the native backend of highest priority whose linker can be imported."""
         return self._memo.get((AUTO,), self._chosen)
 
+    def entries(self, name: str) -> tuple[Entry, ...]:
+        """The entry points of all that takes part in a backend: its own plugin's, then the extensions'."""
+        found = (self._provider(name).plugin, *self._installed.extensions())
+        return tuple(dict.fromkeys(plugin.entry for plugin in found))
+
     def linker(self, name: str) -> Any:
         """The linker of a backend, imported on the first call."""
         return self._sound(self._installed.linker(self._provider(name)), name)
@@ -89,7 +107,8 @@ class Registry:
         if not isinstance(found, tuple) or not all(isinstance(gap, Gap) for gap in found):
             at = f"{provider.plugin.entry.source}: {provider.backend.gaps}"
             raise PluginError(message(f"{at}: found {type(found).__name__}, needed a tuple of Gap"))
-        return found
+        without = _UNSAID.get()
+        return tuple(gap for gap in found if gap not in without) if without else found
 
     def rules(self, name: str) -> Mapping[object, Rule]:
         """All rules for a backend, by op class or elementwise function.
@@ -153,6 +172,10 @@ class Registry:
     def cases(self) -> tuple[Any, ...]:
         """The conformance cases of core and of every extension."""
         return tuple(case for _, cases in self._offers("tg_cases") for case in cases)
+
+    def lost_cases(self) -> tuple[Problem, ...]:
+        """What keeps extensions from giving their cases: they cannot be imported, or the hook raises."""
+        return self._installed.lost("tg_cases")
 
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with what is installed: all that errors about missing rules and `tg backends` have to tell."""

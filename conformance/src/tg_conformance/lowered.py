@@ -1,0 +1,57 @@
+"""A case's program as compiling for a backend rewrites it, and the gaps that cover its nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg import plugin
+from tg.configuration import current
+from tg.functions.compile import find_gap, support
+from tg.graph.function_graph import FunctionGraph
+from tg.plugin.records import key_name
+from tg.rewrite.driver import rewrite
+from tg.rewrite.phases import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tg.graph.frozen import FrozenGraph, Node
+    from tg.plugin import Gap
+    from tg_conformance.program import Program
+
+
+def lowered(backend: str, program: Program) -> FrozenGraph:
+    """The program rewritten as compiling for the backend does."""
+    registry = plugin.registry()
+    described, gaps = registry.backend(backend), registry.gaps(backend)
+    supported = support(described, gaps, lambda key: registry.rule_for(described.name, key))
+    graph = FunctionGraph.of(program.arguments, program.outputs)
+    config = current()
+    mode = config.mode if config.mode in MODES else "default"  # debugging rewrites as the default does
+    rewrites = [registry.rewrites(backend)]
+    return rewrite(graph, rewrites, supported=supported, mode=mode, exclude=frozenset(config.exclude))
+
+
+def nodes_of(frozen: FrozenGraph) -> Iterator[Node]:
+    """The nodes of a graph and of the graphs inside."""
+    for node in frozen.nodes:
+        yield node
+        for inner in node.op.inner_graphs():
+            yield from nodes_of(inner)
+
+
+def gaps_in(frozen: FrozenGraph, gaps: Sequence[Gap]) -> list[Gap]:
+    """The gaps that cover nodes of a graph or of the graphs inside, the first of each node."""
+    found: list[Gap] = []
+    for node in frozen.nodes:
+        gap = find_gap(gaps, node.op, [frozen.types[k] for k in (*node.inputs, *node.outputs)])
+        new = [gap] if gap is not None else []
+        for inner in node.op.inner_graphs():
+            new += gaps_in(inner, gaps)
+        found += [one for one in new if one not in found]
+    return found
+
+
+def gap_name(k: int, gap: Gap) -> str:
+    """The id of a gap's own item."""
+    return f"gap:{k}:{key_name(gap.op) if gap.op is not None else 'any'}[{'+'.join(sorted(gap.dtypes or ())) or 'all'}]"

@@ -1,0 +1,51 @@
+"""What a backend was certified with: the certificate that lies in its package, beside the versions that are installed.
+
+Core shows it and never decides by it. `tg conformance --certify` alone writes one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tg import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tg.plugin.discovery import Entry
+
+FILE: Final = "certificate.json"
+
+
+def certified(entry: Entry, backend: str, engines: Mapping[str, str | None]) -> str:
+    """What a backend's certificate says: its level, and with which other versions than those installed; "" for none."""
+    found = _read(entry)
+    if found is None:
+        return ""
+    if found.get("backend") != backend:
+        return f"found a certificate of {found.get('backend')}"
+    then = {"tg-core": found.get("tg"), entry.distribution: found.get("version"), **found.get("engines", {})}
+    now = {"tg-core": __version__, entry.distribution: entry.version, **engines}
+    other = [f"{name} {version}" for name, version in then.items() if now.get(name) != version]
+    level = f"level {found.get('level')}"
+    return f"{level}, but with {', '.join(other)}" if other else level
+
+
+def _read(entry: Entry) -> dict[str, Any] | None:
+    """The certificate in the package of an entry point, which is not imported."""
+    try:
+        spec = importlib.util.find_spec(entry.target.partition(":")[0].partition(".")[0])
+    except ValueError:  # of a module that was put together by hand
+        return None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        path = Path(folder) / FILE
+        if path.is_file():
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                return {}
+            return found if isinstance(found, dict) else {}
+    return None
