@@ -18,9 +18,9 @@ MARKS = {"rule": "✓", "host": "host", "expansion": "expands", "core": "core", 
 INTRO = """# Coverage
 
 Made of what the backends that were installed when these pages were built declare: ✓ a rule of the backend's own;
-*host*: NumPy computes, by way of the host; *expands*: written with other ops; *core*: removed or computed by core on every backend; – not there, with the reason
-below. `tg coverage` shows the same for what is installed elsewhere. That the declarations are true is the business of
-the [conformance suite](../conformance.md).
+*host*: NumPy computes, by way of the host; *expands*: written with other ops; *core*: removed or computed by core on
+every backend; – not there, with the reason below. `tg coverage` shows the same for what is installed elsewhere. That
+the declarations are true is the business of the [conformance suite](../conformance.md).
 
 Dtypes that a backend lacks altogether stand [there](../conformance.md#what-backends-lack), too.
 
