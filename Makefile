@@ -23,14 +23,14 @@ STAMP := $(VENV)/installed
 
 # The distributions: installed here, editable, and built as wheels.
 WORKSPACE := core $(sort $(wildcard plugins/*)) conformance
-TOOLS := build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
+TOOLS := basedpyright build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
 
 SUITE := conformance/src/tg_conformance/suite
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test long lint types style format replay fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install demo test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -41,6 +41,7 @@ help:
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
+	@echo 'make stub         write down anew for type checkers where each name of tg comes from'
 	@echo 'make fuzz         random programs, rewritten against unrewritten: BACKEND=c GRAPHS=5000 SEED=0'
 	@echo 'make mutants      every rule broken in every way: which programs and tests notice; FAMILIES="softmax sorting"'
 	@echo 'make enumerate    programs of each family of rules, every replacement by itself: OUTPUTS=20000 SEED=0 BACKEND=c'
@@ -120,6 +121,9 @@ sanitize: $(STAMP)
 
 replay: $(STAMP)
 	$(BIN)/python -m tests.replay
+
+stub: $(STAMP)
+	$(BIN)/python -m tests.stub
 
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --backend $(BACKEND) --graphs $(GRAPHS) --seed $(SEED)

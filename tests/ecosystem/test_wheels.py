@@ -34,6 +34,7 @@ def test_a_wheel_is_typed_licensed_and_pure(site, name):
         files = archive.namelist()
         (metadata,) = [archive.read(file).decode() for file in files if file.endswith("dist-info/METADATA")]
     assert f"{package}/py.typed" in files
+    assert (f"{package}/__init__.pyi" in files) == (package == "tg")
     assert any(".dist-info/licenses/LICENSE" in file for file in files)
     assert "License-Expression: Apache-2.0" in metadata
     assert {file.partition("/")[0] for file in files if ".dist-info" not in file} == {package}

@@ -107,11 +107,17 @@ SETTLED = (  # with one constant, where it belongs
     lambda x, y: x - y / 3,
 )
 
+OVERFLOWING = (  # sums with parts that are infinite where nothing that was written is
+    lambda x: x + tg.rint(x) + (n := tg.absolute(x)) + n + n,
+    lambda x: (n := tg.absolute(x)) + tg.ceil(n) + (p := tg.minimum(-tg.floor(n), 0)) + p + p,
+    lambda x: x / 4 + tg.absolute(x) / 4 - tg.rint(x) / 3 - tg.trunc(x) / 3,
+    lambda x: x - (x - x),
+)
 FORMS_OF_TREES = {
     "canonical_products": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS) + SETTLED,
     "cancelled_factors": trees((*PRODUCTS, *QUOTIENTS), CONSTANTS),
     "canonical_integer_products": trees(PRODUCTS, WHOLE, INTEGERS),
-    "canonical_sums": trees((*SUMS, *SHARES), CONSTANTS) + SETTLED,
+    "canonical_sums": trees((*SUMS, *SHARES), CONSTANTS) + SETTLED + OVERFLOWING,
     "divide_by_power_of_two": tuple(
         (lambda x, c=c: x / c) for c in (4, 0.25, -8, 3, 2.0**100, 2.0**-100, 2.0**1000, 0.75, 1e-310, 2.0**-1022)
     ),

@@ -53,7 +53,7 @@ ARITHMETIC = {
 COSTS = frozenset({  # how much is looked at, or pays: beyond it nothing is rewritten, and nothing is wrong
     "DEPTH", "depth", "FEW", "LARGEST", "LARGEST_DISTRIBUTED", "LARGEST_POWER", "LARGEST_RANGE", "LONGEST", "LOOKED_AT",
     "MANY", "MOST_FACTORS", "MOST_PIECES", "MOST_TERMS", "PIECES", "QUOTIENT", "SMALL", "TRIALS", "VERY_MANY", "WRITES",
-    "uses", "_cost",
+    "cost", "gain", "uses", "_cost",
 })  # fmt: skip
 SIGNS = frozenset({"sign", "power"})  # numbers that are 1 or -1: one is above 0 where it is not below
 DTYPES = frozenset({"is_float", "is_inexact"})  # what is said of more is of complex numbers and integers
@@ -263,10 +263,8 @@ def sites(function, unit):
         if isinstance(n, ast.FunctionDef):
             if n.body and isinstance(n.body[0], ast.Expr) and isinstance(n.body[0].value, ast.Constant):
                 skipped.update(id(m) for m in ast.walk(n.body[0]))
-            for a in (*n.args.args, *n.args.kwonlyargs):
-                skipped.update(id(m) for m in ast.walk(a))
-            for a in (*n.args.defaults, *(d for d in n.args.kw_defaults if d is not None)):
-                skipped.update(id(m) for m in ast.walk(a))
+            apart = (*n.args.args, *n.args.kwonlyargs, *n.args.defaults, *n.args.kw_defaults, *n.decorator_list)
+            skipped.update(id(m) for a in apart if a is not None for m in ast.walk(a))
             if n.returns is not None:
                 skipped.update(id(m) for m in ast.walk(n.returns))
         elif isinstance(n, ast.AnnAssign):
@@ -306,11 +304,11 @@ def compared(n, above):
 
 
 def is_of_cost(n):
-    """Whether a comparison or a sum is with a number that says how much is looked at."""
+    """Whether a comparison or a sum is with a number that says how much is looked at, or what something costs."""
     names = {
         m.id if isinstance(m, ast.Name) else m.attr for m in ast.walk(n) if isinstance(m, ast.Name | ast.Attribute)
     }
-    return isinstance(n, ast.Compare | ast.BinOp) and not names.isdisjoint(COSTS)
+    return isinstance(n, ast.Compare | ast.BinOp | ast.AugAssign) and not names.isdisjoint(COSTS)
 
 
 def is_wider(n, change):

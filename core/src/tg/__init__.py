@@ -37,7 +37,9 @@ _HOMES = {
     "hvp": "tg.gradient.matrices",
     "wrap": "tg.ops.wrapped",
     "shared": "tg.functions.shared",
+    "Shared": "tg.functions.shared",
     "function": "tg.functions.make",
+    "Function": "tg.functions.make",
     "jit": "tg.functions.jit",
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",
@@ -82,14 +84,9 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != f"tg.{name}":
             raise
-    raise AttributeError(_unknown(name), name=name)
+    from tg.words import unknown
 
-
-def _unknown(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, __dir__(), 1)
-    return f"module 'tg' has no attribute {name!r}" + (f"\n  hint: tg.{near[0]} exists" if near else "")
+    raise AttributeError(unknown(name, __dir__()), name=name)
 
 
 def __dir__() -> list[str]:

@@ -6,12 +6,13 @@ from types import ModuleType
 
 import pytest
 
-from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
+from tg.ops.elementwise.arithmetic import add
+from tg.plugin import Backend, Rules, hookimpl
 from tg.plugin.discovery import Entry, Policy
 from tg.plugin.installed import Installed
+from tg.plugin.records import ARRAY
 from tg.plugin.registry import Registry
 
-ARRAY = RuleProtocol("array", 1)
 NUMBERS = itertools.count()
 
 
@@ -21,8 +22,8 @@ class World:
     def __init__(self, monkeypatch):
         self.monkeypatch = monkeypatch
         self.entries = []
-        perform = self.backend("perform", distribution="tg-core", aliases=("py",), linker="builtins:object")
-        self.core = self.entry("tg-core", "core", tg_backends=lambda: (perform,), tg_rules=self.rules_of({"add": min}))
+        perform = self.backend("perform", distribution="tg-core", aliases=("py",), linker="tg.link.perform:LINKER")
+        self.core = self.entry("tg-core", "core", tg_backends=lambda: (perform,), tg_rules=self.rules_of({add: min}))
 
     def backend(self, name, **fields):
         given = {"distribution": f"tg-{name}", "rules": ARRAY, "linker": f"tg_{name}.linker:LINKER", **fields}

@@ -81,6 +81,7 @@ def test_like_terms_constants_and_signs_of_a_sum_meet(before, after, dtype):
         lambda x, y, z: tg.square(tg.sqrt(x)),
         lambda x, y, z: x * 1e-200 * y,
         lambda x, y, z: x / tg.absolute(x),
+        lambda x, y, z: tg.absolute(x * y),
         lambda x, y, z: gate(x, tg.log(y)),
         lambda x, y, z: gate(x, 1 / y),
         lambda x, y, z: tg.power(x, 1.5) ** y,
@@ -114,6 +115,12 @@ def test_integer_terms_cancel_modulo_the_width(dtype):
     assert rewritten(inputs, [x + y - x]) == plain(inputs, [y])
     byte = dtype.endswith("int8")
     assert rewritten(inputs, [x * 100 + y + x * 99 + x * 58]) == plain(inputs, [x + y if byte else x * 257 + y])
+    assert rewritten(inputs, [(x + 100) + (y + 100) + 56]) == plain(inputs, [x + y if byte else x + y + 256])
+
+
+def test_quotients_by_one_number_are_added_up_as_one():
+    inputs = x, y, z = matrices("float64")
+    assert rewritten(inputs, [x / 3 + y / 3 - z / 3]) == plain(inputs, [(x + y - z) / 3])
 
 
 def test_values_that_are_used_elsewhere_are_not_computed_anew():
@@ -168,6 +175,8 @@ def test_a_constant_multiplies_what_is_repeated():
     assert rewritten([s, x], [s * 0.5 * x * 0.25]) == plain([s, x], [s * 0.125 * x])
     assert rewritten([s, x], [x / s * 0.5 * s]) == plain([s, x], [x / s * (s * 0.5)])
     assert rewritten([s, x], [s * 6 * x * 0.5]) == plain([s, x], [s * 3 * x])
+    t = tg.scalar("t")
+    assert rewritten([s, t, x], [t * (s * 0.5 * x)]) == plain([s, t, x], [t * (s * 0.5 * x)])
 
 
 def test_a_constant_that_may_make_infinity_of_what_is_repeated_stays_outside():

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 import tg
-from tg.rewrite.rules.elementwise.arithmetic.scalars import Scale, constant, is_normal, rounded
+from tg.rewrite.rules.elementwise.arithmetic.scalars import (
+    Scale,
+    constant,
+    is_in_range,
+    is_normal,
+    nearest,
+    rounded,
+)
 
 FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
 
@@ -158,6 +165,38 @@ def test_exponents_meet_only_where_their_product_is_a_number_of_the_dtype():
     np.testing.assert_allclose(new, old, rtol=1e-14)
 
 
+@pytest.mark.parametrize("inner", [1.5, -1.5, 2.25])
+@pytest.mark.parametrize("outer", [-2, 2, -4, -1.5, 4])
+@pytest.mark.parametrize("base", [tg.sqrt, tg.square, lambda x: x, lambda x: tg.assume(x, nonnegative=True)])
+def test_a_power_of_a_power_has_the_sign_of_an_even_one_at_zero(base, inner, outer):
+    x = tg.vector("x")
+    at = np.array([-0.0, 0.0, 4.0, np.inf])
+    new, old = values([x], (base(x) ** inner) ** outer, at)
+    np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_a_power_of_a_quotient_does_not_overflow_before_it_is_divided():
+    x = tg.vector("x")
+    for power in (tg.square(x / 2.0**20), (x / 2.0**10) ** 3):
+        at = np.array([1e103 if power.op is not tg.square(x).op else 1e155])
+        new, old = values([x], power, at)
+        assert np.isfinite(old).all()
+        np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_the_integer_nearest_to_zero_stands_for_all_that_wrap_to_it(dtype):
+    for value in range(-600, 600):
+        found = nearest(value, dtype)
+        assert (found - value) % 256 == 0
+        assert -128 < found <= 128
+
+
+def test_zero_scales_nothing_into_range():
+    assert not is_in_range(0, "float64")
+    assert is_in_range(Fraction(-1, 3), "float64")
+
+
 def test_half_precision_sums_are_not_scaled_out_of_range():
     x, y = (tg.tensor(name, "float16", (None,)) for name in "xy")
     arrays = [np.array([40000, 1000], "float16"), np.array([40000, -999], "float16")]
@@ -191,6 +230,13 @@ def test_two_parts_of_a_sum_do_not_overflow_where_none_did(formula, points):
     )
     assert np.isfinite(expected).all()
     assert not np.isnan(rewritten).any()
+
+
+def test_a_value_less_nothing_does_not_overflow():
+    x = tg.vector("x")
+    at = np.array([1.7e308, -1.7e308])
+    for formula in (x - (x - x), (x - x) + x, x + (x - x)):
+        np.testing.assert_array_equal(values([x], formula, at)[0], at)
 
 
 def test_parts_of_one_sign_are_added_up():

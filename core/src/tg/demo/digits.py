@@ -44,7 +44,7 @@ def load() -> Digits:
 
 
 # 2. Parameters are shared variables: they live between calls, and a function may update them.
-def parameters(hidden: int = 64) -> dict[str, tg.Variable]:
+def parameters(hidden: int = 64) -> dict[str, tg.Shared]:
     """Small random weights and zero biases, the same at every call."""
     draw = np.random.default_rng(1)
     values = {
@@ -57,14 +57,14 @@ def parameters(hidden: int = 64) -> dict[str, tg.Variable]:
 
 
 # 3. The model is written as in NumPy; nothing is computed yet.
-def log_probabilities(p: dict[str, tg.Variable], images: tg.Variable) -> tg.Variable:
+def log_probabilities(p: dict[str, tg.Shared], images: tg.Variable) -> tg.Variable:
     """The network: images (n, 64) -> log-probabilities (n, 10)."""
     hidden = tg.tanh(images @ p["w1"] + p["b1"])
     return tg.log_softmax(hidden @ p["w2"] + p["b2"])
 
 
 # 4. A training step is a function with updates. The batch is a slice at a run-time position: it never recompiles.
-def training_step(data: Digits, p: dict[str, tg.Variable], backend: str) -> Any:
+def training_step(data: Digits, p: dict[str, tg.Shared], backend: str) -> Any:
     """A function of the batch number that returns the loss and moves the parameters."""
     images = tg.shared(data.images, "images", shape=data.images.shape)
     labels = tg.shared(data.labels, "labels", shape=data.labels.shape)
@@ -78,7 +78,7 @@ def training_step(data: Digits, p: dict[str, tg.Variable], backend: str) -> Any:
 
     updates = {}
     for name, gradient in gradients.items():
-        start = np.zeros(p[name].type.shape)
+        start = np.zeros_like(p[name].get_value())
         speed = tg.shared(start, f"speed of {name}", shape=start.shape)
         new = MOMENTUM * speed - RATE * gradient
         updates[speed] = new
@@ -87,7 +87,7 @@ def training_step(data: Digits, p: dict[str, tg.Variable], backend: str) -> Any:
 
 
 # 5. Prediction is another function of the same parameters.
-def prediction(p: dict[str, tg.Variable], backend: str) -> Any:
+def prediction(p: dict[str, tg.Shared], backend: str) -> Any:
     """A function from images to digits."""
     images = tg.matrix("images")
     return tg.function([images], tg.argmax(log_probabilities(p, images), axis=-1), backend=backend, name="prediction")

@@ -165,7 +165,8 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
 def _who_else(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     registry = plugin.registry()
     others = tuple(registry.backends_with(key))
-    return others, tuple(sorted({p.distribution for p in registry.problems() if p.version is not None}))
+    failed = dict.fromkeys(str(p).partition("\n")[0] for p in registry.problems() if p.version is not None)
+    return others, tuple(failed)
 
 
 def split_checks(frozen: FrozenGraph) -> tuple[FrozenGraph | None, FrozenGraph]:

@@ -58,10 +58,17 @@ def grad(
     return structure(iter(connected(found, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
-def value_and_grad(cost: Any, wrt: Any, **options: Any) -> tuple[Variable, Any]:
+def value_and_grad(
+    cost: Any,
+    wrt: Any,
+    *,
+    consider_constant: Sequence[Variable] = (),
+    known_grads: Mapping[Variable, Any] | None = None,
+    disconnected: str = "raise",
+) -> tuple[Variable, Any]:
     """The scalar and its gradient, as `grad` gives it."""
     v = real_scalar(cost, "value_and_grad")
-    return v, grad(v, wrt, **options)
+    return v, grad(v, wrt, consider_constant=consider_constant, known_grads=known_grads, disconnected=disconnected)
 
 
 def vjp(

@@ -5,7 +5,7 @@ No op is imported here: everything dispatches through `NAMESPACE`, which `tg/__i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tg.errors import InputError, SymbolicError, message
 from tg.graph import loc as locs
@@ -14,6 +14,16 @@ from tg.types.lengths import Length
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tg.graph.method_options import (
+        Accumulated,
+        Averaged,
+        Reduced,
+        Selected,
+        Sorted,
+        Spread,
+        Started,
+        Summed,
+    )
     from tg.graph.nodes import Variable
 
 
@@ -224,67 +234,67 @@ class Operators:
 
         return product(self.shape)
 
-    def sum(self, axis: Any = None, **options: Any) -> Variable:
+    def sum(self, axis: Any = None, **options: Unpack[Summed]) -> Variable:
         """As `tg.sum`."""
         return self._n("sum", axis, **options)  # type: ignore[no-any-return]
 
-    def prod(self, axis: Any = None, **options: Any) -> Variable:
+    def prod(self, axis: Any = None, **options: Unpack[Summed]) -> Variable:
         """As `tg.prod`."""
         return self._n("prod", axis, **options)  # type: ignore[no-any-return]
 
-    def max(self, axis: Any = None, **options: Any) -> Variable:
+    def max(self, axis: Any = None, **options: Unpack[Started]) -> Variable:
         """As `tg.max`."""
         return self._n("max", axis, **options)  # type: ignore[no-any-return]
 
-    def min(self, axis: Any = None, **options: Any) -> Variable:
+    def min(self, axis: Any = None, **options: Unpack[Started]) -> Variable:
         """As `tg.min`."""
         return self._n("min", axis, **options)  # type: ignore[no-any-return]
 
-    def ptp(self, axis: Any = None, **options: Any) -> Variable:
+    def ptp(self, axis: Any = None, **options: Unpack[Reduced]) -> Variable:
         """As `tg.ptp`."""
         return self._n("ptp", axis, **options)  # type: ignore[no-any-return]
 
-    def mean(self, axis: Any = None, **options: Any) -> Variable:
+    def mean(self, axis: Any = None, **options: Unpack[Averaged]) -> Variable:
         """As `tg.mean`."""
         return self._n("mean", axis, **options)  # type: ignore[no-any-return]
 
-    def var(self, axis: Any = None, **options: Any) -> Variable:
+    def var(self, axis: Any = None, **options: Unpack[Spread]) -> Variable:
         """As `tg.var`."""
         return self._n("var", axis, **options)  # type: ignore[no-any-return]
 
-    def std(self, axis: Any = None, **options: Any) -> Variable:
+    def std(self, axis: Any = None, **options: Unpack[Spread]) -> Variable:
         """As `tg.std`."""
         return self._n("std", axis, **options)  # type: ignore[no-any-return]
 
-    def all(self, axis: Any = None, **options: Any) -> Variable:
+    def all(self, axis: Any = None, **options: Unpack[Selected]) -> Variable:
         """As `tg.all`."""
         return self._n("all", axis, **options)  # type: ignore[no-any-return]
 
-    def any(self, axis: Any = None, **options: Any) -> Variable:
+    def any(self, axis: Any = None, **options: Unpack[Selected]) -> Variable:
         """As `tg.any`."""
         return self._n("any", axis, **options)  # type: ignore[no-any-return]
 
-    def argmax(self, axis: Any = None, **options: Any) -> Variable:
+    def argmax(self, axis: Any = None, **options: Unpack[Reduced]) -> Variable:
         """As `tg.argmax`."""
         return self._n("argmax", axis, **options)  # type: ignore[no-any-return]
 
-    def argmin(self, axis: Any = None, **options: Any) -> Variable:
+    def argmin(self, axis: Any = None, **options: Unpack[Reduced]) -> Variable:
         """As `tg.argmin`."""
         return self._n("argmin", axis, **options)  # type: ignore[no-any-return]
 
-    def cumsum(self, axis: Any = None, **options: Any) -> Variable:
+    def cumsum(self, axis: Any = None, **options: Unpack[Accumulated]) -> Variable:
         """As `tg.cumsum`."""
         return self._n("cumsum", axis, **options)  # type: ignore[no-any-return]
 
-    def cumprod(self, axis: Any = None, **options: Any) -> Variable:
+    def cumprod(self, axis: Any = None, **options: Unpack[Accumulated]) -> Variable:
         """As `tg.cumprod`."""
         return self._n("cumprod", axis, **options)  # type: ignore[no-any-return]
 
-    def sort(self, axis: int | None = -1, **options: Any) -> Variable:
+    def sort(self, axis: int | None = -1, **options: Unpack[Sorted]) -> Variable:
         """As `tg.sort`."""
         return self._n("sort", axis, **options)  # type: ignore[no-any-return]
 
-    def argsort(self, axis: int | None = -1, **options: Any) -> Variable:
+    def argsort(self, axis: int | None = -1, **options: Unpack[Sorted]) -> Variable:
         """As `tg.argsort`."""
         return self._n("argsort", axis, **options)  # type: ignore[no-any-return]
 

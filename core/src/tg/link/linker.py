@@ -30,7 +30,7 @@ class Request:
     `rule_for(key)` gives the backend's rule for an op class or an elementwise function, None if it has none. For a
     backend that cannot raise, `has_status` says that the graph's last output is the status, and `guard` is a graph of
     the same inputs that has no outputs, only the checks that shapes alone decide: `interpret(guard, arrays)` raises.
-    `who_else(key)`, for messages, gives the backends that have a rule and the distributions whose plugins failed.
+    `who_else(key)`, for messages, gives the backends that have a rule and the plugins that failed, with reasons.
     `reusable` are pairs of an output and an input, by their places, that may share memory where the backend can see to
     it (see `tg.link.donation`).
     """
@@ -66,12 +66,11 @@ class Request:
 def no_rule(
     backend: str, op: Op, lines: Sequence[tuple[str, str]], others: Sequence[str], failed: Sequence[str]
 ) -> NoRuleError:
-    """The error of an op for which a backend has no rule: who has one, and which plugins failed to say."""
+    """The error of an op for which a backend has no rule: who has one, and what is wrong with which plugins."""
     rows = [message(f"backend {backend!r} has no rule for {op.name}", *lines)]
     if others:
         rows.append(f"  backends with a rule: {', '.join(others)}")
-    if failed:
-        rows.append(f"  plugins with a problem, which `tg backends` tells: {', '.join(failed)}")
+    rows += [f"  plugin with a problem: {problem}" for problem in failed]
     if others:
         choice = "perform" if "perform" in others else others[0]
         rows.append(f'  hint: compile with backend="{choice}", or give a rule from tg_rules("{backend}") of a plugin')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg.plugin.hookspecs import hookimpl
-from tg.plugin.records import Backend, Rewrites, RuleProtocol
+from tg.plugin.records import ARRAY, Backend, Rewrites
 from tg.types.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def tg_backends() -> tuple[Backend, ...]:
         Backend(
             "perform",
             distribution="tg-core",
-            rules=RuleProtocol("array", 1),
+            rules=ARRAY,
             linker="tg.link.perform:LINKER",
             dtypes=frozenset(DTYPES),
             raises=True,

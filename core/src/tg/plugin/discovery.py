@@ -48,6 +48,11 @@ class Entry:
         return f"{self.distribution} {self.version}"
 
     @property
+    def described(self) -> str:
+        """The plugin for a line of its own in a message: with the entry point by which it was found."""
+        return f"{self.source}, entry point {self.name} = {self.target}"
+
+    @property
     def is_current(self) -> bool:
         return self.api == str(HOOK_API)
 

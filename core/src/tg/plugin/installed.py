@@ -9,12 +9,11 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tg.errors import PluginError, message
-from tg.plugin import problems
+from tg.plugin import faults, problems
 from tg.plugin.certificates import certified
 from tg.plugin.discovery import Entry, Plugin, Policy, load, near
 from tg.plugin.memo import Memo
-from tg.plugin.records import Backend, BackendStatus, Problem, Rewrites, Rules
+from tg.plugin.records import Backend, BackendStatus, Problem
 from tg.plugin.requirements import installed, project, unmet
 
 if TYPE_CHECKING:
@@ -22,14 +21,6 @@ if TYPE_CHECKING:
 
 EXTRAS = ("c", "jax", "mlx", "numba", "torch")
 """The backends that are published with tg, each an extra of `tg-core`."""
-
-RETURNS: dict[str, tuple[type, ...]] = {
-    "tg_backends": (tuple,),
-    "tg_rules": (Rules, type(None)),
-    "tg_rewrites": (Rewrites, type(None)),
-    "tg_ops": (tuple,),
-    "tg_cases": (tuple,),
-}
 
 
 class Provider(NamedTuple):
@@ -89,20 +80,22 @@ class Installed:
         return self._memo.get(("lack", provider.backend.name), lambda: _lack(provider))
 
     def linker(self, provider: Provider) -> Any:
-        """A backend's linker, or the `Problem` with what it requires or with importing it."""
-        return self.lack(provider) or self.attribute(provider.plugin, provider.backend.linker)
+        """A backend's linker, or the `Problem` with what it requires, with importing it or with what was imported."""
+        return self.lack(provider) or self._memo.get(
+            ("linker", provider.backend.linker), lambda: self._linker(provider)
+        )
 
     def linkers(self) -> tuple[Any, ...]:
         """The linkers that have been imported."""
         known = self._memo.published().items()
-        return tuple(found for (kind, *_), found in known if kind == "attribute" and not isinstance(found, Problem))
+        return tuple(found for (kind, *_), found in known if kind == "linker" and not isinstance(found, Problem))
 
     def status(self, name: str, *, probe: bool) -> BackendStatus:
         """How a backend is; with `probe` its linker is imported to know."""
         found = self.provider(name)
         if isinstance(found, Problem):
             return _status(name, None, found)
-        is_known = probe or ("attribute", found.backend.linker) in self._memo.published()
+        is_known = probe or ("linker", found.backend.linker) in self._memo.published()
         trouble = self.linker(found) if is_known else self.lack(found)
         entry = found.plugin.entry
         sound = Problem(entry.distribution, entry.version, "available", "")
@@ -142,7 +135,10 @@ class Installed:
         if isinstance(backends, Problem):
             return backends
         mine = [backend for backend in backends if backend.name == entry.name]
-        return Provider(plugin, mine[0]) if mine else problems.undeclared(entry, [one.name for one in backends])
+        if not mine:
+            return problems.undeclared(entry, [one.name for one in backends])
+        unknown = faults.unknown_protocol(mine[0])
+        return problems.faulty(entry, unknown[0], hint=unknown[1]) if unknown else Provider(plugin, mine[0])
 
     def _by_alias(self, name: str) -> Provider | Problem | None:
         found = [provider for provider in self.natives() if name in provider.backend.aliases]
@@ -167,10 +163,18 @@ class Installed:
 
     def _offer(self, plugin: Plugin, hook: str, arguments: dict[str, object]) -> Any:
         asked = f"{hook}({', '.join(map(repr, arguments.values()))})"
-        return self._kept(plugin, asked, lambda: _checked(plugin.entry, hook, plugin.call(hook, **arguments)))
+        return self._kept(plugin, asked, lambda: faults.checked(plugin.entry, hook, plugin.call(hook, **arguments)))
 
     def _attribute(self, plugin: Plugin, address: str) -> Any:
         return self._kept(plugin, f"importing {address}", lambda: _imported(address))
+
+    def _linker(self, provider: Provider) -> Any:
+        plugin, address = provider.plugin, provider.backend.linker
+        found = self.attribute(plugin, address)
+        if isinstance(found, Problem):
+            return found
+        doing = f"looking at {address}"
+        return self._kept(plugin, doing, lambda: faults.check_linker(plugin.entry, address, found)) or found
 
     def _kept(self, plugin: Plugin, doing: str, work: Callable[[], object]) -> Any:
         try:
@@ -204,28 +208,6 @@ def _loaded(entry: Entry) -> Plugin | Problem:
 def _imported(address: str) -> object:
     module, _, attribute = address.partition(":")
     return getattr(importlib.import_module(module), attribute)
-
-
-def _checked(entry: Entry, hook: str, value: object) -> object:
-    """What a hook returned, if it is what the contract says; a missing hook that returns a tuple returns none."""
-    if value is None and RETURNS[hook] == (tuple,):
-        return ()
-    is_right = isinstance(value, RETURNS[hook])
-    if is_right and hook == "tg_backends":
-        is_right = all(isinstance(one, Backend) for one in value)  # type: ignore[attr-defined]
-    if not is_right:
-        needed = "a tuple of Backend" if hook == "tg_backends" else _kinds(RETURNS[hook])
-        raise PluginError(message(f"{entry.source}: {hook}: found {_shown(value)}, needed {needed}"))
-    return value
-
-
-def _kinds(kinds: tuple[type, ...]) -> str:
-    return " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
 def _lack(provider: Provider) -> Problem | None:

@@ -31,7 +31,8 @@ def broken(entry: Entry, doing: str, error: BaseException) -> Problem:
     remedy = f"pip install --upgrade --force-reinstall {entry.distribution}"
     if isinstance(error, TgError):
         reason, _, hint = str(error).partition("\n  hint: ")
-        return Problem(entry.distribution, entry.version, "broken", _first_line(reason), hint or None, error)
+        fact = _first_line(reason).removeprefix(f"{entry.source}: ")
+        return Problem(entry.distribution, entry.version, "broken", fact, hint or None, error)
     reason = f"{doing} raised {type(error).__name__}: {_first_line(str(error))}"
     return Problem(entry.distribution, entry.version, "broken", reason, remedy, error)
 
@@ -56,14 +57,12 @@ def two_providers(backend: str, entries: Sequence[Entry]) -> Problem:
 def undeclared(entry: Entry, declared: Sequence[str]) -> Problem:
     """An entry point under a name for which the plugin has no backend."""
     found = ("tg_backends", f"found {', '.join(declared) or 'none'}, needed {entry.name}")
-    return _faulty(entry, f"entry point {entry.name!r} has no backend", found)
+    return faulty(entry, f"entry point {entry.name!r} has no backend", found)
 
 
 def reserved(entry: Entry) -> Problem:
     """An entry point under the name of a backend of core's own, which stays core's."""
-    return _faulty(
-        entry, f"backend name {entry.name!r} is tg-core's own", hint="rename the entry point and the backend"
-    )
+    return faulty(entry, f"backend name {entry.name!r} is tg-core's own", hint="rename the entry point and the backend")
 
 
 def unmatched(name: str) -> Problem:
@@ -94,7 +93,8 @@ def switch_off(entries: Sequence[Entry]) -> str:
     return f"uninstall one, or start with TG_PLUGINS_OFF={entries[-1].distribution}"
 
 
-def _faulty(entry: Entry, fact: str, *lines: tuple[str, str], hint: str | None = None) -> Problem:
+def faulty(entry: Entry, fact: str, *lines: tuple[str, str], hint: str | None = None) -> Problem:
+    """A plugin whose records contradict the contract or one another."""
     error = PluginError(message(f"{entry.source}: {fact}", *lines, hint=hint))
     return Problem(entry.distribution, entry.version, "broken", fact, hint, error)
 

@@ -45,6 +45,10 @@ class RuleProtocol:
         return f"{self.kind} {self.version}"
 
 
+ARRAY = RuleProtocol("array", 1)
+"""Core's own protocol, as `docs/protocol.md` has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of a backend that has none."""

@@ -8,6 +8,7 @@ is a backend's last step: from a frozen graph to another.
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
@@ -95,9 +96,21 @@ class Equation(Rule):
 
     @property
     def keys(self) -> tuple[object, ...]:
-        """The function at the root of the term."""
+        """The function at the root of the term.
+
+        Raises:
+            RewriteError: the term holds what no pattern can, or the other side has other variables.
+        """
         if self._matcher is None:
-            term, count = term_of(self.match)
+            try:
+                term, count = term_of(self.match)
+            except Exception as error:
+                raise RewriteError(_no_pattern(self.name, error)) from error
+            for side, function in (("replace", self.replace), ("when", self.when)):
+                given = _arity(function)
+                if given not in (None, count):
+                    text = f"rule {self.name}: {side}: found {given} variables, needed the {count} of match"
+                    raise RewriteError(message(text))
             self.root, self._matcher = term.fn, Matcher(term, count)
         return (self.root,)
 
@@ -269,6 +282,29 @@ def node_rule(
         example: an expression of floating matrices of one shape in which the rule applies: what tests run it on.
     """
     return NodeRule(name, phase, kind, why, keys, apply, example, below)
+
+
+def _no_pattern(name: str, error: Exception) -> str:
+    """Why the left side of a rule is no pattern."""
+    found = str(error).partition("\n")[0]
+    told = found if isinstance(error, RewriteError) else f"pattern: {type(error).__name__}: {found}"
+    hint = "a pattern is of elementwise functions, variables and numbers; node_rule(keys=…) is for other ops"
+    return message(f"rule {name}: {told}", hint=hint)
+
+
+def _arity(function: Callable[..., Any] | None) -> int | None:
+    """How many arguments a side of an equation takes; None where that cannot be known, or varies."""
+    if function is None:
+        return None
+    arity = getattr(function, "arity", None)
+    if arity is not None:
+        return int(arity)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+    return len(parameters) if plain else None
 
 
 def is_function_of(kind: object, cls: object) -> bool:

@@ -71,7 +71,7 @@ class Facts(NamedTuple):
     traps: tuple[str, ...] = ()
 
 
-def generated(family: Family, facts: Mapping[ElementwiseFunction, Facts]) -> Iterator[Case]:
+def generated(family: Family, facts: Mapping[Any, Facts]) -> Iterator[Case]:
     """The cases of all functions of a family; one that the family's file says nothing of has its record's reference."""
     for fn in family.elementwise:
         yield from cases_of(fn, facts.get(fn) or Facts(Oracle(fn.numpy or fn.reference)))

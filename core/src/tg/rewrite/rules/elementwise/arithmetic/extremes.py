@@ -143,10 +143,7 @@ def _bounds(dtype: str) -> tuple[float, float]:
 
 def _with_nan(node: Apply, outputs: Any) -> Any:
     """NaN, where one of the operands is NaN everywhere."""
-    found = any(
-        isinstance(c, Constant) and is_float(c.type.dtype) and c.data.size and np.isnan(c.data).all()
-        for c in node.inputs
-    )
+    found = any(isinstance(c, Constant) and is_float(c.type.dtype) and np.isnan(c.data).all() for c in node.inputs)
     return np.nan if found else None
 
 

@@ -33,8 +33,6 @@ LARGEST_INTEGER_BY_PRODUCTS: Final = 64
 
 def exponent_of(v: Variable) -> tuple[Variable, Exact] | None:
     """The base and the exponent of a power with a known exponent; squares are powers."""
-    if v.type.dtype not in REAL:
-        return None
     if is_made_by(v, square):
         return v.inputs[0], 2
     n = exact(v.inputs[1]) if is_made_by(v, power) else None
@@ -70,11 +68,10 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
     (x, m), n = inner, outer[1]
     if is_integer(y.type.dtype):
         return raised(x, m * n, y) if m >= 0 and n >= 0 else None
-    if not is_float(y.type.dtype) or m == 0 or n == 0:
+    if m == 0 or n == 0:
         return None
-    if not is_whole(m):  # x is not below 0, or NaN results
-        keeps = is_nonnegative(x) or (is_whole(n) and not is_whole(m * n) and n > 0)
-        return raised(x, m * n, y) if keeps else None
+    if not is_whole(m):  # what is below 0 gives NaN, and -0.0 what 0.0 gives
+        return raised(x, m * n, y) if not is_whole(m * n) or is_not_negative(x) else None
     if is_whole(n):
         return raised(x, m * n, y)
     if m % 2 == 0:

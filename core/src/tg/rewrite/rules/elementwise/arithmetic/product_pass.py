@@ -209,14 +209,16 @@ class Product:
         self.factors.setdefault(id(x), Factor(x)).counts[n < 0] += abs(n)
 
     def scaled(self, x: Variable) -> Variable:
-        """A value times the scale; no constant does that only where the attempt has `failed`."""
+        """A value times the scale."""
         found = self.scale.of(x, x)
-        return x if found is None else found
+        assert found is not None  # it is in range
+        return found
 
     def constant(self) -> Variable:
-        """The scale on its own; it is no constant of the dtype only where the attempt has `failed`."""
+        """The scale on its own."""
         found = constant(self.scale.value, self.root.type.dtype)
-        return self.root if found is None else found
+        assert found is not None  # it is in range
+        return found
 
 
 def _scale_of(v: Variable) -> Scale:
@@ -318,6 +320,8 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
     if function_of(root) is square or function_of(root) is power:
         return None
     found = Product(root, inside)
+    if found.failed:
+        return None
     cancelled = _cancelled(found, unsafe=unsafe)
     if _is_power(found):
         (factor,) = found.factors.values()

@@ -85,8 +85,8 @@ class Sum:
         self.dtype = root.type.dtype
         self.terms: dict[int, Term] = {}
         self.constant: Exact = 0
-        self.constants = self.occurrences = self.multiples = self.negatives = self.cost = 0
-        self.given_up = self.distributed = False
+        self.constants = self.occurrences = self.multiples = self.cost = 0
+        self.given_up = self.distributed = self.negated = False
         self.can_distribute = False  # whether there is a multiple of a sum, or a sum of a multiple, that is opened then
         self.sizes: set[Exact] = set()  # of the numbers that there are multiples by
         self.opened: list[Variable] = []  # operands after what reads them
@@ -117,7 +117,7 @@ class Sum:
         self.cost += QUOTIENT if fn is divide else 1
         self.opened.append(v)
         if fn is negative:
-            self.negatives += 1
+            self.negated = True
             stack.append((x, -factor))
         elif fn is add or fn is subtract:
             stack += [(c, factor if fn is add else -factor), (x, factor)]
@@ -169,7 +169,7 @@ class Sum:
     @property
     def is_simple(self) -> bool:
         """Whether there is nothing to merge: no like terms, one constant, no factor that terms share, and no sign."""
-        if self.occurrences > len(self.terms) or self.negatives or self.distributed:
+        if self.occurrences > len(self.terms) or self.negated or self.distributed:
             return False
         if self.multiples < 2:
             return self.constants < 2
@@ -191,13 +191,15 @@ class Plan:
         if is_integer(self.dtype) or len(self.groups) == 1:
             return True
         large = self._large(found)
-        sign = _sign_of([term for k in large for term in self.groups[k][2]]) if large else 0
+        if not large:
+            return True
+        sign = _sign_of([term for k in large for term in self.groups[k][2]])
         if (len(large) > 1 and not sign) or any(self._has_both_signs(k) for k in large):
             return False
         turned = [all(below for _, below in terms) for _, _, terms in self.groups]
         first = turned.index(False) if False in turned else 0
         order = [first, *(k for k in range(len(turned)) if k != first)]
-        before = order[: max((order.index(k) for k in large), default=0)]
+        before = order[: max(order.index(k) for k in large)]
         others = [k for k in before if k not in large and not (sign and sign == _sign_of(self.groups[k][2]))]
         if len(others) > 1:
             rest = [group for k, group in enumerate(self.groups) if k not in large]
@@ -350,7 +352,7 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
             plan = Plan(found, entries, shares=False)
             if not plan.keeps_apart(found):
                 continue
-        merges = not distribute and (len(entries) < found.occurrences or found.constants > 1)
+        merges = not distribute and len(entries) < found.occurrences
         if found.cost - plan.cost > gain - merges:
             written = plan.written()
             if written is not None:

@@ -1,0 +1,350 @@
+# Where each name of `tg` comes from: written by `make stub`.
+
+from typing import Any
+
+from tg import errors as errors
+from tg.configuration import config as config
+from tg.errors import BackendUnavailable as BackendUnavailable
+from tg.errors import BoundsError as BoundsError
+from tg.errors import DebugError as DebugError
+from tg.errors import DomainError as DomainError
+from tg.errors import DtypeError as DtypeError
+from tg.errors import GradientError as GradientError
+from tg.errors import InputError as InputError
+from tg.errors import NonFiniteError as NonFiniteError
+from tg.errors import NoRuleError as NoRuleError
+from tg.errors import NotDifferentiable as NotDifferentiable
+from tg.errors import OptionError as OptionError
+from tg.errors import PluginError as PluginError
+from tg.errors import RangeError as RangeError
+from tg.errors import RewriteError as RewriteError
+from tg.errors import ShapeError as ShapeError
+from tg.errors import SymbolicError as SymbolicError
+from tg.errors import TextError as TextError
+from tg.errors import TgError as TgError
+from tg.functions.backends import backend as backend
+from tg.functions.backends import backends as backends
+from tg.functions.backends import release_memory as release_memory
+from tg.functions.check_grad import GradientCheck as GradientCheck
+from tg.functions.check_grad import check_grad as check_grad
+from tg.functions.explain import Explanation as Explanation
+from tg.functions.explain import explain as explain
+from tg.functions.jit import jit as jit
+from tg.functions.make import Function as Function
+from tg.functions.make import evaluate as evaluate
+from tg.functions.make import function as function
+from tg.functions.shared import Shared as Shared
+from tg.functions.shared import shared as shared
+from tg.functions.show import parse as parse
+from tg.functions.show import print as print
+from tg.functions.show import to_text as to_text
+from tg.gradient.api import grad as grad
+from tg.gradient.api import jvp as jvp
+from tg.gradient.api import value_and_grad as value_and_grad
+from tg.gradient.api import vjp as vjp
+from tg.gradient.matrices import hessian as hessian
+from tg.gradient.matrices import hvp as hvp
+from tg.gradient.matrices import jacobian as jacobian
+from tg.graph.frozen import FrozenGraph as FrozenGraph
+from tg.graph.nodes import Constant as Constant
+from tg.graph.nodes import Variable as Variable
+from tg.graph.op import Op as Op
+from tg.ops.arranging import atleast_1d as atleast_1d
+from tg.ops.arranging import atleast_2d as atleast_2d
+from tg.ops.arranging import atleast_3d as atleast_3d
+from tg.ops.arranging import broadcast_arrays as broadcast_arrays
+from tg.ops.arranging import broadcast_shapes as broadcast_shapes
+from tg.ops.arranging import flatten as flatten
+from tg.ops.arranging import fliplr as fliplr
+from tg.ops.arranging import flipud as flipud
+from tg.ops.arranging import join_dims as join_dims
+from tg.ops.arranging import meshgrid as meshgrid
+from tg.ops.arranging import ndim as ndim
+from tg.ops.arranging import permute_dims as permute_dims
+from tg.ops.arranging import roll as roll
+from tg.ops.arranging import rot90 as rot90
+from tg.ops.arranging import shape as shape
+from tg.ops.arranging import size as size
+from tg.ops.arranging import split_dims as split_dims
+from tg.ops.assumptions import assume as assume
+from tg.ops.calculus import clip as clip
+from tg.ops.calculus import diff as diff
+from tg.ops.calculus import ediff1d as ediff1d
+from tg.ops.calculus import interp as interp
+from tg.ops.calculus import piecewise as piecewise
+from tg.ops.calculus import polyval as polyval
+from tg.ops.calculus import select as select
+from tg.ops.calculus import trapezoid as trapezoid
+from tg.ops.contraction import dot as dot
+from tg.ops.contraction import inner as inner
+from tg.ops.contraction import kron as kron
+from tg.ops.contraction import matmul as matmul
+from tg.ops.contraction import matvec as matvec
+from tg.ops.contraction import outer as outer
+from tg.ops.contraction import tensordot as tensordot
+from tg.ops.contraction import vecdot as vecdot
+from tg.ops.contraction import vecmat as vecmat
+from tg.ops.control import call as call
+from tg.ops.control import grad_clip as grad_clip
+from tg.ops.control import grad_scale as grad_scale
+from tg.ops.control import stop_gradient as stop_gradient
+from tg.ops.creation import arange as arange
+from tg.ops.creation import empty as empty
+from tg.ops.creation import empty_like as empty_like
+from tg.ops.creation import eye as eye
+from tg.ops.creation import full as full
+from tg.ops.creation import full_like as full_like
+from tg.ops.creation import geomspace as geomspace
+from tg.ops.creation import indices as indices
+from tg.ops.creation import linspace as linspace
+from tg.ops.creation import logspace as logspace
+from tg.ops.creation import one_hot as one_hot
+from tg.ops.creation import ones as ones
+from tg.ops.creation import ones_like as ones_like
+from tg.ops.creation import vander as vander
+from tg.ops.creation import zeros as zeros
+from tg.ops.creation import zeros_like as zeros_like
+from tg.ops.cumulative import cummax as cummax
+from tg.ops.cumulative import cummin as cummin
+from tg.ops.cumulative import cumprod as cumprod
+from tg.ops.cumulative import cumsum as cumsum
+from tg.ops.cumulative import cumulative_prod as cumulative_prod
+from tg.ops.cumulative import cumulative_sum as cumulative_sum
+from tg.ops.diagonal import diag as diag
+from tg.ops.diagonal import diagflat as diagflat
+from tg.ops.diagonal import diagonal as diagonal
+from tg.ops.diagonal import fill_diagonal as fill_diagonal
+from tg.ops.diagonal import identity as identity
+from tg.ops.diagonal import trace as trace
+from tg.ops.diagonal import tri as tri
+from tg.ops.diagonal import tril as tril
+from tg.ops.diagonal import tril_indices as tril_indices
+from tg.ops.diagonal import triu as triu
+from tg.ops.diagonal import triu_indices as triu_indices
+from tg.ops.einsum import einsum as einsum
+from tg.ops.elementwise.arithmetic import divmod as divmod
+from tg.ops.elementwise.arithmetic import fma as fma
+from tg.ops.elementwise.arithmetic import fmax as fmax
+from tg.ops.elementwise.arithmetic import fmin as fmin
+from tg.ops.elementwise.arithmetic import heaviside as heaviside
+from tg.ops.elementwise.arithmetic import positive as positive
+from tg.ops.elementwise.arithmetic import relu as relu
+from tg.ops.elementwise.cast import cast as cast
+from tg.ops.elementwise.comparison import allclose as allclose
+from tg.ops.elementwise.comparison import array_equal as array_equal
+from tg.ops.elementwise.comparison import isclose as isclose
+from tg.ops.elementwise.comparison import nan_to_num as nan_to_num
+from tg.ops.elementwise.complex import angle as angle
+from tg.ops.elementwise.exponential import log1mexp as log1mexp
+from tg.ops.elementwise.exponential import log_sigmoid as log_sigmoid
+from tg.ops.elementwise.exponential import logit as logit
+from tg.ops.elementwise.exponential import xlog1py as xlog1py
+from tg.ops.elementwise.exponential import xlogy as xlogy
+from tg.ops.elementwise.rounding import round as round
+from tg.ops.elementwise.trigonometric import deg2rad as deg2rad
+from tg.ops.elementwise.trigonometric import rad2deg as rad2deg
+from tg.ops.histogram import bincount as bincount
+from tg.ops.histogram import histogram as histogram
+from tg.ops.histogram import histogram_bin_edges as histogram_bin_edges
+from tg.ops.indexing import flip as flip
+from tg.ops.indexing import take as take
+from tg.ops.indexing import wrap_index as wrap_index
+from tg.ops.joining import append as append
+from tg.ops.joining import array_split as array_split
+from tg.ops.joining import block_diag as block_diag
+from tg.ops.joining import column_stack as column_stack
+from tg.ops.joining import delete as delete
+from tg.ops.joining import dsplit as dsplit
+from tg.ops.joining import dstack as dstack
+from tg.ops.joining import hsplit as hsplit
+from tg.ops.joining import hstack as hstack
+from tg.ops.joining import insert as insert
+from tg.ops.joining import pack as pack
+from tg.ops.joining import repeat as repeat
+from tg.ops.joining import split as split
+from tg.ops.joining import tile as tile
+from tg.ops.joining import trim_zeros as trim_zeros
+from tg.ops.joining import unpack as unpack
+from tg.ops.joining import unstack as unstack
+from tg.ops.joining import vsplit as vsplit
+from tg.ops.joining import vstack as vstack
+from tg.ops.norm import norm as norm
+from tg.ops.padding import pad as pad
+from tg.ops.places import choose as choose
+from tg.ops.places import put_along_axis as put_along_axis
+from tg.ops.places import ravel_multi_index as ravel_multi_index
+from tg.ops.places import take_along_axis as take_along_axis
+from tg.ops.places import unravel_index as unravel_index
+from tg.ops.quantiles import median as median
+from tg.ops.quantiles import percentile as percentile
+from tg.ops.quantiles import quantile as quantile
+from tg.ops.reduction import all as all
+from tg.ops.reduction import any as any
+from tg.ops.reduction import argmax as argmax
+from tg.ops.reduction import argmin as argmin
+from tg.ops.reduction import count_nonzero as count_nonzero
+from tg.ops.reduction import max as max
+from tg.ops.reduction import min as min
+from tg.ops.reduction import prod as prod
+from tg.ops.reduction import ptp as ptp
+from tg.ops.reduction import sum as sum
+from tg.ops.selection import argwhere as argwhere
+from tg.ops.selection import compress as compress
+from tg.ops.selection import extract as extract
+from tg.ops.selection import flatnonzero as flatnonzero
+from tg.ops.selection import isin as isin
+from tg.ops.selection import nonzero as nonzero
+from tg.ops.selection import unique as unique
+from tg.ops.selection import unique_all as unique_all
+from tg.ops.selection import unique_counts as unique_counts
+from tg.ops.selection import unique_inverse as unique_inverse
+from tg.ops.selection import unique_values as unique_values
+from tg.ops.shape import array as array
+from tg.ops.shape import broadcast_to as broadcast_to
+from tg.ops.shape import concatenate as concatenate
+from tg.ops.shape import expand_dims as expand_dims
+from tg.ops.shape import matrix_transpose as matrix_transpose
+from tg.ops.shape import moveaxis as moveaxis
+from tg.ops.shape import named as named
+from tg.ops.shape import ravel as ravel
+from tg.ops.shape import reshape as reshape
+from tg.ops.shape import specify_shape as specify_shape
+from tg.ops.shape import squeeze as squeeze
+from tg.ops.shape import stack as stack
+from tg.ops.shape import swapaxes as swapaxes
+from tg.ops.shape import transpose as transpose
+from tg.ops.softmax import log_softmax as log_softmax
+from tg.ops.softmax import logsumexp as logsumexp
+from tg.ops.softmax import softmax as softmax
+from tg.ops.sorting import argpartition as argpartition
+from tg.ops.sorting import argsort as argsort
+from tg.ops.sorting import digitize as digitize
+from tg.ops.sorting import lexsort as lexsort
+from tg.ops.sorting import partition as partition
+from tg.ops.sorting import searchsorted as searchsorted
+from tg.ops.sorting import sort as sort
+from tg.ops.sorting import topk as topk
+from tg.ops.statistics import average as average
+from tg.ops.statistics import corrcoef as corrcoef
+from tg.ops.statistics import cov as cov
+from tg.ops.statistics import mean as mean
+from tg.ops.statistics import nanmax as nanmax
+from tg.ops.statistics import nanmean as nanmean
+from tg.ops.statistics import nanmin as nanmin
+from tg.ops.statistics import nanprod as nanprod
+from tg.ops.statistics import nanstd as nanstd
+from tg.ops.statistics import nansum as nansum
+from tg.ops.statistics import nanvar as nanvar
+from tg.ops.statistics import std as std
+from tg.ops.statistics import var as var
+from tg.ops.wrapped import wrap as wrap
+from tg.types.tensor_type import TensorType as TensorType
+from tg.variables.constructors import dim as dim
+from tg.variables.constructors import matrix as matrix
+from tg.variables.constructors import scalar as scalar
+from tg.variables.constructors import tensor as tensor
+from tg.variables.constructors import vector as vector
+from tg.variables.conversion import as_variable as as_variable
+from tg.variables.conversion import constant as constant
+
+__version__: str
+
+def absolute(x: Any, /) -> Variable: ...
+def add(x: Any, y: Any, /) -> Variable: ...
+def arccos(x: Any, /) -> Variable: ...
+def arccosh(x: Any, /) -> Variable: ...
+def arcsin(x: Any, /) -> Variable: ...
+def arcsinh(x: Any, /) -> Variable: ...
+def arctan(x: Any, /) -> Variable: ...
+def arctan2(x: Any, y: Any, /) -> Variable: ...
+def arctanh(x: Any, /) -> Variable: ...
+def bitwise_and(x: Any, y: Any, /) -> Variable: ...
+def bitwise_invert(x: Any, /) -> Variable: ...
+def bitwise_or(x: Any, y: Any, /) -> Variable: ...
+def bitwise_xor(x: Any, y: Any, /) -> Variable: ...
+def cbrt(x: Any, /) -> Variable: ...
+def ceil(x: Any, /) -> Variable: ...
+def complex(x: Any, y: Any, /) -> Variable: ...
+def conjugate(x: Any, /) -> Variable: ...
+def copysign(x: Any, y: Any, /) -> Variable: ...
+def cos(x: Any, /) -> Variable: ...
+def cosh(x: Any, /) -> Variable: ...
+def divide(x: Any, y: Any, /) -> Variable: ...
+def equal(x: Any, y: Any, /) -> Variable: ...
+def exp(x: Any, /) -> Variable: ...
+def exp2(x: Any, /) -> Variable: ...
+def expm1(x: Any, /) -> Variable: ...
+def floor(x: Any, /) -> Variable: ...
+def floor_divide(x: Any, y: Any, /) -> Variable: ...
+def gate(x: Any, y: Any, /) -> Variable: ...
+def greater(x: Any, y: Any, /) -> Variable: ...
+def greater_equal(x: Any, y: Any, /) -> Variable: ...
+def hypot(x: Any, y: Any, /) -> Variable: ...
+def imag(x: Any, /) -> Variable: ...
+def isfinite(x: Any, /) -> Variable: ...
+def isinf(x: Any, /) -> Variable: ...
+def isnan(x: Any, /) -> Variable: ...
+def left_shift(x: Any, y: Any, /) -> Variable: ...
+def less(x: Any, y: Any, /) -> Variable: ...
+def less_equal(x: Any, y: Any, /) -> Variable: ...
+def log(x: Any, /) -> Variable: ...
+def log10(x: Any, /) -> Variable: ...
+def log1p(x: Any, /) -> Variable: ...
+def log2(x: Any, /) -> Variable: ...
+def logaddexp(x: Any, y: Any, /) -> Variable: ...
+def logical_and(x: Any, y: Any, /) -> Variable: ...
+def logical_not(x: Any, /) -> Variable: ...
+def logical_or(x: Any, y: Any, /) -> Variable: ...
+def logical_xor(x: Any, y: Any, /) -> Variable: ...
+def maximum(x: Any, y: Any, /) -> Variable: ...
+def minimum(x: Any, y: Any, /) -> Variable: ...
+def multiply(x: Any, y: Any, /) -> Variable: ...
+def negative(x: Any, /) -> Variable: ...
+def nextafter(x: Any, y: Any, /) -> Variable: ...
+def not_equal(x: Any, y: Any, /) -> Variable: ...
+def power(x: Any, y: Any, /) -> Variable: ...
+def real(x: Any, /) -> Variable: ...
+def reciprocal(x: Any, /) -> Variable: ...
+def remainder(x: Any, y: Any, /) -> Variable: ...
+def right_shift(x: Any, y: Any, /) -> Variable: ...
+def rint(x: Any, /) -> Variable: ...
+def sigmoid(x: Any, /) -> Variable: ...
+def sign(x: Any, /) -> Variable: ...
+def signbit(x: Any, /) -> Variable: ...
+def sin(x: Any, /) -> Variable: ...
+def sinc(x: Any, /) -> Variable: ...
+def sinh(x: Any, /) -> Variable: ...
+def softplus(x: Any, /) -> Variable: ...
+def sqrt(x: Any, /) -> Variable: ...
+def square(x: Any, /) -> Variable: ...
+def subtract(x: Any, y: Any, /) -> Variable: ...
+def tan(x: Any, /) -> Variable: ...
+def tanh(x: Any, /) -> Variable: ...
+def trunc(x: Any, /) -> Variable: ...
+def where(x: Any, y: Any, z: Any, /) -> Variable: ...
+
+abs = absolute
+acos = arccos
+acosh = arccosh
+amax = max
+amin = min
+around = round
+asin = arcsin
+asinh = arcsinh
+atan = arctan
+atan2 = arctan2
+atanh = arctanh
+bitwise_left_shift = left_shift
+bitwise_not = bitwise_invert
+bitwise_right_shift = right_shift
+concat = concatenate
+conj = conjugate
+degrees = rad2deg
+expit = sigmoid
+fix = trunc
+invert = bitwise_invert
+mod = remainder
+pow = power
+radians = deg2rad
+switch = where
+true_divide = divide

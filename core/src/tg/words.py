@@ -1,0 +1,281 @@
+"""Words: the names that other libraries have, with what does the same in tg: `tg.scan`, `tg.dvector`, `tg.erf`.
+
+A row is some names and a text. What stands in `…` is code that works: the tests run it, for each name of its row, which
+`{name}` stands for. A name that tg gets leaves its row; the tests hold the table to that.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from typing import TYPE_CHECKING, Final
+
+from tg.errors import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NEAR: Final = 0.8  # how much of a name a guess has to share, as difflib counts: `vectr`, not `scan` for `isnan`
+
+ELSEWHERE: Final = (  # the same thing, which has another name here
+    # inputs, constants, classes
+    ("dscalar", '`tg.scalar("x")`'),
+    ("dvector", '`tg.vector("x")`'),
+    ("dmatrix", '`tg.matrix("m")`'),
+    ("row drow", '`tg.matrix("m", shape=(1, None))`'),
+    ("col dcol", '`tg.matrix("m", shape=(None, 1))`'),
+    ("scalars dscalars", 'one at a time: `x, y = tg.scalar("x"), tg.scalar("y")`'),
+    ("vectors dvectors", 'one at a time: `x, y = tg.vector("x"), tg.vector("y")`'),
+    ("matrices dmatrices", 'one at a time: `x, y = tg.matrix("x"), tg.matrix("y")`'),
+    ("fscalar", '`tg.scalar("x", "float32")`'),
+    ("fvector", '`tg.vector("x", "float32")`'),
+    ("fmatrix", '`tg.matrix("m", "float32")`'),
+    ("lscalar", '`tg.scalar("k", "int64")`'),
+    ("lvector", '`tg.vector("k", "int64")`'),
+    ("lmatrix", '`tg.matrix("m", "int64")`'),
+    ("iscalar", '`tg.scalar("k", "int32")`'),
+    ("ivector", '`tg.vector("k", "int32")`'),
+    ("imatrix", '`tg.matrix("m", "int32")`'),
+    ("bscalar", '`tg.scalar("k", "int8")`'),
+    ("bvector", '`tg.vector("k", "int8")`'),
+    ("bmatrix", '`tg.matrix("m", "int8")`'),
+    ("tensor3 dtensor3", '`tg.tensor("t", shape=(None,) * 3)`'),
+    ("tensor4 dtensor4", '`tg.tensor("t", shape=(None,) * 4)`'),
+    ("tensor5 dtensor5", '`tg.tensor("t", shape=(None,) * 5)`'),
+    ("ftensor3", '`tg.tensor("t", "float32", shape=(None,) * 3)`'),
+    ("ltensor3", '`tg.tensor("t", "int64", shape=(None,) * 3)`'),
+    ("placeholder Input symbol symbols ShapeDtypeStruct", '`tg.tensor("t", "float64", shape=(None, 3))`'),
+    ("asarray asanyarray asarray_chkfinite ascontiguousarray asfortranarray", "`tg.as_variable([1.0, 2.0])`"),
+    ("as_tensor as_tensor_variable from_numpy from_dlpack frombuffer device_put", "`tg.constant(np.arange(3.0))`"),
+    ("Tensor TensorVariable ndarray Array", "`tg.Variable`: `tg.vector` and the like make inputs"),
+    ("TensorConstant", "`tg.Constant`: `tg.constant` makes one"),
+    ("FunctionGraph Graph", "`tg.function([x], tg.exp(x)).graph`"),
+    ("Parameter SharedVariable", '`tg.Shared`: `tg.shared(np.zeros(3), "w")` makes one'),
+    ("pi e inf nan newaxis euler_gamma Inf NaN NAN infty", "constants are NumPy's: `x * np.pi`"),
+    ("float16 float32 float64 bfloat16 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_",
+     'dtypes are strings: `tg.cast(x, "{name}")`'),
+    ("float double half single int long bool", 'dtypes are strings: `tg.cast(x, "{name}")`'),
+    ("astype", '`x.astype("float32")`, or `tg.cast(x, "float32")`'),
+    ("dtype finfo", 'NumPy\'s: `np.{name}("float64")`'),
+    ("iinfo", 'NumPy\'s: `np.iinfo("int64")`'),
+    ("result_type promote_types can_cast", 'NumPy\'s: `np.{name}("float32", "int64")`'),
+    ("floatX set_default_dtype", 'dtypes are said where inputs are made: `tg.vector("x", dtype="float32")`'),
+    # making and running functions
+    ("compile script trace_function", "`tg.jit(f)` of a Python function, or `tg.function([x], tg.exp(x))`"),
+    ("Mode", '`tg.function([x], x, backend="perform", mode="strict")`'),
+    ("In Param", "`tg.function([x, s], x * s, defaults={s: 0.5})`"),
+    ("clone_replace graph_replace", "`tg.function([y], tg.exp(x), givens={x: y})`"),
+    ("dprint debugprint pprint pp make_jaxpr", "`tg.print(tg.exp(x))`"),
+    ("block_until_ready device_get", "calls are not asynchronous: `tg.function([x], x)(np.ones(3))` is there"),
+    ("no_grad enable_grad inference_mode set_grad_enabled", "gradients are computed where `tg.grad(cost, x)` asks"),
+    ("errstate seterr debug_nans", "`tg.function([x], x, nan_guard=True)`"),
+    ("pure_callback io_callback as_op wrap_py numpy_callback", "`tg.wrap(np.sort, infer=lambda x: x)`"),
+    ("custom_vjp custom_jvp custom_gradient",
+     "`tg.wrap(np.sin, infer=lambda x: x, grad=lambda xs, ys, dys: (dys[0] * tg.cos(xs[0]),))`"),
+    ("default_backend devices default_device", "`tg.backends()`"),
+    # derivatives
+    ("jacfwd", '`tg.jacobian(x * s, x, direction="forward")`'),
+    ("jacrev", '`tg.jacobian(x * s, x, direction="reverse")`'),
+    ("Lop pullback", "`tg.vjp(x * s, x, y)`"),
+    ("Rop pushforward linearize", "`tg.jvp(x * s, x, y)`"),
+    ("autograd backward", "`tg.grad(cost, x)`"),
+    ("detach disconnected_grad zero_grad consider_constant", "`tg.stop_gradient(x)`"),
+    ("verify_grad gradcheck check_grads", "`tg.check_grad(cost, {x: [1.0, 2.0]})`"),
+    # functions of elements
+    ("eq lt le gt ge neq ne", "comparisons are operators, `x == y`, or `tg.equal(x, y)` and the like"),
+    ("and_ or_ bitwise_and_ bitwise_or_", "operators, `mask & (x > 0)`, or `tg.logical_and(mask, x > 0)` and the like"),
+    ("xor invert_ bitwise_inverse", "`mask ^ (x > 0)`, `~mask`"),
+    ("neg", "`-x`"),
+    ("sub", "`x - y`"),
+    ("mul", "`x * y`"),
+    ("div", "`x / y`"),
+    ("int_div", "`x // y`"),
+    ("rem", "`x % y`"),
+    ("fabs abs_", "`tg.abs(x)`"),
+    ("sqr", "`tg.square(x)`"),
+    ("sgn", "`tg.sign(x)`"),
+    ("rsqrt", "`1 / tg.sqrt(x)`"),
+    ("lerp", "`x + s * (y - x)`"),
+    ("frac", "`x - tg.trunc(x)`"),
+    ("modf", "`(x - tg.trunc(x), tg.trunc(x))`"),
+    ("fmod", "`x - y * tg.trunc(x / y)`, but for its rounding; `x % y` has the sign of y"),
+    ("float_power", '`x.astype("float64") ** y`'),
+    ("ldexp", "`x * 2.0**i`"),
+    ("logaddexp2", "`tg.logaddexp(x * np.log(2), y * np.log(2)) / np.log(2)`"),
+    ("isneginf", "`x == -np.inf`"),
+    ("isposinf", "`x == np.inf`"),
+    ("is_finite", "`tg.isfinite(x)`"),
+    ("isreal", "`tg.imag(x) == 0`"),
+    ("iscomplex", "`tg.imag(x) != 0`"),
+    ("clamp clamp_min clamp_max clip_by_value", "`tg.clip(x, -1.0, 1.0)`"),
+    ("logistic", "`tg.sigmoid(x)`"),
+    ("silu swish", "`x * tg.sigmoid(x)`"),
+    ("gelu", "`0.5 * x * (1 + tg.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))`"),
+    ("elu", "`tg.where(x > 0, x, tg.expm1(x))`"),
+    ("leaky_relu", "`tg.where(x > 0, x, 0.01 * x)`"),
+    ("masked_fill masked_where putmask place copyto", "`tg.where(mask, 0.0, x)`"),
+    ("select_n", "`tg.where(mask, x, y)`"),
+    # reductions and scans
+    ("numel", "`tg.size(x)`"),
+    ("sumsq", "`tg.sum(x**2)`"),
+    ("var_mean std_mean", "`(tg.var(x), tg.mean(x))`"),
+    ("max_and_argmax aminmax", "`(tg.max(x), tg.argmax(x))`"),
+    ("trapz", "`tg.trapezoid(x)`"),
+    ("nancumsum", "`tg.cumsum(tg.where(tg.isnan(x), 0.0, x))`"),
+    ("nancumprod", "`tg.cumprod(tg.where(tg.isnan(x), 1.0, x))`"),
+    ("nanargmax", "`tg.argmax(tg.where(tg.isnan(x), -np.inf, x))`"),
+    ("nanargmin", "`tg.argmin(tg.where(tg.isnan(x), np.inf, x))`"),
+    ("nanmedian", "`tg.median(x[~tg.isnan(x)])`"),
+    ("nanquantile nanpercentile", "`tg.quantile(x[~tg.isnan(x)], 0.5)`"),
+    ("segment_sum", "`tg.zeros((3,)).at[i].add(x)`"),
+    ("mse_loss squared_error", "`tg.mean((x - y) ** 2)`"),
+    ("cross_entropy nll_loss", "`-tg.mean(tg.take_along_axis(tg.log_softmax(m), i[:, None], axis=1))`"),
+    ("binary_cross_entropy binary_cross_entropy_with_logits", "`tg.mean(tg.softplus(x) - x * y)`, x the logits"),
+    ("layer_norm standardize", "`(m - tg.mean(m, -1, keepdims=True)) / tg.sqrt(tg.var(m, -1, keepdims=True) + 1e-5)`"),
+    # shapes
+    ("cat join", "`tg.concatenate([x, y], axis=0)`"),
+    ("block", "`tg.concatenate([tg.concatenate([m, m], 1), tg.concatenate([m, m], 1)])`"),
+    ("row_stack", "`tg.vstack([x, y])`"),
+    ("unsqueeze shape_padaxis", "`tg.expand_dims(x, 0)`"),
+    ("shape_padleft", "`x[None]`"),
+    ("shape_padright", "`x[:, None]`"),
+    ("view unflatten", "`tg.reshape(x, (-1, 1))`"),
+    ("permute dimshuffle", "`tg.transpose(m, (1, 0))`"),
+    ("t adjoint", "`m.T`"),
+    ("movedim rollaxis", "`tg.moveaxis(m, 0, 1)`"),
+    ("swapdims", "`tg.swapaxes(m, 0, 1)`"),
+    ("unbind", "`tg.unstack(w)`"),
+    ("chunk tensor_split", "`tg.array_split(w, 2)`"),
+    ("repeat_interleave", "`tg.repeat(x, 2)`"),
+    ("expand broadcast expand_as broadcast_in_dim broadcast_like", "`tg.broadcast_to(x, (2, x.shape[0]))`"),
+    ("broadcast_tensors", "`tg.broadcast_arrays(x, s)`"),
+    ("rev", "`tg.flip(x)`"),
+    ("resize", "`tg.tile(x, 2)[:4]`"),
+    ("alloc", "`tg.full((2, 3), s)`"),
+    ("iota", "`tg.arange(3)`"),
+    ("copy clone", "variables are immutable: `x` itself"),
+    # indexing
+    ("set_subtensor index_copy dynamic_update_slice put fill_ index_fill", "`x.at[0:2].set(0.0)`"),
+    ("inc_subtensor index_add scatter_add", "`x.at[i].add(1.0)`"),
+    ("scatter index_put", "`x.at[i].set(1.0)`"),
+    ("gather take_along_dim", "`tg.take_along_axis(m, i[:, None], axis=1)`"),
+    ("index_select", "`tg.take(m, i, axis=0)`"),
+    ("masked_select", "`x[mask]`"),
+    ("dynamic_slice narrow dynamic_slice_in_dim lax_slice", "`x[k : k + 2]`"),
+    ("dynamic_index_in_dim", "`x[k]`"),
+    ("diag_indices diag_indices_from mask_indices", "NumPy's indices are taken: `m[np.diag_indices(2)]`"),
+    ("ix_ tril_indices_from triu_indices_from", "NumPy's indices are taken: `m[np.ix_([0, 1], [1, 0])]`"),
+    ("mgrid ogrid r_ c_ s_ index_exp", "NumPy's: `np.mgrid[0:3, 0:2]`"),
+    ("hanning hamming blackman bartlett hann_window hamming_window", "NumPy's: `w * np.hanning(3)`"),
+    # sorting and sets
+    ("top_k", "`tg.topk(x, 2)`"),
+    ("kthvalue", "`tg.sort(x)[1]`"),
+    ("bucketize", "`tg.digitize(x, np.array([0.0, 1.0]))`"),
+    ("union1d", "`tg.unique(tg.concatenate([x, y]))`"),
+    ("intersect1d", "`tg.unique(x[tg.isin(x, y)])`"),
+    ("setdiff1d", "`tg.unique(x[~tg.isin(x, y)])`"),
+    # products
+    ("mm mv", "`m @ x`"),
+    ("bmm batched_dot batch_matmul", "`tg.matmul(m[None], m[None])` has leading axes"),
+    ("vdot", "`tg.vecdot(tg.ravel(x), tg.ravel(y))`"),
+    ("addmm", "`m + m @ m`"),
+    ("ger", "`tg.outer(x, y)`"),
+    ("dot_general batched_tensordot", "`tg.einsum('bi,bi->b', m, m)`"),
+    ("multi_dot chain_matmul matrix_dot", "`m @ m @ m`"),
+    ("cross", "`w[[1, 2, 0]] * u[[2, 0, 1]] - w[[2, 0, 1]] * u[[1, 2, 0]]`"),
+    ("vector_norm matrix_norm frobenius_norm", "`tg.norm(x)`"),
+    # modules of other libraries
+    ("numpy np jnp T pt theano pytensor", "names are in one place, `tg.exp(x)`; NumPy's take variables, `np.exp(x)`"),
+    ("nn nnet functional", "names are in one place: `tg.softmax(x)`, `tg.relu(x)`"),
+    ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),
+    ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
+    ("printing", "`tg.print(tg.exp(x))`"),
+)  # fmt: skip
+
+LATER: Final = (  # what tg does not have yet, and what to do until then
+    # loops
+    ("scan recurrence foldl foldr fori_loop while_loop reduce associative_scan lax",
+     "a Python loop is unrolled: `for t in range(3): s = tg.tanh(s + w[t])`; tg.cumsum and the like run along an axis"),
+    ("vmap pmap smap map vectorize vectorize_graph apply_along_axis batch",
+     "functions take leading axes: `tg.vecdot(m, x)`, `tg.sum(m, axis=-1)`, `x[:, None] - y`"),
+    ("cond ifelse", "`tg.where(s > 0, x, y)` computes both sides"),
+    ("checkpoint remat", "`tg.grad(cost, x)` keeps all that it needs"),
+    ("OpFromGraph", "a Python function that builds a graph: `tg.jit(f)(x)`"),
+    # special functions
+    ("erf erfc erfcx erfinv gamma gammaln digamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr",
+     "`tg.wrap(scipy.special.{name}, infer=lambda x: x)(x)`, with grad= for a derivative"),
+    ("erf_inv", "`tg.wrap(scipy.special.erfinv, infer=lambda x: x)(x)`, with grad= for a derivative"),
+    ("lgamma loggamma", "`tg.wrap(scipy.special.gammaln, infer=lambda x: x)(x)`, with grad= for a derivative"),
+    ("psi trigamma tri_gamma polygamma",
+     "`tg.wrap(lambda x: scipy.special.polygamma(1, x), infer=lambda x: x)(x)`, with grad= for a derivative"),
+    ("beta betaln gammainc gammaincc kv iv jv binom poch",
+     "`tg.wrap(scipy.special.{name}, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
+    ("igamma igammac",
+     "`tg.wrap(scipy.special.gammainc, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
+    ("special", "`tg.wrap(scipy.special.erf, infer=lambda x: x)(x)`, with grad= for a derivative"),
+    ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
+    ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
+    # linear algebra
+    ("cholesky inv pinv", "`tg.wrap(np.linalg.{name}, infer=lambda m: m)(m)`, with grad= for a derivative"),
+    ("inverse matrix_inverse linalg nlinalg slinalg",
+     "`tg.wrap(np.linalg.inv, infer=lambda m: m)(m)`, with grad= for a derivative"),
+    ("pinverse", "`tg.wrap(np.linalg.pinv, infer=lambda m: m)(m)`, with grad= for a derivative"),
+    ("expm matrix_exp", "`tg.wrap(scipy.linalg.expm, infer=lambda m: m)(m)`, with grad= for a derivative"),
+    ("solve", "`tg.wrap(np.linalg.solve, infer=lambda m, x: x)(m, x)`, with grad= for a derivative"),
+    ("solve_triangular triangular_solve cho_solve",
+     "`tg.wrap(scipy.linalg.solve_triangular, infer=lambda m, x: x)(m, x)`, with grad= for a derivative"),
+    ("lstsq", "`tg.wrap(lambda m, x: np.linalg.lstsq(m, x)[0], outputs=tg.vector())(m, x)`"),
+    ("matrix_power", "`m @ m @ m`"),
+    ("det", '`tg.wrap(np.linalg.{name}, outputs="float64")(m)`, with grad= for a derivative'),
+    ("logdet slogdet",
+     '`tg.wrap(np.linalg.slogdet, outputs=("float64", "float64"))(m)`, with grad= for a derivative'),
+    ("eigvalsh svdvals", "`tg.wrap(np.linalg.{name}, outputs=tg.vector())(m)`, with grad= for a derivative"),
+    ("eigh", "`tg.wrap(np.linalg.eigh, outputs=(tg.vector(), tg.matrix()))(m)`, with grad= for a derivative"),
+    ("qr", "`tg.wrap(np.linalg.qr, outputs=(tg.matrix(), tg.matrix()))(m)`, with grad= for a derivative"),
+    ("svd", "`tg.wrap(np.linalg.svd, outputs=(tg.matrix(), tg.vector(), tg.matrix()))(m)`"),
+    ("matrix_rank", '`tg.wrap(np.linalg.matrix_rank, outputs="int64")(m)`'),
+    # draws
+    ("random rand randn randint randperm normal uniform bernoulli binomial poisson multinomial permutation shuffle",
+     "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
+    ("key PRNGKey RandomStream RandomState Generator default_rng seed manual_seed categorical choice distributions",
+     "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
+    ("dropout", "draws are arguments: `x * mask`, where `f(rng.random(3) < 0.9)` gives the mask"),
+    # signals and images
+    ("fft ifft rfft",
+     '`tg.wrap(np.fft.{name}, outputs=tg.vector(dtype="complex128"))(x)`, with grad= for a derivative'),
+    ("irfft", "`tg.wrap(np.fft.irfft, outputs=tg.vector())(x)`, with grad= for a derivative"),
+    ("fft2 ifft2 fftn", '`tg.wrap(np.fft.{name}, outputs=tg.matrix(dtype="complex128"))(m)`'),
+    ("signal convolve correlate conv conv1d conv2d conv3d convolve2d",
+     "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
+    ("max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d", "slices do it: `tg.maximum(m[0::2], m[1::2])`"),
+    # fitting and keeping
+    ("optim optimize optimizers sgd SGD adam Adam adamw",
+     "`tg.function([x], loss, updates={state: state - 0.1 * tg.grad(loss, state)})` is a step"),
+    ("minimize", "`scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
+    ("save load export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
+    ("sparse", "`tg.zeros((3,)).at[i].add(x * y)` adds up products"),
+    ("sharding shard_map device cuda to_device", 'backends have options: `tg.backend("jax", device="cpu")`'),
+)  # fmt: skip
+
+
+@functools.cache
+def _rows() -> dict[str, tuple[str, str]]:
+    """For each name what ends the sentence that tg has no such attribute, and the text of its row."""
+    return {
+        name: (end, text.replace("{name}", name))
+        for table, end in ((ELSEWHERE, ""), (LATER, " yet"))
+        for names, text in table
+        for name in names.split()
+    }
+
+
+def unknown(name: str, known: Iterable[str]) -> str:
+    """The message about a name that tg does not have, with what to do, or a name that differs in a letter or two."""
+    end, hint = _rows().get(name) or ("", _near(name, known))
+    return message(f"module 'tg' has no attribute {name!r}{end}", hint=hint)
+
+
+def _near(name: str, known: Iterable[str]) -> str | None:
+    spelt = {other.lower(): other for other in known if not other.startswith("_")}
+    near = difflib.get_close_matches(name.lower(), spelt, 1, NEAR)
+    return f"tg.{spelt[near[0]]} exists" if near else None

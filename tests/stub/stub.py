@@ -1,0 +1,50 @@
+"""The stub `tg/__init__.pyi`: where each name of `tg` comes from, for type checkers and editors.
+
+`tg` loads its names when they are first used, which no checker can follow. The stub imports each from the module that
+has it, so that signatures and docstrings are those of the functions themselves. Elementwise functions are records and
+not functions: for these it says what they take.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any, Final
+
+import tg
+from tg.ops.elementwise.record import ElementwiseFunction
+
+STUB: Final = Path(tg.__file__).with_suffix(".pyi")
+HEAD: Final = "# Where each name of `tg` comes from: written by `make stub`."
+OPERANDS: Final = "xyz"
+
+
+def stub() -> str:
+    """The text of the stub."""
+    names = [name for name in dir(tg) if not name.startswith("_")]
+    found = {name: getattr(tg, name) for name in names}
+    own = {name: value for name, value in found.items() if name == value.__name__}
+    homes = sorted((home(v), not name[0].isupper(), name.lower(), name) for name, v in own.items() if not is_record(v))
+    imports = ["from tg import errors as errors", *(f"from {m} import {name} as {name}" for m, _, _, name in homes)]
+    records = [record(value) for value in own.values() if is_record(value)]
+    aliases = [f"{name} = {value.__name__}" for name, value in found.items() if name not in own]
+    parts = (HEAD,), ("from typing import Any",), imports, ("__version__: str",), records, aliases
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def is_record(value: Any) -> bool:
+    """Whether a name is an elementwise function."""
+    return isinstance(value, ElementwiseFunction)
+
+
+def home(value: Any) -> str:
+    """The module from which a name can be imported."""
+    module: str = value.__module__
+    assert getattr(importlib.import_module(module), value.__name__) is value
+    return module
+
+
+def record(fn: ElementwiseFunction) -> str:
+    """What an elementwise function takes and gives."""
+    operands = ", ".join(f"{name}: Any" for name in OPERANDS[: fn.arity])
+    return f"def {fn.name}({operands}, /) -> Variable: ..."
