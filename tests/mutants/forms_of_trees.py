@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
+
 import tg
 from tg.ops.elementwise.arithmetic import gate
 
@@ -107,6 +109,7 @@ SETTLED = (  # with one constant, where it belongs
     lambda x, y: x - y / 3,
 )
 
+DIVISORS = (3, 0, (1, 2, 3, 4, 5), (0, 2, 0, 3, 7))
 OVERFLOWING = (  # sums with parts that are infinite where nothing that was written is
     lambda x: x + tg.rint(x) + (n := tg.absolute(x)) + n + n,
     lambda x: (n := tg.absolute(x)) + tg.ceil(n) + (p := tg.minimum(-tg.floor(n), 0)) + p + p,
@@ -123,7 +126,16 @@ FORMS_OF_TREES = {
     ),
     "cancelled_terms": trees((*SUMS, *SHARES), CONSTANTS),
     "canonical_integer_sums": trees(SUMS, WHOLE, INTEGERS),
-    "power_of_power": powers(lambda x, m, n: (x**m) ** n, KNOWN[:2], 2)[::5],
+    "power_of_power": (
+        *powers(lambda x, m, n: (x**m) ** n, KNOWN[:2], 2)[::5],
+        *((lambda x, m=m, n=n: (tg.cast(x, "int8") ** m) ** n) for m in (-2, 0, 2) for n in (-1, 0, 3)),
+    ),
+    "quotient_and_remainder": tuple(
+        (lambda x, c=c: x // (y := tg.constant(np.array(c, x.dtype))) * y + x % y) for c in DIVISORS
+    ),
+    "remainder_from_quotient": tuple(
+        (lambda x, c=c: x - x // (y := tg.constant(np.array(c, x.dtype))) * y) for c in DIVISORS
+    ),
     "root_of_power": powers(lambda x, n: tg.sqrt(x**n)),
     "power_of_root": powers(lambda x, n: tg.sqrt(x) ** n),
     "power_of_signed": powers(lambda x, n: (-x) ** n) + powers(lambda x, n: tg.absolute(x) ** n),

@@ -13,12 +13,16 @@ EQUIVALENT: dict[str, str] = {
         "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
     ),
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
+    "hypot_of_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
+    "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "joining._over_pieces: 0 as 1 in joined[0]": "All are compared with it, whichever it is.",
     "joining._over_pieces: v.op == first.op and _is_cut_as(v, first) without v.op == first.op": (
         "Pieces of the same shapes make arrays of different shapes along different axes; where these meet, what would"
         " be joined of the results is of another type than what it replaces, and is not taken."
     ),
     "joining._moved: k > op.axis as GtE": "Pieces that are joined along a new axis are not moved.",
+    "powers.raised: c is None or exact(c) != n without c is None": "What is no constant is no number, and so not n.",
+    "powers._power_of_power: 0 as 1 in m >= 0": "The power 0 of all is 1, and a rule of its own.",
     "powers._power_of_root: n > 0 as GtE": "The power 0 of all is 1.",
     "powers._small_power: n > 0 as GtE": "The exponent 0 is left to others before.",
     "sum_pass.Plan._constant: np.zeros((), numpy_dtype(self.dtype)) by ones": (

@@ -99,7 +99,7 @@ def _gate_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     A finite y, as a count is, leaves c / y above 0.
     """
     dy, d = node.inputs
-    if not is_made_by(dy, divide) or not is_float(d.type.dtype):
+    if not is_made_by(dy, divide):
         return None
     (c, y), dtype = dy.inputs, d.type.dtype
     number = exact(c)
@@ -194,7 +194,7 @@ def _complementary_choices(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _is_zero(v: Variable) -> bool:
-    return isinstance(v, Constant) and v.data.size > 0 and not v.data.any()
+    return isinstance(v, Constant) and not v.data.any()
 
 
 def _choice(x: Variable, other: float, first: float = 1) -> Variable:

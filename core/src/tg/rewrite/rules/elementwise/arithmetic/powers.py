@@ -85,7 +85,7 @@ def _root_of_power(node: Apply, outputs: Any) -> Variable | None:
     if found is None or not is_float(outputs[0].type.dtype):
         return None
     x, n = found
-    if n == 2 or n % 2:
+    if n % 2:
         return None
     return raised(x if n % 4 == 0 else absolute(x), Fraction(n, 2), outputs[0])
 

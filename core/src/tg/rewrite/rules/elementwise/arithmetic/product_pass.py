@@ -96,7 +96,7 @@ class Products:
 
     def factored(self, v: Variable) -> tuple[Variable, ...]:
         """The operands from which a constant can be taken."""
-        return tuple(u for u in v.inputs if u.apply is not None and _is_multiple(u))
+        return tuple(u for u in v.inputs if _is_multiple(u))
 
 
 def _whole_power(v: Variable) -> tuple[Variable, int] | None:
