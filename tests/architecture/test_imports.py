@@ -49,3 +49,9 @@ def test_the_reference_backend_loads_no_framework() -> None:
 def test_listing_backends_imports_none() -> None:
     loaded = modules_after("import tg\ntg.backends()")
     assert not {m for m in loaded if m.partition(".")[0] in ("jax", "torch", "numba", "mlx")}
+
+
+def test_windows_is_refused_in_a_sentence() -> None:
+    script = "import sys\nsys.platform = 'win32'\nimport tg"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "ImportError: tg: found Windows, needed Linux or macOS\n  hint: the Windows Subsystem" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tg
 
@@ -163,6 +164,12 @@ def test_if(mistake):
             pass
 
 
+def test_a_chain_of_comparisons(mistake):
+    x = tg.scalar("x")
+    with mistake(tg.SymbolicError, "if", "no value until the function runs", "(0 < x) & (x < 1) is a condition"):
+        tg.where(0 < x < 1, x, 0.0)
+
+
 def test_for_over_an_unknown_length(mistake):
     x = tg.vector("x")
     with mistake(tg.SymbolicError, "first length of <x : float64[?]> is not known", "hint:"):
@@ -172,8 +179,16 @@ def test_for_over_an_unknown_length(mistake):
 
 def test_range_of_an_unknown_length(mistake):
     x = tg.vector("x")
-    with mistake(tg.SymbolicError, "length x.shape[-1]: its value is", "not known until the program runs", "hint:"):
+    with mistake(
+        tg.SymbolicError, "length x.shape[-1]: its value is", "not known until the program runs", "hint: tg.arange"
+    ):
         range(x.shape[0])
+
+
+def test_an_array_of_an_unknown_shape(mistake):
+    x = tg.vector("x")
+    with mistake(tg.SymbolicError, "length x.shape[-1]: its value is", "hint: tg.arange and tg.zeros take it"):
+        np.zeros(x.shape)
 
 
 def test_float(mistake):
@@ -276,6 +291,30 @@ def test_an_output_buffer(mistake):
 
 
 # --- derivatives
+
+
+def loss(parameters):
+    return tg.sum(parameters**2)
+
+
+@pytest.mark.parametrize("name", ["grad", "value_and_grad", "jacobian", "hessian"])
+def test_the_gradient_of_a_function_as_jax_has_it(mistake, name):
+    hint = f"hint: tg.{name}(loss(x), x), where x is a variable"
+    with mistake(tg.InputError, f"{name}: found the function loss, needed an expression", hint):
+        getattr(tg, name)(loss, np.ones(500))
+
+
+def test_a_gradient_without_variables(mistake):
+    with mistake(tg.InputError, "grad: found the function loss, needed an expression"):
+        tg.grad(loss)
+
+
+def test_the_gradient_with_respect_to_an_array(mistake):
+    x = tg.vector("x")
+    with mistake(
+        tg.InputError, "grad: wrt: found an array float64[500], needed a variable, or", "hint: x = tg.vector()"
+    ):
+        tg.grad(loss(x), np.ones(500))
 
 
 def test_the_gradient_of_a_vector(mistake):

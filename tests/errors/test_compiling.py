@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 
 import tg
 
@@ -118,6 +119,22 @@ def test_a_mode_that_does_not_exist(mistake):
     x = tg.vector("x")
     with mistake(tg.OptionError, "mode: found 'fast', needed one of default, strict, finite, off"):
         tg.function([x], x + 1, mode="fast")
+
+
+@pytest.mark.parametrize(
+    ("mode", "hint"),
+    [("JAX", 'backend="jax"'), ("PYTORCH", 'backend="torch"'), ("CVM", 'backend="c"'), ("FAST_RUN", 'mode="default"'),
+     ("FAST_COMPILE", 'mode="off"'), ("NanGuardMode", "nan_guard=True")],
+)  # fmt: skip
+def test_a_mode_of_pytensor(mistake, mode, hint):
+    x = tg.vector("x")
+    with mistake(tg.OptionError, f"mode: found '{mode}', needed one of default", f"hint: {hint}"):
+        tg.function([x], x + 1, mode=mode)
+
+
+def test_a_mode_of_pytensor_in_the_configuration(mistake):
+    with mistake(tg.OptionError, "config: mode: found 'JAX', needed one of default", "hint: backend= says"):
+        tg.config(mode="JAX")
 
 
 def test_a_setting_that_does_not_exist(mistake):

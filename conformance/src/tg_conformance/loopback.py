@@ -37,6 +37,7 @@ def tg_backends() -> tuple[Backend, ...]:
             linker="tg_conformance.loopback:LINKER",
             dtypes=frozenset(DTYPES),
             priority=-1,
+            is_double=True,
         ),
     )
 

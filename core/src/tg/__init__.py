@@ -10,6 +10,9 @@ import importlib
 import sys
 from typing import Any
 
+if sys.platform == "win32":  # locks, forks and the owners of files are those of POSIX
+    raise ImportError("tg: found Windows, needed Linux or macOS\n  hint: the Windows Subsystem for Linux is Linux")
+
 from tg.graph.operators import bind
 
 __version__ = "0.1.0"

@@ -113,7 +113,9 @@ def _replace(base: Config, changes: dict[str, Any]) -> Config:
             raise OptionError(message(f"config: {name}: found {value!r}, needed {needed.__name__}"))
         known_values = {"mode": MODES, "compile": COMPILES}.get(name)
         if known_values is not None and value not in known_values:
-            raise OptionError(message(f"config: {name}: found {value!r}, needed one of {', '.join(known_values)}"))
+            text = f"config: {name}: found {value!r}, needed one of {', '.join(known_values)}"
+            hint = "backend= says what runs a function" if name == "mode" else None
+            raise OptionError(message(text, hint=hint))
     return dataclasses.replace(base, **changes)
 
 

@@ -54,6 +54,17 @@ def test_doctor_says_what_auto_means_and_runs_every_backend(capsys: pytest.Captu
     assert {"compiler", "BLAS", "vector library", "cache"} <= set(found["checked"]["c"]["facts"])
 
 
+@pytest.mark.parametrize("command", ["backends", "doctor", "coverage"])
+def test_a_double_for_tests_is_shown_to_those_who_ask(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tg.cli.doctor.examine", lambda name: {"computes": True, "seconds": 0.0, "facts": {}})
+    assert main([command]) == 0
+    assert "│ loopback" not in capsys.readouterr().out
+    assert main([command, "--all"]) == 0
+    assert "loopback" in capsys.readouterr().out
+
+
 def test_coverage_counts_the_reference_as_whole(capsys: pytest.CaptureFixture[str]) -> None:
     rows = asked(capsys, "coverage", "elementwise/exponential")
     assert {row["family"] for row in rows} == {"elementwise/exponential"}
@@ -112,6 +123,17 @@ def test_doctor_says_that_programs_fail_by_the_environment(
     assert main(["doctor", "--json"]) == 0
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["backends"], ["nonsense"]])
+def test_a_reader_that_is_gone_is_no_error(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "tg", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "BrokenPipe" not in process.stderr.read()
+    assert process.returncode == (2 if arguments == ["nonsense"] else 0)
+
+
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     command = [sys.executable, "-m", "tg", "coverage", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -121,3 +143,10 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 0
+
+
+def test_the_demo_runs_no_double_for_tests_unasked() -> None:
+    from tg.demo.run import _chosen
+
+    assert "loopback" not in [b.name for b in _chosen([])]
+    assert [b.name for b in _chosen(["loopback"])] == ["perform", "loopback"]

@@ -140,3 +140,43 @@ def test_assignment_names_the_alternative() -> None:
     x = tg.vector("x")
     with pytest.raises(tg.InputError, match=r"x\.at\[index\]\.set"):
         x[0] = 1.0
+
+
+class OldArray:
+    """An array of a library whose `__array__` takes no `copy`, as tensors of PyTorch are."""
+
+    def __array__(self, dtype: object = None) -> np.ndarray:
+        return np.array([1.0, 2.0], dtype)
+
+    def __add__(self, other: object) -> object:
+        return NotImplemented
+
+
+def test_arrays_whose_protocol_knows_no_copies_are_constants_without_a_warning() -> None:
+    x = tg.vector("x")
+    for sum_ in (x + OldArray(), OldArray() + x):
+        np.testing.assert_array_equal(sum_.eval({x: [1.0, 1.0]}), [2.0, 3.0])
+    assert tg.constant(OldArray(), "float32").dtype == "float32"
+
+
+def test_pandas_leaves_arithmetic_with_variables_to_them() -> None:
+    of_a_frame = 4000
+    assert tg.vector("x").__pandas_priority__ > of_a_frame
+    pandas = pytest.importorskip("pandas")
+    x = tg.vector("x")
+    for value in (pandas.Series([1.0, 2.0]), pandas.Index([1.0, 2.0])):
+        np.testing.assert_array_equal((value + x).eval({x: [1.0, 1.0]}), [2.0, 3.0])
+
+
+def test_an_array_of_xarray_may_hold_a_variable_and_shows_it() -> None:
+    xarray = pytest.importorskip("xarray")
+    found = xarray.DataArray([1.0, 2.0]) + tg.vector("x")
+    assert isinstance(found.data, tg.Variable)
+    assert repr(found).startswith("<xarray.DataArray (dim_0: 2)> Size: 16B")
+
+
+def test_the_number_of_bytes_is_a_length() -> None:
+    x = tg.matrix("x", "float32", shape=(2, 3))
+    assert x.nbytes == 24
+    y = tg.vector("y")
+    assert tg.as_variable(y.nbytes).eval({y: [1.0, 2.0]}) == 16

@@ -29,10 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
-    given = parser.parse_args(arguments)
     try:
-        status: int = given.run(given)
-        sys.stdout.flush()
+        try:
+            given = parser.parse_args(arguments)
+            status: int = given.run(given)
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:  # whoever reads has read enough, as `head` does; Python would flush once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

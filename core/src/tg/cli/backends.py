@@ -18,24 +18,28 @@ def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("backends", help="what is installed, and what would mend the rest")
     command.add_argument("--json", action="store_true", help="for machines to read")
+    command.add_argument("--all", action="store_true", help="doubles of tests too")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the backends; those that are not available are no failure."""
-    rows = statuses()
+    rows = [as_record(one) for one in listed(every=given.all)]
     if given.json:
         show.as_json(rows)
     else:
         table(rows)
+        if left := [one.name for one in listed(every=True) if one.name not in {row["name"] for row in rows}]:
+            show.text(f"not shown: {', '.join(left)}, a double for tests (--all shows it)")
     return 0
 
 
-def statuses() -> list[dict[str, Any]]:
-    """Every backend that is known, as JSON has it."""
+def listed(*, every: bool = False) -> tuple[BackendStatus, ...]:
+    """The backends that are known, doubles for tests only where `every` one is wanted."""
     import tg
+    from tg.functions.backends import is_double
 
-    return [as_record(one) for one in tg.backends()]
+    return tuple(one for one in tg.backends() if every or not is_double(one))
 
 
 def as_record(status: BackendStatus) -> dict[str, Any]:

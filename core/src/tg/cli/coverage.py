@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.cli import show
+from tg.cli import backends, show
 
 if TYPE_CHECKING:
     import argparse
@@ -20,17 +20,17 @@ def add(commands: Any) -> None:
     command = commands.add_parser("coverage", help="which backend computes which op")
     command.add_argument("families", nargs="*", metavar="FAMILY", help="op by op, for families such as shape")
     command.add_argument("--json", action="store_true", help="for machines to read")
+    command.add_argument("--all", action="store_true", help="doubles of tests too")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the coverage: counts for each family, or each op of the families asked for."""
-    import tg
     from tg import plugin
     from tg.errors import InputError, message
     from tg.plugin.coverage import coverage
 
-    names = [one.name for one in tg.backends() if one.is_available]
+    names = [one.name for one in backends.listed(every=given.all) if one.is_available]
     rows = coverage(plugin.registry(), names)
     families = list(dict.fromkeys(row.family for row in rows))
     if unknown := [name for name in given.families if name not in families]:

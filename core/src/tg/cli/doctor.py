@@ -22,18 +22,18 @@ def add(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("doctor", help="what tg finds on this machine, and whether each backend computes")
     command.add_argument("--json", action="store_true", help="for machines to read")
+    command.add_argument("--all", action="store_true", help="doubles of tests too")
     command.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the findings; 1 if a backend that is available does not compute, a plugin is broken or settings are."""
-    import tg
-
+    known = backends.listed(every=given.all)
     found = {
         **machine(),
         "settings": settings(),
-        "checked": {one.name: examine(one.name) for one in tg.backends() if one.is_available},
-        "backends": backends.statuses(),
+        "checked": {one.name: examine(one.name) for one in known if one.is_available},
+        "backends": [backends.as_record(one) for one in known],
         "problems": backends.problems(),
     }
     if given.json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tg import plugin
 from tg.errors import InputError, message
@@ -52,6 +52,24 @@ def choose(given: object, default: str) -> BackendChoice:
     raise InputError(message(f"backend: found {given!r}, needed a name or tg.backend(name, …)"))
 
 
+MODES: Final = {  # of PyTensor
+    "FAST_RUN": 'mode="default"',
+    "FAST_COMPILE": 'mode="off"',
+    "DEBUG_MODE": 'mode="debug"',
+    "DebugMode": 'mode="debug"',
+    "NanGuardMode": "nan_guard=True",
+}
+
+
+def mode_hint(mode: object) -> str | None:
+    """What somebody means who gives as a mode the name of a backend, or of one of PyTensor's modes."""
+    if not isinstance(mode, str):
+        return None
+    names = {name for one in plugin.registry().backends() for name in (one.name, *one.aliases)}
+    name = {"pytorch": "torch", "cvm": "c", "vm": "c"}.get(mode.lower(), mode.lower())
+    return MODES.get(mode) or (f'backend="{name}" is an option of its own' if name in names else None)
+
+
 def release_memory() -> int:
     """Give the system the memory that backends keep between calls for results to come; how many bytes it was.
 
@@ -70,3 +88,8 @@ def release_memory() -> int:
 def backends() -> tuple[BackendStatus, ...]:
     """Every backend known here: name, distribution, version, state, and what would mend one that is not available."""
     return plugin.registry().backends()
+
+
+def is_double(status: BackendStatus) -> bool:
+    """Whether a backend only stands for one in tests."""
+    return status.is_available and plugin.registry().backend(status.name).is_double

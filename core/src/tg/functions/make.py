@@ -20,7 +20,7 @@ from tg.functions.arguments import (
     swaps,
     updates_of,
 )
-from tg.functions.backends import BackendChoice, choose
+from tg.functions.backends import BackendChoice, choose, mode_hint
 from tg.functions.binding import Binding
 from tg.functions.caller import make_caller, shape_of
 from tg.functions.compile import Program, Setting, compile_expression, interpreted, prepared
@@ -117,7 +117,8 @@ def function(
     modes, compiles = ("mode", mode or config.mode, MODES), ("compile", compile or config.compile, COMPILES)
     for option, found, known in (("on_unused_input", on_unused_input, UNUSED), modes, compiles):
         if found not in known:
-            raise OptionError(message(f"function: {option}: found {found!r}, needed one of {', '.join(known)}"))
+            text = f"function: {option}: found {found!r}, needed one of {', '.join(known)}"
+            raise OptionError(message(text, hint=mode_hint(found) if option == "mode" else None))
     with Span("arguments"):
         leaves, structure = flatten(outputs)
         targets, values = updates_of({} if updates is None else updates)

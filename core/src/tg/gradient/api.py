@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, NotDifferentiable, message
-from tg.gradient.arguments import beside, connected, need_choice, real_scalar, wanted
+from tg.gradient.arguments import beside, connected, need_choice, of_expressions, real_scalar, wanted
 from tg.gradient.pullback import dependencies, gradients_of, key_of, ones_for
 from tg.gradient.pushforward import tangents_of
 from tg.graph.nodes import Variable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tg.variables.structure import Structure
 
 
+@of_expressions
 def grad(
     cost: Any,
     wrt: Any,
@@ -58,6 +59,7 @@ def grad(
     return structure(iter(connected(found, leaves, disconnected, "grad: the cost does not depend on {}")))
 
 
+@of_expressions
 def value_and_grad(
     cost: Any,
     wrt: Any,
@@ -71,6 +73,7 @@ def value_and_grad(
     return v, grad(v, wrt, consider_constant=consider_constant, known_grads=known_grads, disconnected=disconnected)
 
 
+@of_expressions
 def vjp(
     outputs: Any,
     wrt: Any,
@@ -102,6 +105,7 @@ def vjp(
     return shape(iter(connected(found, leaves, disconnected, "vjp: the outputs do not depend on {}")))
 
 
+@of_expressions
 def jvp(
     outputs: Any,
     wrt: Any,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import reprlib
 import warnings
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
 
 from tg.errors import InputError, NotDifferentiable, OptionError, message
 from tg.graph import loc as locs
@@ -15,10 +19,11 @@ from tg.variables.conversion import as_variable
 from tg.variables.structure import flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.variables.structure import Structure
 
+F = TypeVar("F", bound="Callable[..., Any]")
 DISCONNECTED: Final = ("raise", "zero", "warn")
 
 
@@ -32,12 +37,40 @@ def wanted(wrt: Any, what: str) -> tuple[list[Variable], Structure]:
     leaves, structure = flatten(wrt)
     for v in leaves:
         if not isinstance(v, Variable):
-            text = f"{what}: wrt: found {v!r}, needed a variable, or lists, tuples and dicts of them"
-            raise InputError(message(text))
+            text = f"{what}: wrt: found {_brief(v)}, needed a variable, or lists, tuples and dicts of them"
+            hint = "x = tg.vector() is a variable; a function of it is called with values"
+            raise InputError(message(text, hint=hint))
         if not is_inexact(v.type.dtype):
             hint = "derivatives are with respect to floats; a cast of one gives integers where they are needed"
             raise NotDifferentiable(message(f"{what}: wrt: found {v!r}, needed a floating dtype", hint=hint))
     return leaves, structure
+
+
+def _brief(value: Any) -> str:
+    """A value that is no variable, in a line."""
+    if isinstance(value, np.ndarray):
+        return f"an array {value.dtype}{list(value.shape)}"
+    return reprlib.repr(value).replace("\n", " ")
+
+
+def of_expressions(differentiate: F) -> F:
+    """A function that differentiates an expression, and says so to whoever gives it a Python function, as JAX has it.
+
+    Raises:
+        InputError: the first argument is a function.
+    """
+    what = differentiate.__name__
+
+    @functools.wraps(differentiate)
+    def called(*args: Any, **options: Any) -> Any:
+        if args and callable(args[0]):
+            name = str(getattr(args[0], "__name__", None) or getattr(args[0], "name", "f"))
+            text = f"{what}: found the function {name}, needed an expression"
+            name = name if name.isidentifier() else "f"
+            raise InputError(message(text, hint=f"tg.{what}({name}(x), x), where x is a variable"))
+        return differentiate(*args, **options)
+
+    return called  # type: ignore[return-value]
 
 
 def real_scalar(cost: Any, what: str) -> Variable:

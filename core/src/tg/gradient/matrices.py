@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import NotDifferentiable, OptionError, message
 from tg.gradient.api import grad, jvp
-from tg.gradient.arguments import connected, need_choice, real_scalar, wanted
+from tg.gradient.arguments import connected, need_choice, of_expressions, real_scalar, wanted
 from tg.gradient.batching import vectorized
 from tg.gradient.pullback import cotangents_of
 from tg.gradient.pushforward import tangents_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DIRECTIONS: Final = ("auto", "forward", "reverse")
 
 
+@of_expressions
 def jacobian(expression: Any, wrt: Any, *, disconnected: str = "raise", direction: str = "auto") -> Any:
     """All partial derivatives of an expression.
 
@@ -113,6 +114,7 @@ def _basis(v: Variable) -> Variable:
     return reshape(eye(size, dtype=v.type.dtype), (size, *v.shape))
 
 
+@of_expressions
 def hessian(cost: Any, wrt: Any, *, disconnected: str = "raise") -> Any:
     """All second partial derivatives of a scalar.
 
@@ -137,6 +139,7 @@ def hessian(cost: Any, wrt: Any, *, disconnected: str = "raise") -> Any:
     return structure(iter(rows))
 
 
+@of_expressions
 def hvp(cost: Any, wrt: Any, vector: Any, *, disconnected: str = "raise") -> Any:
     """The Hessian of a scalar times a vector, without the Hessian: the gradient's derivative in that direction.
 

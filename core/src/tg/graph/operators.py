@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tg.errors import InputError, SymbolicError, message
 from tg.graph import loc as locs
+from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import Length
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Operators:
 
     __slots__ = ()
     __array_priority__ = 1000
+    __pandas_priority__ = 10_000  # more than a DataFrame's 4000: what pandas would do element by element is left to us
 
     def _n(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(NAMESPACE, name)(self, *args, **kwargs)
@@ -233,6 +235,11 @@ class Operators:
         from tg.types.lengths import product
 
         return product(self.shape)
+
+    @property
+    def nbytes(self: Any) -> Any:
+        """The number of bytes of the elements: a length."""
+        return self.size * numpy_dtype(self.type.dtype).itemsize
 
     def sum(self, axis: Any = None, **options: Unpack[Summed]) -> Variable:
         """As `tg.sum`."""
@@ -416,7 +423,8 @@ class Operators:
         raise SymbolicError(message(f"{what}: {self!r} has no value until the function runs", *_where(), hint=hint))
 
     def __bool__(self) -> bool:
-        return self._refuse("if, and, or, not, while", "tg.where(condition, a, b) chooses when it runs")  # type: ignore[no-any-return]
+        hint = "tg.where(condition, a, b) chooses when it runs; (0 < x) & (x < 1) is a condition"
+        return self._refuse("if, and, or, not, while", hint)  # type: ignore[no-any-return]
 
     def __contains__(self, item: object) -> bool:
         return self._refuse("in", "tg.any(x == item) asks when it runs")  # type: ignore[no-any-return]

@@ -84,6 +84,7 @@ class Backend:
     facts: str | None = None  # "module:FUNCTION": without arguments gives {name: text}, for `tg doctor`
     cache: str | None = None  # "module:CACHE", a DiskCache
     conformance_level: int = 1  # what it was certified for: cases of a higher level are advisory
+    is_double: bool = False  # stands for a backend in tests: commands show it to those who ask for it
 
     def __post_init__(self) -> None:
         self._need(

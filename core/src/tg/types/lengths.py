@@ -24,6 +24,7 @@ RESOLVE_STEPS: Final = 8  # how deep equalities within equalities are followed
 KINDS: Final = ("//", "%", "min", "max", "broadcast", "*")
 COMMUTATIVE: Final = ("min", "max", "broadcast", "*")
 BROADCAST_HINT: Final = "lengths must agree where neither is 1; x[:, None] adds an axis of length 1, which broadcasts"
+COMPARE_HINT: Final = "tg.equal(x.shape[0], n) compares when the program runs; a static shape makes it an int"
 BOUNDS: Final = 24  # how many bounds are tried to find a sign
 CHOICES: Final = 4  # of how many lengths one is written as the least
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
@@ -270,12 +271,11 @@ class Length:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    def _refuse(self, what: str) -> None:
-        hint = "tg.equal(x.shape[0], n) compares when the program runs; a static shape makes it an int"
+    def _refuse(self, what: str, hint: str = COMPARE_HINT) -> None:
         raise SymbolicError(message(f"length {self}: {what} is not known until the program runs", hint=hint))
 
     def __index__(self) -> int:
-        self._refuse("its value")
+        self._refuse("its value", "tg.arange and tg.zeros take it as it is; a static shape makes it an int")
         raise AssertionError
 
     __int__ = __float__ = __index__

@@ -45,7 +45,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise InputError(message("constant: found a masked array", hint="value.filled(…) is an ordinary one"))
     wanted = None if dtype is None else numpy_dtype(dtype_name(dtype))
     try:
-        array = np.array(value, dtype=wanted, order="C")
+        given = np.asarray(value) if hasattr(value, "__array__") else value  # not every library's takes `copy=`
+        array = np.array(given, dtype=wanted, order="C")
     except OverflowError as error:
         raise RangeError(message(f"constant: found {value!r}, needed integers that {wanted} can hold")) from error
     except NO_ARRAY as error:
@@ -67,6 +68,8 @@ def array_hint(value: Any) -> str:
     """What to do about a value that NumPy makes no array of."""
     if getattr(value, "requires_grad", False) is True:
         return "value.detach() is a tensor that NumPy can read"
+    if getattr(value, "is_cuda", False) is True:
+        return "value.cpu() is a tensor that NumPy can read"
     return "rows of one length make an array"
 
 
