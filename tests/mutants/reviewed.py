@@ -25,6 +25,9 @@ EQUIVALENT: dict[str, str] = {
     "powers._power_of_power: 0 as 1 in m >= 0": "The power 0 of all is 1, and a rule of its own.",
     "powers._power_of_root: n > 0 as GtE": "The power 0 of all is 1.",
     "powers._small_power: n > 0 as GtE": "The exponent 0 is left to others before.",
+    "scalars._rounded: shift > 0 as GtE": "A shift by nothing is the same to either side.",
+    "scalars._rounded: n > 0 as GtE": "0 has no sign as an integer.",
+    "sum_pass.Term.take: 0 as 1 in divisor.numerator < 0": "No divisor is 0.",
     "sum_pass.Plan._constant: np.zeros((), numpy_dtype(self.dtype)) by ones": (
         "What is written with it is dropped, for the attempt has failed."
     ),

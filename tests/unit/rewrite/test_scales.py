@@ -195,6 +195,17 @@ def test_the_integer_nearest_to_zero_stands_for_all_that_wrap_to_it(dtype):
 def test_zero_scales_nothing_into_range():
     assert not is_in_range(0, "float64")
     assert is_in_range(Fraction(-1, 3), "float64")
+    for sign in (1, -1):
+        assert is_in_range(sign * 2**256, "float64")
+        assert not is_in_range(sign * 2**257, "float64")
+        assert is_in_range(Fraction(sign, 2**256), "float64")
+        assert not is_in_range(Fraction(sign, 2**257), "float64")
+
+
+def test_scales_that_bring_two_factors_into_range_stay_with_them():
+    x, y = (tg.tensor(name, "float32", (None,)) for name in "xy")
+    small, at = np.float32(2.0**-30), np.array([2.0**70], np.float32)
+    np.testing.assert_array_equal(values([x, y], (x * small) * (y * small), at, at)[0], 2.0**80)
 
 
 def test_half_precision_sums_are_not_scaled_out_of_range():

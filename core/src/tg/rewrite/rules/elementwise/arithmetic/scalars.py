@@ -46,8 +46,6 @@ def exact(v: Variable) -> Exact | None:
     if not isinstance(v, Constant) or v.data.size != 1:
         return None
     value = v.data.item()
-    if type(value) is float:
-        return _exact(value)
     if type(value) is int:
         return value
     return _exact(float(value)) if v.type.dtype in FLOATING else None
