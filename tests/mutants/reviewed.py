@@ -44,6 +44,9 @@ EQUIVALENT: dict[str, str] = {
     ),
     "cast._bits: 8 as 7 in numpy_dtype(dtype).itemsize * 8": ORDERS,
     "cast._bits: 1 as 2 in 0 if is_unsigned(dtype) else 1": ORDERS,
+    "log1mexp_from_log1p: replace, where: log1p: negative: exp: minimum: -0.5 as 0.5": (
+        "Where the bounded formula is chosen x is below both bounds, and it is not looked at elsewhere."
+    ),
     "logarithms._log1p_of_minus_exp: greater(x, -LN2) by greater_equal": ALIKE,
     "logarithms._log1p_of_minus_exp: 1 as 2 in minimum(-x, 1)": BOUND,
     "logarithms._log_of_expm1: greater(x, 1) by greater_equal": ALIKE,
@@ -51,6 +54,7 @@ EQUIVALENT: dict[str, str] = {
     "logarithms._log_of_expm1: 2 as 3 in minimum(x, 2)": BOUND,
     "logarithms._log_of_expm1: 2 as 1 in minimum(x, 2)": BOUND,
     "logarithms._of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
+    "meetings._exp_and_expm1: 1 as 2 in -1": "Of the sign of a product is asked only whether it is above 0.",
     "products._meeting_factors: JOINED[node.op](*reversed(parts)) or product_of(y)"
     " without JOINED[node.op](*reversed(parts))": (
         "Reading the product anew finds the factors that its operands have, one level less deep, and takes longer."
