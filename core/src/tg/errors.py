@@ -95,8 +95,25 @@ class BackendUnavailable(TgError, ImportError):  # noqa: N818
 
 
 class PluginError(TgError, RuntimeError):
-    """A plugin that breaks the contract of `tg.plugin.hookspecs`."""
+    """A plugin that breaks the contract: of `tg.plugin.hookspecs`, or of what rules, rewrites and linkers are to do."""
+
+    names_rule = False  # whether the text says already which rule is at fault
 
 
 class OptionError(TgError, ValueError):
     """A backend or configuration option that does not exist, or has a value it cannot have."""
+
+
+def blamed(error: Exception, what: str, *lines: tuple[str, str], hint: str | None = None) -> Exception:
+    """What to raise for an error that a plugin's code has raised: it says whose code that is, and where it was used.
+
+    A `PluginError` with the error as its cause. An error that callers catch by its class stays what it is, and gets a
+    note: one of tg's own, of a library's own class, of the machine (memory, files), or a warning.
+    """
+    if type(error).__module__ != "builtins" or isinstance(error, MemoryError | RecursionError | OSError | Warning):
+        error.add_note("  in " + message(what, *lines, hint=hint).replace("\n", "\n  "))
+        return error
+    summary = f"{what} raised {type(error).__name__}: {str(error).partition(chr(10))[0]}".rstrip(": ")
+    found = PluginError(message(summary, *lines, hint=hint))
+    found.__cause__ = error
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import NoRuleError
+from tg.errors import NoRuleError, PluginError
 from tg.functions.compile import split_checks
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret
@@ -190,14 +190,15 @@ def test_an_error_after_a_check_that_failed_is_its_status() -> None:
     assert executable.run([np.ones(3), np.array(-1)])[1][:2] == (1, -1)
 
 
-def test_other_errors_pass_through() -> None:
+def test_other_errors_of_a_rule_are_the_cause_of_one_that_names_it() -> None:
     def broken(a):
         raise ZeroDivisionError
 
     x = tg.vector("x")
     _, executable = linked([x], [tg.exp(x)], rules={**RULES, tg.exp: broken})
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(PluginError, match="exp: its rule for backend 'toy' raised ZeroDivisionError") as caught:
         executable.run([np.ones(2)])
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 @pytest.mark.parametrize("jit", [None, Jit()])

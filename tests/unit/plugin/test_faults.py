@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import PluginError
+from tg.errors import BackendUnavailable, PluginError
 from tg.graph.op import Op
 from tg.link.funcify import FuncifyLinker
 from tg.ops.control import StopGradient
@@ -14,6 +14,7 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.family import Family
 from tg.ops.reduction import Reduce
 from tg.plugin import Rewrites, RuleProtocol, Rules
+from tg.plugin.discovery import Entry
 from tg.rewrite.rule import node_rule, rule
 
 GIVEN = {"phase": "canonicalize", "kind": "exact", "why": "a test"}
@@ -159,3 +160,21 @@ def test_families_of_an_extension_that_hold_no_ops_break_no_program(world, famil
     registry = world.registry()
     assert registry.families() == ()
     assert [problem.distribution for problem in registry.problems()] == ["tg-bad"]
+
+
+class Checkout:
+    """Metadata of a distribution whose files are somewhere else."""
+
+    def locate_file(self, name):
+        return "/nowhere/site-packages"
+
+
+@pytest.mark.parametrize(("text", "line"), [("def f(:\n    pass\n", 1), ("x = 1\ny = 1 // 0\n", 2)])
+def test_a_plugin_in_a_checkout_that_cannot_be_imported_says_where(world, monkeypatch, tmp_path, text, line):
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Checkout())
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "fake_in_checkout.py").write_text(text)
+    world.entries.append(Entry("tg-mine", "mine", "backends", "fake_in_checkout", "1.0"))
+    with pytest.raises(BackendUnavailable) as caught:
+        world.registry().backend("mine")
+    assert f"\n  hint: mend {tmp_path / 'fake_in_checkout.py'}:{line}" in told(caught)

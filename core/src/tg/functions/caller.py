@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.functions.convert import are_bools
+from tg.functions.outputs import native_dtype, output_test
 from tg.link.linker import Executable
 from tg.types.lengths import LONGEST_GIVEN
 from tg.variables.structure import LEAF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tg.types.tensor_type import TensorType
 
 
 def make_caller(
     types: Sequence[TensorType],
+    outputs: Sequence[TensorType],
     executable: Executable,
     general: Callable[..., Any],
     result: str,
@@ -32,6 +34,7 @@ def make_caller(
     """The function that `Function.__call__` is.
 
     Args:
+        outputs: their types: what is something else goes the general way too, which says so.
         general: what is called with the arguments where the short way does not do.
         result: "one" for a single output, "list" for a list of them, anything else for what `build` makes.
     """
@@ -54,14 +57,20 @@ def make_caller(
         lines.append(f"    {', '.join(names)}, = args")
         lines.append(f"    if not ({' and '.join(_test(k, t, scope) for k, t in enumerate(types))}):")
         lines.append("        return general(*args, **kwargs)")
+    made = [f"y{k}" for k in range(len(outputs))]
+    converted = not native and type(executable).to_numpy is not Executable.to_numpy
+    tests = ["not status", *_output_tests(outputs, executable, scope, native=native)]
     lines += [
         "    try:",
         "        outputs, status = run(args)",
+        f"        {''.join(f'{y}, ' for y in made)}= outputs" if made else "        pass",
+        *(f"        {y} = to_numpy({y})" for y in made if converted),
+        f"        fits = {' and '.join(tests)}",
         "    except Exception:",
-        "        status = True",  # called anew outside this block, so that errors are not chained
-        "    if status:",
-        "        return general(*args, **kwargs)",
-        f"    return {_result(result, native or type(executable).to_numpy is Executable.to_numpy)}",
+        "        fits = False",  # called anew outside this block, so that errors are not chained
+        "    if fits:",
+        f"        return {_result(result, made)}",
+        "    return general(*args, **kwargs)",
     ]
     exec(compile("\n".join(lines), "<tg call>", "exec"), scope)
     return scope["call"]  # type: ignore[no-any-return]
@@ -78,11 +87,22 @@ def _test(k: int, t: TensorType, scope: dict[str, Any]) -> str:
     return " and ".join(tests)
 
 
-def _result(result: str, as_they_are: bool) -> str:
+def _output_tests(
+    types: Sequence[TensorType], executable: Executable, scope: dict[str, Any], *, native: bool
+) -> Iterator[str]:
+    """The conditions that the outputs are what their types say, as far as they tell."""
+    for k, t in enumerate(types):
+        dtype = native_dtype(executable, t) if native else t.numpy_dtype
+        if dtype is not None:
+            scope[f"e{k}"] = dtype
+            yield output_test(f"y{k}", t, f"e{k}")
+
+
+def _result(result: str, made: Sequence[str]) -> str:
     if result == "one":
-        return "outputs[0]" if as_they_are else "to_numpy(outputs[0])"
-    items = "outputs" if as_they_are else "[to_numpy(v) for v in outputs]"
-    return f"list({items})" if result == "list" else f"build(iter({items}))"
+        return made[0]
+    items = f"[{', '.join(made)}]"
+    return items if result == "list" else f"build(iter({items}))"
 
 
 def shape_of(key: Any) -> str:

@@ -6,11 +6,11 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import plugin
-from tg.errors import NoRuleError, message
+from tg.errors import NoRuleError, PluginError, TgError, blamed, message
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
-from tg.link.linker import Executable, Request, node_lines
+from tg.link.linker import Executable, Linker, Request, node_lines
 from tg.link.loop import Loop
 from tg.link.perform import PerformExecutable
 from tg.ops.control import Call, lower_checks
@@ -103,6 +103,7 @@ def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = 
         mode=setting.rewrite_mode,
         exclude=setting.exclude,
         journal=journal,
+        source_of=functools.partial(_rewrite_source, setting.choice.name),
     )
 
 
@@ -124,8 +125,31 @@ def link(frozen: FrozenGraph, setting: Setting) -> Program:
             linker = plugin.registry().linker(setting.choice.name)
         with Span("checks"):
             linked, request, descriptors = requested(frozen, setting)
-        executable: Executable = linker.compile(linked, request)
+        executable = _executable(linker, linked, request)
     return Program(frozen, executable, descriptors, setting.choice.name)
+
+
+def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
+    """What a linker makes of a graph.
+
+    Raises:
+        PluginError: the linker has raised, which is the cause, or has made something else.
+    """
+    try:
+        found: object = linker.compile(graph, request)
+    except TgError:
+        raise
+    except Exception as error:  # noqa: BLE001 (raised again, named)
+        raise blamed(error, f"linker of backend {request.backend!r}", *provided(request.backend))  # noqa: B904
+    if not isinstance(found, Executable):
+        text = f"linker of backend {request.backend!r}: compile: found {type(found).__name__}, needed an Executable"
+        raise PluginError(message(text, *provided(request.backend)))
+    return found
+
+
+def provided(backend: str) -> list[tuple[str, str]]:
+    """The line about the plugin that provides a backend."""
+    return [("plugin", plugin.registry().provided_by(backend).described)]
 
 
 def interpreted(frozen: FrozenGraph) -> Program:
@@ -158,6 +182,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         guard=guard,
         who_else=_who_else,
         reusable=setting.reusable,
+        source_of=functools.partial(rule_source, choice.name),
     )
     return linked, request, descriptors
 
@@ -167,6 +192,23 @@ def _who_else(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     others = tuple(registry.backends_with(key))
     failed = dict.fromkeys(str(p).partition("\n")[0] for p in registry.problems() if p.version is not None)
     return others, tuple(failed)
+
+
+def rule_source(backend: str, key: object) -> tuple[str, str] | None:
+    """The plugin that a backend's rule is from, and how to do without it."""
+    entry = plugin.registry().rule_source(backend, key)
+    if entry is None:
+        return None
+    off = f"start with TG_PLUGINS_OFF={entry.distribution}, which leaves it out"
+    return entry.described, off if entry.kind == "extensions" else REFERENCE_HINT
+
+
+def _rewrite_source(backend: str, rewrite: str) -> tuple[str, str] | None:
+    """The plugin that a rewrite is from, and how to do without it; None for core's own."""
+    entry = plugin.registry().rewrite_source(backend, rewrite)
+    if entry is None:
+        return None
+    return entry.described, f'exclude="{rewrite}" leaves it out, TG_PLUGINS_OFF={entry.distribution} the plugin'
 
 
 def split_checks(frozen: FrozenGraph) -> tuple[FrozenGraph | None, FrozenGraph]:

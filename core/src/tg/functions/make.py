@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.configuration import COMPILES, MODES, current
-from tg.errors import DebugError, NonFiniteError, OptionError, ShapeError, message
+from tg.errors import DebugError, NonFiniteError, OptionError, PluginError, ShapeError, message
 from tg.functions.arguments import (
     check_inputs,
     defaults_of,
@@ -27,6 +27,7 @@ from tg.functions.compile import Program, Setting, compile_expression, interpret
 from tg.functions.entries import chained, reusable, with_shared
 from tg.functions.excluded import excluded
 from tg.functions.lending import updated
+from tg.functions.outputs import check_native, check_outputs
 from tg.functions.parameters import Parameters
 from tg.functions.shared import Shared, Value, claim_of, snapshots
 from tg.functions.structure import flatten
@@ -216,9 +217,8 @@ class Function:
         if not self._is_likely or self._sources or self._targets:
             return self._general
         shape = shape_of(self._build.key)
-        return make_caller(
-            [v.type for v in self._inputs], self._main.executable, self._general, shape, self._build, self._native
-        )
+        types, outputs = [v.type for v in self._inputs], self._main.graph.output_types
+        return make_caller(types, outputs, self._main.executable, self._general, shape, self._build, self._native)
 
     def _in_background(self) -> Background:
         from tg.functions.background import Background
@@ -377,12 +377,22 @@ class Function:
                 given = [*values, *(v.numpy for v in held)]
                 self._watch.finished(self._ones(values, held), given, program, outputs)
         except Exception as error:
-            if self._mode == "debug" and not isinstance(error, DebugError | NonFiniteError):
+            if self._mode == "debug" and not isinstance(error, DebugError | NonFiniteError | PluginError):
                 self._watch.failed(self._ones(values, held), [*values, *(v.numpy for v in held)])
             error.add_note(f"  while running {self!r} with {self._given(values, held)}")
             raise
         count = len(self._results) - len(self._targets)
-        shown = list(outputs[:count]) if self._native else [executable.to_numpy(v) for v in outputs[:count]]
+        if self._native:
+            shown = list(outputs[:count])
+            check_native(program, outputs)
+        else:
+            try:
+                shown = [executable.to_numpy(v) for v in outputs[:count]]
+            except Exception:
+                check_native(program, outputs)
+                raise
+            check_outputs(program, outputs, shown)
+            check_native(program, outputs, count)
         if self._native and program.backend != self._main.backend:
             shown = [self._main.executable.to_native(v) for v in shown]
         return shown, self._fresh(outputs, program)

@@ -46,11 +46,13 @@ class Watch:
         """A call has given these outputs, in the form of the backend.
 
         Raises:
-            DebugError: a rewrite broke its promise, or the backend gave other values than the reference.
+            DebugError: a rule did what it must not, a rewrite broke its promise, or the backend gave other values than
+                the reference.
             NonFiniteError: an output has a NaN or an infinity, and that is guarded against.
         """
         found = [np.asarray(program.executable.to_numpy(v)) for v in outputs]
         if self._debugs:
+            program.executable.inspect(arrays)
             self._debugger(ones).check(arrays, found)
         if self._guards and not all(is_finite(a) for a in found):
             cause = self.find(ones, arrays)

@@ -18,7 +18,9 @@ import numpy as np
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.timing import Span
+from tg.link.blame import program_error, wrong_values
 from tg.link.host import host_checks
+from tg.link.inspection import Inspector, check_types
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.writing import Funcified, funcify
 
@@ -79,9 +81,10 @@ class FuncifyExecutable(Executable):
     def _linked(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
         """The program of these sizes as a function of the inputs, compiled if the backend compiles."""
         linker, constants = self._linker, self._constants
+        looked_at = self._steps(sizes, self._function.inspected(check_types(self._request)))
         if linker.jit is None:
-            return functools.partial(self._steps(sizes), constants)
-        steps = self._steps(sizes)
+            return self._looked_at_once(sizes, looked_at)
+        steps = looked_at
 
         def traced(constants: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
             self._traces.append(None)
@@ -92,9 +95,40 @@ class FuncifyExecutable(Executable):
             return functools.partial(linker.jit(traced, self._options), constants)
         return linker.jit(lambda *arrays: traced((), *arrays), self._options)
 
-    def _steps(self, sizes: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
+    def _looked_at_once(
+        self, sizes: tuple[Any, ...], looked_at: Callable[..., tuple[Any, ...]]
+    ) -> Callable[..., tuple[Any, ...]]:
+        """A program that runs as it is: in its first call what each rule gives is looked at."""
+        program = functools.partial(self._steps(sizes, self._function.device), self._constants)
+
+        def first(*arrays: Any) -> tuple[Any, ...]:
+            found = looked_at(self._constants, *arrays)
+            self._programs[sizes] = program
+            if self._function.host is None:
+                self._main = program
+            return found
+
+        return first
+
+    def inspect(self, arrays: Sequence[Any]) -> None:
+        """Run the program once, looking at all that its rules do; nothing where it is compiled.
+
+        Raises:
+            DebugError, PluginError: a rule does what it must not; see `tg.link.inspection.Inspector`.
+        """
+        linker = self._linker
+        if linker.jit is not None:
+            return
+        inspector = Inspector(self._request, linker.to_numpy, linker.views)
+        device, host = self._function.inspected(inspector), self._function.host
+        with linker.entered(self._options), np.errstate(all="ignore"):
+            given = [linker.to_native(linker.to_numpy(a)) for a in arrays]
+            sizes = () if host is None else host.function(*arrays)
+            inspector.finish(self._steps(sizes, device)(self._constants, *given))
+
+    def _steps(self, sizes: tuple[Any, ...], device: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
         """The checks that shapes decide, then the graph."""
-        device = functools.partial(self._function.device, sizes)
+        device = functools.partial(device, sizes)
         if self._guard is None:
             return device
         check = self._guard.function
@@ -120,10 +154,10 @@ class FuncifyExecutable(Executable):
                     outputs = self._outputs(program, arrays)
             if len(self._traces) != traces:
                 self._note_compilation(began)
-        except Exception:
+        except Exception as error:  # noqa: BLE001 (raised again, named)
             status = self._status_of(arrays)
             if not status:
-                raise
+                raise program_error(error, self._function.lines, self._request)  # noqa: B904
             return (), status
         if not self._has_status:
             return outputs, ()
@@ -145,9 +179,17 @@ class FuncifyExecutable(Executable):
         if linker.argument is not None:
             arrays = [*map(linker.argument, arrays)]
         found = program(*arrays)
-        if self._has_status and found[-1] is None:
-            return [*linker.ready(found[:-1]), None]
-        return linker.ready(found)
+        try:
+            if self._has_status and found[-1] is None:
+                return [*linker.ready(found[:-1]), None]
+            return linker.ready(found)
+        except Exception as error:
+            outputs = self._graph.outputs
+            values = {f"v{k}": value for k, value in zip(outputs, found, strict=False)}
+            wrong = wrong_values(self._graph, outputs, values, self._request)
+            if wrong is None:
+                raise
+            raise wrong from error
 
     def _sized(self, arrays: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
         """The program for the sizes that these values ask for."""

@@ -31,6 +31,7 @@ class Request:
     backend that cannot raise, `has_status` says that the graph's last output is the status, and `guard` is a graph of
     the same inputs that has no outputs, only the checks that shapes alone decide: `interpret(guard, arrays)` raises.
     `who_else(key)`, for messages, gives the backends that have a rule and the plugins that failed, with reasons.
+    `source_of(key)`, for messages, is the plugin that gave a rule and how to do without it; None if that is unknown.
     `reusable` are pairs of an output and an input, by their places, that may share memory where the backend can see to
     it (see `tg.link.donation`).
     """
@@ -43,6 +44,7 @@ class Request:
     guard: FrozenGraph | None = None
     who_else: Callable[[object], tuple[Sequence[str], Sequence[str]]] = lambda key: ((), ())
     reusable: tuple[tuple[int, int], ...] = ()
+    source_of: Callable[[object], tuple[str, str] | None] = lambda key: None
 
     def rule(self, op: Op, graph: FrozenGraph, node: int) -> Callable[..., Any]:
         """The rule for an op.
@@ -151,6 +153,13 @@ class Executable(abc.ABC):
     def timed(self) -> Timed | None:
         """The same program made to take the time of its parts; None where it is one part to whoever runs it."""
         return None
+
+    def inspect(self, arrays: Sequence[np.ndarray[Any, Any]]) -> None:  # noqa: B027 (nothing where there are no rules)
+        """Run the program for `mode="debug"` with each rule watched, where it is run node by node.
+
+        Raises:
+            DebugError, PluginError: a rule has done or given what it must not.
+        """
 
     @abc.abstractmethod
     def source(self) -> str:

@@ -12,10 +12,12 @@ import functools
 import inspect
 import keyword
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
+from tg.link.blame import LINES, Line
 from tg.link.colour import colours
 from tg.link.host import HostFunction, host_sizes
 from tg.link.linker import Request, add_node_note
@@ -26,8 +28,10 @@ from tg.ops.shape import AxisLength
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import CodeType
 
     from tg.graph.frozen import FrozenGraph, Node
+    from tg.graph.op import Op
     from tg.link.funcify import FuncifyLinker
 
     Array = np.ndarray[Any, Any]
@@ -47,14 +51,25 @@ class Funcified(NamedTuple):
     device: Callable[..., tuple[Any, ...]]
     host: HostFunction | None
     constants: tuple[Array, ...]
-    lines: tuple[tuple[str, Any], ...]  # of the generated code, each with the user's line
+    lines: tuple[Line, ...]  # of the generated code
+    code: CodeType
+    rules: frozenset[str]  # the names of the rules in the scope of the code
+
+    def inspected(self, inspect: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+        """`device` with every call of a rule made by `inspect(line, rule, args, kwargs)`."""
+        scope = dict(self.device.__globals__)
+        for name in self.rules:
+            scope[name] = functools.partial(_inspected, inspect, self.lines, scope[name])
+        exec(self.code, scope)
+        scope.update({k: v for k, v in self.device.__globals__.items() if k.endswith("_lengths")})  # what is remembered
+        return scope["graph"]  # type: ignore[no-any-return]
 
     @property
     def source(self) -> str:
         """The generated code, with the user's lines as comments."""
         rows: list[str] = []
         last = ""
-        for text, loc in self.lines:
+        for text, loc, _, _ in self.lines:
             comment = f"    # {loc}" if loc is not None else ""
             if comment and comment != last:
                 rows.append(comment)
@@ -72,10 +87,19 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker) -> Func
     unit = _Unit(request, linker)
     _GraphWriter(unit, graph).write("graph")
     lines = tuple(line for function in unit.functions for line in function)
-    text = "\n".join(text for text, _ in lines) + "\n"
-    exec(compile(text, f"<tg {request.backend} {request.name}>", "exec"), unit.scope)
+    text = "\n".join(line.text for line in lines) + "\n"
+    code = compile(text, f"<tg {request.backend} {request.name}>", "exec")
+    unit.scope[LINES] = lines
+    exec(code, unit.scope)
     host = host_sizes(graph, "graph_sizes", lambda a: a if isinstance(a, np.ndarray) else linker.to_numpy(a))
-    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines)
+    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, frozenset(unit.rules))
+
+
+def _inspected(
+    inspect: Callable[..., Any], lines: Sequence[Line], rule: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """A call of a rule from generated code, of which the line tells the node."""
+    return inspect(lines[sys._getframe(1).f_lineno - 1], rule, args, kwargs)
 
 
 @final
@@ -86,7 +110,8 @@ class _Unit:
         self.request, self.linker, self.traced = request, linker, linker.jit is not None
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
         self.scope["remembered"] = functools.lru_cache(KEPT)
-        self.functions: list[list[tuple[str, Any]]] = []
+        self.functions: list[list[Line]] = []
+        self.rules: set[str] = set()  # their names in the scope
         self.constants: list[Array] = []
         self._places: dict[object, int] = {}  # of constants, by key
         self._inner: dict[FrozenGraph, str] = {}
@@ -144,17 +169,17 @@ class _GraphWriter:
         self.viewed = frozenset(k for value, roots in enumerate(self.roots) for k in roots if k != value)
         self.live = self._live()
         self.early = _early(graph, self.colours.shape) if not unit.traced else frozenset[int]()
-        self.early_lines: list[tuple[str, Any]] = []
+        self.early_lines: list[Line] = []
         self.lengths: dict[str, str] = {}  # that the early lines need: where they are found
         self.early_names: dict[str, None] = {}  # that other lines need
-        self.lines: list[tuple[str, Any]] = []
+        self.lines: list[Line] = []
         self.loc: Any = None
 
     def write(self, name: str) -> None:
         """Write the function and add it to the unit."""
         graph = self.graph
         parameters = ["sizes", "constants", *(f"v{k}" for k in range(graph.arity))]
-        self.lines.append((f"def {name}({', '.join(parameters)}):", None))
+        self.lines.append(Line(f"def {name}({', '.join(parameters)}):"))
         has_status = name == "graph" and self.unit.request.has_status and not self.unit.traced
         steps = steps_of(graph, self.live, has_status=has_status)
         self.uses = steps.last_uses(graph)
@@ -174,14 +199,14 @@ class _GraphWriter:
         """Add the function of what follows from the lengths of inputs, and its call."""
         if self.early_names:
             names = "".join(f"{k}, " for k in self.early_names)
-            self.lines.insert(1, (f"    {names}= {name}({', '.join(self.lengths.values())})", None))
-            head = [("@remembered", None), (f"def {name}({', '.join(self.lengths)}):", None)]
-            self.unit.functions.append([*head, *self.early_lines, (f"    return ({names})", None)])
+            self.lines.insert(1, Line(f"    {names}= {name}({', '.join(self.lengths.values())})"))
+            head = [Line("@remembered"), Line(f"def {name}({', '.join(self.lengths)}):")]
+            self.unit.functions.append([*head, *self.early_lines, Line(f"    return ({names})")])
 
     def _early_name(self, name: str, text: str = "") -> str:
         """A name that early lines give to something, once, and other lines may use."""
         if text and name not in self.early_names:
-            self.early_lines.append((f"    {name} = {text}", self.loc))
+            self.early_lines.append(Line(f"    {name} = {text}", self.loc))
         self.early_names[name] = None
         return name
 
@@ -205,8 +230,9 @@ class _GraphWriter:
                 live.update(k for place, k in enumerate(node.inputs) if place not in sizes or k in self.colours.shape)
         return frozenset(live)
 
-    def _line(self, text: str) -> None:
-        self.lines.append((f"    {text}", self.loc))
+    def _line(self, text: str, calls: int | None = None, dying: frozenset[int] = frozenset()) -> None:
+        """A line; `calls` is the node whose rule it calls, `dying` the operands that this may overwrite."""
+        self.lines.append(Line(f"    {text}", self.loc, None if calls is None else (self.graph, calls), dying))
 
     def _free(self, number: int) -> None:
         """Drop what nothing reads any more; while tracing there is nothing to gain."""
@@ -247,14 +273,17 @@ class _GraphWriter:
         sizes = node.op.size_operands(len(node.inputs))
         operands = [self._size(k) if place in sizes else self._native(k) for place, k in enumerate(node.inputs)]
         self.made.update(node.outputs)
+        calls, dying = None, frozenset[int]()
         if isinstance(node.op, Call):
             inside = f"sizes[{self.calls[number]}]" if number in self.calls else "()"
             name = self.unit.inner(node.op.lowered)
             text, several = f"{name}({', '.join([inside, 'constants', *operands])})", True
         else:
-            text, several = self._rule(number, node, operands), len(node.outputs) > 1
+            text, dying = self._rule(number, node, operands)
+            several = len(node.outputs) > 1
+            calls = None if node.op.calls_python else number
         targets = "".join(f"v{k}, " for k in node.outputs) if several else f"v{node.outputs[0]} "
-        self._line(f"{targets}= {text}")
+        self._line(f"{targets}= {text}", calls, dying)
 
     def _size(self, k: int) -> str:
         known = self.graph.constant(k)
@@ -262,20 +291,28 @@ class _GraphWriter:
             return self._early_name(f"s{k}", f"int(h{k})")
         return str(int(known.data)) if known is not None else self.sizes.get(k) or f"int(h{k})"
 
-    def _rule(self, number: int, node: Node, operands: list[str]) -> str:
-        unit, op = self.unit, node.op
+    def _rule(self, number: int, node: Node, operands: list[str]) -> tuple[str, frozenset[int]]:
+        """The call of a node's rule, and the operands that this may overwrite."""
+        unit, op, dying = self.unit, node.op, frozenset[int]()
         if op.calls_python and not unit.traced and unit.request.rule_for(op.rule_key) is None:
             rule = _called_back(unit.linker, self.graph, number)
-            return f"{unit.bind(op.name, rule, rule)}({', '.join(operands)})"
+            return f"{unit.bind(op.name, rule, rule)}({', '.join(operands)})", dying
         special = self._special(number, node)
         if special is not None:
-            return f"{unit.bind(op.name, special, id(special))}({', '.join(operands)})"
+            return f"{self._bound(op, special)}({', '.join(operands)})", self._dying(number, node)
         rule = unit.request.rule(op, self.graph, number)
-        name = unit.bind(op.name, rule, id(rule))
+        name = self._bound(op, rule)
         arguments = operands if isinstance(op, Elementwise) else [unit.bind("op", op, op), *operands]
         if unit.takes_dying(rule):
-            arguments.append(f"dying={unit.bind('dying', *[self._dying(number, node)] * 2)}")
-        return f"{name}({', '.join(arguments)})"
+            dying = self._dying(number, node)
+            arguments.append(f"dying={unit.bind('dying', dying, dying)}")
+        return f"{name}({', '.join(arguments)})", dying
+
+    def _bound(self, op: Op, rule: Callable[..., Any]) -> str:
+        """The name of a rule."""
+        name = self.unit.bind(op.name, rule, id(rule))
+        self.unit.rules.add(name)
+        return name
 
     def _special(self, number: int, node: Node) -> Callable[..., Any] | None:
         """What the linker has for this node in place of the rule."""
@@ -310,7 +347,7 @@ class _GraphWriter:
             targets = "".join(f"h{k}, " for k in node.outputs)
             text = f"{targets}= {name}({', '.join(self._on_host_name(k, early=is_early) for k in node.inputs)})"
         if is_early:
-            self.early_lines.append((f"    {text}", self.loc))
+            self.early_lines.append(Line(f"    {text}", self.loc))
         else:
             self._line(text)
 

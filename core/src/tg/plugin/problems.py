@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pluggy
 
 from tg.errors import BackendUnavailable, PluginError, TgError, message
 from tg.plugin.records import HOOK_API, Problem
@@ -28,7 +31,8 @@ def as_error(problem: Problem, backend: str) -> TgError:
 
 def broken(entry: Entry, doing: str, error: BaseException) -> Problem:
     """An exception from a plugin's code, remembered."""
-    remedy = f"pip install --upgrade --force-reinstall {entry.distribution}"
+    place = _in_checkout(entry, error)
+    remedy = f"mend {place}" if place else f"pip install --upgrade --force-reinstall {entry.distribution}"
     if isinstance(error, TgError):
         reason, _, hint = str(error).partition("\n  hint: ")
         fact = _first_line(reason).removeprefix(f"{entry.source}: ")
@@ -97,6 +101,32 @@ def faulty(entry: Entry, fact: str, *lines: tuple[str, str], hint: str | None = 
     """A plugin whose records contradict the contract or one another."""
     error = PluginError(message(f"{entry.source}: {fact}", *lines, hint=hint))
     return Problem(entry.distribution, entry.version, "broken", fact, hint, error)
+
+
+def _in_checkout(entry: Entry, error: BaseException) -> str | None:
+    """Where a plugin's code has raised, if that is in a checkout: installed code is not for its user to mend."""
+    import sysconfig  # both for messages alone
+    from importlib import metadata
+
+    try:
+        installed = str(metadata.distribution(entry.distribution).locate_file(""))
+    except metadata.PackageNotFoundError:
+        return None
+    places: list[tuple[str, int | None]] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        places.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno))
+    others = (
+        installed,
+        str(Path(__file__).parents[1]),
+        str(Path(pluggy.__file__).parent),
+        sysconfig.get_path("stdlib"),
+    )
+    own = [(name, line) for name, line in places if not name.startswith(("<", *others))]
+    return f"{own[-1][0]}:{own[-1][1]}" if own else None
 
 
 def _told(problem: Problem) -> str:

@@ -19,7 +19,7 @@ from tg.plugin.discovery import Entry, Policy, entries
 from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
 from tg.plugin.problems import as_error
-from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule
+from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -161,6 +161,25 @@ class Registry:
         canonical = provider.backend.name if provider else None
         return self._memo.get(("rewrites", canonical), lambda: self._merged_rewrites(provider))
 
+    def provided_by(self, name: str) -> Entry:
+        """The plugin that provides a backend."""
+        return self._provider(name).plugin.entry
+
+    def rule_source(self, name: str, key: object) -> Entry | None:
+        """The plugin whose rule a backend uses for an op class or elementwise function, for messages."""
+        provider = self._ready(name)
+        rule = self._tables(name).rules.get(key)
+        offers = self._offers("tg_rules", provider, backend=provider.backend.name)
+        return next((entry for entry, given in offers if rule is not None and given.table.get(key) is rule), None)
+
+    def rewrite_source(self, name: str | None, rewrite: str) -> Entry | None:
+        """The plugin that gave the rewrite of a name, for messages; None for core's own."""
+        provider = self._provider(name) if name is not None else None
+        for entry, given in self._rewrites_offered(provider):
+            if entry != self._installed.core.entry and rewrite in map(key_name, (*given.rules, *given.passes)):
+                return entry
+        return None
+
     def families(self) -> tuple[Family, ...]:
         """The op families of core and of every extension.
 
@@ -193,9 +212,12 @@ class Registry:
         return tables.merge_rules(provider.backend, self._offers("tg_rules", provider, backend=name))
 
     def _merged_rewrites(self, provider: Provider | None) -> Rewrites:
+        return tables.merge_rewrites(self._rewrites_offered(provider))
+
+    def _rewrites_offered(self, provider: Provider | None) -> list[tuple[Entry, Rewrites]]:
         general = self._offers("tg_rewrites", backend=None)
         own = self._offers("tg_rewrites", provider, backend=provider.backend.name) if provider else []
-        return tables.merge_rewrites(general + own)
+        return general + own
 
     def _offers(self, hook: str, provider: Provider | None = None, **arguments: object) -> list[tuple[Entry, Any]]:
         """What core, the backend's plugin and the extensions answer; only the backend's own failure is an error."""

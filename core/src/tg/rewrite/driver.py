@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 import numpy as np
 
-from tg.errors import RewriteError, message
+from tg.errors import RewriteError, TgError, blamed, message
 from tg.graph import loc as locs
 from tg.graph.checks import STATUS_LENGTH
 from tg.graph.collector import paused
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Outputs = tuple[Variable, ...]
     Replacement = tuple[str, Outputs] | None
     Supported = Callable[[Op, tuple[TensorType, ...]], bool]
+    SourceOf = Callable[[str], tuple[str, str] | None]
     Signature = tuple[object, ...]  # the key of an op and the kinds of its operands
     Attempts = tuple[
         tuple[int, tuple[tuple[str, Attempt], ...]], ...
@@ -66,6 +67,7 @@ def rewrite(
     mode: str = "default",
     exclude: frozenset[str] = frozenset(),
     journal: Journal | None = None,
+    source_of: SourceOf = lambda name: None,
 ) -> FrozenGraph:
     """Run all phases over a graph, which is used up, and freeze it.
 
@@ -75,7 +77,9 @@ def rewrite(
             only.
         exclude: names of rules, passes and classes not to apply; "fold_constants" is folding.
         journal: is told everything.
+        source_of: for messages the plugin that gave a rewrite, and how to do without it; None for core's own.
     Raises:
+        PluginError: a plugin's rewrite has raised, which is the cause.
         RewriteError: the rules do not come to an end, or one changes a dtype or a rank.
         OptionError: there is no such mode.
     """
@@ -84,7 +88,7 @@ def rewrite(
     with Span("index"):
         index = _index(rules, mode, exclude)
     driver = _Driver(index, passes, supported, mode, exclude)
-    driver.journal = journal
+    driver.journal, driver.source_of = journal, source_of
     return driver.run(graph)
 
 
@@ -150,6 +154,29 @@ class _Driver:
         self.phases = PHASES if mode != "off" else (EXPAND,)
         self.inner: dict[tuple[str, FrozenGraph], FrozenGraph] = {}
         self.journal: Journal | None = None
+        self.source_of: SourceOf = lambda name: None
+        self.failure: Exception | None = None  # that says already what has failed
+
+    def failed(self, error: Exception, what: str, name: str, node: Apply | None = None) -> Exception:
+        """The error to raise for one of a rewrite: a plugin's is named; one of core's keeps its class and gets a note.
+
+        What tg itself finds wrong goes on as it is, but for a note where a plugin is to blame.
+        """
+        source = self.source_of(name)
+        if (source is None and isinstance(error, TgError)) or error is self.failure:
+            return error
+        lines: list[tuple[str, str]] = []
+        if node is not None:
+            operands = ", ".join(str(v.type) for v in node.inputs)
+            lines.append(("node", f"{node.op.name}({operands})"))
+            if node.loc is not None:
+                lines.append(("at", f"{node.loc}:  {node.loc.source}"))
+        if source is None:
+            error.add_note("  in " + message(f"{what} {name}", *lines).replace("\n", "\n  "))
+            self.failure = error
+        else:
+            self.failure = blamed(error, f"{what} {name}", *lines, ("plugin", source[0]), hint=source[1])
+        return self.failure
 
     def run(self, graph: FunctionGraph) -> FrozenGraph:
         tried: dict[int, int] = {}
@@ -168,7 +195,11 @@ class _Driver:
             frozen = graph.freeze()
         for one in self.lowerings:
             with Span(one.name):
-                before, frozen = frozen, _lowered(frozen, one, one.run)
+                before = frozen
+                try:
+                    frozen = _lowered(frozen, one, one.run)
+                except Exception as error:  # noqa: BLE001 (raised again, named)
+                    raise self.failed(error, "lowering", one.name)  # noqa: B904 (it has its cause)
             if journal is not None:
                 journal.lowers(one.name, before, frozen)
         return frozen
@@ -181,10 +212,13 @@ class _Driver:
                 if one.keys and view.kinds.isdisjoint(one.keys):
                     continue
                 with Span(one.name):
-                    with graph.needs, locs.at(None):
-                        found = one.run(view)
+                    try:
+                        with graph.needs, locs.at(None):
+                            found = dict(one.run(view) or {})
+                    except Exception as error:  # noqa: BLE001 (raised again, named)
+                        raise self.failed(error, "pass", one.name)  # noqa: B904 (it has its cause)
                     if found:
-                        _Sweeper(self, graph, phase, tried, one.name, dict(found)).run()
+                        _Sweeper(self, graph, phase, tried, one.name, found).run()
 
     def has_work(self, graph: FunctionGraph, phase: str) -> bool:
         """Whether a phase has rules, or something to expand; new nodes have been swept when they were made."""
@@ -255,12 +289,18 @@ class _Sweeper:
         self.bits = sum(BITS[p] for p in SWEEPS[phase])
         self.attempts = driver.index.attempts(phase)
         self.checks: list[tuple[Check, Apply]] = []  # those that replacements need, and what each protects
+        self.last: tuple[str, Apply | None] | None = (pass_name, None) if given else None  # what has replaced a value
 
     def run(self) -> None:
         if isinstance(self.graph.recorder, Journal):
             self.graph.recorder.begins_sweep(self.phase)
-        with locs.at(None):
-            self.graph.rewrite(self.transform, self.checks, self.given, self.pass_name)
+        try:
+            with locs.at(None):
+                self.graph.rewrite(self.transform, self.checks, self.given, self.pass_name)
+        except Exception as error:
+            if self.last is not None and error is not self.driver.failure and self.driver.source_of(self.last[0]):
+                raise self.driver.failed(error, "rewrite", *self.last)  # noqa: B904 (it has its cause)
+            raise
 
     def transform(self, node: Apply, outputs: Outputs) -> Replacement:
         """The replacement of a node by the first rule that applies."""
@@ -296,9 +336,13 @@ class _Sweeper:
         for bit, group in attempts:
             if not done & bit:
                 for name, attempt in group:
-                    found = attempt(node, outputs)
-                    if found is not None and all(map(self._is_precise, outputs, found)):
-                        return name, found
+                    try:
+                        found = attempt(node, outputs)
+                        if found is not None and all(map(self._is_precise, outputs, found)):
+                            self.last = name, node
+                            return name, found
+                    except Exception as error:  # noqa: BLE001 (raised again, named)
+                        raise self.driver.failed(error, "rewrite", name, node)  # noqa: B904 (it has its cause)
         return None
 
     def _is_precise(self, old: Variable, new: Variable) -> bool:
@@ -330,7 +374,10 @@ class _Sweeper:
         op = node.op
         if self.driver.supported(op, tuple(v.type for v in node.inputs)):
             return None
-        made = op.expansion(*node.inputs)
+        try:
+            made = op.expansion(*node.inputs)
+        except Exception as error:  # noqa: BLE001 (raised again, named)
+            raise self.driver.failed(error, "expansion of", op.name, node)  # noqa: B904 (it is the same)
         target = made if isinstance(made, tuple) else (made,)
         for new in self._new_applies(target, node):
             self.checks.extend((check, new) for check in checks_of(new))

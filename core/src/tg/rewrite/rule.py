@@ -173,6 +173,9 @@ class NodeRule(Rule):
         if found is None:
             return None
         if isinstance(found, tuple):
+            if len(found) != len(outputs):
+                text = f"rewrite: {self.name} replaced {len(outputs)} values by {len(found)}"
+                raise RewriteError(message(text, ("node", node.op.name)))
             return found
         replacement = fitted(self, outputs[0], found, node, trusted=True)
         return None if replacement is None else (replacement,)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.graph.frozen import Origin
+from tg.link.blame import rule_error
 from tg.link.objects import HEAD
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
@@ -260,7 +261,10 @@ class GraphFunction:
             self.body.lines.append(None)
         site = Site(self, node)
         rule = self.unit.request.rule(node.op, self.graph, step.node)
-        found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
+        try:
+            found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
+        except Exception as error:  # noqa: BLE001 (raised again, named)
+            raise rule_error(error, self.unit.request, self.graph, step.node, in_call=False)  # noqa: B904
         for number, value in zip(node.outputs, found if isinstance(found, list) else [found], strict=True):
             self.values[number] = value
             if isinstance(value, Array) and value.buffer is not None:
