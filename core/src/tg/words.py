@@ -132,6 +132,9 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("cross_entropy nll_loss", "`-tg.mean(tg.take_along_axis(tg.log_softmax(m), i[:, None], axis=1))`"),
     ("binary_cross_entropy binary_cross_entropy_with_logits", "`tg.mean(tg.softplus(x) - x * y)`, x the logits"),
     ("layer_norm standardize", "`(m - tg.mean(m, -1, keepdims=True)) / tg.sqrt(tg.var(m, -1, keepdims=True) + 1e-5)`"),
+    ("rms_norm", "`m / tg.sqrt(tg.mean(m**2, -1, keepdims=True) + 1e-5)`"),
+    ("attention dot_product_attention", "`tg.softmax(m @ m.mT / np.sqrt(m.shape[-1])) @ m`"),
+    ("print_ Print", "`tg.wrap(lambda x: print(x) or x, infer=lambda x: x)(x)` prints values when it runs"),
     # shapes
     ("cat join", "`tg.concatenate([x, y], axis=0)`"),
     ("block", "`tg.concatenate([tg.concatenate([m, m], 1), tg.concatenate([m, m], 1)])`"),
@@ -159,6 +162,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("inc_subtensor index_add scatter_add", "`x.at[i].add(1.0)`"),
     ("scatter index_put", "`x.at[i].set(1.0)`"),
     ("gather take_along_dim", "`tg.take_along_axis(m, i[:, None], axis=1)`"),
+    ("embedding", "`m[i]`"),
     ("index_select", "`tg.take(m, i, axis=0)`"),
     ("masked_select", "`x[mask]`"),
     ("dynamic_slice narrow dynamic_slice_in_dim lax_slice", "`x[k : k + 2]`"),
@@ -202,16 +206,18 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("checkpoint remat", "`tg.grad(cost, x)` keeps all that it needs"),
     ("OpFromGraph", "a Python function that builds a graph: `tg.jit(f)(x)`"),
     # special functions
-    ("erf erfc erfcx erfinv gamma gammaln digamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr",
+    ("erf erfc erfcx erfinv erfcinv gamma gammaln digamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr factorial ndtri_exp",
      "`tg.wrap(scipy.special.{name}, infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("erf_inv", "`tg.wrap(scipy.special.erfinv, infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("lgamma loggamma", "`tg.wrap(scipy.special.gammaln, infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("psi trigamma tri_gamma polygamma",
      "`tg.wrap(lambda x: scipy.special.polygamma(1, x), infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("beta betaln gammainc gammaincc kv iv jv binom poch",
+    ("beta betaln gammainc gammaincc kv iv jv kve ive binom poch zeta gammaincinv gammainccinv owens_t",
      "`tg.wrap(scipy.special.{name}, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
     ("igamma igammac",
      "`tg.wrap(scipy.special.gammainc, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
+    ("betainc betaincinv",
+     "`tg.wrap(scipy.special.{name}, infer=lambda x, y, z: x)(x, y, s)`, with grad= for a derivative"),
     ("special", "`tg.wrap(scipy.special.erf, infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
@@ -220,6 +226,10 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("inverse matrix_inverse linalg nlinalg slinalg",
      "`tg.wrap(np.linalg.inv, infer=lambda m: m)(m)`, with grad= for a derivative"),
     ("pinverse", "`tg.wrap(np.linalg.pinv, infer=lambda m: m)(m)`, with grad= for a derivative"),
+    ("sqrtm logm", "`tg.wrap(scipy.linalg.{name}, infer=lambda m: m)(m)`, with grad= for a derivative"),
+    ("eigvals", '`tg.wrap(np.linalg.eigvals, outputs=tg.vector(dtype="complex128"))(m.astype("complex128"))`'),
+    ("eig",
+     '`tg.wrap(np.linalg.eig, infer=lambda m: (m.with_shape(m.shape[:1]), m))(m.astype("complex128"))`'),
     ("expm matrix_exp", "`tg.wrap(scipy.linalg.expm, infer=lambda m: m)(m)`, with grad= for a derivative"),
     ("solve", "`tg.wrap(np.linalg.solve, infer=lambda m, x: x)(m, x)`, with grad= for a derivative"),
     ("solve_triangular triangular_solve cho_solve",
@@ -239,18 +249,23 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
      "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
     ("key PRNGKey RandomStream RandomState Generator default_rng seed manual_seed categorical choice distributions",
      "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
+    ("standard_normal integers exponential laplace cauchy gumbel lognormal weibull pareto dirichlet bits fold_in",
+     "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
     ("dropout", "draws are arguments: `x * mask`, where `f(rng.random(3) < 0.9)` gives the mask"),
     # signals and images
     ("fft ifft rfft",
      '`tg.wrap(np.fft.{name}, outputs=tg.vector(dtype="complex128"))(x)`, with grad= for a derivative'),
     ("irfft", "`tg.wrap(np.fft.irfft, outputs=tg.vector())(x)`, with grad= for a derivative"),
     ("fft2 ifft2 fftn", '`tg.wrap(np.fft.{name}, outputs=tg.matrix(dtype="complex128"))(m)`'),
+    ("fftfreq rfftfreq", "NumPy's: `np.fft.{name}(4)`"),
+    ("fftshift", "`tg.roll(x, x.shape[0] // 2)`"),
     ("signal convolve correlate conv conv1d conv2d conv3d convolve2d",
      "slices do it: `x[:-2] * w[0] + x[1:-1] * w[1] + x[2:] * w[2]`"),
     ("max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d", "slices do it: `tg.maximum(m[0::2], m[1::2])`"),
     # fitting and keeping
     ("optim optimize optimizers sgd SGD adam Adam adamw",
      "`tg.function([x], loss, updates={state: state - 0.1 * tg.grad(loss, state)})` is a step"),
+    ("root least_squares", "`scipy.optimize.{name}(tg.function([x], tg.exp(x) - 2), np.ones(3))`"),
     ("minimize", "`scipy.optimize.minimize(tg.function([x], [cost, tg.grad(cost, x)]), np.ones(3), jac=True)`"),
     ("save load export", "a function can be pickled: `pickle.loads(pickle.dumps(tg.function([x], tg.exp(x))))`"),
     ("sparse", "`tg.zeros((3,)).at[i].add(x * y)` adds up products"),
@@ -267,6 +282,11 @@ def _rows() -> dict[str, tuple[str, str]]:
         for names, text in table
         for name in names.split()
     }
+
+
+def instead(name: str) -> str | None:
+    """What to do instead of using a function of this name; None where the table has no such name."""
+    return _rows()[name][1] if name in _rows() else None
 
 
 def unknown(name: str, known: Iterable[str]) -> str:

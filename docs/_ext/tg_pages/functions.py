@@ -6,8 +6,6 @@ import inspect
 
 import tg
 from tg.errors import TgError
-from tg.functions.make import Function
-from tg.functions.shared import Shared
 from tg_pages.docstring import entry, escaped, myst, sentence, signature, table
 
 PARTS = (
@@ -30,8 +28,8 @@ def page() -> str:
     parts = [INTRO]
     for title, names in PARTS:
         parts += [f"## {title}\n", *(entry("function", signature(getattr(tg, n), f"tg.{n}"), body(n)) for n in names)]
-    parts += ["## A compiled function\n", *members("tg.functions.make.Function", Function)]
-    parts += ["## A shared variable\n", *members("tg.functions.shared.Shared", Shared)]
+    parts += ["## A compiled function\n", *members("tg.Function", tg.Function)]
+    parts += ["## A shared variable\n", *members("tg.Shared", tg.Shared)]
     parts += ["## Classes\n", *(entry("class", f"tg.{name}", body(name)) for name in CLASSES)]
     return "\n".join([*parts, "## Error classes\n", errors()])
 

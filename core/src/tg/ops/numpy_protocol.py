@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import InputError, message
+from tg.words import instead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +53,9 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: Mapping[
         if options.keys() <= OPTIONS[method]:
             return catalog.NAMES[METHODS[method][ufunc.__name__]](*inputs, **options)
     extra = "".join(f", {name}=" for name in kwargs)
-    hint = "variables are immutable: the result is a new one" if "out" in kwargs else WRAP_HINT
+    hint = (
+        "variables are immutable: the result is a new one" if "out" in kwargs else instead(ufunc.__name__) or WRAP_HINT
+    )
     text = f"np.{ufunc.__name__}: {method}{extra} on a variable has no counterpart in tg"
     raise InputError(message(text, hint=hint))
 
@@ -70,7 +73,9 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
         kwargs = {"axis1": -2, "axis2": -1, **kwargs}
     if found is None:
         name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
-        raise InputError(message(f"{name}: has no counterpart in tg for variables", hint=WRAP_HINT))
+        raise InputError(
+            message(f"{name}: has no counterpart in tg for variables", hint=instead(function.__name__) or WRAP_HINT)
+        )
     try:
         inspect.signature(found).bind(*args, **kwargs)
     except TypeError as error:
