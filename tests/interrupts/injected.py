@@ -6,6 +6,7 @@ import contextlib
 import gc
 import re
 import sys
+from time import monotonic, sleep
 
 EVERYWHERE = re.compile(r"/tg(_\w+)?/|<tg")
 TURNS = re.compile(r"/tg/(functions/|turns|plugin/memo|graph/collector)|/tg_numba/(native|engine|entry|program)\.py")
@@ -69,6 +70,14 @@ def ignored():
         sys.unraisablehook = before
 
 
+def collects(seconds=10.0):
+    """Whether the collector is on, or comes on again once a compilation in the background has ended."""
+    until = monotonic() + seconds
+    while not gc.isenabled() and monotonic() < until:
+        sleep(0.01)
+    return gc.isenabled()
+
+
 def inject(way, chosen, files=EVERYWHERE):
     """Interrupt a call at each of the chosen instructions, and look each time; how many were interrupted."""
     before, kept, reached = way.effects(), None, 0
@@ -79,7 +88,7 @@ def inject(way, chosen, files=EVERYWHERE):
             reached += bool(tracer.place)
             try:
                 before = way.look(before)
-                assert gc.isenabled(), "the collector is off"
+                assert collects(), "the collector is off"
             except AssertionError as error:
                 error.add_note(f"  after an exception in {tracer.place}")
                 raise

@@ -1,5 +1,6 @@
-"""Write the stub `tg/__init__.pyi` anew: `python -m tests.stub`."""
+"""Write the stubs down: `python -m tests.stub`."""
 
-from tests.stub.stub import STUB, stub
+from tests.stub.stub import STUB, SURFACE, stub, surface
 
 STUB.write_text(stub())
+SURFACE.write_text(surface())

@@ -1,4 +1,4 @@
-"""The stub `tg/__init__.pyi`: where each name of `tg` comes from, for type checkers and editors.
+"""The stubs `tg/__init__.pyi` and `tg/backend.pyi`: where each name comes from, for type checkers and editors.
 
 `tg` loads its names when they are first used, which no checker can follow. The stub imports each from the module that
 has it, so that signatures and docstrings are those of the functions themselves. Elementwise functions are records and
@@ -8,21 +8,25 @@ not functions: for these it says what they take.
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any, Final
 
 import tg
+import tg.backend
+from tg.functions.backends import backend
 from tg.ops.elementwise.record import ElementwiseFunction
 
 STUB: Final = Path(tg.__file__).with_suffix(".pyi")
-HEAD: Final = "# Where each name of `tg` comes from: written by `make stub`."
+SURFACE: Final = STUB.with_name("backend.pyi")
+HEAD: Final = "# Where each name comes from: written by `make stub`."
 OPERANDS: Final = "xyz"
 
 
 def stub() -> str:
     """The text of the stub."""
     names = [name for name in dir(tg) if not name.startswith("_")]
-    found = {name: getattr(tg, name) for name in names}
+    found = {**{name: getattr(tg, name) for name in names}, "backend": backend}  # the module can be called as well
     own = {name: value for name, value in found.items() if name == value.__name__}
     homes = sorted((home(v), not name[0].isupper(), name.lower(), name) for name, v in own.items() if not is_record(v))
     imports = ["from tg import errors as errors", *(f"from {m} import {name} as {name}" for m, _, _, name in homes)]
@@ -30,6 +34,18 @@ def stub() -> str:
     aliases = [f"{name} = {value.__name__}" for name, value in found.items() if name not in own]
     parts = (HEAD,), ("from typing import Any",), imports, ("__version__: str",), records, aliases
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def surface() -> str:
+    """The text of the stub of what plugins import."""
+    names = sorted(tg.backend._HOMES, key=as_ruff_sorts)
+    return "\n".join([HEAD, "", *(f"from {tg.backend._HOMES[n]} import {n} as {n}" for n in names)]) + "\n"
+
+
+def as_ruff_sorts(name: str) -> tuple[object, ...]:
+    """Modules, in each constants, classes, functions; numbers by their size."""
+    parts = [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
+    return tg.backend._HOMES[name], not name.isupper(), not name[0].isupper(), parts
 
 
 def is_record(value: Any) -> bool:

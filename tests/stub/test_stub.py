@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tg
-from tests.stub.stub import STUB, stub
+from tests.stub.stub import STUB, SURFACE, stub, surface
 from tg.graph import method_options
 
 RIGHT = """
@@ -66,6 +66,7 @@ MISTAKES = (
 
 def test_the_stub_is_as_the_names_are() -> None:
     assert STUB.read_text() == stub(), "if names were meant to change: make stub, and commit the file"
+    assert SURFACE.read_text() == surface(), "the same"
 
 
 def test_what_is_right_for_pyright_is_right() -> None:

@@ -53,7 +53,7 @@ class Watch:
         keys = {node.op.rule_key for node in nodes_of(lowered(self._backend, program))}
         for op, where in self._found.items():
             if op in keys:
-                hint = "wrap a rule that is to do so in tg.link.hosted.Hosted"
+                hint = "wrap a rule that is to do so in tg.backend.Hosted"
                 return f"{key_name(op)}: the reference computed it, called at {where}; {hint}"
         return None
 

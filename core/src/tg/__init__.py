@@ -49,7 +49,7 @@ _HOMES = {
     "evaluate": "tg.functions.make",
     "explain": "tg.functions.explain",
     "Explanation": "tg.functions.explain",
-    "backend": "tg.functions.backends",
+    "backend": "tg.backend",
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",
@@ -69,7 +69,8 @@ _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
-        found = getattr(importlib.import_module(home), name)
+        module = importlib.import_module(home)
+        found = module if home == f"{__name__}.{name}" else getattr(module, name)
         globals()[name] = found
         return found
     if name == "__all__":

@@ -1,4 +1,4 @@
-# Where each name of `tg` comes from: written by `make stub`.
+# Where each name comes from: written by `make stub`.
 
 from typing import Any
 

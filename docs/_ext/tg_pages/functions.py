@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import tg
 from tg.errors import TgError
+from tg.functions.backends import backend
 from tg_pages.docstring import entry, escaped, myst, sentence, signature, table
 
 PARTS = (
@@ -27,16 +29,21 @@ def page() -> str:
     """The page."""
     parts = [INTRO]
     for title, names in PARTS:
-        parts += [f"## {title}\n", *(entry("function", signature(getattr(tg, n), f"tg.{n}"), body(n)) for n in names)]
+        parts += [f"## {title}\n", *(entry("function", signature(named(n), f"tg.{n}"), body(n)) for n in names)]
     parts += ["## A compiled function\n", *members("tg.Function", tg.Function)]
     parts += ["## A shared variable\n", *members("tg.Shared", tg.Shared)]
     parts += ["## Classes\n", *(entry("class", f"tg.{name}", body(name)) for name in CLASSES)]
     return "\n".join([*parts, "## Error classes\n", errors()])
 
 
+def named(name: str) -> Any:
+    """What a name of `tg` stands for; `tg.backend` is what plugins import as well, and called it is a function."""
+    return backend if name == "backend" else getattr(tg, name)
+
+
 def body(name: str) -> str:
     """The docstring of a name of `tg`."""
-    return myst(inspect.getdoc(getattr(tg, name)) or "")
+    return myst(inspect.getdoc(named(name)) or "")
 
 
 def members(name: str, cls: type) -> list[str]:

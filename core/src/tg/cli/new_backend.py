@@ -99,9 +99,9 @@ def rule_lines(family: Family, module: ModuleType, text: str) -> Iterator[str]:
 
 def header(family: Family, lines: list[str], package: str) -> str:
     """The beginning of a file of rules, to the first line of its table."""
-    parent, _, name = f"tg.ops.{family.path.replace('/', '.')}".rpartition(".")
+    name = family.path.rpartition("/")[2]
     used = [word for word in ("ml", "performed", "reference") if any(f" {word}" in line for line in lines)]
-    imports = f"from {parent} import {name} as ops\nfrom {package}.arrays import {', '.join(used)}\n"
+    imports = f"from tg.backend import {name} as ops\nfrom {package}.arrays import {', '.join(used)}\n"
     return f'"""Rules for `{family.path}`."""\n\n{imports}\nRULES = {{\n'
 
 

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from tg.graph.facts import holds
-from tg.ops.elementwise.arithmetic import negative
-from tg.ops.elementwise.exponential import sigmoid, softplus
-from tg.ops.elementwise.record import real_floating, unary
-from tg.rewrite.pattern import is_made_by
+from tg import negative, sigmoid, softplus
+from tg.backend import holds, is_made_by, real_floating, unary
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
-    from tg.plugin.records import Rule
+    from tg.backend import Apply, Rule, Variable
 
 
 def _low_softplus(x: Any) -> Any:

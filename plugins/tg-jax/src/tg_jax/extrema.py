@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 from jax import lax
 
-from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import maximum, minimum
-from tg.ops.reduction import Reduce, identity
-from tg.types.dtypes import INTEGERS
+from tg.backend import INTEGERS, Op, Reduce, arithmetic, identity
 
 if TYPE_CHECKING:
-    from tg.graph.function_graph import View
-    from tg.graph.nodes import Apply, Variable
-    from tg.plugin.records import Rule
-    from tg.types.tensor_type import TensorType
+    from tg.backend import Apply, Rule, TensorType, Variable, View
 
     Array = np.ndarray[Any, Any]
+
+
+EXTREMES: Final = (arithmetic.minimum, arithmetic.maximum)
 
 
 @final
@@ -32,32 +29,32 @@ class Extrema(Op):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """As `Reduce`."""
-        return tuple(t for fn in (minimum, maximum) for t in Reduce(fn, self.axes).infer(x))
+        return tuple(t for fn in EXTREMES for t in Reduce(fn, self.axes).infer(x))
 
     def perform(self, x: Array) -> tuple[Array, ...]:
         """As `Reduce`."""
-        return tuple(a for fn in (minimum, maximum) for a in Reduce(fn, self.axes).perform(x))
+        return tuple(a for fn in EXTREMES for a in Reduce(fn, self.axes).perform(x))
 
 
 def pairs(view: View) -> dict[int, Variable]:
     """Minima and maxima of the same integers, along the last axis at least."""
     found: dict[tuple[int, tuple[int, ...]], dict[object, Apply]] = {}
     for node in view.applies:
-        if type(node.op) is Reduce and node.op.fn in (minimum, maximum) and -1 in node.op.axes:
+        if type(node.op) is Reduce and node.op.fn in EXTREMES and -1 in node.op.axes:
             (x,) = node.inputs
             if x.type.dtype in INTEGERS:
                 found.setdefault((id(x), node.op.axes), {})[node.op.fn] = node
     replaced: dict[int, Variable] = {}
     for (_, axes), made in found.items():
         if len(made) == 2:
-            both = Extrema(axes)(*made[minimum].inputs)
-            replaced.update({id(view.results(made[fn])[0]): v for fn, v in zip((minimum, maximum), both, strict=True)})
+            both = Extrema(axes)(*made[arithmetic.minimum].inputs)
+            replaced.update({id(view.results(made[fn])[0]): v for fn, v in zip(EXTREMES, both, strict=True)})
     return replaced
 
 
 def extrema(op: Extrema, x: Any) -> Any:
     """The rule."""
-    starts = tuple(np.asarray(identity(fn, x.dtype.name)) for fn in (minimum, maximum))
+    starts = tuple(np.asarray(identity(fn, x.dtype.name)) for fn in EXTREMES)
 
     def combine(a: Any, b: Any) -> Any:
         return lax.min(a[0], b[0]), lax.max(a[1], b[1])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tg.errors import NoRuleError
-from tg.ops.indexing import Nonzero
-from tg.plugin import Gap
+from tg import NoRuleError
+from tg.backend import Gap, Nonzero
 
 GAPS: Final[tuple[Gap, ...]] = (
     Gap(

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tg.errors import OptionError, message
-from tg.link.funcify import FuncifyLinker
+from tg import OptionError
+from tg.backend import FuncifyLinker, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

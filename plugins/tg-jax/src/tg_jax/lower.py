@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tg.ops.contraction import MatMul
-from tg.ops.elementwise.arithmetic import negative
-from tg.ops.elementwise.exponential import sigmoid, softplus
-from tg.ops.reduction import Reduce
-from tg.ops.shape import Transpose
-from tg.plugin import Rewrites
-from tg.rewrite.phases import BACKEND, EXACT, REASSOCIATES
-from tg.rewrite.rule import Pass, node_rule
+from tg import negative, sigmoid, softplus
+from tg.backend import BACKEND, EXACT, REASSOCIATES, MatMul, Pass, Reduce, Rewrites, Transpose, node_rule
 from tg_jax.decays import of_nonpositive
 from tg_jax.extrema import pairs
 from tg_jax.products import SWAPPED, product_of

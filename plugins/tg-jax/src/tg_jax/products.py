@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 from jax import lax
 
-from tg.graph.op import Op
-from tg.ops.contraction import MatMul
-from tg.ops.shape import Transpose
+from tg.backend import MatMul, Op, Transpose
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
-    from tg.plugin.records import Rule
-    from tg.types.tensor_type import TensorType
+    from tg.backend import Apply, Rule, TensorType, Variable
 
     Array = np.ndarray[Any, Any]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
-from tg.types.dtypes import DTYPES
+from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
 
 if TYPE_CHECKING:
-    from tg.plugin import Rewrites
+    from tg.backend import Rewrites
 
 PROTOCOL = RuleProtocol("array", 1)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import mlx.core as mx
 import numpy as np
 
-from tg.types.dtypes import DTYPES, numpy_dtype
+from tg.backend import DTYPES, numpy_dtype
 
 NATIVE: Final = {name: getattr(mx, "bool_" if name == "bool" else name) for name in DTYPES if name != "complex128"}
 OF_NUMPY: Final = {numpy_dtype(name): native for name, native in NATIVE.items()}

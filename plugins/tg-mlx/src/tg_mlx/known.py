@@ -9,11 +9,19 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.graph.frozen import FrozenGraph, Node
-from tg.graph.op import Op
-from tg.link.colour import colours
-from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate, WrapIndex, window
-from tg.ops.shape import known_shape
+from tg.backend import (
+    FrozenGraph,
+    Gather,
+    Node,
+    Op,
+    Scatter,
+    Slice,
+    SliceUpdate,
+    WrapIndex,
+    colours,
+    known_shape,
+    window,
+)
 from tg_mlx.arrays import copy
 from tg_mlx.rules import indexing
 
@@ -22,9 +30,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tg.link.linker import Request
-    from tg.ops.elementwise.record import ElementwiseFunction
-    from tg.types.tensor_type import TensorType
+    from tg.backend import ElementwiseFunction, Request, TensorType
 
     Array = np.ndarray[Any, Any]
 

@@ -13,12 +13,8 @@ import ml_dtypes
 import mlx.core as mx
 import numpy as np
 
-from tg.errors import NoRuleError, message
-from tg.link.funcify import FuncifyLinker
-from tg.link.linker import Linker
-from tg.ops import indexing, shape
-from tg.ops.elementwise import arithmetic, cast
-from tg.ops.reduction import Reduce
+from tg import NoRuleError
+from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, indexing, message, shape
 from tg_mlx.arrays import copy, from_numpy
 from tg_mlx.known import GatherWithin, SliceAt
 from tg_mlx.program import Program
@@ -29,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.link.linker import Executable, Request
+    from tg.backend import Executable, FrozenGraph, Request
     from tg_mlx import Options
 
 VIEWS: Final = frozenset(

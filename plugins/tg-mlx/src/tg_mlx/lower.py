@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tg.graph.facts import holds
-from tg.ops.elementwise.exponential import exp, log1p, sigmoid, softplus
-from tg.plugin import Rewrites
-from tg.rewrite.phases import BACKEND, REASSOCIATES
-from tg.rewrite.rule import rule
+from tg import exp, log1p, sigmoid, softplus
+from tg.backend import BACKEND, REASSOCIATES, Rewrites, holds, rule
 
 REWRITES: Final = Rewrites(
     rules=(

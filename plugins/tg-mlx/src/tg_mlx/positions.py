@@ -12,22 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
-from tg.graph.frozen import FrozenGraph, Node
-from tg.graph.interpret import interpret
-from tg.ops.elementwise.arithmetic import maximum, minimum
-from tg.ops.elementwise.cast import Cast
-from tg.ops.elementwise.comparison import greater_equal, less, logical_and, where
-from tg.ops.indexing import Gather, Scatter, WrapIndex
-from tg.ops.reduction import Reduce
-from tg.ops.shape import AxisLength
+from tg import greater_equal, less, logical_and, maximum, minimum, where
+from tg.backend import AxisLength, Cast, FrozenGraph, Gather, Node, Reduce, Scatter, WrapIndex, interpret
 from tg_mlx.arrays import from_numpy
 from tg_mlx.known import GatherWithin, ScatterWithin, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.op import Op
-    from tg.link.linker import Request
+    from tg.backend import Op, Request
 
     Array = np.ndarray[Any, Any]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from tg.link.linker import Executable
-from tg.ops.indexing import Slice, SliceUpdate
-from tg.turns import Claim, alone
+from tg.backend import Claim, Executable, Slice, SliceUpdate, alone
 from tg_mlx.known import is_own, with_known_starts, with_rules
 from tg_mlx.positions import looked
 
@@ -15,11 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.graph.timing import Span
-    from tg.link.funcify import FuncifyLinker
-    from tg.link.linker import Request, Status
-    from tg.link.timed import Timed
+    from tg.backend import FrozenGraph, FuncifyLinker, Request, Span, Status, Timed
 
 
 @final

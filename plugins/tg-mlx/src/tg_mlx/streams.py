@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import mlx.core as mx
 
-from tg.errors import OptionError, message
+from tg import OptionError
+from tg.backend import message
 
 LOCK: Final[Any] = threading.RLock()
 os.register_at_fork(after_in_child=LOCK._at_fork_reinit)  # whoever held it is not there

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tg.turns import Claim, alone
+from tg.backend import Claim, alone
 from tg_torch import place
 
 if TYPE_CHECKING:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 import torch
 
-from tg.graph.op import Op
-from tg.ops.elementwise.record import binary
+from tg.backend import Op, binary
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
-    from tg.types.tensor_type import TensorType
+    from tg.backend import Rule, TensorType
 
     Array = np.ndarray[Any, Any]
 

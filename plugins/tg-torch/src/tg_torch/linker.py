@@ -15,12 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 import torch
 
-from tg.errors import NoRuleError, OptionError, message
-from tg.link.funcify import FuncifyLinker
-from tg.link.linker import Linker, node_lines
-from tg.ops import indexing, shape
-from tg.ops.control import Call
-from tg.ops.elementwise import cast, complex
+from tg import NoRuleError, OptionError
+from tg.backend import Call, FuncifyLinker, Linker, cast, complex, indexing, message, node_lines, shape
 from tg_torch import place
 from tg_torch.compiled import Compiled
 from tg_torch.special import special
@@ -29,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.link.linker import Executable, Request
+    from tg.backend import Executable, FrozenGraph, Request
     from tg_torch import Options
 
     Array = np.ndarray[Any, Any]

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops.elementwise.arithmetic import add, gate, square
-from tg.ops.reduction import Reduce
-from tg.plugin import Rewrites
-from tg.rewrite.phases import BACKEND, REASSOCIATES
-from tg.rewrite.rule import node_rule, rule
+from tg.backend import BACKEND, REASSOCIATES, Reduce, Rewrites, arithmetic, gate, node_rule, rule
 from tg_torch.fused import SquaredNorm, through_tanh
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.backend import Apply, Variable
 
 
 def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
     made = x.apply
-    if made is None or made.op.rule_key is not square:
+    if made is None or made.op.rule_key is not arithmetic.square:
         return None
-    if node.op.fn is not add or x.type.ndim != 1 or x.type.dtype != "float64":  # type: ignore[attr-defined]
+    if node.op.fn is not arithmetic.add or x.type.ndim != 1 or x.type.dtype != "float64":  # type: ignore[attr-defined]
         return None
     found: Variable = SquaredNorm()(*made.inputs)
     return found
@@ -30,7 +26,7 @@ REWRITES: Final = Rewrites(
     rules=(
         rule(
             "cotangent_through_tanh",
-            match=lambda dy, y: gate(dy, 1 - square(y)),
+            match=lambda dy, y: gate(dy, 1 - arithmetic.square(y)),
             replace=through_tanh,
             phase=BACKEND,
             kind=REASSOCIATES,
@@ -39,12 +35,12 @@ REWRITES: Final = Rewrites(
         node_rule(
             "squared_norm",
             keys=(Reduce,),
-            below=(square,),
+            below=(arithmetic.square,),
             apply=_squared_norm,
             phase=BACKEND,
             kind=REASSOCIATES,
             why="A product of vectors stores nothing; float64 has digits to spare for another order of its sum.",
-            example=lambda x: Reduce(add, (-1,))(square(x[0])),
+            example=lambda x: Reduce(arithmetic.add, (-1,))(arithmetic.square(x[0])),
         ),
     )
 )

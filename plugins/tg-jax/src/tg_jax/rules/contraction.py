@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 from jax import lax
 
-from tg.ops import contraction as t
+from tg.backend import contraction as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def matmul(op: t.MatMul, x: Any, y: Any) -> Any:

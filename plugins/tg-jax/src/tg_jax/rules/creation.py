@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from tg.ops import creation as t
+from tg.backend import creation as t
 from tg_jax.limits import affordable
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def arange(op: t.Arange, *sizes: int) -> Any:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 from jax import lax
 
-from tg.ops import cumulative as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
+from tg import add, maximum, minimum, multiply
+from tg.backend import cumulative as t
 from tg_jax.rules.elementwise import arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 SUMS: Final[dict[object, Callable[..., Any]]] = {add: jnp.cumsum, multiply: jnp.cumprod}
 EXTREMA: Final[dict[object, Callable[..., Any]]] = {maximum: lax.cummax, minimum: lax.cummin}

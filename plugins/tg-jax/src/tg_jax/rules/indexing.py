@@ -12,15 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tg.ops import indexing as t
-from tg.ops.elementwise import arithmetic as core
-from tg.ops.shape import merge_sizes
+from tg.backend import arithmetic as core
+from tg.backend import indexing as t
+from tg.backend import merge_sizes
 from tg_jax.rules.elementwise import arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 SMALL: Final = 2048  # elements: writing a window of fewer takes less than a step of a program of its own

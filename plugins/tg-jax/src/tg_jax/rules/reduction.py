@@ -12,15 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tg.ops import reduction as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.ops.elementwise.comparison import logical_and, logical_or
+from tg import add, logical_and, logical_or, maximum, minimum, multiply
+from tg.backend import reduction as t
 from tg_jax.rules.elementwise import arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 REDUCTIONS: Final[dict[object, Callable[..., Any]]] = {
     add: jnp.sum,

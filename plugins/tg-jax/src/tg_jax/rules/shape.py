@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax.numpy as jnp
 
-from tg.ops import shape as t
+from tg.backend import shape as t
 from tg_jax.limits import affordable
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def reshape(op: t.Reshape, x: Any, *sizes: int) -> Any:

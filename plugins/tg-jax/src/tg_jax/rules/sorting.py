@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax.numpy as jnp
 
-from tg.ops import sorting as t
+from tg.backend import sorting as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def argsort(op: t.ArgSort, x: Any) -> Any:

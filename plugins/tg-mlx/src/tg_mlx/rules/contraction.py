@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops import contraction as t
+from tg.backend import contraction as t
 from tg_mlx.arrays import is_half, is_integer, scalar
 from tg_mlx.streams import stream
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 LIMB: Final = 16  # bits: a product of two limbs has 32
 DEPTH: Final = 1 << 20  # so many products of limbs are added up in the 53 bits of double precision

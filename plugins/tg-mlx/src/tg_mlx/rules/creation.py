@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops import creation as t
+from tg.backend import creation as t
 from tg_mlx.limits import affordable
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def arange(op: t.Arange, *sizes: int) -> Any:

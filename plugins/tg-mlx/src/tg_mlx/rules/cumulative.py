@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops import cumulative as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.ops.sorting import ArgSort
+from tg import add, maximum, minimum, multiply
+from tg.backend import ArgSort
+from tg.backend import cumulative as t
 from tg_mlx.arrays import is_complex
 from tg_mlx.rules.sorting import argsort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 RUNNING: Final[dict[object, Callable[..., Any]]] = {
     add: mx.cumsum,

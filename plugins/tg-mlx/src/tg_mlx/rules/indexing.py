@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 import mlx.core as mx
 import numpy as np
 
-from tg.ops import indexing as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.ops.shape import merge_sizes
+from tg import add, maximum, minimum, multiply
+from tg.backend import indexing as t
+from tg.backend import merge_sizes
 from tg_mlx.arrays import copy, from_numpy, is_integer, scalar
 from tg_mlx.rules.elementwise import arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 COMBINERS: Final = {add: "add", multiply: "multiply", minimum: "minimum", maximum: "maximum"}
 LOGICAL: Final = {add: "maximum", multiply: "minimum", minimum: "minimum", maximum: "maximum"}

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops import reduction as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.ops.elementwise.comparison import logical_and, logical_or
+from tg import add, logical_and, logical_or, maximum, minimum, multiply
+from tg.backend import reduction as t
 from tg_mlx.arrays import NAMES, is_complex, is_half, is_integer, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 BLOCK: Final = 32  # about so many parts of a sum are added to one another at each step
 BLOCK_SINGLE: Final = 8  # of single precision, in which each addition costs a digit that is missed

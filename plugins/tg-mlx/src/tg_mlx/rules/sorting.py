@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops import sorting as t
+from tg.backend import sorting as t
 from tg_mlx.arrays import is_complex
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def argsort(op: t.ArgSort, x: Any) -> Any:

@@ -18,7 +18,7 @@ from tg_torch.rules.elementwise import (
 )
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 RULES: Final[dict[object, Rule]] = {
     **arithmetic.RULES,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import contraction as t
+from tg.backend import contraction as t
 from tg_torch.unsigned import signed
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def matmul(op: t.MatMul, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

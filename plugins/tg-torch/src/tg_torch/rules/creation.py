@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import creation as t
+from tg.backend import creation as t
 from tg_torch import place
 from tg_torch.limits import affordable
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def arange(op: t.Arange, *sizes: int) -> torch.Tensor:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from tg.ops import cumulative as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
+from tg import add, maximum, minimum, multiply
+from tg.backend import cumulative as t
 from tg_torch.rules.elementwise import arithmetic
 from tg_torch.unsigned import ordered, signed, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 SUMS: Final[dict[object, Callable[..., torch.Tensor]]] = {add: torch.cumsum, multiply: torch.cumprod}
 EXTREMA: Final[dict[object, Callable[..., Any]]] = {maximum: torch.cummax, minimum: torch.cummin}

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import torch
 
-from tg.ops import indexing as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.ops.shape import known_shape, merge_sizes
-from tg.ops.sorting import ArgSort
+from tg import add, maximum, minimum, multiply
+from tg.backend import ArgSort, known_shape, merge_sizes
+from tg.backend import indexing as t
 from tg_torch import place
 from tg_torch.rules.elementwise import arithmetic
 from tg_torch.rules.sorting import arg_sort
@@ -23,7 +22,7 @@ from tg_torch.unsigned import ordered, signed, unordered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 NOTHING: Final[frozenset[int]] = frozenset()
 REDUCTIONS: Final[dict[object, str]] = {multiply: "prod", maximum: "amax", minimum: "amin"}

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import reduction as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
-from tg.ops.elementwise.comparison import logical_and, logical_or
+from tg import add, logical_and, logical_or, maximum, minimum, multiply
+from tg.backend import reduction as t
 from tg_torch.unsigned import ordered, signed, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 EXTREMA: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.amax, minimum: torch.amin}
 LOGICAL: Final[dict[object, Callable[..., torch.Tensor]]] = {

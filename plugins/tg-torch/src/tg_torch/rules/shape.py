@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import shape as t
+from tg.backend import shape as t
 from tg_torch.limits import affordable
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def reshape(op: t.Reshape, x: torch.Tensor, *sizes: int) -> torch.Tensor:

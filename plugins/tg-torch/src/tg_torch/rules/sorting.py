@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import sorting as t
+from tg.backend import sorting as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def arg_sort(op: t.ArgSort, x: torch.Tensor) -> torch.Tensor:

@@ -15,8 +15,7 @@ from tg_torch.special import elementwise, indexing, reduction, shape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.link.steps import Site
-    from tg.plugin.records import Rule
+    from tg.backend import Rule, Site
 
 SPECIAL: Final[dict[object, Callable[[Site], Rule | None]]] = {
     **elementwise.SPECIAL,

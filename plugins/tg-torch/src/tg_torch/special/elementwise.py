@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from tg.ops.elementwise import arithmetic, cast, comparison, exponential, rounding, trigonometric
-from tg.types.dtypes import COMPLEX, FLOATS
+from tg.backend import COMPLEX, FLOATS, arithmetic, cast, comparison, exponential, rounding, trigonometric
 from tg_torch.fused import TANH_BACKWARD, masked, pass_tanh, through_tanh
 from tg_torch.rules.elementwise.arithmetic import gate
 from tg_torch.rules.elementwise.cast import DTYPES
@@ -19,8 +18,7 @@ from tg_torch.unsigned import SIGNED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.link.steps import Site
-    from tg.plugin.records import Rule
+    from tg.backend import Rule, Site
 
     Function = Callable[..., torch.Tensor]
     Make = Callable[[Site], Rule | None]

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from tg.ops import indexing
-from tg.ops.elementwise.arithmetic import add
+from tg import add
+from tg.backend import indexing
 from tg_torch.rules.indexing import gather, scatter, slice_, slice_update, wrap_index
 from tg_torch.special.elementwise import EMULATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.link.steps import Site
-    from tg.plugin.records import Rule
+    from tg.backend import Rule, Site
 
 
 def _wrap_index(site: Site) -> Rule | None:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import contraction, reduction
-from tg.ops.elementwise.arithmetic import add, maximum, minimum
-from tg.types.dtypes import COMPLEX, FLOATS
+from tg import add, maximum, minimum
+from tg.backend import COMPLEX, FLOATS, contraction, reduction
 from tg_torch.rules.elementwise.cast import DTYPES
 from tg_torch.rules.reduction import reduce
 from tg_torch.special.elementwise import UNORDERED
@@ -16,8 +15,7 @@ from tg_torch.special.elementwise import UNORDERED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.link.steps import Site
-    from tg.plugin.records import Rule
+    from tg.backend import Rule, Site
 
 WHOLE: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.max, minimum: torch.min}
 ALONG: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.amax, minimum: torch.amin}

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops import shape
+from tg.backend import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.link.steps import Site
-    from tg.plugin.records import Rule
+    from tg.backend import Rule, Site
 
 
 def _transpose(site: Site) -> Rule | None:

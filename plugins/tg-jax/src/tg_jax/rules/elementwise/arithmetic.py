@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 from jax import lax
 
-from tg.ops.elementwise import arithmetic as t
+from tg.backend import arithmetic as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def _is_floating(x: Any) -> bool:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import jax.numpy as jnp
 
-from tg.ops.elementwise import bitwise as t
+from tg.backend import bitwise as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 RULES: Final[dict[object, Rule]] = {
     t.bitwise_and: jnp.bitwise_and,

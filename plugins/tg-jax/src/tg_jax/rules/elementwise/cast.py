@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax.numpy as jnp
 
-from tg.ops.elementwise import cast as t
+from tg.backend import cast as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def cast(op: t.Cast, x: Any) -> Any:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax.numpy as jnp
 
-from tg.ops.elementwise import comparison as t
+from tg.backend import comparison as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def equal(x: Any, y: Any) -> Any:

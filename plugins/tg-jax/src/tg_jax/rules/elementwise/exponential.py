@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 from jax import lax
 
-from tg.ops.elementwise import exponential as t
+from tg.backend import exponential as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 LN2: Final = 0.6931471805599453
 PER_LN2: Final = 1.4426950408889634

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import jax.numpy as jnp
 from jax import lax
 
-from tg.ops.elementwise import trigonometric as t
+from tg.backend import trigonometric as t
 from tg_jax.rules.elementwise.exponential import log1p
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def sinc(x: Any) -> Any:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import arithmetic as t
+from tg.backend import arithmetic as t
 from tg_mlx.arrays import SAME_SIZE, is_complex, is_floating, is_half, is_integer, is_unsigned, scalar
 from tg_mlx.rules.elementwise.comparison import signbit
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def floor_divide(x: Any, y: Any) -> Any:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import bitwise as t
+from tg.backend import bitwise as t
 from tg_mlx.arrays import is_unsigned, scalar
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def left_shift(x: Any, y: Any) -> Any:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import mlx.core as mx
 import numpy as np
 
-from tg.ops.elementwise import cast as t
-from tg.types.dtypes import INTEGERS
+from tg.backend import INTEGERS
+from tg.backend import cast as t
 from tg_mlx.arrays import NATIVE, is_complex, is_floating, scalar
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def cast(op: t.Cast, x: Any) -> Any:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import comparison as t
+from tg.backend import comparison as t
 from tg_mlx.arrays import SAME_SIZE
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def equal(x: Any, y: Any) -> Any:

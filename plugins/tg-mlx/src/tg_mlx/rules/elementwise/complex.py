@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import complex as t
+from tg.backend import complex as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def complex_(x: Any, y: Any) -> Any:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import exponential as t
+from tg.backend import exponential as t
 from tg_mlx.arrays import is_complex, is_half, scalar
 from tg_mlx.rules.elementwise.complex import complex_
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 LN2: Final = 0.6931471805599453
 BASE: Final = {  # exp(1 / scale) and scale: rounding the base costs a result at most half a unit in the last place

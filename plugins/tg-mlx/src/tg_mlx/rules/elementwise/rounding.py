@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import rounding as t
+from tg.backend import rounding as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 RULES: Final[dict[object, Rule]] = {t.floor: mx.floor, t.ceil: mx.ceil, t.trunc: mx.trunc, t.rint: mx.round}

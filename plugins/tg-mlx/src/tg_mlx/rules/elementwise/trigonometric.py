@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg.ops.elementwise import trigonometric as t
+from tg.backend import trigonometric as t
 from tg_mlx.arrays import is_half, scalar
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def sin(x: Any) -> Any:

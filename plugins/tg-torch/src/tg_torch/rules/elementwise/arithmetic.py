@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import arithmetic as t
+from tg.backend import arithmetic as t
 from tg_torch.unsigned import SIGNED, below, binary, ordered, signed, unary, unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def floor_divide(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

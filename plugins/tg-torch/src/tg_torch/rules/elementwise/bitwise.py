@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import bitwise as t
+from tg.backend import bitwise as t
 from tg_torch.unsigned import HIGHEST, signed, unary
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def left_shift(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

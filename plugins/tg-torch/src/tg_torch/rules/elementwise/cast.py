@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import cast as t
+from tg.backend import cast as t
 from tg_torch.unsigned import HIGHEST
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 DTYPES: Final[dict[str, torch.dtype]] = {
     name: getattr(torch, name)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import comparison as t
+from tg.backend import comparison as t
 from tg_torch.unsigned import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
     Comparison = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import complex as t
+from tg.backend import complex as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 RULES: Final[dict[object, Rule]] = {
     t.complex: torch.complex,

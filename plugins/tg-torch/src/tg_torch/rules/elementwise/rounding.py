@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import rounding as t
+from tg.backend import rounding as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def rint(x: torch.Tensor) -> torch.Tensor:

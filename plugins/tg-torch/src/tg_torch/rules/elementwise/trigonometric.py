@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from tg.ops.elementwise import trigonometric as t
+from tg.backend import trigonometric as t
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 
 def sinc(x: torch.Tensor) -> torch.Tensor:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
-from tg.types.dtypes import DTYPES
+from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
 
 PROTOCOL = RuleProtocol("array", 1)
 

@@ -3,7 +3,7 @@
 import numpy as ml
 import numpy as np
 
-from tg.link.hosted import Hosted
+from tg.backend import Hosted
 
 
 def to_native(array):

@@ -1,6 +1,6 @@
 """The linker: core's, told what the library's arrays are and which rules return views."""
 
-from tg.link.funcify import FuncifyLinker
+from tg.backend import FuncifyLinker
 from tg_sample.arrays import argument, copy, scope, to_native, to_numpy
 from tg_sample.rules.shape import VIEWS
 

@@ -2,7 +2,7 @@
 
 import importlib
 
-from tg.plugin import RuleProtocol, Rules, hookimpl
+from tg.backend import RuleProtocol, Rules, hookimpl
 
 PROTOCOL = RuleProtocol("array", 1)
 TAUGHT = {"jax": "tg_sample.rules.jax", "torch": "tg_sample.rules.torch"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tg.plugin.case import Case, any_dtype
+from tg.backend import Case, any_dtype
 from tg_sample.sample import leaky_sum, squash
 
 

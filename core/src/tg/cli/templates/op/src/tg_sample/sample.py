@@ -4,10 +4,8 @@ from typing import final
 
 import numpy as np
 
-from tg import Op, ShapeError, absolute, square
-from tg.ops.arranging import flip
-from tg.ops.elementwise.record import real_floating, unary
-from tg.ops.family import Family
+from tg import ShapeError, absolute, flip, square
+from tg.backend import Family, Op, real_floating, unary
 
 squash = unary(
     "squash",

@@ -1,6 +1,6 @@
 """Rules for `contraction`."""
 
-from tg.ops import contraction as ops
+from tg.backend import contraction as ops
 from tg_sample.arrays import ml
 
 

@@ -1,7 +1,7 @@
 """Rules for `reduction`. An op has its parameters as fields: here `fn`, what elements are combined by, and `axes`."""
 
-from tg.ops import reduction as ops
-from tg.ops.elementwise import comparison
+from tg.backend import comparison
+from tg.backend import reduction as ops
 from tg_sample.arrays import ml, performed
 
 LIBRARY = {

@@ -1,6 +1,6 @@
 """Rules for `shape`: mostly views of the operand. Lengths that the program does not know are operands, ints."""
 
-from tg.ops import shape as ops
+from tg.backend import shape as ops
 from tg_sample.arrays import ml
 
 

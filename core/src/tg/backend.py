@@ -1,0 +1,92 @@
+"""All that a plugin imports besides `tg`: hooks and records, linkers, rules and rewrites, ops, types.
+
+    from tg.backend import Backend, FuncifyLinker, RuleProtocol, Rules, hookimpl, reduction, shape
+
+Names are loaded when they are first used, so that an entry module imports little. What is here stays, and means the
+same, for as long as `HOOK_API` does; every other module of tg may change with any release.
+
+The module can be called: `tg.backend("jax", device="gpu:0")` is a backend with options, for users.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+_NAMES = {
+    # hooks, and the records that they return
+    "tg.plugin.hookspecs": "hookimpl",
+    "tg.plugin.records": "HOOK_API Backend DiskCache Gap Options Rewrites Rule RuleProtocol Rules",
+    "tg.plugin.case": "Case Input any_dtype b1 bf16 f16 f32 f64 fixed i16 i32 i64 i8 u16 u32 u64 u8",
+    # linkers
+    "tg.link.funcify": "FuncifyLinker",
+    "tg.link.hosted": "Hosted",
+    "tg.link.linker": "Executable Linker Request Status node_lines",
+    "tg.link.steps": "Site",
+    "tg.link.timed": "Timed",
+    "tg.link.colour": "colours",
+    "tg.graph.interpret": "interpret",
+    "tg.graph.timing": "Span",
+    "tg.turns": "Claim alone",
+    # programs
+    "tg.graph.nodes": "Apply Constant Variable",
+    "tg.graph.frozen": "FrozenGraph Node",
+    "tg.graph.function_graph": "View",
+    "tg.graph.op": "Op",
+    "tg.graph.facts": "holds",
+    "tg.types.tensor_type": "TensorType",
+    "tg.types.dtypes": "COMPLEX DTYPES FLOATS INTEGERS is_complex is_float is_inexact is_integer numpy_dtype",
+    "tg.errors": "message",
+    # rewrites
+    "tg.rewrite.rule": "Pass node_rule rule",
+    "tg.rewrite.pattern": "is_made_by",
+    "tg.rewrite.phases": "BACKEND CANONICALIZE EXPAND SPECIALIZE STABILIZE"
+    " DROPS_ERROR EXACT NAN_UNSAFE REASSOCIATES SIGNED_ZERO",
+    # ops of one's own
+    "tg.ops.family": "Family",
+    "tg.ops.elementwise.record": "Elementwise ElementwiseFunction binary floating real_floating ternary unary",
+    # what rules ask of ops
+    "tg.ops.contraction": "MatMul",
+    "tg.ops.control": "Call",
+    "tg.ops.indexing": "Gather Nonzero Scatter Slice SliceUpdate WrapIndex window",
+    "tg.ops.reduction": "Reduce identity",
+    "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze Transpose known_shape merge_sizes",
+    "tg.ops.sorting": "ArgSort Sort",
+    "tg.ops.elementwise.arithmetic": "gate",
+    "tg.ops.elementwise.cast": "Cast",
+    # ops of core, family by family
+    "tg.ops": "contraction control creation cumulative indexing reduction shape sorting",
+    "tg.ops.elementwise": "arithmetic bitwise cast comparison complex exponential rounding trigonometric",
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+__all__ = tuple(_HOMES)
+
+
+class _Module(ModuleType):
+    """A module that can be called."""
+
+    def __call__(self, name: str, /, **options: Any) -> Any:
+        """A backend with options, to be given to `tg.function`: see `tg.functions.backends.backend`."""
+        from tg.functions.backends import backend
+
+        return backend(name, **options)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tg.backend' has no attribute {name!r}", name=name)
+    module = importlib.import_module(home)
+    found = getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{home}.{name}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+sys.modules[__name__].__class__ = _Module
