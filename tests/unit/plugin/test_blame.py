@@ -8,6 +8,7 @@ import pytest
 import tg
 from tg.errors import DebugError, PluginError, RewriteError, ShapeError
 from tg.graph.function_graph import FunctionGraph
+from tg.graph.op import Op
 from tg.link.funcify import FuncifyLinker
 from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.reduction import Reduce
@@ -158,6 +159,22 @@ def test_an_update_of_another_dtype_is_an_error_and_stores_nothing(install):
     with pytest.raises(PluginError, match=r"gave float32\[3\], needed float64\[\?\]"):
         f()
     assert s.get_value().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_an_op_whose_own_reference_gives_another_dtype_is_named():
+    class Halved(Op):
+        def infer(self, x):
+            return (x,)
+
+        def perform(self, x):
+            return ((x / 2).astype(np.float32),)
+
+    x = tg.vector("x")
+    f = tg.function([x], Halved()(x), backend="perform")
+    with pytest.raises(PluginError, match=r"output 0 of backend 'perform': found float32\[3\], needed") as caught:
+        f(np.ones(3))
+    assert "Halved.perform, " in told(caught)
+    assert "created at" in told(caught)
 
 
 # --- what debug mode sees besides

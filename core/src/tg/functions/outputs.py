@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.errors import PluginError, message
-from tg.functions.compile import provided, rule_source
-from tg.link.blame import mistake
+from tg.functions.compile import REFERENCE, provided, rule_source
+from tg.link.blame import described, mistake
 from tg.link.linker import node_lines
 
 if TYPE_CHECKING:
@@ -60,8 +60,14 @@ def wrong_output(program: Program, k: int, found: str) -> PluginError:
     rows: list[tuple[str, str]] = []
     if maker is not None:
         rows += node_lines(graph, maker)
-        source = rule_source(program.backend, graph.nodes[maker].op.rule_key)
-        rows += [("plugin", source[0])] if source is not None else provided(program.backend)
+        op = graph.nodes[maker].op
+        source = rule_source(program.backend, op.rule_key)
+        if source is not None:
+            rows.append(("plugin", source[0]))
+        elif program.backend == REFERENCE:
+            rows.append(("computed by", described(type(op).perform)))
+        else:
+            rows += provided(program.backend)
     text = f"output {k} of backend {program.backend!r}: found {found}, needed {graph.types[number]}"
     return PluginError(message(text, *rows, hint=HINT))
 
