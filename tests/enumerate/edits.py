@@ -36,8 +36,8 @@ ALIKE = tuple(
 )
 
 
-FIRST_POSITION = {Gather: 1, Scatter: 2}
-"""The first operand that is a position: these are in range, as WrapIndex gives them, and stay so."""
+KEPT = (Gather, Scatter)
+"""Their positions are in range of their first operand, as WrapIndex has seen, and stay so."""
 
 
 def edited(root, number, letters, constants):
@@ -53,10 +53,11 @@ def edited(root, number, letters, constants):
         operands = [made.get(id(v), v) for v in node.inputs]
         op = node.op
         for at, place in places:
-            if at == k and operands:
+            if at == k and operands and type(op) not in KEPT:
                 if rng.randrange(4) == 0 and isinstance(op, Elementwise):
                     op = other_function(op, rng)
-                elif (j := place % len(operands)) < FIRST_POSITION.get(type(op), len(operands)):
+                else:
+                    j = place % len(operands)
                     operands[j] = changed(operands[j], rng, seen, constants)
         found = apply(op, operands)
         seen.extend(found)

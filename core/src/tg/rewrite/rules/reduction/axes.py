@@ -22,7 +22,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.order import EXTREMES, reordering
 from tg.rewrite.rules.shape import made_by, wanted_shape
-from tg.types.dtypes import is_inexact
+from tg.types.dtypes import is_complex, is_inexact
 from tg.types.lengths import product, same
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ def _single(node: Apply) -> Variable | None:
 
 def _one_element(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
-    return None if op.fn is add else _single(node)
+    (x,) = node.inputs
+    if op.fn is add or (op.fn is multiply and is_complex(x.type.dtype)):  # 1 * z has a NaN where z is infinite
+        return None
+    return _single(node)
 
 
 def _sum_of_one(node: Apply, outputs: Any) -> Variable | None:
