@@ -45,6 +45,7 @@ REVIEWED = {
     "extreme_of_reduction": ORDER,
     "extreme_of_transpose": ORDER,
     "extreme_of_reshape": ORDER,
+    "extreme_of_repeated": ORDER,
     "extreme_of_pieces": ORDER,
 }
 

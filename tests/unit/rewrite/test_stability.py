@@ -418,6 +418,15 @@ def test_the_logarithm_of_a_multiple_of_a_sum_of_exponentials(c, known):
             np.testing.assert_allclose(large, 1e4, rtol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_the_logarithm_of_a_multiple_that_may_be_negative_keeps_its_dtype(dtype):
+    x, s = tg.tensor("x", dtype=dtype, shape=(4,)), tg.tensor("s", dtype=dtype, shape=())
+    f = tg.function([x, s], [tg.log(tg.sum(tg.exp(x)) * s), tg.log(tg.sum(tg.exp(x)) / s)], backend="perform")
+    for y in f(np.full(4, 8, dtype), np.array(2, dtype)):
+        assert y.dtype == dtype
+    assert all(map(np.isnan, f(np.full(4, 8, dtype), np.array(-2, dtype))))
+
+
 def test_the_logarithm_of_a_reciprocal_is_nan_of_a_negative_zero():
     x = tg.vector("x")
     for y in (tg.log(1 / x), tg.log2(x**-3), tg.log10(x**-1)):

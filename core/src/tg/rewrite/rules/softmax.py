@@ -9,7 +9,7 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater, isnan, where
+from tg.ops.elementwise.comparison import greater, isnan, not_equal, where
 from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, axis_length, expand_dims_at
@@ -65,7 +65,8 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
         return scaled
     if isinstance(c, Constant):
         return None
-    one = where(isnan(value), value, where(equal(value, -np.inf), 0, 1))  # 0 of no terms
+    some = cast_variable(not_equal(value, -np.inf), value.type.dtype)  # 0 of no terms
+    one = where(isnan(value), value, some)
     return where(greater(c, 0), scaled, log(multiply(one, c) if is_product else divide(one, c)))
 
 

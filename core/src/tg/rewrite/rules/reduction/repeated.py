@@ -22,7 +22,7 @@ from tg.ops.elementwise.comparison import (
 from tg.ops.elementwise.rounding import floor
 from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_dims_at
-from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.axes import reduced, without
 from tg.rewrite.rules.reduction.order import EXTREMES
@@ -179,8 +179,8 @@ RULES = (
         keys=(Reduce,),
         apply=_extreme_of_repeated,
         phase=CANONICALIZE,
-        kind=EXACT,
-        why="More of the same changes no extreme.",
+        kind=SIGNED_ZERO,
+        why="More of the same changes no extreme, but which of two equal zeros it is.",
         below=(BroadcastTo,),
         example=lambda x: Reduce(maximum, (-3,))(broadcast_to(x, (3, *x.shape))),
     ),
