@@ -1,10 +1,16 @@
 """`tg new-backend` and `tg new-op` write distributions that install and pass their own tests at once."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
+from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
 
 import tg
 from tg.cli import main
@@ -51,6 +57,32 @@ def test_what_is_written_passes_its_tests_once_installed(written, command, name,
     done = own_tests(source, site)
     assert done.returncode == 0, done.stdout[-4000:]
     assert int(done.stdout.rpartition(" passed")[0].rpartition("\n")[2]) >= count
+
+
+def test_what_is_needed_has_bounds_that_hold_now(written):
+    for command in ("new-backend", "new-op"):
+        _, folder, _ = written(command, "my-lib")
+        facts = tomllib.loads((folder / "tg-my-lib/pyproject.toml").read_text())["project"]
+        needed = [Requirement(text) for text in (*facts["dependencies"], *facts["optional-dependencies"]["test"])]
+        for one in needed:
+            assert one.specifier.contains(metadata.version(one.name), prereleases=True), str(one)
+            assert any(s.operator in ("<", "~=") for s in one.specifier) or one.name == "pytest"
+        shutil.rmtree(folder / "tg-my-lib")
+
+
+@pytest.mark.long
+def test_the_workflow_of_a_new_backend_passes(strangers, tmp_path):
+    assert strangers("tg new-backend ci", tmp_path).returncode == 0
+    source = tmp_path / "tg-ci"
+    (job,) = yaml.safe_load((source / ".github/workflows/test.yml").read_text())["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert [command.split()[0] for command in commands] == ["pip", "pytest", "tg"]
+    for command in commands:
+        done = strangers(command, source)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    cases = list(ET.parse(source / "reports/conformance.xml").iter("testcase"))
+    assert len(cases) > 5_000
+    assert all(str(case.get("classname")).startswith("conformance.ci") for case in cases)  # no path
 
 
 @pytest.mark.parametrize("command", ["new-backend", "new-op"])

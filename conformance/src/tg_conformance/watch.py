@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import tg.link
+import tg.link.inspection
 from tg import plugin
 from tg.graph.op import Op
-from tg.link.hosted import Hosted
 from tg.ops.elementwise.record import Elementwise
 from tg.plugin.records import key_name
 from tg_conformance.lowered import lowered, nodes_of
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from tg_conformance.program import Program
 
 REFERENCE: Final = "perform"
-DECLARED: Final = Hosted.__call__.__code__
 OWN: Final = f"{Path(tg.link.__file__).parent}/"
+WRITTEN: Final = "<tg "  # the file of what core has written
 
 
 class Watch:
@@ -36,6 +35,7 @@ class Watch:
     def __init__(self, backend: str) -> None:
         self._backend = backend
         self._folders = tuple(folders_of(backend)) if backend != REFERENCE else ()
+        self._calling = (f"{WRITTEN}{backend} ", tg.link.inspection.__file__)  # what calls rules
         self._found: dict[object, str] = {}
 
     def __enter__(self) -> None:
@@ -60,26 +60,25 @@ class Watch:
     def _note(self, frame: FrameType, event: str, argument: Any) -> None:
         if event != "call" or frame.f_code not in performing():
             return
-        caller = _caller(frame.f_back, self._folders)
+        caller = _caller(frame.f_back, self._folders, self._calling)
         if caller is not None:
             op = frame.f_locals["self"]
             key = op.rule_key if isinstance(op, Op) else op
             self._found.setdefault(key, f"{Path(caller.f_code.co_filename).name}:{caller.f_lineno}")
 
 
-def _caller(frame: FrameType | None, folders: tuple[str, ...]) -> FrameType | None:
-    """The plugin's frame that has called for this, unless a linker of core or a rule that says so has."""
-    first = None
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if frame.f_code is DECLARED:
-            return None
-        if first is None and file.startswith(folders):
-            first = frame
-        elif first is None and file.startswith((OWN, "<tg ")):
-            return None
+def _caller(frame: FrameType | None, folders: tuple[str, ...], calling: tuple[str, ...]) -> FrameType | None:
+    """The frame of a plugin's rule that has called for this; None where a linker has, or a rule that says so.
+
+    Rules are called from what core has written of the graph; what linkers compute on the host is called from elsewhere.
+    """
+    while frame is not None and not frame.f_code.co_filename.startswith((*folders, OWN, WRITTEN)):
         frame = frame.f_back
-    return first
+    first = frame
+    while frame is not None and frame.f_code.co_filename.startswith(folders):
+        frame = frame.f_back
+    is_rule = first is not frame and frame is not None and frame.f_code.co_filename.startswith(calling)
+    return first if is_rule else None
 
 
 @functools.cache

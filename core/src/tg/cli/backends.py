@@ -74,10 +74,20 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
         ],
         *("backend", "versions", "devices, dtypes", "state", "certified"),
     )
+    if healthy := extensions():
+        show.text(f"extensions: {', '.join(healthy)}")
     told = {row["reason"] for row in rows}
     for problem in problems():
         if not any(reason and reason in problem for reason in told):
             show.text(problem)
+
+
+def extensions() -> list[str]:
+    """The plugins that work, beside those of backends."""
+    from tg import plugin
+
+    _, *others = plugin.registry().entries("perform")
+    return list(dict.fromkeys(entry.source for entry in others))
 
 
 def problems() -> list[str]:
