@@ -154,13 +154,13 @@ class BackendCases(pytest.Collector):
             from tg_conformance.lowered import gap_name
 
             for k, gap in enumerate(gaps):
-                yield CaseItem.from_parent(self, name=gap_name(k, gap), item=None, batch=(k, set()))
+                yield CaseItem.from_parent(self, name=gap_name(k, gap), item=None, batch=(f"gap {k}", set()), gap=k)
 
     def outcome(self, one: CaseItem) -> Outcome:
         """What came of an item; runs its batch if that has not been done."""
         if one.name not in self.outcomes:
             wanted = [name for name in self._selected if name in one.batch[1]]
-            found = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.batch[0], one.name)
+            found = self.worker.run(wanted) if one.item is not None else self.worker.gap(one.gap, one.name)
             self.outcomes.update((outcome.id, outcome) for outcome in found)
         return self.outcomes[one.name]
 
@@ -175,11 +175,11 @@ class CaseItem(pytest.Item):
 
     parent: BackendCases
 
-    def __init__(self, *, item: Item | None, batch: tuple[Any, set[str]], **facts: Any) -> None:
+    def __init__(self, *, item: Item | None, batch: tuple[Any, set[str]], gap: int = 0, **facts: Any) -> None:
         super().__init__(**facts)
-        self.item, self.batch = item, batch
+        self.item, self.batch, self.gap = item, batch, gap
         if self.config.pluginmanager.hasplugin("xdist"):
-            self.add_marker(pytest.mark.xdist_group(f"{self.parent.backend} {'' if item else 'gap '}{batch[0]}"))
+            self.add_marker(pytest.mark.xdist_group(f"{self.parent.backend} {batch[0]}"))
         if self.config.pluginmanager.hasplugin("timeout"):  # the first of a batch waits for all; workers have a limit
             self.add_marker(pytest.mark.timeout(0))
 
