@@ -94,6 +94,16 @@ def test_what_infinities_or_rounding_would_show_stays_as_it_was_written(formula)
     assert rewritten(inputs, [output], exclude=SPECIAL) == plain(inputs, [output])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_small_term_that_keeps_a_sum_from_zero_stays(dtype):
+    x = tg.vector("x", dtype=dtype)
+    small = 1e-8 if dtype == "float32" else 1e-12
+    formulas = [1 - x + small, small - (x - 1), small + (1 - x)]
+    f = tg.function([x], [tg.log(y) for y in formulas], backend="perform")
+    for y in f(np.ones(1, dtype)):
+        np.testing.assert_allclose(y, np.log(numpy_dtype(dtype).type(small)), rtol=1e-6)
+
+
 def test_an_even_power_of_a_size_is_none_of_the_complex_number():
     z = tg.tensor("z", dtype="complex128", shape=(3, 4))
     n = tg.constant(4.0)

@@ -25,6 +25,7 @@ Exact: TypeAlias = int | Fraction
 MODULUS: Final = 1 << 64  # of all integers
 LARGEST_SCALE: Final = 2**32  # constants beyond it, or below its reciprocal, are there to scale
 FLOATING: Final = frozenset(FLOATS)
+SPARED: Final = 256  # constants this far apart are added up: where all else cancels, so much more is rounding
 
 
 class Format(NamedTuple):
@@ -61,6 +62,14 @@ def _exact(value: float) -> Exact | None:
 def size(value: Exact) -> Exact:
     """The absolute value."""
     return value if value.numerator >= 0 else -value  # a fraction takes ten times as long to compare itself
+
+
+def keeps_digits(total: Exact, least: Exact, dtype: str) -> bool:
+    """Whether a sum of constants is rounded by no more than its least one can spare: x + 1 + 1e-12 has no 0."""
+    if is_integer(dtype):
+        return True
+    spared = min(SPARED, 1 << _format(dtype).digits // 2)
+    return size(total) <= spared * least or rounded(total, dtype) == total
 
 
 def rounded(value: Exact, dtype: str) -> float | None:

@@ -25,7 +25,15 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
 from tg.rewrite.rule import FLOATING, INTEGER, Pass
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite
-from tg.rewrite.rules.elementwise.arithmetic.scalars import constant, exact, is_in_range, is_moderate, nearest, size
+from tg.rewrite.rules.elementwise.arithmetic.scalars import (
+    constant,
+    exact,
+    is_in_range,
+    is_moderate,
+    keeps_digits,
+    nearest,
+    size,
+)
 from tg.rewrite.rules.elementwise.arithmetic.trees import function_of, replacements
 from tg.types.dtypes import is_integer, numpy_dtype
 
@@ -85,6 +93,7 @@ class Sum:
         self.dtype = root.type.dtype
         self.terms: dict[int, Term] = {}
         self.constant: Exact = 0
+        self.least: Exact = 0  # the size of the smallest constant but 0
         self.constants = self.occurrences = self.multiples = self.cost = 0
         self.given_up = self.distributed = self.negated = False
         self.can_distribute = False  # whether there is a multiple of a sum, or a sum of a multiple, that is opened then
@@ -100,6 +109,9 @@ class Sum:
             if number is not None:
                 self.constant += factor * number
                 self.constants += 1
+                if number:
+                    one = size(factor * number)
+                    self.least = min(self.least or one, one)
             elif v is not self.root and v not in self.inside and not self._distributes(v):
                 self._take(v, factor, 1)
             else:
@@ -344,6 +356,8 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
         if found is not None and not found.can_distribute:
             break
         found = Sum(root, inside, distribute=distribute)
+        if found.constants > 1 and not keeps_digits(found.constant, found.least, found.dtype):
+            continue
         if found.given_up or found.is_simple or (distribute and not found.distributed):
             continue
         entries = found.entries(unsafe=unsafe)

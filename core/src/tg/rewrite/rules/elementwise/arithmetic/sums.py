@@ -22,7 +22,7 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     is_scalar_constant,
     number_of,
 )
-from tg.rewrite.rules.elementwise.arithmetic.scalars import Exact, beside, constant, exact
+from tg.rewrite.rules.elementwise.arithmetic.scalars import Exact, beside, constant, exact, keeps_digits, size
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ def _as_shifted(v: Variable) -> tuple[int, Variable, Exact] | None:
 
 
 def _combined_terms(dtypes: frozenset[str]) -> Any:
-    """(x + c) + d, d - (c - x) and the like as one sum, where the constant is a normal number."""
+    """(x + c) + d, d - (c - x) and the like as one sum, where the constant is a normal number.
+
+    Where x + c is 0 the sum is d, to the last digit: (1 - p) + 1e-12 has no 0. The rounding of c + d, which x no longer
+    cancels then, is to be none, or small beside d.
+    """
 
     def apply(node: Apply, outputs: Any) -> Variable | None:
         (y,) = outputs
@@ -78,8 +82,9 @@ def _combined_terms(dtypes: frozenset[str]) -> Any:
         inner = _as_shifted(outer[1])
         if inner is None:
             return None
-        total = constant(outer[2] + outer[0] * inner[2], y.type.dtype)
-        if total is None:
+        whole = outer[2] + outer[0] * inner[2]
+        total = constant(whole, y.type.dtype)
+        if total is None or not keeps_digits(whole, size(outer[2]), y.type.dtype):
             return None
         x, total = inner[1], beside(total, inner[1], y)
         if outer[0] * inner[0] < 0:
