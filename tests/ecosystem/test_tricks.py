@@ -49,8 +49,7 @@ def told(report):
     return "\n".join([*report["lost"], *(text for e in report["cases"] for _, _, text in e["details"])])
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("trick", TRICKS)
+@pytest.mark.parametrize("trick", [t if t == "race" else pytest.param(t, marks=pytest.mark.long) for t in TRICKS])
 def test_a_trick_fails_the_run_and_the_report_names_it(run, trick):
     words, text = TRICKS[trick]
     named = [] if trick == "unnamed skip" else ["--backend", "tricks"]
@@ -67,6 +66,7 @@ def test_the_tier_that_was_run_is_told_beside_the_one_asked_for(run):
     assert "sparse" in done.stdout
 
 
+@pytest.mark.long
 def test_a_filter_is_told_and_leaves_what_is_lost_among_the_failures(run):
     done, report = run("lost hook", "--backend", "tricks", words="cosh")
     assert done.returncode == 1
@@ -81,7 +81,7 @@ def test_words_choose_cases_and_no_backend(run):
     assert (done.returncode, report) == (5, None)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [("-k", SINE), ("--mode", "off"), ("--exclude", "exact")])
 def test_a_certificate_is_refused_where_something_is_left_out(run, tmp_path, arguments):
     done, _ = run("", "--backend", "tricks", "--certify", "certificate.json", *arguments, words="")
