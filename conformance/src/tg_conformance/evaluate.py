@@ -30,7 +30,7 @@ def evaluate(programs: Programs, backend: BackendChoice, *, rounds: int = 0) -> 
     """What is wrong with each item: all programs as one function.
 
     Args:
-        rounds: how often each of eight threads calls it, besides.
+        rounds: how often each of eight threads calls it, besides; with 0 it is not watched either, which takes as long.
     """
     function = tg.function(
         [v for program, _ in programs for v in program.arguments],
@@ -46,7 +46,9 @@ def evaluate(programs: Programs, backend: BackendChoice, *, rounds: int = 0) -> 
             chosen = [(program, members[min(turn, len(members) - 1)]) for program, members in programs]
             calls = [program.call(item, number) for program, item in chosen]
             wants = [program.reference(call) for (program, _), call in zip(chosen, calls, strict=True)]
-            with watch if turn == number == 0 else contextlib.nullcontext():  # the same rules run in every call
+            with (
+                watch if rounds and turn == number == 0 else contextlib.nullcontext()
+            ):  # every call runs the same rules
                 outputs = function(*[x for call in calls for x in call.arrays])
             memory = compare.ownership(outputs, [g.buffer for call in calls for g in call.guarded])
             start = 0
