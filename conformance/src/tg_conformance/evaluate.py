@@ -46,9 +46,8 @@ def evaluate(programs: Programs, backend: BackendChoice, *, rounds: int = 0) -> 
             chosen = [(program, members[min(turn, len(members) - 1)]) for program, members in programs]
             calls = [program.call(item, number) for program, item in chosen]
             wants = [program.reference(call) for (program, _), call in zip(chosen, calls, strict=True)]
-            with (
-                watch if rounds and turn == number == 0 else contextlib.nullcontext()
-            ):  # every call runs the same rules
+            is_watched = rounds and turn == number == 0  # every call runs the same rules
+            with watch if is_watched else contextlib.nullcontext():
                 outputs = function(*[x for call in calls for x in call.arrays])
             memory = compare.ownership(outputs, [g.buffer for call in calls for g in call.guarded])
             start = 0
@@ -96,7 +95,9 @@ def _in_threads(function: Any, programs: Programs, backend: BackendChoice, round
 
 def _other(program: Program, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
     """What differs between the results of the same call, among others and alone; the last digits may."""
-    if all(_same(y, w) for y, w in zip(got, want, strict=True)) and all(g.is_untouched for g in call.guarded):
+    if not all(g.is_untouched for g in call.guarded):
+        return "an input or the memory around it was written"
+    if all(_same(y, w) for y, w in zip(got, want, strict=True)):
         return None
     return program.apart(call, got, want)
 

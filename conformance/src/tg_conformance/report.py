@@ -226,8 +226,7 @@ def version_of_suite() -> str:
 
 def extensions() -> tuple[tuple[str, str], ...]:
     """The plugins that take part beside those of backends."""
-    _, *others = plugin.registry().entries("perform")
-    return tuple(dict.fromkeys((entry.distribution, entry.version) for entry in others))
+    return tuple(dict.fromkeys((one.distribution, one.version) for one in plugin.registry().extensions()))
 
 
 def _known(names: set[str], backends: Sequence[Backend]) -> dict[tuple[str, str], tuple[int, set[str]]]:

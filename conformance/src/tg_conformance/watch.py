@@ -91,7 +91,8 @@ def performing() -> frozenset[CodeType]:
 @functools.cache
 def folders_of(backend: str) -> list[str]:
     """Where the code of a backend lies, and that of extensions: their packages, or the module alone."""
-    names = [entry.target.partition(":")[0] for entry in plugin.registry().entries(backend)]
+    registry = plugin.registry()
+    names = [one.target.partition(":")[0] for one in (registry.provided_by(backend), *registry.extensions())]
     kit = __name__.partition(".")[0]
     found = []
     for name in names:

@@ -86,8 +86,7 @@ def extensions() -> list[str]:
     """The plugins that work, beside those of backends."""
     from tg import plugin
 
-    _, *others = plugin.registry().entries("perform")
-    return list(dict.fromkeys(entry.source for entry in others))
+    return list(dict.fromkeys(entry.source for entry in plugin.registry().extensions()))
 
 
 def problems() -> list[str]:

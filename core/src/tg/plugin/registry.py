@@ -85,10 +85,9 @@ class Registry:
         """What "auto" means here, and why: the native backend of highest priority whose linker can be imported."""
         return self._memo.get((AUTO,), self._chosen)
 
-    def entries(self, name: str) -> tuple[Entry, ...]:
-        """The entry points of all that takes part in a backend: its own plugin's, then the extensions'."""
-        found = (self._provider(name).plugin, *self._installed.extensions())
-        return tuple(dict.fromkeys(plugin.entry for plugin in found))
+    def extensions(self) -> tuple[Entry, ...]:
+        """The plugins that work and take part beside those of backends."""
+        return tuple(plugin.entry for plugin in self._installed.extensions())
 
     def linker(self, name: str) -> Any:
         """The linker of a backend, imported on the first call."""
