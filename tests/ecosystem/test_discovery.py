@@ -193,3 +193,26 @@ rule = tg.plugin.registry().rule_for("toy", tg.plugin.registry().families()[-1].
 answer = [rule.__module__, "jax" in sys.modules]
 """
     assert ask(program, "tg-thirdparty", "tg-toy") == ["tg_thirdparty.rules.toy", False]
+
+
+def test_one_manager_of_pluggy_has_every_plugin_that_was_needed_and_blocks_what_is_forbidden(ask):
+    program = """
+import tg.plugin
+found = tg.plugin.registry()
+found.problems()
+found.manager.check_pending()
+names = {name: getattr(plugin, "__name__", None) for name, plugin in found.manager.list_name_plugin()}
+whose = {impl.plugin_name for impl in found.manager.hook.tg_backends.get_hookimpls()}
+mine = ("tg-broken", "tg-clash", "tg-core", "tg-misspelled", "tg-thirdparty", "tg-toy", "tg-wrong-api")
+names = {name: names[name] for name in names if name.startswith(mine)}
+answer = [names, sorted(name for name in whose if name.startswith(mine))]
+"""
+    assert ask(program, *ALL, TG_PLUGINS_OFF="tg-clash") == [
+        {
+            "tg-clash/extensions/clash": None,
+            "tg-core/extensions/core": "tg.plugin.builtin",
+            "tg-thirdparty/extensions/cubes": "tg_thirdparty",
+            "tg-toy/backends/toy": "tg_toy",
+        },
+        ["tg-core/extensions/core", "tg-toy/backends/toy"],
+    ]

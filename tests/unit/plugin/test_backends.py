@@ -65,19 +65,12 @@ def test_a_broken_backend_breaks_no_other(world):
     assert (registry.backend("mine").name, dict(registry.rules("mine"))) == ("mine", {})
 
 
-def test_a_plugin_that_leaves_python_while_it_is_imported_is_only_broken(world, monkeypatch):
-    monkeypatch.setattr("tg.plugin.installed.load", lambda entry: exit_at(entry, world))
-    world.add("tg-leaving", "leaving", kind="backends")
+def test_a_plugin_that_leaves_python_while_it_is_imported_is_only_broken(world, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "fake_leaving.py").write_text("raise SystemExit(3)")
+    world.entries.append(Entry("tg-leaving", "leaving", "backends", "fake_leaving", "1.0"))
     with pytest.raises(BackendUnavailable, match="raised SystemExit: 3"):
         world.registry().backend("leaving")
-
-
-def exit_at(entry, world):
-    from tg.plugin.discovery import load
-
-    if entry == world.core:
-        return load(entry)
-    raise SystemExit(3)
 
 
 def test_a_backend_with_a_misspelled_hook_is_a_plugin_error(world):

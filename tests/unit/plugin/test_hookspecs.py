@@ -3,7 +3,7 @@ import inspect
 import pytest
 
 from tg.plugin import hookspecs
-from tg.plugin.discovery import HOOKS
+from tg.plugin.manager import HOOKS
 
 SECTIONS = ["When:", "Returns:", "Combine:", "Promise:", "Since:"]
 

@@ -199,7 +199,7 @@ def rule_source(backend: str, key: object) -> tuple[str, str] | None:
     entry = plugin.registry().rule_source(backend, key)
     if entry is None:
         return None
-    off = f"start with TG_PLUGINS_OFF={entry.distribution}, which leaves it out"
+    off = f"{entry.without}, which leaves it out"
     return entry.described, off if entry.kind == "extensions" else REFERENCE_HINT
 
 

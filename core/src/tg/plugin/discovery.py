@@ -15,11 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, cast
 
-import pluggy
-
-from tg.errors import PluginError, message
 from tg.graph import loc as locs
-from tg.plugin import distributions, hookspecs
+from tg.plugin import distributions
 from tg.plugin.records import HOOK_API
 
 if TYPE_CHECKING:
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
 Kind = Literal["backends", "extensions"]
 
 GROUP = re.compile(r"tg\.(?P<kind>backends|extensions)\.(?P<api>.+)")
-HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("tg_"))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,7 +34,7 @@ class Entry:
     distribution: str
     name: str
     kind: Kind
-    target: str  # "module" or "module:attribute"
+    target: str  # "module" or "module:attribute"; "" of a plugin that was registered by hand
     version: str = "unknown"
     api: str = str(HOOK_API)
 
@@ -50,7 +46,19 @@ class Entry:
     @property
     def described(self) -> str:
         """The plugin for a line of its own in a message: with the entry point by which it was found."""
-        return f"{self.source}, entry point {self.name} = {self.target}"
+        return f"{self.source}, entry point {self.name} = {self.target}" if self.target else self.source
+
+    @property
+    def plugin_name(self) -> str:
+        """What its plugin is called in pluggy's manager (`tg.plugin.manager`)."""
+        return f"{self.distribution}/{self.kind}/{self.name}" if self.target else self.distribution
+
+    @property
+    def without(self) -> str:
+        """What to do to have tg leave the plugin out."""
+        if self.target:
+            return f"start with TG_PLUGINS_OFF={self.distribution}"
+        return f"call registry().manager.unregister(name={self.distribution!r})"
 
     @property
     def is_current(self) -> bool:
@@ -100,50 +108,11 @@ class Policy:
         return tuple(sorted((self.forbidden | (self.allowed or frozenset())) - known - {"tg-core"}))
 
 
-class Plugin:
-    """One imported plugin: its entry and its hooks, called apart from those of all others.
-
-    Raises:
-        PluginError: a hook that does not exist, takes an argument that no hook has, or lacks its mark.
-    """
-
-    __slots__ = ("_manager", "entry")
-
-    def __init__(self, entry: Entry, namespace: object) -> None:
-        self.entry = entry
-        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
-        self._manager.add_hookspecs(hookspecs)
-        self._check_names(namespace)
-        try:
-            self._manager.register(namespace, name=entry.source)
-        except pluggy.PluginValidationError as error:
-            raise PluginError(message(f"{entry.source}: {_flat(error)}", ("hooks", ", ".join(HOOKS)))) from error
-
-    def call(self, hook: str, **arguments: object) -> object | None:
-        """What this plugin's `hook` returns; None where it has no such hook."""
-        results = getattr(self._manager.hook, hook)(**arguments)
-        return results[0] if results else None
-
-    def _check_names(self, namespace: object) -> None:
-        for name in dir(namespace):
-            marked = self._manager.parse_hookimpl_opts(namespace, name)
-            if marked is None:
-                self._check_marked(namespace, name)
-            elif not marked["optionalhook"] and (marked["specname"] or name) not in HOOKS:
-                raise PluginError(_misspelled(self.entry.source, marked["specname"] or name))
-
-    def _check_marked(self, namespace: object, name: str) -> None:
-        if name in HOOKS and callable(getattr(namespace, name, None)):
-            summary = f"{self.entry.source}: {name} is not marked as a hook"
-            raise PluginError(message(summary, hint=f"write @tg.plugin.hookimpl above def {name}"))
-
-
-def load(entry: Entry) -> Plugin:
-    """Import an entry's module and read its hooks; whatever the module raises goes through."""
+def imported(entry: Entry) -> object:
+    """The module or the object that an entry names; whatever the module raises goes through."""
     module, _, attributes = (part.strip() for part in entry.target.partition("[")[0].partition(":"))
     locs.claim(module)
-    found = importlib.import_module(module)
-    return Plugin(entry, functools.reduce(getattr, filter(None, attributes.split(".")), found))
+    return functools.reduce(getattr, filter(None, attributes.split(".")), importlib.import_module(module))
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
@@ -153,19 +122,9 @@ def near(name: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
 
 
-def _misspelled(source: str, name: str) -> str:
-    like = near(name, HOOKS)
-    hint = f"rename it to {like}" if like else "mark what newer versions of tg call with @hookimpl(optionalhook=True)"
-    return message(f"{source}: {name} is not a hook", ("hooks", ", ".join(HOOKS)), hint=hint)
-
-
 def _names(text: str) -> frozenset[str]:
     return frozenset(_normal(name) for name in text.split(",") if name.strip())
 
 
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
-
-
-def _flat(error: Exception) -> str:
-    return " ".join(str(error).split())

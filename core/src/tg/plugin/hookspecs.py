@@ -6,7 +6,9 @@ under the name of the backend it provides, or in group `tg.extensions.1` under a
 
 Hooks are called with keyword arguments and may leave out arguments they do not use. They grow only by optional
 arguments and by new hooks; one that older versions of tg do not know is marked `@hookimpl(optionalhook=True)`. An
-exception from a hook is remembered and shown to whoever asks for that plugin; it never reaches another.
+exception from a hook is remembered and shown to whoever asks for that plugin; it never reaches another. So hooks are
+called one by one, never through pluggy's `manager.hook`, and none may wrap others. The manager itself is
+`tg.plugin.registry().manager`: see `tg.plugin.manager`.
 """
 
 # A hook specification is its signature and its docstring: pluggy never calls it.

@@ -1,6 +1,8 @@
 """What is installed, and what became of each plugin when it was asked: its answers and its failures, both remembered.
 
 A failure is a value here, a `Problem`, so that one plugin's never reaches another; who asks for that plugin raises it.
+Where somebody changes which plugins there are, by hand, a new memory takes the place of the old one: what is being
+worked out meanwhile is published in the old.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.plugin import faults, problems
 from tg.plugin.certificates import certified
-from tg.plugin.discovery import Entry, Plugin, Policy, load, near
+from tg.plugin.discovery import Entry, Policy, near
+from tg.plugin.manager import Manager, Plugin
 from tg.plugin.memo import Memo
 from tg.plugin.records import Backend, BackendStatus, Problem
 from tg.plugin.requirements import installed, project, unmet
@@ -33,17 +36,21 @@ class Provider(NamedTuple):
 class Installed:
     """The plugins of this process: what their hooks return, and which of them provides a backend."""
 
-    __slots__ = ("_entries", "_memo", "_policy", "core")
+    __slots__ = ("_found", "_policy", "core", "manager", "memo")
 
     def __init__(self, core: Entry, found: Sequence[Entry], policy: Policy) -> None:
-        self.core = load(core)
-        self._entries = tuple(sorted(found))
+        self.memo = Memo()
+        self.manager = Manager(self._forget)
+        self._found = tuple(sorted(found))
         self._policy = policy
-        self._memo = Memo()
+        for entry in self._found:
+            if policy.refusal(entry):
+                self.manager.set_blocked(entry.plugin_name)
+        self.core = self.manager.load(core)
 
     def provider(self, name: str) -> Provider | Problem:
         """The provider of the backend with this name or alias, or what keeps it from being one."""
-        return self._memo.get(("provider", name), lambda: self._provider(name))
+        return self.memo.get(("provider", name), lambda: self._provider(name))
 
     def natives(self) -> tuple[Provider, ...]:
         """The providers that can be imported, core's own left out, by name."""
@@ -68,26 +75,24 @@ class Installed:
 
     def offer(self, plugin: Plugin, hook: str, **arguments: object) -> Any:
         """What a plugin's hook returns for these arguments, or the `Problem` with it."""
-        question = (hook, plugin.entry.distribution, plugin.entry.target, *arguments.values())
-        return self._memo.get(question, lambda: self._offer(plugin, hook, arguments))
+        question = (hook, plugin.entry.plugin_name, *arguments.values())
+        return self.memo.get(question, lambda: self._offer(plugin, hook, arguments))
 
     def attribute(self, plugin: Plugin, address: str) -> Any:
         """What stands at "module:ATTRIBUTE", or the `Problem` with importing it."""
-        return self._memo.get(("attribute", address), lambda: self._attribute(plugin, address))
+        return self.memo.get(("attribute", address), lambda: self._attribute(plugin, address))
 
     def lack(self, provider: Provider) -> Problem | None:
         """What a backend requires and this machine does not have, by the metadata of what is installed."""
-        return self._memo.get(("lack", provider.backend.name), lambda: _lack(provider))
+        return self.memo.get(("lack", provider.backend.name), lambda: _lack(provider))
 
     def linker(self, provider: Provider) -> Any:
         """A backend's linker, or the `Problem` with what it requires, with importing it or with what was imported."""
-        return self.lack(provider) or self._memo.get(
-            ("linker", provider.backend.linker), lambda: self._linker(provider)
-        )
+        return self.lack(provider) or self.memo.get(("linker", provider.backend.linker), lambda: self._linker(provider))
 
     def linkers(self) -> tuple[Any, ...]:
         """The linkers that have been imported."""
-        known = self._memo.published().items()
+        known = self.memo.published().items()
         return tuple(found for (kind, *_), found in known if kind == "linker" and not isinstance(found, Problem))
 
     def status(self, name: str, *, probe: bool) -> BackendStatus:
@@ -95,7 +100,7 @@ class Installed:
         found = self.provider(name)
         if isinstance(found, Problem):
             return _status(name, None, found)
-        is_known = probe or ("linker", found.backend.linker) in self._memo.published()
+        is_known = probe or ("linker", found.backend.linker) in self.memo.published()
         trouble = self.linker(found) if is_known else self.lack(found)
         entry = found.plugin.entry
         sound = Problem(entry.distribution, entry.version, "available", "")
@@ -113,8 +118,8 @@ class Installed:
         self.natives()
         listed = [problems.wrong_api(entry) for entry in self._outdated()]
         listed += [problems.reserved(e) for e in self._usable("backends") if e.name in self._core_names()]
-        listed += map(problems.unmatched, self._policy.unmatched(self._entries))
-        listed += [one for one in self._memo.published().values() if isinstance(one, Problem)]
+        listed += map(problems.unmatched, self._policy.unmatched(self._found))
+        listed += [one for one in self.memo.published().values() if isinstance(one, Problem)]
         kept = dict.fromkeys(one for one in listed if one.state in ("broken", "wrong API"))
         return tuple(sorted(kept, key=str))
 
@@ -149,7 +154,8 @@ class Installed:
     def _absent(self, name: str) -> Problem:
         entries = [entry for entry in self._entries if entry.kind == "backends" and entry.name == name]
         for entry in entries:
-            if refusal := self._policy.refusal(entry):
+            if self.manager.is_blocked(entry.plugin_name):
+                refusal = self._policy.refusal(entry) or problems.blocked(entry)
                 return Problem(entry.distribution, entry.version, "forbidden", *refusal)
         if entries:
             return problems.wrong_api(entries[0])
@@ -158,8 +164,33 @@ class Installed:
         there = sorted({entry.name for entry in self._backend_entries()} | set(self._core_names()))
         return problems.unknown(there, near(name, [*self.names(), *self._core_names()]))
 
+    @property
+    def _entries(self) -> tuple[Entry, ...]:
+        """Those of distributions, and of each plugin that was registered by hand: as an extension, and its backends."""
+        return self.memo.get(("entries",), self._all_entries)
+
+    def _all_entries(self) -> tuple[Entry, ...]:
+        by_hand = self.manager.by_hand
+        backends = [
+            dataclasses.replace(entry, name=backend.name, kind="backends")
+            for entry in by_hand
+            if isinstance(plugin := self._plugin(entry), Plugin)
+            if not isinstance(offered := self.offer(plugin, "tg_backends"), Problem)
+            for backend in offered
+        ]
+        return tuple(sorted((*self._found, *by_hand, *backends)))
+
     def _plugin(self, entry: Entry) -> Plugin | Problem:
-        return self._memo.get(("plugin", entry.distribution, entry.target), lambda: _loaded(entry))
+        """The plugin of an entry; entries of one module have one, registered under the name of the first."""
+        same = (one for one in self._found if one.target == entry.target and self._is_usable(one))
+        first = next(same, entry)
+        return self.memo.get(("plugin", first.plugin_name), lambda: self._loaded(first))
+
+    def _loaded(self, entry: Entry) -> Plugin | Problem:
+        try:
+            return self.manager.load(entry)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (a stranger's code: remembered)
+            return problems.broken(entry, f"importing {entry.target}", error)
 
     def _offer(self, plugin: Plugin, hook: str, arguments: dict[str, object]) -> Any:
         asked = f"{hook}({', '.join(map(repr, arguments.values()))})"
@@ -188,21 +219,22 @@ class Installed:
         return tuple(name for backend in self.core_backends() for name in (backend.name, *backend.aliases))
 
     def _usable(self, kind: str) -> list[Entry]:
-        return [e for e in self._entries if e.kind == kind and e.is_current and self._policy.refusal(e) is None]
+        return [entry for entry in self._entries if entry.kind == kind and self._is_usable(entry)]
+
+    def _is_usable(self, entry: Entry) -> bool:
+        return entry.is_current and not self.manager.is_blocked(entry.plugin_name)
 
     def _backend_entries(self) -> list[Entry]:
         return [entry for entry in self._usable("backends") if entry.name not in self._core_names()]
 
+    def _forget(self) -> None:
+        """Work everything out anew from now on; linkers that have been imported stay known."""
+        known = self.memo.published().items()
+        self.memo = Memo({question: answer for question, answer in known if question[0] == "linker"})
+
     def _outdated(self) -> list[Entry]:
         current = {(entry.distribution, entry.kind) for entry in self._entries if entry.is_current}
         return [e for e in self._entries if not e.is_current and (e.distribution, e.kind) not in current]
-
-
-def _loaded(entry: Entry) -> Plugin | Problem:
-    try:
-        return load(entry)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (a stranger's code: remembered)
-        return problems.broken(entry, f"importing {entry.target}", error)
 
 
 def _imported(address: str) -> object:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
 T = TypeVar("T")
 
@@ -19,8 +20,8 @@ class Memo:
 
     __slots__ = ("_answers",)
 
-    def __init__(self) -> None:
-        self._answers: dict[tuple[Hashable, ...], Any] = {}
+    def __init__(self, answers: Mapping[tuple[Hashable, ...], Any] = MappingProxyType({})) -> None:
+        self._answers = dict(answers)
 
     def get(self, question: tuple[Hashable, ...], work_out: Callable[[], T]) -> T:
         """The answer to `question`: the one published, else that of `work_out`; what it raises is not kept."""

@@ -32,7 +32,8 @@ def as_error(problem: Problem, backend: str) -> TgError:
 def broken(entry: Entry, doing: str, error: BaseException) -> Problem:
     """An exception from a plugin's code, remembered."""
     place = _in_checkout(entry, error)
-    remedy = f"mend {place}" if place else f"pip install --upgrade --force-reinstall {entry.distribution}"
+    again = f"pip install --upgrade --force-reinstall {entry.distribution}" if entry.target else None
+    remedy = f"mend {place}" if place else again
     if isinstance(error, TgError):
         reason, _, hint = str(error).partition("\n  hint: ")
         fact = _first_line(reason).removeprefix(f"{entry.source}: ")
@@ -74,6 +75,11 @@ def unmatched(name: str) -> Problem:
     return Problem("environment", None, "broken", f"TG_PLUGINS or TG_PLUGINS_OFF names {name}, which is not installed")
 
 
+def blocked(entry: Entry) -> tuple[str, str]:
+    """Why a plugin may not be used that somebody has blocked in pluggy's manager, and what to change."""
+    return "blocked in the plugin manager", f"call registry().manager.unblock({entry.plugin_name!r})"
+
+
 def not_installed(backend: str) -> Problem:
     """One of the backends published with tg that is not here."""
     return Problem(f"tg-{backend}", None, "not installed", "not installed", f'pip install "tg-core[{backend}]"')
@@ -94,7 +100,7 @@ def lacking(entry: Entry, found: Sequence[tuple[str, str | None]]) -> Problem:
 
 def switch_off(entries: Sequence[Entry]) -> str:
     """What to do about plugins that exclude one another; the last is the one to go."""
-    return f"uninstall one, or start with TG_PLUGINS_OFF={entries[-1].distribution}"
+    return f"uninstall one, or {entries[-1].without}"
 
 
 def faulty(entry: Entry, fact: str, *lines: tuple[str, str], hint: str | None = None) -> Problem:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tg.ops.family import Family
+    from tg.plugin.manager import Manager
     from tg.plugin.tables import Tables
 
 T = TypeVar("T")
@@ -67,11 +68,19 @@ class Registry:
         PluginError: plugins that break the contract of the hooks or clash with one another.
     """
 
-    __slots__ = ("_installed", "_memo")
+    __slots__ = ("_installed",)
 
     def __init__(self, installed: Installed) -> None:
         self._installed = installed
-        self._memo = Memo()
+
+    @property
+    def _memo(self) -> Memo:
+        return self._installed.memo
+
+    @property
+    def manager(self) -> Manager:
+        """The manager of pluggy, which has the plugins that were needed so far: see `tg.plugin.manager`."""
+        return self._installed.manager
 
     def backend(self, name: str) -> Backend:
         """The backend of this name or alias; imports its entry module and no framework."""
