@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tg.ops.elementwise.record import ElementwiseFunction
 
-PROTOCOL = RuleProtocol("array", 1)
+PROTOCOL = RuleProtocol("array", 2)
 LINKER = FuncifyLinker(to_native=np.array, to_numpy=np.asarray, scope=lambda options: np.errstate(all="ignore"))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tg import plugin
 from tg.configuration import current
-from tg.functions.compile import find_gap, support
+from tg.functions.compile import find_gap, supported_by
 from tg.graph.function_graph import FunctionGraph
 from tg.plugin.records import key_name
 from tg.rewrite.driver import rewrite
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 def lowered(backend: str, program: Program) -> FrozenGraph:
     """The program rewritten as compiling for the backend does."""
     registry = plugin.registry()
-    described, gaps = registry.backend(backend), registry.gaps(backend)
-    supported = support(described, gaps, lambda key: registry.rule_for(described.name, key))
+    supported = supported_by(backend)
     graph = FunctionGraph.of(program.arguments, program.outputs)
     config = current()
     mode = config.mode if config.mode in MODES else "default"  # debugging rewrites as the default does

@@ -24,6 +24,8 @@ _NAMES = {
     "tg.link.funcify": "FuncifyLinker",
     "tg.link.hosted": "Hosted",
     "tg.link.linker": "Executable Linker Request Status node_lines",
+    "tg.link.declines": "taken",
+    "tg.link.unit": "Unit",
     "tg.link.steps": "Site",
     "tg.link.timed": "Timed",
     "tg.link.colour": "colours",

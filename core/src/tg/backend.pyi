@@ -12,6 +12,7 @@ from tg.graph.nodes import Variable as Variable
 from tg.graph.op import Op as Op
 from tg.graph.timing import Span as Span
 from tg.link.colour import colours as colours
+from tg.link.declines import taken as taken
 from tg.link.funcify import FuncifyLinker as FuncifyLinker
 from tg.link.hosted import Hosted as Hosted
 from tg.link.linker import Executable as Executable
@@ -21,6 +22,7 @@ from tg.link.linker import Status as Status
 from tg.link.linker import node_lines as node_lines
 from tg.link.steps import Site as Site
 from tg.link.timed import Timed as Timed
+from tg.link.unit import Unit as Unit
 from tg.ops import contraction as contraction
 from tg.ops import control as control
 from tg.ops import creation as creation

@@ -15,7 +15,7 @@ from tg.ops.control import lower_checks
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import DTYPES, dtype_name, is_complex, is_inexact, numpy_dtype
 
-ARRAY = plugin.RuleProtocol("array", 1)
+ARRAY = plugin.RuleProtocol("array", 2)
 
 
 def array_backends():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tg
-from tg.errors import NoRuleError, PluginError
+from tg.errors import NoRuleError, PluginError, ShapeError
 from tg.functions.compile import split_checks
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret
@@ -430,3 +431,109 @@ def test_a_scope_may_be_none() -> None:
     _, executable = linked([x], [x + 1], scope=lambda options: None)
     assert executable.run([np.zeros(2)])[0][0].tolist() == [1, 1]
     assert executable.to_native(np.ones(1)).tolist() == [1]
+
+
+class Recorded:
+    """A compiler that runs what it is given, and keeps what it was told."""
+
+    def __init__(self):
+        self.units = []
+
+    def __call__(self, function, unit):
+        self.units.append(unit)
+
+        def compiled(*arrays):
+            return function(*arrays)
+
+        compiled.source = lambda: "made by the library\n"
+        return compiled
+
+
+def length_of(array, axis):
+    """What a library with symbolic dimensions gives: an array of its own."""
+    return np.array(array.shape[axis], np.int64)
+
+
+def test_lengths_may_be_the_librarys_own_scalars() -> None:
+    x, k = tg.matrix("x"), tg.scalar("k", dtype="int64")
+    found: list[Any] = []
+
+    def reshape(op, x, *sizes):
+        found.extend(map(type, sizes))
+        return _op_rule(op, x, *sizes)
+
+    outputs = [tg.reshape(x.T, (-1,)), tg.sum(x, axis=0) / x.shape[0], x[1:], tg.arange(k) * 2, tg.mean(x)]
+    jit = Recorded()
+    graph, executable = linked([x, k], outputs, rules={**RULES, Reshape: reshape}, jit=jit, length=length_of)
+    for shape in ((2, 3), (4, 5), (7, 2)):
+        arrays = [np.arange(float(np.prod(shape))).reshape(shape), np.array(shape[1])]
+        results, status = executable.run(arrays)
+        assert status == ()
+        for got, wanted in zip(results, interpret(graph, arrays), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    assert found and int not in found  # noqa: PT018 (as one)
+    assert len(jit.units) == 1
+    assert "shape[" not in executable.source()
+
+
+def test_checks_that_shapes_decide_are_made_before_a_call_where_lengths_are_not_known() -> None:
+    x, y = tg.vector("x"), tg.vector("y")
+    _, executable = linked([x, y], [x + y], jit=Recorded(), length=length_of)
+    with pytest.raises(ShapeError, match="3 and 4"):
+        executable.run([np.zeros(3), np.zeros(4)])
+
+
+def test_lengths_of_a_librarys_own_need_a_compiler() -> None:
+    with pytest.raises(PluginError, match="length: found a function, needed jit beside it"):
+        FuncifyLinker(to_native=np.array, to_numpy=np.asarray, length=length_of)
+
+
+def test_a_compiler_is_told_what_it_compiles() -> None:
+    x = tg.vector("x")
+    jit = Recorded()
+    _, executable = linked([x], [tg.exp(x)], jit=jit)
+    executable.run([np.zeros(3)])
+    (unit,) = jit.units
+    assert (unit.name, unit.options, unit.sizes) == ("a name, not an identifier", None, ())
+    assert [node.op.name for node in unit.graph.nodes] == ["exp"]
+    assert executable.source().endswith("\nmade by the library\n")
+
+
+def test_fingerprints_tell_programs_apart_and_last() -> None:
+    def fingerprint(expression, dtype="float64"):
+        jit, x = Recorded(), tg.vector("x", dtype=dtype)
+        linked([x], [expression(x)], jit=jit)
+        return jit.units[0].fingerprint
+
+    table = np.arange(200.0)
+    same = [fingerprint(lambda x: tg.exp(x) + table[3]) for _ in range(2)]
+    assert same[0] == same[1]
+    assert len(same[0]) == 40
+    others = [
+        fingerprint(lambda x: tg.exp(x) + table[4]),
+        fingerprint(lambda x: tg.exp(x) + table[3], "float32"),
+        fingerprint(lambda x: x[:3] + tg.sum(table)),
+        fingerprint(lambda x: x[:3] + tg.sum(table * 2)),
+    ]
+    assert len({same[0], *others}) == 5
+    wrapped = tg.wrap(lambda a: a, outputs=tg.TensorType("float64", (None,)))
+    assert fingerprint(lambda x: tg.exp(x), "float64") is not None
+    rules = {**RULES, type(wrapped(tg.vector()).apply.op): lambda op, x: x}
+    jit, x = Recorded(), tg.vector("x")
+    linked([x], [wrapped(x)], rules=rules, jit=jit)
+    assert jit.units[0].fingerprint is None  # a Python function has no text
+
+
+def test_a_rule_that_asks_for_it_is_given_the_context() -> None:
+    x = tg.vector("x")
+    found = []
+
+    def sine(x, *, context):
+        found.append(context)
+        return np.sin(x)
+
+    for jit in (None, Recorded()):
+        for context in (None, lambda options: ("device 0", options)):
+            _, executable = linked([x], [tg.sin(x)], rules={**RULES, tg.sin: sine}, jit=jit, context=context)
+            executable.run([np.zeros(3)])
+    assert set(found) == {None, ("device 0", None)}

@@ -4,9 +4,13 @@ import itertools
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
-from tg.ops.elementwise.arithmetic import add
+import tg
+from tg.link.funcify import FuncifyLinker
+from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.reduction import Reduce
 from tg.plugin import Backend, Rules, hookimpl
 from tg.plugin.discovery import Entry, Policy
 from tg.plugin.installed import Installed
@@ -29,9 +33,9 @@ class World:
         given = {"distribution": f"tg-{name}", "rules": ARRAY, "linker": f"tg_{name}.linker:LINKER", **fields}
         return Backend(name, **given)
 
-    def rules_of(self, table, backend="perform", protocol=ARRAY, replaces=frozenset()):
+    def rules_of(self, table, backend="perform", protocol=ARRAY, **given):
         """A `tg_rules` hook with one table for one backend."""
-        return lambda backend, wanted=backend: Rules(protocol, table, replaces) if backend == wanted else None
+        return lambda backend, wanted=backend: Rules(protocol, table, **given) if backend == wanted else None
 
     def entry(self, distribution, name, kind="extensions", version="1.0", api="1", **attributes):
         module = self.module(f"fake_{next(NUMBERS)}", **attributes)
@@ -69,3 +73,30 @@ class World:
 @pytest.fixture
 def world(monkeypatch):
     return World(monkeypatch)
+
+
+def reduce(op, x):
+    return np.add.reduce(x, axis=op.axes)
+
+
+RULES = {tg.sin: np.sin, add: np.add, multiply: np.multiply, Reduce: reduce}
+
+
+@pytest.fixture
+def install(world, monkeypatch):
+    """Install backend `mine` with some rules, and an extension with rewrites or rules, for the process."""
+
+    def made(rules, *, jit=None, extension=None, offered=None, **linker):
+        found = FuncifyLinker(to_native=np.array, to_numpy=np.asarray, jit=jit, **linker)
+        world.module("fake_linker", LINKER=found)
+        table = world.rules_of({**RULES, **rules}, "mine", **(offered or {}))
+        world.add_backend("mine", fields={"linker": "fake_linker:LINKER"}, tg_rules=table)
+        if extension is not None:
+            world.add("tg-ext", **extension)
+        monkeypatch.setattr(sys.modules["tg.plugin.registry"], "_from_environment", world.registry)
+        tg.plugin.reset()
+        return world
+
+    yield made
+    monkeypatch.undo()
+    tg.plugin.reset()

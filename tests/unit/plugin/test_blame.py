@@ -1,7 +1,5 @@
 """An author's mistakes, as a user meets them: each is an error that names the rule, its plugin, the op and the line."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,7 @@ import tg
 from tg.errors import DebugError, PluginError, RewriteError, ShapeError
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
-from tg.link.funcify import FuncifyLinker
-from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.arithmetic import add
 from tg.ops.reduction import Reduce
 from tg.plugin import Rewrites
 from tg.rewrite.driver import rewrite
@@ -18,13 +15,6 @@ from tg.rewrite.rule import Lowering, Pass, node_rule, rule
 
 GIVEN = {"phase": "canonicalize", "kind": "exact", "why": "a test"}
 WAYS = {"eager": None, "traced": lambda function, options: function}
-
-
-def reduce(op, x):
-    return np.add.reduce(x, axis=op.axes)
-
-
-RULES = {tg.sin: np.sin, add: np.add, multiply: np.multiply, Reduce: reduce}
 
 
 class LibraryError(Exception):
@@ -36,26 +26,6 @@ def raising(error):
         raise error
 
     return rule
-
-
-@pytest.fixture
-def install(world, monkeypatch):
-    """Install backend `mine` with some rules, and an extension with rewrites or rules, for the process."""
-
-    def made(rules, *, jit=None, extension=None, **linker):
-        found = FuncifyLinker(to_native=np.array, to_numpy=np.asarray, jit=jit, **linker)
-        world.module("fake_linker", LINKER=found)
-        table = world.rules_of({**RULES, **rules}, "mine")
-        world.add_backend("mine", fields={"linker": "fake_linker:LINKER"}, tg_rules=table)
-        if extension is not None:
-            world.add("tg-ext", **extension)
-        monkeypatch.setattr(sys.modules["tg.plugin.registry"], "_from_environment", world.registry)
-        tg.plugin.reset()
-        return world
-
-    yield made
-    monkeypatch.undo()
-    tg.plugin.reset()
 
 
 def called(outputs, *inputs, **options):

@@ -78,14 +78,14 @@ def test_rules_of_another_kind_are_what_their_backend_says(world):
     assert world.registry().rules("mine")[tg.sin] == "@sin(x)"
 
 
-@pytest.mark.parametrize(("version", "upgrade"), [(2, "tg-core"), (0, "tg-mine")])
+@pytest.mark.parametrize(("version", "upgrade"), [(3, "tg-core"), (1, "tg-mine")])
 def test_a_backend_with_another_version_of_cores_protocol_is_refused(world, version, upgrade):
     world.add_backend("mine", fields={"rules": RuleProtocol("array", version)})
     with pytest.raises(PluginError) as caught:
         world.registry().backend("mine")
     assert told(caught) == (
         f"tg-mine 1.0: backend 'mine': rules: found protocol array {version}, "
-        "needed array 1: kind array is core's own\n"
+        "needed array 2: kind array is core's own\n"
         f"  hint: pip install --upgrade {upgrade}"
     )
 

@@ -24,7 +24,7 @@ class Options:
 
 
 def backend(options=Options):
-    return Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 1), linker="m:L", options=options)
+    return Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 2), linker="m:L", options=options)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_unknown_option_is_an_error_that_lists_those_that_exist_and_names_the
 
 def test_an_option_of_a_backend_without_options_is_an_error_that_says_so():
     with pytest.raises(OptionError) as caught:
-        validate_options(Backend("b", distribution="d", rules=RuleProtocol("array", 1), linker="m:L"), {"x": 1})
+        validate_options(Backend("b", distribution="d", rules=RuleProtocol("array", 2), linker="m:L"), {"x": 1})
     assert str(caught.value) == "backend 'b': unknown option 'x'\n  options  none"
 
 

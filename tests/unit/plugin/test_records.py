@@ -6,7 +6,7 @@ from tg.errors import PluginError
 from tg.plugin import Backend, BackendStatus, Gap, Problem, RuleProtocol, Rules
 from tg.plugin.records import key_name
 
-ARRAY = RuleProtocol("array", 1)
+ARRAY = RuleProtocol("array", 2)
 
 
 def backend(name="mine", **fields):

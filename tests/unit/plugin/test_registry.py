@@ -106,7 +106,7 @@ def test_the_order_of_installation_means_nothing(world):
 
 
 def test_a_table_for_another_protocol_is_an_error_only_when_its_op_is_asked_for(world):
-    later = world.rules_of({tg.add: max, tg.cos: max}, protocol=RuleProtocol("array", 2))
+    later = world.rules_of({tg.add: max, tg.cos: max}, protocol=RuleProtocol("array", 3))
     world.add("tg-signal", tg_rules=later)
     registry = world.registry()
     assert registry.rule_for("perform", tg.add) is min
@@ -115,7 +115,7 @@ def test_a_table_for_another_protocol_is_an_error_only_when_its_op_is_asked_for(
         registry.rule_for("perform", tg.cos)
     assert told(caught) == (
         "cos: rule for backend 'perform' from tg-signal 1.0 is of another protocol\n"
-        "  protocol  found array 2, needed array 1\n"
+        "  protocol  found array 3, needed array 2\n"
         "  hint: pip install --upgrade tg-core"
     )
 

@@ -10,6 +10,7 @@ from tg.errors import NoRuleError, PluginError, TgError, blamed, message
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
+from tg.link.declines import Declined
 from tg.link.linker import Executable, Linker, Request, node_lines
 from tg.link.loop import Loop
 from tg.link.perform import PerformExecutable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Descriptor
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Variable
+    from tg.link.declines import Declines
     from tg.plugin.records import Backend, Gap
     from tg.rewrite.journal import Journal
     from tg.types.tensor_type import TensorType
@@ -68,7 +70,8 @@ def compile_expression(
         NoRuleError: the backend lacks an op or a dtype.
         BackendUnavailable: the linker cannot work on this machine.
     """
-    return link(prepared(inputs, outputs, ones, setting), setting)
+    again = functools.partial(prepared, inputs, outputs, ones, setting)
+    return link(again(), setting, again)
 
 
 def prepared(
@@ -110,16 +113,41 @@ def rewritten(graph: FunctionGraph, setting: Setting, journal: Journal | None = 
 def supported_by(name: str) -> Callable[[Op, tuple[TensorType, ...]], bool]:
     """Whether a backend runs an op on operands of given types itself."""
     registry = plugin.registry()
-    return support(registry.backend(name), registry.gaps(name), lambda key: registry.rule_for(name, key))
+    rule_for = functools.partial(registry.rule_for, name)
+    return support(registry.backend(name), registry.gaps(name), rule_for, registry.declines(name))
 
 
-def link(frozen: FrozenGraph, setting: Setting) -> Program:
+def link(frozen: FrozenGraph, setting: Setting, again: Callable[[], FrozenGraph] | None = None) -> Program:
     """Compile a program that is rewritten and does without what the backend says it lacks.
 
+    Args:
+        again: makes the program anew, without what has turned out to be declined; unless given, by rewriting it again.
     Raises:
         NoRuleError: the backend has no rule for an op.
         BackendUnavailable: the linker cannot work on this machine.
     """
+    known: set[object] = set()
+    while True:
+        try:
+            return _linked(frozen, setting)
+        except Declined as declined:
+            note_declined(setting.choice.name, declined, known)
+        frozen = rewritten(FunctionGraph.thaw(frozen), setting) if again is None else again()
+
+
+def note_declined(backend: str, declined: Declined, known: set[object]) -> None:
+    """From now on programs are compiled without this; `known` has what one program has shown so far.
+
+    Raises:
+        NoRuleError: it was known, and is there all the same.
+    """
+    if declined.key in known:
+        raise NoRuleError(message(f"backend {backend!r}: {declined}")) from None
+    known.add(declined.key)
+    plugin.registry().declines(backend).note(declined)
+
+
+def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
     with Span("link"):
         with Span("linker"):
             linker = plugin.registry().linker(setting.choice.name)
@@ -183,6 +211,9 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         who_else=_who_else,
         reusable=setting.reusable,
         source_of=functools.partial(rule_source, choice.name),
+        declines=registry.declines(choice.name),
+        hosted=registry.hosted(choice.name),
+        versions=functools.partial(registry.versions, choice.name),
     )
     return linked, request, descriptors
 
@@ -237,14 +268,14 @@ def _known_from_shapes(frozen: FrozenGraph) -> set[int]:
 
 
 def support(
-    backend: Backend, gaps: Sequence[Gap], rule_for: Callable[[object], Any]
+    backend: Backend, gaps: Sequence[Gap], rule_for: Callable[[object], Any], declines: Declines
 ) -> Callable[[Op, tuple[TensorType, ...]], bool]:
     """Whether the backend runs an op on operands of given types itself: else its expansion is inlined."""
     if backend.name == "perform":
         return lambda op, types: type(op).perform is not Op.perform
 
     def supported(op: Op, types: tuple[TensorType, ...]) -> bool:
-        if rule_for(op.rule_key) is None:
+        if rule_for(op.rule_key) is None or declines.has(op, types):
             return False
         return find_gap(refused, op, types) is None
 

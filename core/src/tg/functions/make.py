@@ -23,7 +23,7 @@ from tg.functions.arguments import (
 from tg.functions.backends import BackendChoice, choose, mode_hint
 from tg.functions.binding import Binding
 from tg.functions.caller import make_caller, shape_of
-from tg.functions.compile import Program, Setting, compile_expression, interpreted, prepared
+from tg.functions.compile import Program, Setting, compile_expression, interpreted, note_declined, prepared
 from tg.functions.entries import chained, reusable, with_shared
 from tg.functions.excluded import excluded
 from tg.functions.lending import updated
@@ -36,6 +36,7 @@ from tg.graph.dims import tied
 from tg.graph.nodes import Variable
 from tg.graph.timing import Span, current_span, recorded
 from tg.graph.traversal import substitute
+from tg.link.declines import Declined
 from tg.link.entry import Signature
 from tg.link.linker import Executable
 from tg.turns import Claim, alone
@@ -366,7 +367,27 @@ class Function:
         return Watch((*self._inputs, *self._sources), self._results, self._setting, nan_guard=self._nan_guard)
 
     def _run(self, values: list[np.ndarray[Any, Any]], held: list[Value]) -> tuple[list[Any], list[Value]]:
-        program = self._program(values, held)
+        known: set[object] = set()
+        while True:
+            program = self._program(values, held)
+            try:
+                return self._ran(program, values, held)
+            except Declined as declined:  # the first run shows that
+                self._compile_again(program, declined, known)
+
+    def _compile_again(self, program: Program, declined: Declined, known: set[object]) -> None:
+        """Compile a program anew, without the rule that has declined."""
+        note_declined(program.backend, declined, known)
+        ones = next((ones for ones, one in self._programs.items() if one is program), None)
+        if ones is None:  # another thread has
+            return
+        with Span("specialization") as span:
+            made = compile_expression((*self._inputs, *self._sources), self._results, ones, self._setting)
+        self._adopt(ones, made, span)
+
+    def _ran(
+        self, program: Program, values: list[np.ndarray[Any, Any]], held: list[Value]
+    ) -> tuple[list[Any], list[Value]]:
         executable = program.executable
         arrays: list[Any] = [*values, *(v.native(program.backend, executable) for v in held)]
         try:
@@ -377,7 +398,7 @@ class Function:
                 given = [*values, *(v.numpy for v in held)]
                 self._watch.finished(self._ones(values, held), given, program, outputs)
         except Exception as error:
-            if self._mode == "debug" and not isinstance(error, DebugError | NonFiniteError | PluginError):
+            if self._mode == "debug" and not isinstance(error, DebugError | Declined | NonFiniteError | PluginError):
                 self._watch.failed(self._ones(values, held), [*values, *(v.numpy for v in held)])
             error.add_note(f"  while running {self!r} with {self._given(values, held)}")
             raise

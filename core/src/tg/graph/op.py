@@ -149,6 +149,11 @@ class Op(Frozen):
         return ()
 
     @property
+    def expands(self) -> bool:
+        """Whether this op can be written with other ops: `expansion`."""
+        return type(self).has_expansion
+
+    @property
     def commutes(self) -> bool:
         """Whether two operands may change places: the results are the same bit for bit."""
         return False
@@ -186,7 +191,7 @@ class Op(Frozen):
         raise NoRuleError(message(text))
 
     def expansion(self, *inputs: Variable) -> Variable | tuple[Variable, ...]:
-        """The same results written with other ops; only where `has_expansion`."""
+        """The same results written with other ops; only where `expands`."""
         raise NotImplementedError
 
     def length_value(

@@ -73,6 +73,8 @@ def rule_error(error: Exception, request: Request, graph: FrozenGraph, number: i
     Args:
         in_call: whether the rule was not even entered, or its result could not be taken apart.
     """
+    if getattr(error, "names_rule", False):
+        return error
     node = graph.nodes[number]
     rows, hint = rule_rows(request, graph, number, key := _called(error, request, node.op))
     if in_call:

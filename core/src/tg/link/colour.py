@@ -28,6 +28,19 @@ class Colours(NamedTuple):
     calls: tuple[int, ...] = ()
 
 
+def static_colours(graph: FrozenGraph) -> Colours:
+    """The colours where lengths are values of the program: known is what follows from constants and static lengths."""
+    shape = set(range(graph.arity, graph.arity + len(graph.constants)))
+    for node in graph.nodes:
+        if _is_static_length(graph, node) or _follows_from_shapes(graph, node, shape):
+            shape.update(node.outputs)
+    return Colours(frozenset(shape), (), frozenset())
+
+
+def _is_static_length(graph: FrozenGraph, node: Node) -> bool:
+    return isinstance(node.op, AxisLength) and graph.types[node.inputs[0]].static.shape[node.op.axis] is not None
+
+
 def colours(graph: FrozenGraph) -> Colours:
     """Colour the values of a graph."""
     shape = set(range(graph.arity, graph.arity + len(graph.constants)))

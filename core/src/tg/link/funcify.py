@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg.errors import PluginError, message
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.timing import Span
@@ -22,6 +23,7 @@ from tg.link.blame import program_error, wrong_values
 from tg.link.host import host_checks
 from tg.link.inspection import Inspector, check_types
 from tg.link.linker import Executable, Linker, Request, Status
+from tg.link.unit import Unit
 from tg.link.writing import Funcified, funcify
 
 if TYPE_CHECKING:
@@ -46,11 +48,14 @@ class FuncifyExecutable(Executable):
         self._request = request
         self._has_status = request.has_status
         self._guard = host_checks(request.guard, "graph_checks") if request.guard is not None else None
+        # lengths that tracing does not know are looked at before each call
+        self._check = self._guard.function if self._guard is not None and linker.length is not None else None
         self._constants = tuple(linker.to_native(data) for data in function.constants)
         self._programs: dict[tuple[Any, ...], Callable[..., tuple[Any, ...]]] = {}
         self._traces: list[None] = []  # as many as there were: to append one is one step
         self._tracing: dict[int, Span] = {}  # by thread
         self._compilations: deque[Span] = deque(maxlen=KEPT)
+        self._texts: dict[tuple[Any, ...], Callable[[], str]] = {}  # of what the library has made, by sizes
         self._main = self._program(()) if function.host is None else None
         if linker.owned is not None:
             self.to_numpy = linker.owned  # type: ignore[method-assign,assignment]
@@ -74,7 +79,9 @@ class FuncifyExecutable(Executable):
         found = self._programs.get(sizes)
         if found is None:
             if len(self._programs) >= KEPT:
-                self._programs.pop(next(iter(self._programs)), None)
+                oldest = next(iter(self._programs))
+                self._programs.pop(oldest, None)
+                self._texts.pop(oldest, None)
             found = self._programs.setdefault(sizes, self._linked(sizes))
         return found
 
@@ -84,16 +91,18 @@ class FuncifyExecutable(Executable):
         looked_at = self._steps(sizes, self._function.inspected(check_types(self._request)))
         if linker.jit is None:
             return self._looked_at_once(sizes, looked_at)
-        steps = looked_at
+        steps, unit = looked_at, Unit(self._request.name, self._graph, self._options, sizes, self._request)
 
         def traced(constants: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
             self._traces.append(None)
             with Span("trace") as self._tracing[threading.get_ident()]:
                 return _separate(steps(constants, *arrays), (*constants, *arrays), linker.copy)
 
-        if constants:
-            return functools.partial(linker.jit(traced, self._options), constants)
-        return linker.jit(lambda *arrays: traced((), *arrays), self._options)
+        compiled = linker.jit(traced if constants else lambda *arrays: traced((), *arrays), unit)
+        text = getattr(compiled, "source", None)
+        if text is not None:
+            self._texts[sizes] = text
+        return functools.partial(compiled, constants) if constants else compiled
 
     def _looked_at_once(
         self, sizes: tuple[Any, ...], looked_at: Callable[..., tuple[Any, ...]]
@@ -129,7 +138,7 @@ class FuncifyExecutable(Executable):
     def _steps(self, sizes: tuple[Any, ...], device: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
         """The checks that shapes decide, then the graph."""
         device = functools.partial(device, sizes)
-        if self._guard is None:
+        if self._guard is None or self._linker.length is not None:
             return device
         check = self._guard.function
 
@@ -145,6 +154,9 @@ class FuncifyExecutable(Executable):
         linker = self._linker
         began, traces = perf_counter(), len(self._traces)
         try:
+            if self._check is not None:
+                with np.errstate(all="ignore"):
+                    self._check(*arrays)
             program = self._main or self._sized(arrays)
             context = None if linker.scope is None else linker.scope(self._options)
             if context is None:
@@ -235,8 +247,8 @@ class FuncifyExecutable(Executable):
         return TimedByNode(self._graph, clock, self._linker.compile(self._graph, request))
 
     def source(self) -> str:
-        """The generated Python function."""
-        return self._function.source
+        """The generated Python function, then what the library has made of it where it shows that."""
+        return "\n".join([self._function.source, *(text() for text in list(self._texts.values()))])
 
 
 def _separate(outputs: tuple[Any, ...], inputs: Sequence[Any], copy: Callable[[Any], Any]) -> tuple[Any, ...]:
@@ -258,7 +270,11 @@ class FuncifyLinker(Linker):
         constant: a small NumPy array as the backend's, while tracing; `to_native` unless given.
         copy: a copy of the backend's array, while tracing too; by way of NumPy unless given.
         argument: an input (NumPy or the backend's own) as the compiled function takes it; as it is unless given.
-        jit: `jit(function, options)` compiles the function of arrays; None: it runs as it is.
+        jit: `jit(function, unit)` compiles the function of arrays, of which `unit` tells name, graph, options and a
+            fingerprint (`Unit`); what it returns may have `source()`, a text for `f.source()`. None: it runs as it is.
+        length: `length(array, axis)`, for a library that compiles once for all lengths: the length of an axis as an
+            int64 scalar of its own. Operands that are sizes are such scalars then, where they are not known beforehand.
+        context: `context(options)` is what rules that have an argument `context` are given; the options unless given.
         scope: `scope(options)` makes the context that is entered at every compilation and call; None where a call needs
             none.
         ready: waits for outputs and returns them; a call must not return before its inputs have been read.
@@ -279,7 +295,9 @@ class FuncifyLinker(Linker):
         constant: Callable[[Array], Any] | None = None,
         copy: Callable[[Any], Any] | None = None,
         argument: Callable[[Any], Any] | None = None,
-        jit: Callable[[Callable[..., Any], Any], Callable[..., Any]] | None = None,
+        jit: Callable[[Callable[..., Any], Unit], Callable[..., Any]] | None = None,
+        length: Callable[[Any, int], Any] | None = None,
+        context: Callable[[Any], Any] | None = None,
         scope: Callable[[Any], AbstractContextManager[Any] | None] | None = None,
         ready: Callable[[Any], Sequence[Any]] | None = None,
         owned: Callable[[Any], Array] | None = None,
@@ -289,7 +307,10 @@ class FuncifyLinker(Linker):
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
         self.constant = constant or to_native
         self.copy = copy or (lambda array: to_native(to_numpy(array)))
-        self.argument, self.jit, self.scope = argument, jit, scope
+        if length is not None and jit is None:
+            raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
+        self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
+        self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.special = owned, special
 

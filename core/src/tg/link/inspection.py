@@ -11,6 +11,8 @@ import numpy as np
 
 from tg.errors import DebugError, TgError, message
 from tg.link.blame import Line, mistake, result_error, rule_rows
+from tg.link.declines import taken
+from tg.link.linker import operand_types
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ def check_types(request: Request) -> Callable[..., Any]:
     """The inspection of what a rule gives: as many results as the op has, of its dtype, rank and known lengths."""
 
     def inspect(line: Line, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        found = rule(*args, **kwargs)
         graph, number = line.called
+        found = taken(rule(*args, **kwargs), graph.nodes[number].op, operand_types(graph, number))
         refuse_results(request, graph, number, found)
         return found
 
@@ -85,7 +87,7 @@ class Inspector:
         before = {place: self._copy(v) for place, v in operands.items()}
         for place, v in operands.items():
             self._refuse_overwritten(v, before[place])
-        found = rule(*args, **kwargs)
+        found = taken(rule(*args, **kwargs), node.op, operand_types(graph, number))
         refuse_results(self._request, graph, number, found)
         results = found if len(node.outputs) > 1 else (found,)
         self._refuse_lengths(graph, number, given, before, results)

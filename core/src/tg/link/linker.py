@@ -7,6 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import NoRuleError, TgError, message
+from tg.link.declines import Declines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tg.graph.timing import Span
     from tg.link.entry import Signature
     from tg.link.timed import Timed
+    from tg.types.tensor_type import TensorType
 
 Status = tuple[int, ...]
 """() when all checks held; else 1 + the number of the first failing check, and up to four int64 values."""
@@ -34,6 +36,8 @@ class Request:
     `source_of(key)`, for messages, is the plugin that gave a rule and how to do without it; None if that is unknown.
     `reusable` are pairs of an output and an input, by their places, that may share memory where the backend can see to
     it (see `tg.link.donation`).
+    `declines` is what the backend's rules have declined so far; `hosted` has the keys of ops that the host may compute
+    where no rule does. `versions()` tells everything installed that decides what a program is compiled to.
     """
 
     backend: str
@@ -45,6 +49,9 @@ class Request:
     who_else: Callable[[object], tuple[Sequence[str], Sequence[str]]] = lambda key: ((), ())
     reusable: tuple[tuple[int, int], ...] = ()
     source_of: Callable[[object], tuple[str, str] | None] = lambda key: None
+    declines: Declines = dataclasses.field(default_factory=Declines)
+    hosted: frozenset[object] = frozenset()
+    versions: Callable[[], tuple[str, ...]] = tuple
 
     def rule(self, op: Op, graph: FrozenGraph, node: int) -> Callable[..., Any]:
         """The rule for an op.
@@ -53,23 +60,42 @@ class Request:
             NoRuleError: the backend has none; the text names the op, the user's line and who has a rule.
         """
         found = self.rule_for(op.rule_key)
-        if found is None:
+        declined = found is not None and self.declines.has(op, operand_types(graph, node))
+        if found is None or declined:
             lines = node_lines(graph, node)
             if op.calls_python:
                 raise no_callback(self.backend, op, lines)
-            raise no_rule(self.backend, op, lines, *self.who_else(op.rule_key))
+            raise no_rule(self.backend, op, lines, *self.who_else(op.rule_key), declined=declined)
         return found
+
+    def on_host(self, op: Op, graph: FrozenGraph, node: int) -> bool:
+        """Whether the host is to compute a node, which no rule does: its plugin has said that it may."""
+        if op.rule_key not in self.hosted:
+            return False
+        return self.rule_for(op.rule_key) is None or self.declines.has(op, operand_types(graph, node))
 
     def seen(self, function: Callable[..., Any], graph: FrozenGraph, node: int) -> Callable[..., Any]:
         """A function that a linker has made for a node, as the program is to call it."""
         return function
 
 
+def operand_types(graph: FrozenGraph, node: int) -> list[TensorType]:
+    """The types of a node's operands."""
+    return [graph.types[k] for k in graph.nodes[node].inputs]
+
+
 def no_rule(
-    backend: str, op: Op, lines: Sequence[tuple[str, str]], others: Sequence[str], failed: Sequence[str]
+    backend: str,
+    op: Op,
+    lines: Sequence[tuple[str, str]],
+    others: Sequence[str],
+    failed: Sequence[str],
+    *,
+    declined: bool = False,
 ) -> NoRuleError:
     """The error of an op for which a backend has no rule: who has one, and what is wrong with which plugins."""
-    rows = [message(f"backend {backend!r} has no rule for {op.name}", *lines)]
+    text = f"backend {backend!r} has no rule for {op.name}"
+    rows = [message(f"{text} that takes these operands: its rule declines them" if declined else text, *lines)]
     if others:
         rows.append(f"  backends with a rule: {', '.join(others)}")
     rows += [f"  plugin with a problem: {problem}" for problem in failed]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import numpy as np
 
 from tg.link.blame import LINES, Line
-from tg.link.colour import colours
+from tg.link.colour import colours, static_colours
 from tg.link.host import HostFunction, host_sizes
 from tg.link.linker import Request, add_node_note
 from tg.link.steps import Site, steps_of
@@ -91,7 +91,9 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker) -> Func
     code = compile(text, f"<tg {request.backend} {request.name}>", "exec")
     unit.scope[LINES] = lines
     exec(code, unit.scope)
-    host = host_sizes(graph, "graph_sizes", lambda a: a if isinstance(a, np.ndarray) else linker.to_numpy(a))
+    host = None
+    if linker.length is None:
+        host = host_sizes(graph, "graph_sizes", lambda a: a if isinstance(a, np.ndarray) else linker.to_numpy(a))
     return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, frozenset(unit.rules))
 
 
@@ -109,6 +111,7 @@ class _Unit:
     def __init__(self, request: Request, linker: FuncifyLinker) -> None:
         self.request, self.linker, self.traced = request, linker, linker.jit is not None
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
+        self.scope["length"] = linker.length
         self.scope["remembered"] = functools.lru_cache(KEPT)
         self.functions: list[list[Line]] = []
         self.rules: set[str] = set()  # their names in the scope
@@ -116,7 +119,8 @@ class _Unit:
         self._places: dict[object, int] = {}  # of constants, by key
         self._inner: dict[FrozenGraph, str] = {}
         self._names: dict[tuple[str, object], str] = {}
-        self._dying: dict[object, bool] = {}  # whether a rule wants to know
+        self._parameters: dict[object, frozenset[str]] = {}  # the names of each rule's
+        self.context = linker.context(request.options)
 
     def bind(self, name: str, value: Any, key: object) -> str:
         """The name of an object in the generated code: one for each key."""
@@ -143,16 +147,16 @@ class _Unit:
             _GraphWriter(self, graph).write(name)
         return self._inner[graph]
 
-    def takes_dying(self, rule: Callable[..., Any]) -> bool:
-        """Whether a rule has an argument `dying`."""
-        found = self._dying.get(rule)
+    def takes(self, rule: Callable[..., Any], argument: str) -> bool:
+        """Whether a rule has an argument of this name."""
+        found = self._parameters.get(rule)
         if found is None:
             try:
-                found = "dying" in inspect.signature(rule).parameters
+                found = frozenset(inspect.signature(rule).parameters)
             except (TypeError, ValueError):
-                found = False
-            self._dying[rule] = found
-        return found
+                found = frozenset[str]()
+            self._parameters[rule] = found
+        return argument in found
 
 
 @final
@@ -161,7 +165,7 @@ class _GraphWriter:
 
     def __init__(self, unit: _Unit, graph: FrozenGraph) -> None:
         self.unit, self.graph = unit, graph
-        self.colours = colours(graph)
+        self.colours = colours(graph) if unit.linker.length is None else static_colours(graph)
         self.sizes = {k: f"sizes[{place}]" for place, k in enumerate(self.colours.sizes)}
         self.calls = {number: len(self.sizes) + place for place, number in enumerate(self.colours.calls)}
         self.made: set[int] = set(range(graph.arity))  # values that exist as the backend's arrays
@@ -227,7 +231,8 @@ class _GraphWriter:
         for node in reversed(self.graph.nodes):
             if any(k in live for k in node.outputs):
                 sizes = node.op.size_operands(len(node.inputs))
-                live.update(k for place, k in enumerate(node.inputs) if place not in sizes or k in self.colours.shape)
+                on_host = () if self.unit.linker.length is not None else sizes
+                live.update(k for place, k in enumerate(node.inputs) if place not in on_host or k in self.colours.shape)
         return frozenset(live)
 
     def _line(self, text: str, calls: int | None = None, dying: frozenset[int] = frozenset()) -> None:
@@ -278,6 +283,8 @@ class _GraphWriter:
             inside = f"sizes[{self.calls[number]}]" if number in self.calls else "()"
             name = self.unit.inner(node.op.lowered)
             text, several = f"{name}({', '.join([inside, 'constants', *operands])})", True
+        elif isinstance(node.op, AxisLength):
+            text, several = f"length({operands[0]}, {node.op.axis})", False
         else:
             text, dying = self._rule(number, node, operands)
             several = len(node.outputs) > 1
@@ -289,23 +296,28 @@ class _GraphWriter:
         known = self.graph.constant(k)
         if k in self.early:
             return self._early_name(f"s{k}", f"int(h{k})")
-        return str(int(known.data)) if known is not None else self.sizes.get(k) or f"int(h{k})"
+        if known is not None or k in self.colours.shape or self.unit.linker.length is None:
+            return str(int(known.data)) if known is not None else self.sizes.get(k) or f"int(h{k})"
+        return self._native(k)
 
     def _rule(self, number: int, node: Node, operands: list[str]) -> tuple[str, frozenset[int]]:
         """The call of a node's rule, and the operands that this may overwrite."""
         unit, op, dying = self.unit, node.op, frozenset[int]()
-        if op.calls_python and not unit.traced and unit.request.rule_for(op.rule_key) is None:
+        python = op.calls_python and unit.request.rule_for(op.rule_key) is None
+        if not unit.traced and (python or unit.request.on_host(op, self.graph, number)):
             rule = _called_back(unit.linker, self.graph, number)
-            return f"{unit.bind(op.name, rule, rule)}({', '.join(operands)})", dying
+            return f"{unit.bind(op.name if python else f'host_{op.name}', rule, rule)}({', '.join(operands)})", dying
         special = self._special(number, node)
         if special is not None:
             return f"{self._bound(op, special)}({', '.join(operands)})", self._dying(number, node)
         rule = unit.request.rule(op, self.graph, number)
         name = self._bound(op, rule)
         arguments = operands if isinstance(op, Elementwise) else [unit.bind("op", op, op), *operands]
-        if unit.takes_dying(rule):
+        if unit.takes(rule, "dying"):
             dying = self._dying(number, node)
             arguments.append(f"dying={unit.bind('dying', dying, dying)}")
+        if unit.takes(rule, "context"):
+            arguments.append(f"context={unit.bind('context', unit.context, None)}")
         return f"{name}({', '.join(arguments)})", dying
 
     def _bound(self, op: Op, rule: Callable[..., Any]) -> str:
@@ -375,7 +387,7 @@ def _called_back(linker: FuncifyLinker, graph: FrozenGraph, number: int) -> Call
 
     def rule(*arrays: Any) -> Any:
         try:
-            found = op.perform(*map(linker.to_numpy, arrays))
+            found = op.perform(*(a if type(a) is int else linker.to_numpy(a) for a in arrays))
         except Exception as error:
             add_node_note(error, graph, number)
             raise

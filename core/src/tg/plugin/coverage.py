@@ -14,6 +14,7 @@ from tg.ops.control import Call, GradClip, GradScale, StopGradient
 from tg.ops.dims import DimLength
 from tg.ops.shape import AxisLength, Named
 from tg.plugin.records import key_name
+from tg.plugin.registry import FALLBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,7 +84,14 @@ def _concerns(gap: Gap, key: ElementwiseFunction | type[Op]) -> bool:
 
 def _how(registry: Registry, backend: str, key: ElementwiseFunction | type[Op]) -> How:
     if registry.computes(backend, key):
-        return "host" if isinstance(registry.rules(backend).get(key), Hosted) else "rule"
+        rule = registry.rules(backend).get(key)
+        if rule is None and backend != FALLBACK:  # what has an expansion is expanded, before the host is asked
+            return "expansion" if _expands(key) else "host"
+        return "host" if isinstance(rule, Hosted) else "rule"
     if key in WITHOUT_RULES:
         return "core"
-    return "expansion" if isinstance(key, type) and key.has_expansion else "none"
+    return "expansion" if _expands(key) else "none"
+
+
+def _expands(key: ElementwiseFunction | type[Op]) -> bool:
+    return key.has_expansion if isinstance(key, type) else key.expansion is not None

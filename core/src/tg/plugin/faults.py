@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.errors import PluginError, RewriteError, message
 from tg.graph.op import Op
 from tg.ops.family import Family
-from tg.plugin.records import ARRAY, Backend, Rewrites, RuleProtocol, Rules, key_name
+from tg.plugin.records import ARRAY, Backend, Gap, Rewrites, RuleProtocol, Rules, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,11 +47,21 @@ def checked(entry: Entry, hook: str, value: object) -> object:
 
 def check_rules(entry: Entry, rules: Rules) -> None:
     """Refuse a table with keys that no node asks for, or, of kind `array`, with rules that cannot be called."""
-    wrong = [key for key in rules.table if not is_key(key)]
+    wrong = [key for key in (*rules.table, *rules.hosted) if not is_key(key)]
     if wrong:
         also = [("also", ", ".join(map(key_name, wrong[1:])))] if wrong[1:] else []
         text = f"{entry.source}: tg_rules: key {key_name(wrong[0])}: found {shown(wrong[0])}, needed {KEY}"
         raise PluginError(message(text, ("plugin", entry.described), *also, hint=meant(wrong[0])))
+    _need_all(entry, "tg_rules: gaps", rules.gaps, (Gap,), "a tuple of Gap")
+    strange = next((gap for gap in rules.gaps if gap.op not in rules.table), None)
+    if strange is not None:
+        text = f"{entry.source}: tg_rules: gap of {key_name(strange.op)}: the table has no rule for it"
+        raise PluginError(
+            message(text, ("plugin", entry.described), hint="a gap of the backend stands in Backend.gaps")
+        )
+    if rules.hosted and rules.protocol.kind != ARRAY.kind:
+        text = f"{entry.source}: tg_rules: hosted: found protocol {rules.protocol}, needed kind {ARRAY.kind}"
+        raise PluginError(message(text, ("plugin", entry.described)))
     given: Mapping[object, object] = rules.table
     for key, rule in given.items():
         if rules.protocol.kind == ARRAY.kind and not callable(rule):

@@ -23,7 +23,7 @@ def validate_options(backend: Backend, given: Mapping[str, object]) -> object:
         OptionError: an option that the backend does not have, a value of another type, or one that it refuses.
     Example:
         >>> from tg.plugin import Backend, RuleProtocol, validate_options
-        >>> mine = Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 1), linker="tg_mine:LINKER")
+        >>> mine = Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 2), linker="tg_mine:LINKER")
         >>> validate_options(mine, {})
         Options()
     """

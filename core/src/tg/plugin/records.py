@@ -45,7 +45,7 @@ class RuleProtocol:
         return f"{self.kind} {self.version}"
 
 
-ARRAY = RuleProtocol("array", 1)
+ARRAY = RuleProtocol("array", 2)
 """Core's own protocol, as `docs/protocol.md` has it."""
 
 
@@ -62,7 +62,7 @@ class Backend:
         PluginError: a field has a value that core could not use later.
     Example:
         >>> from tg.plugin import Backend, RuleProtocol
-        >>> Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 1), linker="tg_mine:LINKER").shapes
+        >>> Backend("mine", distribution="tg-mine", rules=RuleProtocol("array", 2), linker="tg_mine:LINKER").shapes
         'dynamic'
     """
 
@@ -121,12 +121,17 @@ class DiskCache:
 class Rules:
     """One plugin's rules for one backend: what computes each op class or elementwise function.
 
-    A rule for what another plugin has a rule for too is an error, unless its key is in `replaces`.
+    A rule for what another plugin has a rule for too is an error, unless its key is in `replaces`. A rule that returns
+    `NotImplemented` declines: the op's expansion is computed, else the host's reference if its key is in `hosted`, else
+    `NoRuleError` is raised. `gaps` says of these rules what `Backend.gaps` says of a backend: what they do not take, or
+    how far their answers may differ.
     """
 
     protocol: RuleProtocol
     table: Mapping[object, Rule]
     replaces: frozenset[object] = frozenset()
+    gaps: tuple[Gap, ...] = ()
+    hosted: frozenset[object] = frozenset()  # keys of ops that the host may compute, where programs run op by op
 
     def __post_init__(self) -> None:
         absent = sorted(key_name(key) for key in self.replaces if key not in self.table)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 from tg import __version__
 from tg.errors import PluginError, TgError, message
 from tg.graph.op import Op
+from tg.link.declines import Declines
 from tg.plugin import tables
 from tg.plugin.discovery import Entry, Policy, entries
 from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
 from tg.plugin.problems import as_error
 from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule, key_name
+from tg.plugin.requirements import installed, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -82,6 +84,21 @@ class Registry:
         """The manager of pluggy, which has the plugins that were needed so far: see `tg.plugin.manager`."""
         return self._installed.manager
 
+    def declines(self, name: str) -> Declines:
+        """What the rules of a backend have declined so far."""
+        return self._memo.get(("declines", self.backend(name).name), Declines)
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """What decides what a program is compiled to: tg, the backend's plugin and what it requires, the extensions."""
+        provider, core = self._provider(name), self._installed.core
+        plugins = dict.fromkeys((core, provider.plugin, *self._installed.extensions()))
+        required = (f"{project(text)} {installed(text)}" for text in provider.backend.requires)
+        return (*(f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins), *required)
+
+    def hosted(self, name: str) -> frozenset[object]:
+        """The ops that the host may compute for a backend where no rule does, as their plugins say."""
+        return self._tables(name).hosted
+
     def backend(self, name: str) -> Backend:
         """The backend of this name or alias; imports its entry module and no framework."""
         return self._provider(name).backend
@@ -107,7 +124,13 @@ class Registry:
         return self._installed.linkers()
 
     def gaps(self, name: str) -> tuple[Gap, ...]:
-        """What a backend says it lacks."""
+        """What a backend says it lacks, and what the plugins that have rules for it say of these."""
+        name = self.backend(name).name
+        found = self._memo.get(("gaps", name), lambda: (*self._own_gaps(name), *self._tables(name).gaps))
+        without = _UNSAID.get()
+        return tuple(gap for gap in found if gap not in without) if without else found
+
+    def _own_gaps(self, name: str) -> tuple[Gap, ...]:
         provider = self._provider(name)
         if provider.backend.gaps is None:
             return ()
@@ -115,8 +138,7 @@ class Registry:
         if not isinstance(found, tuple) or not all(isinstance(gap, Gap) for gap in found):
             at = f"{provider.plugin.entry.source}: {provider.backend.gaps}"
             raise PluginError(message(f"{at}: found {type(found).__name__}, needed a tuple of Gap"))
-        without = _UNSAID.get()
-        return tuple(gap for gap in found if gap not in without) if without else found
+        return found
 
     def rules(self, name: str) -> Mapping[object, Rule]:
         """All rules for a backend, by op class or elementwise function.
@@ -145,11 +167,11 @@ class Registry:
         return tuple(name for name in self._installed.names() if self.computes(name, key))
 
     def computes(self, name: str, key: object) -> bool:
-        """Whether a backend is available and has a rule for an op class or elementwise function."""
+        """Whether a backend is available and has a rule for an op class or elementwise function, or the host may."""
         if name == FALLBACK and _performs(key):
             return True
         try:
-            return key in self._tables(name).rules
+            return key in self._tables(name).rules or key in self._tables(name).hosted
         except TgError:
             return False
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tg.ops.family import Family
     from tg.plugin.discovery import Entry
-    from tg.plugin.records import Backend
+    from tg.plugin.records import Backend, Gap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +24,8 @@ class Tables:
 
     rules: Mapping[object, Rule]
     dropped: Mapping[object, tuple[Entry, RuleProtocol]]
+    gaps: tuple[Gap, ...]  # of the rules in use
+    hosted: frozenset[object]
 
 
 def merge_rules(backend: Backend, offers: Sequence[tuple[Entry, Rules]]) -> Tables:
@@ -41,9 +43,12 @@ def merge_rules(backend: Backend, offers: Sequence[tuple[Entry, Rules]]) -> Tabl
     clashes = {key: found for key, found in winners.items() if len(found) > 1}
     if clashes:
         raise PluginError(_rule_clash(backend.name, clashes))
+    used = {key: found[0][1] for key, found in winners.items()}
     return Tables(
-        MappingProxyType({key: found[0][1].table[key] for key, found in winners.items()}),
+        MappingProxyType({key: rules.table[key] for key, rules in used.items()}),
         MappingProxyType(_dropped(backend, offers)),
+        tuple(gap for _, rules in fitting for gap in rules.gaps if used.get(gap.op) is rules),
+        frozenset(key for _, rules in fitting for key in rules.hosted),
     )
 
 

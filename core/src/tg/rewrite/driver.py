@@ -225,7 +225,7 @@ class _Driver:
         if phase == CANONICALIZE or self.index.by_phase[phase]:
             return True
         ops = graph.ops
-        return any(type(op).graph_fields or (phase == EXPAND and type(op).has_expansion) for op in ops)
+        return any(type(op).graph_fields or (phase == EXPAND and op.expands) for op in ops)
 
     def inner_phase(self, frozen: FrozenGraph, phase: str) -> FrozenGraph:
         """An inner graph after a phase, once for equal graphs; what a phase gave it leaves alone."""
@@ -320,8 +320,8 @@ class _Sweeper:
         attempts = self.attempts.get(signature)
         if attempts is None:
             attempts = self.driver.index.find(node.op, signature, self.phase)
-        op = type(node.op)
-        if not attempts and not op.graph_fields and not (op.has_expansion and self.phase == EXPAND):
+        op = node.op
+        if not attempts and not type(op).graph_fields and not (self.phase == EXPAND and op.expands):
             if self.driver.folds and not (count and type(inputs[0]) is not Constant):
                 locs.fix(node.loc)
                 return self._folded(node, outputs)
@@ -363,10 +363,10 @@ class _Sweeper:
             found = self._folded(node, outputs)
             if found is not None:
                 return found
-        op = type(node.op)
-        if op.graph_fields:
+        op = node.op
+        if type(op).graph_fields:
             return self._inner(node, outputs)
-        if self.phase == EXPAND and op.has_expansion:
+        if self.phase == EXPAND and op.expands:
             return self._expanded(node)
         return None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tg.link.declines import taken
+from tg.types.tensor_type import TensorType
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
 from tg_c.text import C_TYPES, literal
@@ -135,7 +137,8 @@ def _by_lanes(rule: Rule, op: Op, element: LaneElement) -> str:
     name = f"tg_each_{op.name}_{kinds}_{element.result_vector}"
     if not element.prelude.has(name):
         lanes = tuple(f"{x}[k]" if d != "bool" else f"({x}[k] & 1)" for x, d in zip(names, element.dtypes, strict=True))
-        expression = str(rule(op, Element(lanes, element.dtypes, element.result, element.prelude)))
+        found = rule(op, Element(lanes, element.dtypes, element.result, element.prelude))
+        expression = str(taken(found, op, [*map(TensorType, element.dtypes)]))
         value = f"-({expression})" if element.result == "bool" else expression
         head = f"static {element.result_vector} {name}({element.parameters})"
         element.prelude.need(name, element.vectors.lane_loop(head, element.result_vector, value))

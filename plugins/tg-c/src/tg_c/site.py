@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
+from tg.link.declines import taken
 from tg.link.values import Array, Scalar, Value
+from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
-    from tg.types.tensor_type import TensorType
     from tg_c.function import GraphFunction
     from tg_c.kernel import Kernel
     from tg_c.prelude import Element, Prelude
@@ -64,7 +65,7 @@ class Site:
 
     def element(self, op: Op, element: Element) -> str:
         """The C expression of an op on single elements."""
-        return str(self.rule(op)(op, element))
+        return str(taken(self.rule(op)(op, element), op, [*map(TensorType, element.dtypes)]))
 
     def rule(self, op: Op) -> Rule:
         """The rule for an op on single elements."""

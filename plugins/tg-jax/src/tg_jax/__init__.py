@@ -10,7 +10,7 @@ from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
 if TYPE_CHECKING:
     from tg.backend import Rewrites
 
-PROTOCOL = RuleProtocol("array", 1)
+PROTOCOL = RuleProtocol("array", 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from tg.backend import Unit
     from tg_jax import Options
 
     Array = np.ndarray[Any, Any]
@@ -103,9 +104,10 @@ def _devices() -> list[Any]:
     return list(dict.fromkeys([*jax.devices(), *jax.devices("cpu")]))
 
 
-def _jit(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
-    device = jax.devices()[0] if options.device is None else find_device(options.device)
+    name = unit.options.device
+    device = jax.devices()[0] if name is None else find_device(name)
     return jax.jit(function, compiler_options=AS_WRITTEN if device.platform == "cpu" else None)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tg.backend import Executable, FrozenGraph, Request
+    from tg.backend import Executable, FrozenGraph, Request, Unit
     from tg_mlx import Options
 
 VIEWS: Final = frozenset(
@@ -75,11 +75,11 @@ def _owned(array: Any) -> np.ndarray[Any, Any]:
     return np.array(array) if array.dtype != mx.bfloat16 else np.array(_to_numpy(array))
 
 
-def _record(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+def _record(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     return Recorded(function)
 
 
-def _jit(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
+def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     return mx.compile(function)
 
 

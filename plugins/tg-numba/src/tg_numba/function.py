@@ -9,6 +9,8 @@ import numpy as np
 
 from tg.graph.frozen import Origin
 from tg.link.blame import rule_error
+from tg.link.declines import taken
+from tg.link.linker import operand_types
 from tg.link.objects import HEAD
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
@@ -263,6 +265,7 @@ class GraphFunction:
         rule = self.unit.request.rule(node.op, self.graph, step.node)
         try:
             found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
+            found = taken(found, node.op, operand_types(self.graph, step.node))
         except Exception as error:  # noqa: BLE001 (raised again, named)
             raise rule_error(error, self.unit.request, self.graph, step.node, in_call=False)  # noqa: B904
         for number, value in zip(node.outputs, found if isinstance(found, list) else [found], strict=True):

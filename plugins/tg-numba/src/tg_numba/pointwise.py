@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node
+from tg.link.declines import taken
 from tg.link.values import Array, Scalar, collapsed, is_one, is_zero, spread
 from tg.ops.elementwise.cast import Cast
 from tg.types.tensor_type import TensorType
@@ -252,4 +253,4 @@ def step(
     (number,) = node.outputs
     operands = tuple(values[k] for k in node.inputs)
     found: Any = quotient(node, values, shared) or unit.rule(node.op)(node.op, operands, program.dtypes[number])
-    values[number] = found
+    values[number] = taken(found, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])

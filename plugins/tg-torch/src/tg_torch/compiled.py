@@ -12,20 +12,19 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tg.backend import Claim, alone
-from tg_torch import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg_torch import Options
+    from tg.backend import Unit
 
 
 @final
 class Compiled:
     """A function of tensors in C order, and of a tuple of constants in front of them if there are any."""
 
-    def __init__(self, function: Callable[..., Sequence[torch.Tensor]], options: Options) -> None:
-        self._function, self._mode = function, options.mode
+    def __init__(self, function: Callable[..., Sequence[torch.Tensor]], unit: Unit) -> None:
+        self._function, self._mode = function, unit.options.mode
         self._programs: dict[tuple[torch.Size, ...], Callable[..., Sequence[torch.Tensor]]] = {}
         self._claim = Claim(frozenset([("torch", id(self))]), delays_forks=True)
 
@@ -55,8 +54,7 @@ class Compiled:
             outputs = self._function(arrays[:count], *arrays[count:]) if count else self._function(*arrays)
             return separate(outputs, arrays)
 
-        with place.tracing():
-            graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *arguments)
+        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *arguments)
         return torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
 
 

@@ -17,8 +17,8 @@ import torch
 
 from tg import NoRuleError, OptionError
 from tg.backend import Call, FuncifyLinker, Linker, cast, complex, indexing, message, node_lines, shape
-from tg_torch import place
 from tg_torch.compiled import Compiled
+from tg_torch.place import CPU, Place
 from tg_torch.special import special
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ def scope(options: Options) -> AbstractContextManager[Any] | None:
     contexts.enter_context(torch.inference_mode(False))
     contexts.enter_context(torch.autocast(kind, enabled=False))
     contexts.enter_context(torch.no_grad())
-    if options.device is not None:
-        contexts.enter_context(place.on(find_device(options.device)))
     return contexts
 
 
@@ -146,11 +144,17 @@ def funcify_linker(options: Options) -> FuncifyLinker:
         argument=argument,
         jit=Compiled if options.compile else None,
         scope=scope,
+        context=_place,
         ready=ready,
         owned=owned,
         special=special,
         views=VIEWS,
     )
+
+
+def _place(options: Options) -> Place:
+    """What the rules are told beside their operands."""
+    return Place(CPU if options.device is None else find_device(options.device), options.compile)
 
 
 def _moved(convert: Any, device: torch.device, value: Any) -> torch.Tensor:

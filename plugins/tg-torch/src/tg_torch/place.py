@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 import torch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CPU: Final = torch.device("cpu")
 
 
-class _Place(threading.local):
-    device: torch.device = CPU
-    tracing: bool = False
+class Place(NamedTuple):
+    """The context of a rule.
+
+    `device` is where arrays that are made of nothing are made; where `is_traced`, values are not known while rules run.
+    """
+
+    device: torch.device
+    is_traced: bool
 
 
-_PLACE: Final = _Place()
-
-
-def device() -> torch.device:
-    """Where arrays that are made of nothing are made."""
-    return _PLACE.device
-
-
-def is_traced() -> bool:
-    """Whether values are not known, only dtypes and shapes."""
-    return _PLACE.tracing
-
-
-@contextlib.contextmanager
-def on(device: torch.device) -> Iterator[None]:
-    """A device for the thread that enters."""
-    before, _PLACE.device = _PLACE.device, device
-    try:
-        yield
-    finally:
-        _PLACE.device = before
-
-
-@contextlib.contextmanager
-def tracing() -> Iterator[None]:
-    """Tracing, in the thread that enters."""
-    before, _PLACE.tracing = _PLACE.tracing, True
-    try:
-        yield
-    finally:
-        _PLACE.tracing = before
+RUN: Final = Place(CPU, False)
+"""Of a rule that is run as it is."""

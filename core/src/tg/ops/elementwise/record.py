@@ -11,6 +11,9 @@ df = d * dx + d_conj * conj(dx). A function with real results needs none, for th
 Where a function is another one for some dtypes, as the floor of an integer is the integer, `shortcut` gives that
 for the operands, and None for all others; the record has no loops for those dtypes, and a backend never sees them.
 
+`expansion` writes a function with others, as `lambda x: x / (1 + abs(x))`: a backend without a rule computes that. Its
+derivative is taken of it too where there is no `d`. Like the op's, it is given operands of the loop's dtypes.
+
 `commutative` says whether two operands may change places: "exact" if the results are the same bit for bit,
 "signed_zero" if zeros may have the other sign.
 """
@@ -116,6 +119,7 @@ class ElementwiseFunction:
         "d_conj",
         "doc",
         "domain",
+        "expansion",
         "facts",
         "loops",
         "name",
@@ -144,6 +148,7 @@ class ElementwiseFunction:
         facts: Callable[..., Iterable[str]] | None = None,
         numpy: np.ufunc | None = None,
         shortcut: Callable[..., Variable | None] | None = None,
+        expansion: Callable[..., Variable] | None = None,
     ) -> None:
         self.name = name
         self.arity = arity
@@ -158,6 +163,7 @@ class ElementwiseFunction:
         self.facts = facts
         self.numpy = numpy
         self.shortcut = shortcut
+        self.expansion = expansion
         self._known_facts: dict[tuple[str, bool, tuple[frozenset[str], ...]], frozenset[str]] = {}
         self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
         self.doc = doc
@@ -300,6 +306,11 @@ class Elementwise(Op):
         return self.fn
 
     @property
+    def expands(self) -> bool:
+        """Whether the record has an expansion."""
+        return self.fn.expansion is not None
+
+    @property
     def commutes(self) -> bool:
         """Whether the record says so, without exception for zeros."""
         return self.fn.commutative == "exact"
@@ -328,6 +339,11 @@ class Elementwise(Op):
         found = np.asarray(self.fn.reference(*arrays))
         target = numpy_dtype(result)
         return (found if found.dtype == target else found.astype(target),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The record's expansion, in the dtype of the loop."""
+        assert self.fn.expansion is not None
+        return _cast()(self.fn.expansion(*inputs), self.fn.loop(tuple([v.type.dtype for v in inputs]))[1])
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """The record's checks."""
@@ -358,12 +374,16 @@ class Elementwise(Op):
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """`gate(dy, d)` for each partial derivative d, summed over the axes along which the operand was repeated."""
+        if self.fn.d is None and self.expands:
+            return tools.pullback_of_expansion(self, inputs, cotangents)  # type: ignore[no-any-return]
         return tools.pullback_of_elementwise(self.fn, inputs, outputs[0], cotangents[0])  # type: ignore[no-any-return]
 
     def pushforward(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """The sum of `gate(t, d)` over the operands."""
+        if self.fn.d is None and self.expands:
+            return tools.pushforward_of_expansion(self, inputs, tangents)  # type: ignore[no-any-return]
         return (tools.pushforward_of_elementwise(self.fn, inputs, outputs[0], tangents),)
 
 

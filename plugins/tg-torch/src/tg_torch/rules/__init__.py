@@ -1,4 +1,4 @@
-"""The rules of the PyTorch backend, `RuleProtocol("array", 1)`, in files named as core's `ops/`."""
+"""The rules of the PyTorch backend, `RuleProtocol("array", 2)`, in files named as core's `ops/`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import torch
 from tg import add, maximum, minimum, multiply
 from tg.backend import ArgSort, known_shape, merge_sizes
 from tg.backend import indexing as t
-from tg_torch import place
+from tg_torch.place import RUN, Place
 from tg_torch.rules.elementwise import arithmetic
 from tg_torch.rules.sorting import arg_sort
 from tg_torch.unsigned import ordered, signed, unordered
@@ -38,11 +38,11 @@ def wrap_index(op: t.WrapIndex, i: torch.Tensor, n: torch.Tensor) -> torch.Tenso
     return torch.clamp(torch.minimum(wide, n - 1), min=0)
 
 
-def slice_(op: t.Slice, x: torch.Tensor, *rest: Any) -> torch.Tensor:
+def slice_(op: t.Slice, x: torch.Tensor, *rest: Any, context: Place = RUN) -> torch.Tensor:
     """A window; starts that are operands are clamped into the array."""
     count = op.starts.count(None)
     sizes = known_shape(op.sizes, rest[count:])
-    if count and place.is_traced():
+    if count and context.is_traced:
         return x[(..., *_positions(x, merge_sizes(op.starts, rest[:count]), sizes, op.steps))]  # type: ignore[index]
     return _window(x, known_shape(op.starts, rest[:count]), sizes, op.steps)
 
@@ -90,14 +90,19 @@ def _positions(
 
 
 def slice_update(
-    op: t.SliceUpdate, x: torch.Tensor, v: torch.Tensor, *starts: Any, dying: frozenset[int] = NOTHING
+    op: t.SliceUpdate,
+    x: torch.Tensor,
+    v: torch.Tensor,
+    *starts: Any,
+    context: Place = RUN,
+    dying: frozenset[int] = NOTHING,
 ) -> torch.Tensor:
     """A copy with a window written; the operand itself where it may be written."""
     y = x if 0 in dying else x.clone()
     if v.numel() == 0:
         return y
     sizes = v.shape[v.ndim - len(op.steps) :]
-    if starts and place.is_traced():
+    if starts and context.is_traced:
         return _put(op, y, v, _positions(x, merge_sizes(op.starts, starts), sizes, op.steps))
     windows, backwards = _forwards(x.shape, known_shape(op.starts, starts), sizes, op.steps)
     old = y[(..., *windows)]  # type: ignore[index]

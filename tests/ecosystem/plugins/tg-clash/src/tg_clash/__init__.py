@@ -11,4 +11,4 @@ def tg_rules(backend):
 
     from tg.ops.elementwise.arithmetic import add
 
-    return Rules(RuleProtocol("array", 1), {add: np.add})
+    return Rules(RuleProtocol("array", 2), {add: np.add})

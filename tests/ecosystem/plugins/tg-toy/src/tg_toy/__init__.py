@@ -16,7 +16,7 @@ TOY = Backend(
     "toy",
     distribution="tg-toy",
     requires=("numpy>=2",),
-    rules=RuleProtocol("array", 1),
+    rules=RuleProtocol("array", 2),
     dtypes=frozenset({"bool", "int64", "float64"}),
     options=Options,
     linker="tg_toy.linker:LINKER",

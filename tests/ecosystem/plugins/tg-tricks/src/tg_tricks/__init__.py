@@ -4,7 +4,7 @@ import os
 
 from tg.plugin import Backend, RuleProtocol, Rules, hookimpl
 
-PROTOCOL = RuleProtocol("array", 1)
+PROTOCOL = RuleProtocol("array", 2)
 TRICK = os.environ.get("TG_TRICK", "")
 
 

@@ -10,4 +10,4 @@ def cube_sum(op, x):
     return jnp.sum(x**3)
 
 
-RULES = Rules(RuleProtocol("array", 1), {CubeSum: cube_sum})
+RULES = Rules(RuleProtocol("array", 2), {CubeSum: cube_sum})

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tg.backend import DTYPES, Backend, RuleProtocol, Rules, hookimpl
 
-PROTOCOL = RuleProtocol("array", 1)
+PROTOCOL = RuleProtocol("array", 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import importlib
 
 from tg.backend import RuleProtocol, Rules, hookimpl
 
-PROTOCOL = RuleProtocol("array", 1)
+PROTOCOL = RuleProtocol("array", 2)
 TAUGHT = {"jax": "tg_sample.rules.jax", "torch": "tg_sample.rules.torch"}
 
 
