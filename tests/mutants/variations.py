@@ -34,6 +34,7 @@ from tests.unit.rewrite.examine import (
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Constant
 from tg.graph.traversal import sorted_applies
+from tg.ops.indexing import Slice
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rule import Equation, NodeRule
 from tg.types.dtypes import DTYPES, is_integer, numpy_dtype
@@ -209,7 +210,11 @@ def closed(inputs, outputs, origin):
 
 
 def is_misused(frozen, node):
-    """Whether an op meets a dtype that its public function never gives it."""
+    """Whether an op meets a dtype that its public function never gives it, or a slice has no room in its array."""
+    if isinstance(node.op, Slice):
+        lengths = frozen.types[node.inputs[0]].shape[-len(node.op.sizes) :]
+        rows = zip(lengths, node.op.sizes, node.op.steps, strict=True)
+        return any(None not in (n, size) and size > 0 and (size - 1) * abs(step) >= n for n, size, step in rows)
     if node.op.name not in ("Softmax", "LogSumExp", "CumProdPullback"):
         return False
     return not is_inexact(numpy_dtype(frozen.types[node.inputs[0]].dtype))

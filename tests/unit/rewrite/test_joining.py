@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tg
+from tests.unit.rewrite.examine import One
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.shape import Concatenate, ExpandDims, Transpose
@@ -14,6 +15,7 @@ from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
 
 CORE = Rewrites(RULES, PASSES)
+PASSES_OF_JOINING = [one for one in PASSES if one.name == "elementwise_of_pieces"]
 X, V, W = tg.matrix("x"), tg.vector("v"), tg.vector("w")
 S, T = tg.tensor("s", shape=(3, 4)), tg.tensor("t", shape=(3, 4))
 A, B, C = (tg.scalar(name) for name in "abc")
@@ -88,6 +90,33 @@ def test_arrays_cut_alike_are_joined_once():
     used = tg.stack([A, B, C])
     found = rewritten([A, B, C], used * tg.stack([C, A, B]), used)
     assert ops(found).count("Concatenate") == 2
+
+
+def test_an_axis_of_length_one_is_repeated_after_its_pieces_are_joined():
+    pieces = [tg.tensor(n, shape=(1, 4)) for n in "ab"]
+    found = rewritten(pieces, tg.concatenate([tg.broadcast_to(v, (9, 4)) for v in pieces], 1))
+    assert [found.types[n.outputs[0]].shape for n in found.nodes if n.op.name == "Concatenate"] in ([(8,)], [(1, 8)])
+    values = [np.arange(4.0)[None], np.ones((1, 4))]
+    np.testing.assert_array_equal(interpret(found, values)[0], np.concatenate(values, 1).repeat(9, 0))
+
+
+P = [tg.tensor(n, shape=(8,)) for n in "pqr"]
+M = [tg.tensor(n, shape=(2, 4)) for n in "mno"]  # two beside one another are square
+CUTS = {  # not cut alike, though all pieces but some are, or no function of elements
+    "other places": tg.concatenate([P[0][:1], P[0][1:3], P[0][4:7]]) * tg.concatenate([P[1][:1], P[1][2:5], P[1][5:7]]),
+    "fewer pieces": tg.concatenate([P[0][:1], P[1][:1], P[2][:1]]) * tg.concatenate([P[1][:1], P[0][:2]]),
+    "a piece of nothing": tg.concatenate([P[0][:1], P[1][:2], P[2][:0]]) * tg.concatenate([P[1][:1], P[2][:2]]),
+    "nothing beside": tg.concatenate([P[0][:1], P[1][:2]]) * tg.concatenate([P[1][:1], P[2][:2], P[2][:0]]),
+    "a product of matrices": tg.concatenate(M[:2]) @ tg.concatenate(M[1:]),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_arrays_cut_otherwise_are_joined_each(name):
+    (one,) = PASSES_OF_JOINING
+    inputs = M if name == "a product of matrices" else P
+    found = rewrite(FunctionGraph.of(inputs, [CUTS[name]]), [One(one)], supported=lambda op, types: True)
+    assert found == plain(inputs, CUTS[name])
 
 
 def test_a_long_chain_of_joins_stays_a_chain():

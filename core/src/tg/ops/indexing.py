@@ -156,7 +156,8 @@ class Slice(Op):
     """Every `steps[k]`-th position from `starts[k]`, `sizes[k]` of them, along the last axes; axes in front stay whole.
 
     What is None in `starts` and `sizes` is an operand: first the starts, then the sizes, int64 scalars. Starts are
-    clamped so that nothing outside is read.
+    clamped so that nothing outside is read. That so many positions lie within the array is for whoever makes the op to
+    see to, as `x[...]` does: a shape error may come first, so neither types nor checks ask for it.
 
     Shapes:
         x (..., n1, ..., nk) -> y (..., sizes)

@@ -84,15 +84,11 @@ def _joined_fills(a: Variable, b: Variable, axis: int) -> Variable | None:
     assert a.apply is not None
     assert b.apply is not None
     x, y = a.inputs[0], b.inputs[0]
-    if not _is_same(x, y) or (x.type.ndim >= -axis and x.type.shape[axis] != 1):
+    if x is not y or (x.type.ndim >= -axis and x.type.shape[axis] != 1):
         return None
     lengths = entries(a.apply)
     lengths[axis] = as_size_variable(add_lengths(a.shape[axis], b.shape[axis]))
     return sized(BroadcastTo, x, lengths)
-
-
-def _is_same(x: Variable, y: Variable) -> bool:
-    return x is y or (type(x) is Constant and type(y) is Constant and x.key == y.key)
 
 
 def _slices(node: Apply, outputs: Any) -> Variable | None:
@@ -107,7 +103,7 @@ def _joined_slices(a: Variable, b: Variable, axis: int) -> Variable | None:
     if len(first) != len(second) or len(first) < -axis:
         return None
     others = [k for k in range(-len(first), 0) if k != axis]
-    if not all(_is_same_window(first[k], second[k]) for k in others):
+    if not all(_reads_as(first[k], second[k]) for k in others):
         return None
     n, (start, size, step), (then, more, other) = x.shape[axis], first[axis], second[axis]
     start, then = minimum(start, n), minimum(then, n)  # a start behind the end belongs to a slice of nothing
@@ -131,8 +127,9 @@ def _windows(v: Variable) -> list[tuple[int | Length, int | Length, int]]:
     return list(zip(starts, sizes, op.steps, strict=True))
 
 
-def _is_same_window(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return same(a[0], b[0]) and equal_here(a[1], b[1]) and a[2] == b[2]
+def _reads_as(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether two windows of one size, as those beside one another in a join are, read the same positions."""
+    return same(a[0], b[0]) and a[2] == b[2]
 
 
 def _repeated(node: Apply, outputs: Any) -> Variable | None:
@@ -163,9 +160,7 @@ def _moved(node: Apply, outputs: Any) -> Variable | None:
     """Pieces that one expand_dims or transpose has made are joined before it."""
     op: Any = node.op
     first = node.inputs[0].apply
-    if first is None or len(node.inputs) < 2:
-        return None
-    if not all(made_by(v, type(first.op)) == first.op for v in node.inputs):
+    if first is None or not all(made_by(v, type(first.op)) == first.op for v in node.inputs):
         return None
     movement: Any = first.op
     rank = outputs[0].type.ndim
