@@ -192,6 +192,7 @@ FORMS_OF_ARRAYS = {
         of((6,), ())(lambda x, y: tg.exp(tg.reshape(x * y, (2, 3)))),
         lambda x: tg.exp(tg.reshape(x * x, (-1,))) + tg.reshape(x * x, (-1,)),
         lambda x: tg.exp(Transpose((-1, -2))(x * 2)) + Transpose((-1, -2))(x * 2)[:, :1],
+        lambda x, y: tg.swapaxes(x * y, -1, -2)[0][:, None] + y,
     ),
     "concatenate_slices": (
         of((3, None), ("int64", ()))(lambda x, k: tg.concatenate([x[:, :k], x[:, k:]], 1)),

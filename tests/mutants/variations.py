@@ -212,9 +212,12 @@ def closed(inputs, outputs, origin):
 def is_misused(frozen, node):
     """Whether an op meets a dtype that its public function never gives it, or a slice has no room in its array."""
     if isinstance(node.op, Slice):
-        lengths = frozen.types[node.inputs[0]].shape[-len(node.op.sizes) :]
-        rows = zip(lengths, node.op.sizes, node.op.steps, strict=True)
-        return any(None not in (n, size) and size > 0 and (size - 1) * abs(step) >= n for n, size, step in rows)
+        sizes, steps = node.op.sizes, node.op.steps
+        lengths = frozen.types[node.inputs[0]].shape
+        rows = zip(lengths[len(lengths) - len(sizes) :], sizes, steps, strict=False)
+        return not len(node.op.starts) == len(sizes) == len(steps) or any(
+            None not in (n, size) and size > 0 and (size - 1) * abs(step) >= n for n, size, step in rows
+        )
     if node.op.name not in ("Softmax", "LogSumExp", "CumProdPullback"):
         return False
     return not is_inexact(numpy_dtype(frozen.types[node.inputs[0]].dtype))
