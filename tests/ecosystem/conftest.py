@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-import tg.errors
-
 collect_ignore = ["plugins"]  # some of them are written to fail
 
 HERE = Path(__file__).parent
@@ -145,9 +143,9 @@ def strangers(site, tmp_path_factory):
 
 
 def paths(site, plugins):
-    """The folders of plugins, then core as the tests have it."""
+    """The folders of plugins, then the sources of this checkout, whichever one is installed in the environment."""
     assert all((site / name).is_dir() for name in plugins), "a plugin of the tests is misspelled"
-    return [*(site / name for name in plugins), Path(tg.errors.__file__).parents[1]]
+    return [*(site / name for name in plugins), *(folder / "src" for folder in DISTRIBUTIONS)]
 
 
 def finished(arguments, paths, **environ):

@@ -26,7 +26,7 @@ class Config:
     Each field can be set by an environment variable, `TG_` and the field's name in capitals.
     """
 
-    backend: str = "auto"  # a backend's name, or "auto": the fastest native one installed
+    backend: str = "auto"  # a backend's name, or "auto": the first in line that can run a program
     mode: str = "default"  # all rewrite classes but nan_unsafe; "strict": exact only; "finite": all; "off": none;
     # "debug": as the default one, checked at each call
     exclude: tuple[str, ...] = ()  # names of rules, passes and classes of rewriting that are not applied

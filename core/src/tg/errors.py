@@ -89,6 +89,8 @@ class TextError(TgError, ValueError):
 class NoRuleError(TgError, NotImplementedError):
     """The chosen backend has neither a rule nor an expansion for an op."""
 
+    is_python = False  # whether the op calls a Python function, which no compiled program can
+
 
 class BackendUnavailable(TgError, ImportError):  # noqa: N818
     """A backend that is not installed, is broken, or lacks something on this machine."""

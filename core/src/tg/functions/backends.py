@@ -1,27 +1,52 @@
-"""Choosing a backend: by name, with options, or the fastest that is installed."""
+"""Choosing a backend: by name, with options, or the first in line that can run a program.
+
+"auto" asks by compiling: a backend that lacks an op, a dtype or something else for a program raises NoRuleError, and
+the next in line is asked, the reference at last. So it costs nothing where the first choice runs the program, and a
+backend that is not asked is not imported.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from tg import plugin
-from tg.errors import InputError, message
+from tg.errors import InputError, NoRuleError, OptionError, message
+from tg.graph.op import Op
+from tg.plugin.registry import AUTO, FALLBACK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tg.functions.compile import Program
+    from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import BackendStatus
+
+PassedOver = tuple[tuple[str, str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class BackendChoice:
-    """A backend and its validated options; make one with `tg.backend`."""
+    """A backend and its validated options; make one with `tg.backend`.
+
+    A choice of "auto" has in `auto` the options that were given with it, and in `passed_over` the backends before this
+    one in line, each with the reason; it is pickled as "auto", and chosen anew where it is restored.
+    """
 
     name: str
     options: Any
+    auto: tuple[tuple[str, Any], ...] | None = None  # None: the backend was named
+    passed_over: PassedOver = dataclasses.field(default=(), compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if self.auto is None:
+            return BackendChoice, (self.name, self.options)
+        return functools.partial(backend, AUTO, **dict(self.auto)), ()
 
 
 def backend(name: str, **options: Any) -> BackendChoice:
-    """A backend with options, to be given to `tg.function`.
+    """A backend with options, to be given to `tg.function`; "auto" is the first in line that has such options.
 
     Raises:
         BackendUnavailable: not known, not installed, or broken.
@@ -31,10 +56,79 @@ def backend(name: str, **options: Any) -> BackendChoice:
         >>> tg.backend("perform").name
         'perform'
     """
-    if name == "auto":
-        name, _ = plugin.registry().default_backend()
-    found = plugin.registry().backend(name)
+    registry = plugin.registry()
+    if name == AUTO:
+        return _first_of(registry.candidates(), options, ())
+    found = registry.backend(name)
     return BackendChoice(found.name, plugin.validate_options(found, options))
+
+
+def _first_of(names: Sequence[str], options: Mapping[str, Any], passed_over: PassedOver) -> BackendChoice:
+    """The first of these backends that has the options and can be used.
+
+    Raises:
+        OptionError: none has them; that of the first.
+    """
+    registry, refused = plugin.registry(), []
+    for name in names:
+        obstacle: str | None
+        try:
+            made = plugin.validate_options(registry.backend(name), options)
+            obstacle = registry.obstacle(name)
+            if obstacle is None:
+                return BackendChoice(name, made, tuple(options.items()), passed_over)
+        except OptionError as error:
+            refused.append(error)
+            obstacle = _fact(name, error)
+        passed_over = (*passed_over, (name, obstacle))
+    raise refused[0]  # there is one: core's own has no obstacle, and is last
+
+
+def in_line(choice: BackendChoice, attempt: Callable[[BackendChoice], Program]) -> tuple[Program, BackendChoice]:
+    """What an attempt at compiling gives, and the choice for which it did: "auto" goes on to the next in line.
+
+    Raises:
+        NoRuleError: a backend that was named lacks something, or each in line; that of the first.
+    """
+    first = choice
+    while True:
+        try:
+            program = attempt(choice)
+            if choice.passed_over and choice.name == FALLBACK:
+                _need_performed(program.graph)
+            return program, choice
+        except NoRuleError as error:
+            if choice.auto is None:
+                raise
+            # at the end of the line the first is named, for an error that says who else has a rule
+            choice = _after(choice, error) or dataclasses.replace(first, auto=None)
+
+
+def _after(choice: BackendChoice, error: NoRuleError) -> BackendChoice | None:
+    """The next in line for a program that a choice cannot run; None where there is none."""
+    names = plugin.registry().candidates()
+    if choice.auto is None or choice.name not in names[:-1]:
+        return None
+    rest = names[-1:] if error.is_python else names[names.index(choice.name) + 1 :]
+    try:
+        return _first_of(rest, dict(choice.auto), (*choice.passed_over, (choice.name, _fact(choice.name, error))))
+    except OptionError:
+        return None
+
+
+def _need_performed(graph: FrozenGraph) -> None:
+    """Refuse ops that the reference does not run either, before anybody calls the function."""
+    for node in graph.nodes:
+        if type(node.op).perform is Op.perform and not node.op.has_expansion:
+            raise NoRuleError(message(f"backend {FALLBACK!r} has no rule for {node.op.name}"))
+        for inner in node.op.inner_graphs():
+            _need_performed(inner)
+
+
+def _fact(name: str, error: Exception) -> str:
+    """What an error says of a backend, in a line that begins with its name."""
+    text = str(error).partition("\n")[0]
+    return text.removeprefix(f"backend {name!r}").lstrip(": ")
 
 
 def choose(given: object, default: str) -> BackendChoice:

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg import plugin
+from tg.functions.backends import in_line
 from tg.functions.compile import interpreted, link
 from tg.functions.pool import Job, submit
 from tg.graph import loc as locs
 from tg.graph.timing import Span
+from tg.link.declines import Declined
 from tg.link.linker import Executable, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tg.functions.backends import BackendChoice
     from tg.functions.compile import Program, Setting
     from tg.functions.make import Function
     from tg.graph.frozen import FrozenGraph
@@ -42,28 +45,47 @@ class Background:
         self._function = weakref.ref(function)
         self._jobs: dict[Job, None] = {}
         self._waiting: list[Job] | None = []  # jobs that start when the function is whole
+        self._declined: dict[Ones, set[object]] = {}  # what rules have declined in the programs of a pattern
 
     def program(self, frozen: FrozenGraph, setting: Setting, ones: Ones) -> Program:
         """A program that can be called now; the function is given the native one later, with where its time went."""
         reference = interpreted(frozen)
         if _links_fast(setting):
-            native = link(frozen, setting)
-            if not native.executable.compiles_shapes:
-                return native
-            return native._replace(executable=Shown(native.executable, reference, self._start))
+            return self._shown(link(frozen, setting), reference, ones)
         function = self._function
+
+        def attempt(choice: BackendChoice) -> Program:
+            owner = function()
+            if choice is setting.choice or owner is None:
+                return link(frozen, setting)
+            return self._shown(owner._compiled_for(ones, choice), reference, ones)
 
         def make() -> None:
             if function() is None:
                 return
             with locs.at(None), Span("background", root=True) as span:
-                made = link(frozen, setting)
+                made, choice = in_line(setting.choice, attempt)
             owner = function()
             if owner is not None:
-                owner._adopt(ones, made, span)
+                owner._adopt(ones, made, choice, span)
 
         self._start(make)
         return reference
+
+    def _shown(self, native: Program, reference: Program, ones: Ones) -> Program:
+        """A program that is called when the library has compiled it for the shapes, the reference before."""
+        if not native.executable.compiles_shapes:
+            return native
+        function, known = self._function, self._declined.setdefault(ones, set())
+
+        def again(declined: Declined) -> None:
+            owner = function()
+            if owner is not None:
+                with locs.at(None):
+                    owner._compile_again(made, declined, known)
+
+        made = native._replace(executable=Shown(native.executable, reference, self._start, again))
+        return made
 
     def begin(self) -> None:
         """The function is whole: let the threads begin."""
@@ -119,8 +141,14 @@ class Background:
 class Shown(Executable):
     """A program of a library that compiles for shapes: the reference runs it until the library has seen them."""
 
-    def __init__(self, native: Executable, reference: Program, start: Callable[[Callable[[], None]], Job]) -> None:
-        self._native, self._reference, self._start = native, reference, start
+    def __init__(
+        self,
+        native: Executable,
+        reference: Program,
+        start: Callable[[Callable[[], None]], Job],
+        again: Callable[[Declined], None],
+    ) -> None:
+        self._native, self._reference, self._start, self._again = native, reference, start, again
         self._ready: set[Shapes] = set()
         self._asked: dict[Shapes, object] = {}
         self.to_numpy, self.to_native = native.to_numpy, native.to_native  # type: ignore[method-assign]
@@ -155,8 +183,12 @@ class Shown(Executable):
         copies = [np.array(a) for a in given]  # the caller may change what it gave
 
         def show() -> None:
-            self._native.run(copies)
-            self._ready.add(shapes)
+            try:
+                self._native.run(copies)
+            except Declined as declined:
+                self._again(declined)
+            else:
+                self._ready.add(shapes)
 
         self._start(show)
 

@@ -141,9 +141,9 @@ def note_declined(backend: str, declined: Declined, known: set[object]) -> None:
     Raises:
         NoRuleError: it was known, and is there all the same.
     """
-    if declined.key in known:
+    if (backend, declined.key) in known:
         raise NoRuleError(message(f"backend {backend!r}: {declined}")) from None
-    known.add(declined.key)
+    known.add((backend, declined.key))
     plugin.registry().declines(backend).note(declined)
 
 
@@ -208,7 +208,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         setting.name,
         has_status=has_status,
         guard=guard,
-        who_else=_who_else,
+        who_else=_who_else if choice.auto is None else _nobody,
         reusable=setting.reusable,
         source_of=functools.partial(rule_source, choice.name),
         declines=registry.declines(choice.name),
@@ -216,6 +216,11 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         versions=functools.partial(registry.versions, choice.name),
     )
     return linked, request, descriptors
+
+
+def _nobody(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who else has a rule, where the next in line is asked: to know that, every library would be imported."""
+    return (), ()
 
 
 def _who_else(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:

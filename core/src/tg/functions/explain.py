@@ -49,6 +49,7 @@ class Explanation:
             setting.mode,
             setting.exclude,
         )
+        self.passed_over = setting.choice.passed_over  # the backends before this one in line, each with the reason
         self._imported: dict[int, Variable] = {}
         self._kept = (inputs, outputs)  # what `_imported` has by id must live
         graph = FunctionGraph.of(inputs, outputs, ones, self._imported)
@@ -120,7 +121,7 @@ class Explanation:
         return str(self.nodes[place])
 
     def __str__(self) -> str:
-        lines = [self._title()]
+        lines = [self._title(), *(f'  "auto" passed over {name}: {why}' for name, why in self.passed_over)]
         for loc, group in itertools.groupby(self.nodes, key=lambda s: str(s.loc) if s.loc else ""):
             stories = list(group)
             place = stories[0].loc

@@ -20,7 +20,7 @@ from tg.functions.arguments import (
     swaps,
     updates_of,
 )
-from tg.functions.backends import BackendChoice, choose, mode_hint
+from tg.functions.backends import BackendChoice, choose, in_line, mode_hint
 from tg.functions.binding import Binding
 from tg.functions.caller import make_caller, shape_of
 from tg.functions.compile import Program, Setting, compile_expression, interpreted, note_declined, prepared
@@ -82,7 +82,8 @@ def function(
     Args:
         inputs: the variables the function is called with, by position or by name.
         outputs: a variable, or a nested list, tuple or dict of variables; results come in the same structure.
-        backend: a backend's name, `tg.backend(name, …)`, or None for the configured one ("auto": the fastest).
+        backend: a backend's name, `tg.backend(name, …)`, or None for the configured one ("auto": the fastest that can
+            run the program, which `f.backend` names).
         updates: new values of shared variables, computed from the old ones and stored together when a call succeeds.
         givens: variables replaced by expressions before compiling.
         defaults: values of inputs that a call may leave out.
@@ -101,7 +102,7 @@ def function(
     Raises:
         InputError: an input that is no variable, is repeated or unused; a leaf that is not among the inputs; what is
             donated is not an input.
-        NoRuleError: the backend lacks an op or a dtype.
+        NoRuleError: the backend lacks an op or a dtype; each does, for "auto".
         BackendUnavailable: the backend is not installed or cannot work here.
         OptionError: a mode, or a name to exclude, that does not exist.
     Example:
@@ -191,6 +192,7 @@ class Function:
         self._claim = claim_of(targets)
         self._programs: dict[tuple[tuple[int, int], ...], Program] = {}
         self._others: dict[tuple[tuple[int, int], ...], Program] = {}  # beyond the limit, on the reference
+        self._elsewhere: dict[tuple[tuple[int, int], ...], BackendChoice] = {}  # patterns not run by the function's own
         self._compiling = Claim(frozenset([("programs", id(self))]), delays_forks=True)
         self._spans: list[Span] = [span for span in (current_span(),) if span is not None]
         self._background = self._in_background() if compile == "background" else None
@@ -228,7 +230,7 @@ class Function:
 
     @property
     def backend(self) -> str:
-        """The backend's name."""
+        """The backend's name; other patterns of lengths that are 1 may be on another, if "auto" chose it."""
         return self._choice.name
 
     @property
@@ -364,7 +366,8 @@ class Function:
     def _watch(self) -> Watch:
         from tg.functions.watch import Watch
 
-        return Watch((*self._inputs, *self._sources), self._results, self._setting, nan_guard=self._nan_guard)
+        inputs = (*self._inputs, *self._sources)
+        return Watch(inputs, self._results, self._setting, self._elsewhere, nan_guard=self._nan_guard)
 
     def _run(self, values: list[np.ndarray[Any, Any]], held: list[Value]) -> tuple[list[Any], list[Value]]:
         known: set[object] = set()
@@ -381,9 +384,10 @@ class Function:
         ones = next((ones for ones, one in self._programs.items() if one is program), None)
         if ones is None:  # another thread has
             return
+        before = self._elsewhere.get(ones, self._choice)
         with Span("specialization") as span:
-            made = compile_expression((*self._inputs, *self._sources), self._results, ones, self._setting)
-        self._adopt(ones, made, span)
+            made, choice = in_line(before, lambda choice: self._attempted(ones, choice))
+        self._adopt(ones, made, choice, span)
 
     def _ran(
         self, program: Program, values: list[np.ndarray[Any, Any]], held: list[Value]
@@ -415,7 +419,7 @@ class Function:
             check_outputs(program, outputs, shown)
             check_native(program, outputs, count)
         if self._native and program.backend != self._main.backend:
-            shown = [self._main.executable.to_native(v) for v in shown]
+            shown = [self._main.executable.to_native(executable.to_numpy(v)) for v in shown]
         return shown, self._fresh(outputs, program)
 
     def _fresh(self, outputs: Sequence[Any], program: Program) -> list[Value]:
@@ -486,19 +490,34 @@ class Function:
         """The program of a pattern that has none yet; the caller has a turn for it."""
         if len(self._programs) >= self._limit:
             return self._on_reference(ones)
-        inputs = (*self._inputs, *self._sources)
         with Span("specialization") as span:
-            if self._background is None:
-                program = compile_expression(inputs, self._results, ones, self._setting)
-            else:
-                frozen = prepared(inputs, self._results, ones, self._setting)
-                program = self._background.program(frozen, self._setting, ones)
+            program, choice = in_line(self._choice, lambda choice: self._attempted(ones, choice))
+            span.note = "; ".join(f"{name} passed over" for name, _ in choice.passed_over)
         if current_span() is None:
             self._spans.append(span)
-        self._programs[ones] = program
+        self._store(ones, program, choice)
         if self._is_whole and self._background is None:
             self.__call__ = self._quickest()
         return program
+
+    def _attempted(self, ones: tuple[tuple[int, int], ...], choice: BackendChoice) -> Program:
+        if self._background is None:
+            return self._compiled_for(ones, choice)
+        setting = self._setting._replace(choice=choice)
+        frozen = prepared((*self._inputs, *self._sources), self._results, ones, setting)
+        return self._background.program(frozen, setting, ones)
+
+    def _compiled_for(self, ones: tuple[tuple[int, int], ...], choice: BackendChoice) -> Program:
+        inputs, setting = (*self._inputs, *self._sources), self._setting._replace(choice=choice)
+        return compile_expression(inputs, self._results, ones, setting)
+
+    def _store(self, ones: tuple[tuple[int, int], ...], program: Program, choice: BackendChoice) -> None:
+        """Have calls of a pattern run a program; the function's own choice is that of its main program."""
+        if not self._programs or self._programs.get(ones, self) is self._main:
+            self._choice = choice
+        elif choice != self._choice:
+            self._elsewhere[ones] = choice
+        self._programs[ones] = program
 
     def _on_reference(self, ones: tuple[tuple[int, int], ...]) -> Program:
         """The program of one pattern too many: the reference interprets it, and some of those are kept."""
@@ -508,17 +527,22 @@ class Function:
             warnings.warn(message(text, hint=hint), RuntimeWarning, stacklevel=2)
         found = self._others.get(ones)
         if found is None:
-            found = interpreted(prepared((*self._inputs, *self._sources), self._results, ones, self._setting))
+            inputs, setting = (*self._inputs, *self._sources), self._setting
+            found, _ = in_line(
+                self._choice,
+                lambda choice: interpreted(prepared(inputs, self._results, ones, setting._replace(choice=choice))),
+            )
             if len(self._others) >= self._limit:
                 self._others.pop(next(iter(self._others)))
             self._others[ones] = found
         return found
 
-    def _adopt(self, ones: tuple[tuple[int, int], ...], program: Program, span: Span) -> None:
+    def _adopt(self, ones: tuple[tuple[int, int], ...], program: Program, choice: BackendChoice, span: Span) -> None:
         """Native code for a pattern is ready: calls that begin from now on run it."""
         for turn in alone():
             turn.take(self._compiling)
-            before, self._programs[ones] = self._programs[ones], program
+            before = self._programs[ones]
+            self._store(ones, program, choice)
             self._spans.append(span)
             if before is self._main:
                 self._main = program

@@ -15,7 +15,8 @@ import numpy as np
 
 from tg import plugin
 from tg.errors import NonFiniteError, message
-from tg.functions.compile import Setting, link, rewritten, supported_by
+from tg.functions.backends import in_line
+from tg.functions.compile import Program, Setting, link, rewritten, supported_by
 from tg.functions.debug.report import element, place, place_in
 from tg.functions.debug.rounding import is_inexact, wide
 from tg.functions.formula import node_text, operand_text
@@ -31,6 +32,7 @@ from tg.types.dtypes import is_complex, is_float
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tg.functions.backends import BackendChoice
     from tg.graph.loc import Loc
     from tg.graph.nodes import Variable
 
@@ -89,27 +91,36 @@ class Guard:
         self, inputs: Sequence[Variable], results: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
     ) -> None:
         self._setting, self._labels = setting, [v.name or f"input {k}" for k, v in enumerate(inputs)]
-        rewrites = plugin.registry().rewrites(setting.choice.name)
-        own = [one for one in (*rewrites.rules, *rewrites.passes) if one.phase == BACKEND]  # type: ignore[attr-defined]
-        hidden = setting._replace(exclude=setting.exclude.union(one.name for one in own))  # type: ignore[attr-defined]
+        own = _lowering(plugin.registry().rewrites(setting.choice.name))
+        hidden = setting._replace(exclude=setting.exclude.union(one.name for one in (*own.rules, *own.passes)))  # type: ignore[attr-defined]
         self._frozen = rewritten(FunctionGraph.of(inputs, results, ones), hidden)
-        self._lowering = Rewrites(
-            tuple(one for one in rewrites.rules if one in own), tuple(one for one in rewrites.passes if one in own)
-        )
 
     def find(self, arrays: Sequence[Array]) -> NonFinite | None:
         """What made the first result that is not finite; None where all are finite."""
         return _Search(self, self._frozen, self._labels).find(list(arrays))
 
     def run(self, graph: FunctionGraph, arrays: Sequence[Array]) -> list[Array]:
-        """Compile a part of the program and run it."""
-        setting = self._setting
-        names = setting.exclude | {FOLD}
-        supported = supported_by(setting.choice.name)
-        frozen = rewrite(graph, [self._lowering], supported=supported, mode=setting.rewrite_mode, exclude=names)
-        executable = link(frozen, setting).executable
-        outputs, _ = executable.run(list(arrays))
-        return [executable.to_numpy(v) for v in outputs]
+        """Compile a part of the program and run it, where "auto" chose on another backend if this one lacks an op."""
+        part = graph.freeze()
+        program, _ = in_line(self._setting.choice, lambda choice: self._linked(FunctionGraph.thaw(part), choice))
+        outputs, _ = program.executable.run(list(arrays))
+        return [program.executable.to_numpy(v) for v in outputs]
+
+    def _linked(self, graph: FunctionGraph, choice: BackendChoice) -> Program:
+        setting = self._setting._replace(choice=choice, exclude=self._setting.exclude | {FOLD})
+        lowering, supported = _lowering(plugin.registry().rewrites(choice.name)), supported_by(choice.name)
+        mode, exclude = setting.rewrite_mode, setting.exclude
+        return link(rewrite(graph, [lowering], supported=supported, mode=mode, exclude=exclude), setting)
+
+
+def _lowering(rewrites: Rewrites) -> Rewrites:
+    """What a backend itself rewrites."""
+    rules, passes = (tuple(one for one in given if _is_own(one)) for given in (rewrites.rules, rewrites.passes))
+    return Rewrites(rules, passes)
+
+
+def _is_own(rewrite: Any) -> bool:
+    return bool(rewrite.phase == BACKEND)
 
 
 class _Search:

@@ -134,7 +134,7 @@ def of_function(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], call
         rows, seconds, peak = (
             ([], None, None) if timed is None else _rows(timed, _given(f, program, values, held), calls)
         )
-    title = f"a call of {f.name} on {f.backend}: {_time(call)}, the median of {calls}"
+    title = f"a call of {f.name} on {program.backend}: {_time(call)}, the median of {calls}"
     return Profile(title, calls, call, phases, rows, seconds, peak)
 
 

@@ -11,8 +11,9 @@ from tg.functions.debug.rounding import is_inexact, wide
 from tg.functions.nonfinite import Guard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tg.functions.backends import BackendChoice
     from tg.functions.compile import Program, Setting
     from tg.functions.nonfinite import NonFinite
     from tg.graph.nodes import Variable
@@ -26,9 +27,16 @@ class Watch:
     """What is known for the watched calls of one function, made for each specialisation when it is first needed."""
 
     def __init__(
-        self, inputs: Sequence[Variable], results: Sequence[Variable], setting: Setting, *, nan_guard: bool
+        self,
+        inputs: Sequence[Variable],
+        results: Sequence[Variable],
+        setting: Setting,
+        elsewhere: Mapping[Ones, BackendChoice],
+        *,
+        nan_guard: bool,
     ) -> None:
         self._inputs, self._results, self._setting = tuple(inputs), tuple(results), setting
+        self._elsewhere = elsewhere
         self._debugs, self._guards = setting.mode == "debug", nan_guard
         self._debuggers: dict[Ones, Debugger] = {}
         self._guard: dict[Ones, Guard] = {}
@@ -63,14 +71,17 @@ class Watch:
         """What made the first output that is not finite; None where all are finite."""
         guard = self._guard.get(ones)
         if guard is None:
-            guard = self._guard[ones] = Guard(self._inputs, self._results, ones, self._setting)
+            guard = self._guard[ones] = Guard(self._inputs, self._results, ones, self._setting_of(ones))
         return guard.find(arrays)
 
     def _debugger(self, ones: Ones) -> Debugger:
         found = self._debuggers.get(ones)
         if found is None:
-            found = self._debuggers[ones] = Debugger(self._inputs, self._results, ones, self._setting)
+            found = self._debuggers[ones] = Debugger(self._inputs, self._results, ones, self._setting_of(ones))
         return found
+
+    def _setting_of(self, ones: Ones) -> Setting:
+        return self._setting._replace(choice=self._elsewhere.get(ones, self._setting.choice))
 
 
 def is_finite(array: Array) -> bool:

@@ -108,7 +108,9 @@ def no_rule(
 def no_callback(backend: str, op: Op, lines: Sequence[tuple[str, str]]) -> NoRuleError:
     """The error of a Python function on a backend that compiles."""
     text = f"backend {backend!r} does not run {op.name}: a compiled program cannot call a Python function"
-    return NoRuleError(message(text, *lines, hint='backend="perform" runs it'))
+    error = NoRuleError(message(text, *lines, hint='backend="perform" runs it'))
+    error.is_python = True
+    return error
 
 
 def add_node_note(error: Exception, graph: FrozenGraph, number: int) -> None:

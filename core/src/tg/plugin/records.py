@@ -78,7 +78,7 @@ class Backend:
     options: type = Options  # a frozen dataclass, every field with a type and a default
     aliases: tuple[str, ...] = ()
     devices: tuple[str, ...] = ("cpu",)
-    priority: int = 0  # backend="auto" takes the highest; one below 0 is never taken
+    priority: int = 0  # backend="auto" takes the highest that can run a program; one below 0 is never taken
     gaps: str | None = None  # "module:GAPS", a tuple of Gap
     compiles: Compiles = "fast"  # how much of the quick tier of conformance there is time for
     facts: str | None = None  # "module:FUNCTION": without arguments gives {name: text}, for `tg doctor`

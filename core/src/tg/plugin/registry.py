@@ -107,9 +107,30 @@ class Registry:
         """Every backend that is known, by name, and how it is; with `probe` every linker is imported to know."""
         return tuple(self._installed.status(name, probe=probe) for name in self._installed.names())
 
+    def candidates(self) -> tuple[str, ...]:
+        """What "auto" may mean, the first choice first: native backends by priority, core's own last.
+
+        Entry modules are imported to know, and nothing heavier.
+        """
+        return self._memo.get((AUTO,), self._candidates)
+
+    def obstacle(self, name: str) -> str | None:
+        """Why "auto" passes over a backend whatever the program is; None where it may be tried.
+
+        What it requires is looked at before its linker, rules and rewrites are imported.
+        """
+        return self._memo.get(("obstacle", name), lambda: self._obstacle(name))
+
     def default_backend(self) -> tuple[str, str]:
-        """What "auto" means here, and why: the native backend of highest priority whose linker can be imported."""
-        return self._memo.get((AUTO,), self._chosen)
+        """What "auto" means here where a program does not decide, and why: the first candidate without an obstacle."""
+        passed_over: list[str] = []
+        for name in self.candidates():
+            obstacle = self.obstacle(name)
+            if obstacle is None:
+                break
+            passed_over.append(f"{name} passed over: {obstacle}")
+        first = f"priority {self.backend(name).priority}, the highest available"
+        return name, "; ".join(("no native backend is available" if name == FALLBACK else first, *passed_over))
 
     def extensions(self) -> tuple[Entry, ...]:
         """The plugins that work and take part beside those of backends."""
@@ -261,15 +282,21 @@ class Registry:
             (plugin.entry, value) for plugin, value in found if value is not None and not isinstance(value, Problem)
         ]
 
-    def _chosen(self) -> tuple[str, str]:
-        native = [one for one in self._installed.natives() if one.backend.priority >= 0]
-        passed_over: list[str] = []
-        for provider in sorted(native, key=lambda one: (-one.backend.priority, one.backend.name)):
-            name, linker = provider.backend.name, self._installed.linker(provider)
-            if not isinstance(linker, Problem):
-                return name, "; ".join((f"priority {provider.backend.priority}, the highest available", *passed_over))
-            passed_over.append(f"{name} passed over: {linker.reason}")
-        return FALLBACK, "; ".join(("no native backend is available", *passed_over))
+    def _candidates(self) -> tuple[str, ...]:
+        native = [one.backend for one in self._installed.natives() if one.backend.priority >= 0]
+        return (*(one.name for one in sorted(native, key=lambda one: (-one.priority, one.name))), FALLBACK)
+
+    def _obstacle(self, name: str) -> str | None:
+        if name == FALLBACK:
+            return None
+        linker = self._installed.linker(self._provider(name))
+        if isinstance(linker, Problem):
+            return linker.reason
+        try:
+            self.rules(name), self.gaps(name), self.rewrites(name)
+        except TgError as error:
+            return str(error).partition("\n")[0]
+        return None
 
     def _provider(self, name: str) -> Provider:
         return self._sound(self._installed.provider(name), name)
