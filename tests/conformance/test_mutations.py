@@ -156,8 +156,10 @@ def test_gap_is_an_expected_failure_and_strict(worker):
     assert {v for k, v in outcome.items() if ":tan[float32" in k} == {"failed"}
     assert {v for k, v in outcome.items() if ":tanh[float32" in k} == {"passed"}  # no worse than it states
     wrong = {k: one.gap(k, "").pop() for k in range(6)}
-    assert {k: v.detail.partition(" is right")[0] for k, v in wrong.items() if v.outcome == "failed"} == {
-        2: "it covers no case",
-        4: "without it elementwise/trigonometric:tan[float32,readonly,unknown]",
-        5: "without it elementwise/trigonometric:tanh[float32,readonly,unknown]",
-    }
+    told = {k: v.detail for k, v in wrong.items() if v.outcome == "failed"}
+    assert told.pop(2) == "it covers no case"
+    for k, name in ((1, "cos"), (4, "tan"), (5, "tanh")):  # as loopback computes them, they are right
+        assert re.match(
+            rf"without it elementwise/trigonometric:.* is right, as is all else that it covers", told.pop(k)
+        ), name
+    assert not told

@@ -29,8 +29,10 @@ def check(command: str, shown: str, done: subprocess.CompletedProcess[str]) -> N
     printed = f"$ {command}\n{done.stdout}{done.stderr}"
     assert done.returncode == (int(status[1]) if status else 0), printed
     pieces = re.split(r"\.\.\.|…", " ".join(STATUS.sub("", shown).split()))
-    pattern = ".*?".join(re.escape(piece.strip()) for piece in pieces)
-    assert re.search(pattern, " ".join(done.stdout.split())), f"{printed}\nfound no\n{shown}"
+    rest = " ".join(done.stdout.split())
+    for piece in filter(None, map(str.strip, pieces)):
+        _, found, rest = rest.partition(piece)
+        assert found, f"{printed}\nfound no {piece}\nof\n{shown}"
 
 
 def change(folder: Path, text: str) -> None:

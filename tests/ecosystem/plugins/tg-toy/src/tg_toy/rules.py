@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tg.backend import Hosted
 from tg.ops import contraction, cumulative, indexing, reduction, shape
 from tg.ops.elementwise import arithmetic, cast, comparison, exponential, trigonometric
 
@@ -45,7 +46,7 @@ RULES = {
     arithmetic.maximum: np.maximum,
     arithmetic.minimum: np.minimum,
     arithmetic.gate: gate,
-    cast.Cast: lambda op, x: op.perform(x)[0],  # saturates, as NumPy does not
+    cast.Cast: Hosted(lambda op, x: op.perform(x)[0]),  # saturates, as NumPy does not
     comparison.equal: np.equal,
     comparison.not_equal: np.not_equal,
     comparison.less: np.less,
