@@ -2,7 +2,7 @@
 
 `@pytest.mark.long` is a test that takes long and finds little that others do not. `@pytest.mark.sampled(n)` is one of
 many parameters that are much alike: a usual run has about every n-th of them, always the same ones. Of the sparse tier
-of conformance it has every batch of the reference, and a third of those of each other backend, another third for each;
+of conformance it has every batch of the reference, and a quarter of those of each other backend, another for each;
 other tiers are run as they are.
 """
 
@@ -53,7 +53,7 @@ def is_left_to_others(item, is_sparse):
     number, _ = getattr(item, "batch", (None, None))  # of a case of the conformance suite
     if is_sparse and isinstance(number, int):
         name = item.parent.backend
-        return name != "perform" and (number + backends().index(name)) % 3 != 0
+        return name != "perform" and (number + backends().index(name)) % 4 != 0
     sampled = item.get_closest_marker("sampled")
     return sampled is not None and zlib.crc32(item.nodeid.encode()) % sampled.args[0] != 0
 

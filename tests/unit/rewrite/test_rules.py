@@ -50,6 +50,7 @@ REVIEWED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("one", ALL, ids=NAMES)
 def test_a_rewrite_keeps_the_promise_of_its_class(one):
     found = Examination(one)
