@@ -8,10 +8,14 @@ ORDERS = (
 ALIKE = "At the place where one formula follows the other both have one value, but for its last digit."
 BOUND = "It keeps finite what is not chosen beyond the place where the formulas follow one another, as the other does."
 
+NO_OTHER = "Two dtypes of so many digits are one, and a cast to the dtype that a value has is none."
+SIGN_OF_EXTREME = (
+    "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
+)
+
 EQUIVALENT: dict[str, str] = {
-    "extreme_of_pieces: signed_zero as exact": (
-        "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
-    ),
+    "extreme_of_pieces: signed_zero as exact": SIGN_OF_EXTREME,
+    "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
     "hypot_of_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
@@ -34,6 +38,17 @@ EQUIVALENT: dict[str, str] = {
     "sum_pass._rebuilt: found.given_up or found.is_simple or (distribute and (not found.distributed))"
     " without found.is_simple": "Of a sum with nothing to merge no cheaper form is found; it takes longer.",
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
+    "axes._cuts: 1 as 0 in k + 1": "An axis of length 1 is an axis below or none: either holds the same elements.",
+    "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands twice among its beginnings; nobody looks so far.",
+    "factors._is_embedded: _digits(source) < _digits(target) as LtE": NO_OTHER,
+    "factors._is_embedded: bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target)) as Lt": NO_OTHER,
+    "factors._digits: 24 as 25 in {'bfloat16': 8, 'float16': 11, 'float32': 24, 'float64': 53}": ORDERS,
+    "factors._digits: 53 as 52 in {'bfloat16': 8, 'float16': 11, 'float32': 24, 'float64': 53}": ORDERS,
+    "factors._is_safe: number >= 1 as Gt": "1 is in range, and a factor of 1 goes by a rule of its own.",
+    "increasing._extremes: type(op) is Reduce and op.fn in (maximum, minimum) and (not"
+    " is_complex(node.inputs[0].type.dtype)) without not is_complex(node.inputs[0].type.dtype)": (
+        "What goes on with complex numbers are casts and bounds, which keep their order too; which NaN it is nobody says."
+    ),
     "axes.without: g > k as GtE": "Nobody asks where an axis stands that is gone.",
     "factors._is_safe: False as True in return False (2)": (
         "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."

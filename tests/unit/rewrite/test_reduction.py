@@ -141,9 +141,9 @@ def test_a_half_sum_of_many_repeats_does_not_overflow_before_it_must():
 
 def test_a_factor_that_keeps_a_half_sum_small_stays_in_it():
     x = tg.tensor("x", dtype="float16", shape=(1000,))
-    frozen = rewritten([x], tg.sum(x * 0.001))
-    (total,) = interpret(frozen, [np.full(1000, 600, np.float16)])
-    assert np.isfinite(total)
+    for scale, value in ((0.001, 600), (0.25, 200)):
+        (total,) = interpret(rewritten([x], tg.sum(x * scale)), [np.full(1000, value, np.float16)])
+        assert np.isfinite(total)
 
 
 def test_a_factor_leaves_a_sum_where_that_hides_nothing():
@@ -274,3 +274,130 @@ def test_a_product_of_what_is_reversed_meets_no_zero_beyond_its_range():
     x = tg.tensor("x", "float64", (3,))
     f = tg.function([x], [tg.prod(x[::-1]), tg.prod(tg.sort(x)), tg.sum(x[::-1])], backend="perform")
     assert f(np.array([1e200, 1e200, 0.0])) == [0.0, 0.0, 2e200]
+
+
+# --- guards, each by what it declines --------------------------------------------------------------------------------
+
+
+def by_itself(name, inputs, output, values):
+    """What one rewrite alone makes of a program, computed."""
+    (one,) = (one for one in (*RULES, *PASSES) if one.name == name)
+    graph = FunctionGraph.of(inputs, [output])
+    frozen = rewrite(graph, [One(admitted(one))], supported=lambda op, types: True)
+    with np.errstate(all="ignore"):
+        return interpret(frozen, values)[0]
+
+
+def test_positions_among_numbers_that_a_cast_wraps_are_those_after_it():
+    x = tg.vector("x", dtype="int8")
+    for target in ("uint8", "uint16", "uint64"):
+        at = np.array([-1, 5, 7], np.int8)
+        (found,) = interpret(rewritten([x], tg.argmax(tg.cast(x, target))), [at])
+        assert found == np.argmax(at.astype(target)) == 0
+
+
+def test_a_reduction_of_no_elements_may_be_of_some_that_are_reduced():
+    x = tg.matrix("x")
+    inner = Reduce(maximum, (-1,), total=True)(x)
+    assert by_itself("extreme_of_reduction", [x], Reduce(maximum, (-1,))(inner), [np.empty((3, 0))]) == -np.inf
+    outer = Reduce(maximum, (-1,), total=True)(Reduce(maximum, (-1,))(x))
+    assert by_itself("extreme_of_reduction", [x], outer, [np.empty((0, 3))]) == -np.inf
+    assert [count(rewritten([x], y), "Reduce") for y in (Reduce(maximum, (-1,))(inner), outer)] == [1, 1]
+
+
+@pytest.mark.parametrize("shape", [(None,), (0,)])
+def test_the_extreme_of_a_function_of_nothing_is_no_value_of_it(shape):
+    x = tg.tensor("x", shape=shape)
+    y = Reduce(maximum, (-1,), total=True)(tg.exp(x))
+    assert by_itself("extreme_of_increasing", [x], y, [np.empty(0)]) == -np.inf
+
+
+def test_what_is_added_before_an_extreme_is_added_after_it_where_that_is_the_same():
+    x, c = tg.matrix("x"), tg.vector("c")
+    at, infinite = np.array([[-np.inf, 1.0], [2.0, 3.0]]), np.array([np.inf, 1.0])
+    with np.errstate(invalid="ignore"):
+        (found,) = interpret(rewritten([x, c], tg.max(x + c[:, None], axis=1)), [at, infinite])
+        np.testing.assert_array_equal(found, np.max(at + infinite[:, None], 1))  # NaN, which 1 + inf would hide
+    finite = tg.assume(c, finite=True)
+    at, known = np.array([[5.0, 1.0], [2.0, 3.0]]), np.array([10.0, 20.0])
+    for y, expected in (
+        (tg.max(finite[:, None] + x, axis=1), np.max(known[:, None] + at, 1)),
+        (tg.max(x + finite[:, None], axis=1), np.max(known[:, None] + at, 1)),
+        (tg.max(finite[:, None] - x, axis=1), np.max(known[:, None] - at, 1)),
+        (tg.max(x - finite[:, None], axis=1), np.max(at - known[:, None], 1)),
+        (tg.max(finite[:, None] + x), np.max(known[:, None] + at)),
+        (tg.max(finite[None] - x), np.max(known[None] - at)),
+    ):
+        np.testing.assert_array_equal(by_itself("extreme_of_increasing", [x, c], y, [at, known]), expected)
+
+
+def test_what_is_repeated_no_times_has_no_sum_though_it_is_repeated_along_another_axis():
+    x = tg.tensor("x", shape=(1, 1))
+    y = Reduce(tg.add, (-2, -1))(tg.broadcast_to(x, (0, 3)))
+    assert by_itself("sum_of_repeated", [x], y, [np.ones((1, 1))]) == 0
+
+
+@pytest.mark.parametrize(("dtype", "n"), [("float16", 2049), ("bfloat16", 257)])
+def test_an_odd_power_that_a_dtype_has_no_number_for_keeps_its_sign(dtype, n):
+    x = tg.tensor("x", dtype=dtype, shape=(2,))
+    (found,) = interpret(
+        rewritten([x], tg.prod(tg.broadcast_to(x, (n, 2)), axis=0)), [np.array([-1, 1]).astype(numpy_dtype(dtype))]
+    )
+    np.testing.assert_array_equal(found.astype(float), [-1, 1])
+
+
+def test_a_one_hot_table_is_told_whichever_way_it_compares():
+    x, n = tg.vector("x", dtype="int64"), tg.scalar("n", dtype="int64")
+    places = tg.arange(n)[None]
+    for table in (tg.equal(x[:, None], places), tg.equal(places, x[:, None])):
+        frozen = rewritten([x, n], tg.sum(table, axis=1))
+        assert count(frozen, "Reduce") == 0
+        np.testing.assert_array_equal(interpret(frozen, [np.array([-1, 0, 2, 3]), np.int64(3)])[0], [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("shape", [(None, None), (2, 2), (3, 2)])
+def test_of_an_outer_product_that_is_summed_no_table_is_made(shape):
+    x, y = (tg.tensor(name, shape=(n,)) for name, n in zip("xy", shape, strict=True))
+    a, b = (tg.assume(v, finite=True, nonzero=True) for v in (x, y))
+    frozen = rewritten([x, y], tg.sum(a[:, None] * b[None]))
+    assert max(np.prod([2 if n is None else n for n in t.shape]) for t in frozen.types) < 4
+    at = np.arange(1.0, 1 + (shape[0] or 3)), np.arange(2.0, 2 + (shape[1] or 2))
+    assert interpret(frozen, list(at))[0] == np.sum(np.outer(*at))
+
+
+def test_a_factor_leaves_no_sum_that_overflows_without_it():
+    x, y = tg.vector("x"), tg.vector("y")
+    a = tg.assume(x, finite=True, nonzero=True)
+    large = np.array([1.5e308, 1.5e308])
+    product = tg.sum(a[:, None] * y[None])  # y is 0 where nothing says that it is not
+    assert interpret(rewritten([x, y], product), [large, np.zeros(1)])[0] == 0
+    tiny = np.array([1e-300, 2e-300])  # so small that sums have no room for what it keeps small
+    found = interpret(rewritten([x], tg.sum(a[:, None] * tiny[None])), [large])[0]
+    np.testing.assert_allclose(found, np.sum(np.outer(large, tiny)), rtol=1e-14)
+
+
+def test_a_half_factor_stays_in_a_sum():
+    x, y = (tg.tensor(name, dtype="float16", shape=(None,)) for name in "xy")
+    known = tg.assume(y, finite=True, nonzero=True)
+    at = np.full(1000, 600, np.float16), np.full(2, 0.001, np.float16)
+    (found,) = interpret(rewritten([x, y], tg.sum(x[:, None] * known[None], axis=0)), list(at))
+    np.testing.assert_allclose(found.astype(float), 600, rtol=0.01)
+
+
+def test_a_complex_factor_stays_in_a_sum():
+    z = tg.vector("z", dtype="complex128")
+    at = np.array([1.5e308 + 0j, 1.5e308 + 0j])
+    assert interpret(rewritten([z], tg.sum(z * 0.5)), [at])[0] == np.sum(at * 0.5)
+
+
+def test_a_factor_of_zero_is_zero_beside_a_sum_that_overflows():
+    x, y = tg.vector("x"), tg.vector("y")
+    zero, large = np.array([0.0, -0.0]), np.array([1.5e308, 1.5e308])
+    for product, given in (
+        (tg.sum(x[:, None] * y[None], axis=1), [zero, large]),
+        (tg.sum(x[:, None] * y[None], axis=0), [large, zero]),
+        (tg.sum(x[:, None] * y[None]), [zero, large]),
+        (tg.sum(x[:, None] * y[None]), [large, zero]),
+    ):
+        assert not by_itself("sum_of_any_factor", [x, y], product, given).any()
+        assert not interpret(rewritten([x, y], product, mode="finite"), given)[0].any()

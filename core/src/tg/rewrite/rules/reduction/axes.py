@@ -170,11 +170,9 @@ def _position_outwards(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _of_transpose(node: Apply) -> Variable | None:
-    """The reduction below the transpose, where its axes come in another order there."""
+    """The reduction below the transpose; where its axes come in the same order there `reduce_of_movement` is first."""
     op: Any = node.op
     (x,) = node.inputs
-    if _keeps_order(op.axes, x):
-        return None
     return _of_transposed(op.axes, x, lambda axes, y: reduced(op, axes, y))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, minimum, multiply, negative
 from tg.ops.elementwise.cast import Cast, cast_variable
-from tg.ops.elementwise.comparison import greater, logical_and, logical_not, logical_or, where
+from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_not, logical_or, where
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import expand_dims_at
 from tg.rewrite.pattern import is_made_by
@@ -22,6 +22,7 @@ from tg.types.lengths import product
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
+    from tg.rewrite.rules.reduction.axes import Axes
 
 
 def _of_negative(node: Apply, outputs: Any) -> Variable | None:
@@ -154,7 +155,16 @@ def _of_factor(node: Apply, *, safe: bool) -> Variable | None:
     if fn is divide:
         return Reduce(add, op.axes)(fn(left, _unless_empty(right, z, of_x, 1)))  # type: ignore[no-any-return]
     left, right = _unless_empty(left, z, of_y, 0), _unless_empty(right, z, of_x, 0)
-    return Reduce(add, op.axes)(fn(left, right))  # type: ignore[no-any-return]
+    made = _product_with_zeros(left, right, of_x, of_y) if fn is multiply and not safe else fn(left, right)
+    return Reduce(add, op.axes)(made)  # type: ignore[no-any-return]
+
+
+def _product_with_zeros(left: Variable, right: Variable, of_x: Axes, of_y: Axes) -> Variable:
+    """A product of sums that is 0 where a factor that left the other's sum is 0, though that sum may overflow."""
+    if not of_x:
+        return gate(left, right)
+    product = gate(right, left)
+    return where(equal(left, 0), left, product) if of_y else product
 
 
 def _is_one(v: Variable, axis: int) -> bool:
@@ -183,9 +193,13 @@ def _kept_sum(x: Variable, axes: tuple[int, ...]) -> Variable:
 
 
 def _unless_empty(x: Variable, z: Variable, axes: tuple[int, ...], nothing: int) -> Variable:
-    """A factor or a divisor, `nothing` where the other is summed over no elements, so that what they make is 0."""
+    """A factor or a divisor, `nothing` where the other is summed over no elements, so that what they make is 0.
+
+    Args:
+        axes: those over which the other is summed; a length of them that is known is not 0.
+    """
     n = product(tuple(z.shape[k] for k in axes))
-    if (isinstance(n, int) and n > 0) or (is_finite_and_nonzero if nothing else is_finite)(x):
+    if isinstance(n, int) or (is_finite_and_nonzero if nothing else is_finite)(x):
         return x
     return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(nothing))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, cbrt, divide, maximum, minimum, multiply, sqrt, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.exponential import exp, exp2, expm1, log, log1p, log2, log10, sigmoid, softplus
@@ -128,8 +127,6 @@ def _of_result(c: Variable, axes: tuple[int, ...]) -> Variable:
     """The operand as it meets the result, which has lost the axes."""
     if c.type.ndim == 0:
         return c
-    if is_scalar_constant(c):
-        return Constant(c.data.reshape(()))  # type: ignore[attr-defined]
     return Squeeze(axes)(c)  # type: ignore[no-any-return]
 
 

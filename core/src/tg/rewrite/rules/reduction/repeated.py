@@ -141,7 +141,7 @@ def _counts_along(v: Variable, axis: int) -> bool:
     """Whether a value holds 0, 1, 2, ... along an axis, and nothing else varies."""
     if isinstance(v, Constant):
         n = v.data.shape[axis]
-        return v.data.size == n and 0 < n <= LARGEST_RANGE and np.array_equal(v.data.ravel(), np.arange(n))
+        return 0 < n <= LARGEST_RANGE and np.array_equal(v.data.ravel(), np.arange(n))
     if made_by(v, ExpandDims):
         assert v.apply is not None
         if axis in v.apply.op.axes:  # type: ignore[attr-defined]
