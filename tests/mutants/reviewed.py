@@ -39,7 +39,7 @@ EQUIVALENT: dict[str, str] = {
     " without found.is_simple": "Of a sum with nothing to merge no cheaper form is found; it takes longer.",
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
     "axes._cuts: 1 as 0 in k + 1": "An axis of length 1 is an axis below or none: either holds the same elements.",
-    "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands twice among its beginnings; nobody looks so far.",
+    "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands there twice; nobody looks so far.",
     "factors._is_embedded: _digits(source) < _digits(target) as LtE": NO_OTHER,
     "factors._is_embedded: bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target)) as Lt": NO_OTHER,
     "factors._digits: 24 as 25 in {'bfloat16': 8, 'float16': 11, 'float32': 24, 'float64': 53}": ORDERS,
@@ -47,7 +47,7 @@ EQUIVALENT: dict[str, str] = {
     "factors._is_safe: number >= 1 as Gt": "1 is in range, and a factor of 1 goes by a rule of its own.",
     "increasing._extremes: type(op) is Reduce and op.fn in (maximum, minimum) and (not"
     " is_complex(node.inputs[0].type.dtype)) without not is_complex(node.inputs[0].type.dtype)": (
-        "What goes on with complex numbers are casts and bounds, which keep their order too; which NaN it is nobody says."
+        "What goes on with complex numbers are casts and bounds, which keep order too; which NaN it is nobody says."
     ),
     "axes.without: g > k as GtE": "Nobody asks where an axis stands that is gone.",
     "factors._is_safe: False as True in return False (2)": (

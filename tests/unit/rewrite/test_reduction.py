@@ -302,7 +302,8 @@ def test_a_reduction_of_no_elements_may_be_of_some_that_are_reduced():
     assert by_itself("extreme_of_reduction", [x], Reduce(maximum, (-1,))(inner), [np.empty((3, 0))]) == -np.inf
     outer = Reduce(maximum, (-1,), total=True)(Reduce(maximum, (-1,))(x))
     assert by_itself("extreme_of_reduction", [x], outer, [np.empty((0, 3))]) == -np.inf
-    assert [count(rewritten([x], y), "Reduce") for y in (Reduce(maximum, (-1,))(inner), outer)] == [1, 1]
+    for y in (Reduce(maximum, (-1,))(inner), outer):  # no check is left that there are elements
+        assert [node.op.total for node in rewritten([x], y).nodes if node.op.name == "Reduce"] == [True]
 
 
 @pytest.mark.parametrize("shape", [(None,), (0,)])
