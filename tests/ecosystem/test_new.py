@@ -59,6 +59,34 @@ def test_what_is_written_passes_its_tests_once_installed(written, command, name,
     assert int(done.stdout.rpartition(" passed")[0].rpartition("\n")[2]) >= count
 
 
+DECLARED = """
+from tg.backend import Gap, Nonzero, arithmetic
+from tg import NoRuleError
+
+GAPS = (
+    Gap(arithmetic.cbrt, None, None, "upstream", NoRuleError, "the library has no cube root"),
+    Gap(Nonzero, None, None, "never", NoRuleError, "the library knows all lengths when it compiles"),
+)
+"""
+
+
+@pytest.mark.long
+def test_what_is_written_passes_its_tests_with_gaps_that_are_declared(written):
+    _, folder, _ = written("new-backend", "my-lib")
+    package, site = folder / "tg-my-lib/src/tg_my_lib", folder / "site"
+    for file, line in (
+        ("elementwise/arithmetic", "    ops.cbrt: ml.cbrt,\n"),
+        ("indexing", "    ops.Nonzero: performed,\n"),
+    ):
+        rules = package / f"rules/{file}.py"
+        assert line in rules.read_text()
+        rules.write_text(rules.read_text().replace(line, ""))
+    (package / "gaps.py").write_text(DECLARED)
+    install(package.parents[1], site)
+    done = own_tests(package.parents[1], site)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
 def test_what_is_needed_has_bounds_that_hold_now(written):
     for command in ("new-backend", "new-op"):
         _, folder, _ = written(command, "my-lib")
