@@ -99,6 +99,7 @@ def test_what_is_needed_has_bounds_that_hold_now(written):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)  # it runs what a workflow of minutes runs, beside whatever else there is
 def test_the_workflow_of_a_new_backend_passes(strangers, tmp_path):
     assert strangers("tg new-backend ci", tmp_path).returncode == 0
     source = tmp_path / "tg-ci"

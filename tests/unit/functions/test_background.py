@@ -34,13 +34,13 @@ class Compiler:
         monkeypatch.setattr(background, "link", self.link)
         monkeypatch.setattr(background, "_links_fast", lambda setting: False)
 
-    def link(self, frozen, setting):
+    def link(self, frozen, setting, again=None):
         self.began.set()
         assert self.gate.wait(LONG)
         self.runs += 1
         if self.error is not None:
             raise self.error
-        return link(frozen, setting)._replace(backend="native")
+        return link(frozen, setting, again)._replace(backend="native")
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ import tg
 from tg.functions import background, pool
 pool.EXIT_PATIENCE = 0.01
 began = threading.Event()
-def link(frozen, setting):
+def link(frozen, setting, again=None):
     began.set()
     threading.Event().wait()
 background.link, background._links_fast = link, lambda setting: False
@@ -306,8 +306,8 @@ class Native(np.ndarray):
 def late(monkeypatch):
     made = []
 
-    def slow(frozen, setting):
-        program = link(frozen, setting)
+    def slow(frozen, setting, again=None):
+        program = link(frozen, setting, again)
         made.append(Late(program.executable))
         return program._replace(executable=made[-1])
 

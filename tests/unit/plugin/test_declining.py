@@ -224,6 +224,12 @@ def test_a_rule_of_a_native_backend_may_decline(backend, world, monkeypatch):
         f = tg.function([x], squash(x) * 2, backend=backend)
         np.testing.assert_allclose(f(X[0]), 2 * X[0] / (1 + X[0]))
         assert asked
+        asked.clear()
+        plugin.reset()
+        later = tg.function([x], squash(x) * 3, backend=backend, compile="background")
+        assert later.wait()
+        np.testing.assert_allclose(later(X[0]), 3 * X[0] / (1 + X[0]))
+        assert asked
         with pytest.raises(NoRuleError, match="no rule for ArgSort that takes these operands: its rule declines"):
             tg.function([x], tg.argsort(x), backend=backend)
     finally:

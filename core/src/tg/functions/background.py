@@ -47,17 +47,18 @@ class Background:
         self._waiting: list[Job] | None = []  # jobs that start when the function is whole
         self._declined: dict[Ones, set[object]] = {}  # what rules have declined in the programs of a pattern
 
-    def program(self, frozen: FrozenGraph, setting: Setting, ones: Ones) -> Program:
+    def program(self, prepare: Callable[[], FrozenGraph], setting: Setting, ones: Ones) -> Program:
         """A program that can be called now; the function is given the native one later, with where its time went."""
+        frozen = prepare()
         reference = interpreted(frozen)
         if _links_fast(setting):
-            return self._shown(link(frozen, setting), reference, ones)
+            return self._shown(link(frozen, setting, prepare), reference, ones)
         function = self._function
 
         def attempt(choice: BackendChoice) -> Program:
             owner = function()
             if choice is setting.choice or owner is None:
-                return link(frozen, setting)
+                return link(frozen, setting, prepare)
             return self._shown(owner._compiled_for(ones, choice), reference, ones)
 
         def make() -> None:

@@ -504,8 +504,8 @@ class Function:
         if self._background is None:
             return self._compiled_for(ones, choice)
         setting = self._setting._replace(choice=choice)
-        frozen = prepared((*self._inputs, *self._sources), self._results, ones, setting)
-        return self._background.program(frozen, setting, ones)
+        prepare = functools.partial(prepared, (*self._inputs, *self._sources), self._results, ones, setting)
+        return self._background.program(prepare, setting, ones)
 
     def _compiled_for(self, ones: tuple[tuple[int, int], ...], choice: BackendChoice) -> Program:
         inputs, setting = (*self._inputs, *self._sources), self._setting._replace(choice=choice)
