@@ -17,6 +17,11 @@ EQUIVALENT: dict[str, str] = {
     "extreme_of_pieces: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
+    "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
+    "equal_of_integer_difference: match, equal: subtract: operands swapped": "x - y is 0 where y - x is.",
+    "softmax._log_of_quotient_of_exps: op and op.axes == added and (total.inputs[0] is x) without op.axes == added": (
+        "log(exp(z)) is z whatever z is; the rule is for those that a softmax leaves."
+    ),
     "hypot_of_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "joining._over_pieces: 0 as 1 in joined[0]": "All are compared with it, whichever it is.",

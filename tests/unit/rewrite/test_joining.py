@@ -144,3 +144,13 @@ def test_triangles_of_triangles(f, g, a, b):
     np.testing.assert_array_equal(interpret(found, [value])[0], numpy[f](numpy[g](value, b), a))
     if f is g:
         assert ops(found).count("where") == 1
+
+
+def test_rows_that_wrap_around_are_no_triangle():
+    r = tg.vector("r", dtype="int64")
+    at = np.array([2**63 - 2, 0, 5])
+    rows, columns = r[:, None], tg.arange(4)[None]
+    found = rewritten([r], ((rows + 3) >= columns) & ((rows + 1) >= columns))
+    with np.errstate(all="ignore"):
+        expected = ((at[:, None] + 3) >= np.arange(4)) & ((at[:, None] + 1) >= np.arange(4))
+    np.testing.assert_array_equal(interpret(found, [at])[0], expected)

@@ -402,3 +402,10 @@ def test_a_factor_of_zero_is_zero_beside_a_sum_that_overflows():
     ):
         assert not by_itself("sum_of_any_factor", [x, y], product, given).any()
         assert not interpret(rewritten([x, y], product, mode="finite"), given)[0].any()
+
+
+def test_the_running_sum_of_a_half_that_repeats_has_no_number_for_its_count():
+    x = tg.tensor("x", dtype="float16", shape=(2,))
+    frozen = rewritten([x], tg.cumsum(tg.broadcast_to(x[:, None], (2, 70_000)), axis=1))
+    (found,) = interpret(frozen, [np.array([0, -0.0], np.float16)])
+    assert not found.any()

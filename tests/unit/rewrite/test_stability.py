@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tg
+from tests.unit.rewrite.examine import One
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.text import to_text
@@ -468,3 +469,45 @@ def test_a_masked_softmax_by_hand_asks_for_no_infinity_that_its_maximum_excludes
     p = np.where(mask, np.exp(value - 3), 0) / np.exp(value - 3)[mask].sum()
     np.testing.assert_allclose(f(value, mask), 2 * p * (p - (p * p).sum()), rtol=1e-14)
     assert "const float64[] inf" not in f.source()
+
+
+def test_a_maximum_put_back_after_a_logsumexp_is_the_one_that_was_subtracted():
+    (one,) = (one for one in RULES if one.name == "logsumexp_shifted_back")
+    x, row = tg.tensor("x", shape=(4, 4)), tg.tensor("row", shape=(1, 4))
+    m, top = tg.max(x, axis=1), tg.max(x)
+    shifted = x - tg.broadcast_to(m[:, None], (4, 4))
+    repeated = row - tg.broadcast_to(tg.max(row), (3, 4))  # each element stands in it three times
+    at, row_at = np.arange(16.0).reshape(4, 4) % 5, np.array([[0.5, 2.0, -1.0, 0.0]])
+    own, whole = np.log(np.sum(np.exp(at), 1)), np.log(np.sum(np.exp(at)))
+    for given, value, output, expected, stays in (
+        (x, at, tg.logsumexp(shifted, axis=1) + m, own, False),
+        (x, at, tg.logsumexp(shifted, axis=1, keepdims=True) + m[:, None], own[:, None], False),
+        (x, at, tg.logsumexp(x - top) + top, whole, False),
+        (x, at, tg.logsumexp(x - top, keepdims=True) + top, [[whole]], False),
+        (x, at, tg.logsumexp(x - top[None, None]) + top[None, None], [[whole]], True),
+        (x, at, tg.logsumexp(shifted, axis=1, keepdims=True) + m, own[:, None] - at.max(1)[:, None] + at.max(1), True),
+        (row, row_at, tg.logsumexp(repeated) + tg.max(row), np.log(3 * np.sum(np.exp(row_at))), True),
+    ):
+        frozen = rewrite(FunctionGraph.of([given], [output]), [One(one)], supported=lambda op, types: True)
+        np.testing.assert_allclose(interpret(frozen, [value])[0], expected, rtol=1e-14)
+        assert ("Reduce" in ops_of(frozen)) is stays
+
+
+@pytest.mark.parametrize("by", [[2.0, 3.0], [2.0, 0.0], [2.0, -3.0]])
+def test_multiples_of_a_sum_of_exponentials_have_a_logarithm_each(by):
+    x, by = tg.matrix("x"), np.array(by)
+    small, large = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([[1000.0, 0.0], [-1000.0, 0.0]])
+    for keepdims in (False, True):
+        sums = tg.sum(tg.exp(x), 1, keepdims=keepdims)
+        for y, log_of in (
+            (tg.log(sums * by), np.log(np.maximum(by, 0))),
+            (tg.log(sums / by), -np.log(np.maximum(by, 0))),
+        ):
+            frozen = rewritten([x], [y])
+            with np.errstate(all="ignore"):
+                exact = np.log(np.sum(np.exp(small), 1, keepdims=keepdims)) + np.where(by < 0, np.nan, log_of)
+                np.testing.assert_allclose(interpret(frozen, [small])[0], exact, rtol=1e-14)
+                if (by >= 0).all():
+                    high = np.array([1000.0, 0.0])
+                    exact = (high[:, None] if keepdims else high) + log_of
+                    np.testing.assert_allclose(interpret(frozen, [large])[0], exact, rtol=1e-14)

@@ -48,7 +48,7 @@ def _expanded(v: Variable, axes: tuple[int, ...]) -> Variable:
 
 
 def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
-    """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c.
+    """log(sum(exp(x)) * c) or log(sum(exp(x)) / c) for a scalar c, or several numbers.
 
     It is NaN for a negative one, but where the sum is 0: that is -0.0 then.
     """
@@ -56,7 +56,7 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     v, c = y.inputs
     total, added = inside(v)
     found = sum_of_exp(total)
-    if found is None or not (c.type.ndim == 0 or (isinstance(c, Constant) and c.data.size == 1)):
+    if found is None or not (c.type.ndim == 0 or isinstance(c, Constant)):
         return None
     value = _expanded(LogSumExp(found.axes)(found.x), added)
     is_product = is_made_by(y, multiply)
@@ -139,7 +139,7 @@ def _is_plain_number(c: Variable) -> bool:
 
 
 def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
-    """Softmax(x + c), and Softmax(x - m) where m is the maximum or the logsumexp of x."""
+    """Softmax(x + c), and Softmax(x - m) or Softmax(x + m) where m is the maximum or the logsumexp of x."""
     op: Any = node.op
     (y,) = node.inputs
     if not is_float(y.type.dtype):
@@ -149,7 +149,7 @@ def _softmax_of_shifted(node: Apply, outputs: Any) -> Variable | None:
         return None
     if _is_plain_number(m):
         return op(x)  # type: ignore[no-any-return]
-    if is_made_by(y, subtract) and (_extreme_of(m, x) == (op.axis,) or _is_logsumexp(m, x, (op.axis,))):
+    if _extreme_of(m, x) == (op.axis,) or _is_logsumexp(m, x, (op.axis,)):
         return op(x)  # type: ignore[no-any-return]
     return None
 
