@@ -147,10 +147,11 @@ def test_triangles_of_triangles(f, g, a, b):
 
 
 def test_rows_that_wrap_around_are_no_triangle():
-    r = tg.vector("r", dtype="int64")
-    at = np.array([2**63 - 2, 0, 5])
-    rows, columns = r[:, None], tg.arange(4)[None]
-    found = rewritten([r], ((rows + 3) >= columns) & ((rows + 1) >= columns))
+    (one,) = (one for one in RULES if one.name == "triangle_of_triangle")
+    r, n = tg.vector("r", dtype="int64"), tg.scalar("n", dtype="int64")
+    at, columns = np.array([2**63 - 2, 0, 5]), tg.arange(n)[None]
+    lower = [tg.greater_equal(tg.expand_dims(r + k, -1), columns) for k in (3, 1)]
+    found = rewrite(FunctionGraph.of([r, n], [tg.logical_and(*lower)]), [One(one)], supported=lambda op, types: True)
     with np.errstate(all="ignore"):
-        expected = ((at[:, None] + 3) >= np.arange(4)) & ((at[:, None] + 1) >= np.arange(4))
-    np.testing.assert_array_equal(interpret(found, [at])[0], expected)
+        expected = ((at + 3)[:, None] >= np.arange(4)) & ((at + 1)[:, None] >= np.arange(4))
+    np.testing.assert_array_equal(interpret(found, [at, np.int64(4)])[0], expected)
