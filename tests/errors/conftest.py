@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType
 
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
 
 BACKENDS = sorted(b.name for b in tg.backends() if b.is_available)
 MARK = "# here"

@@ -42,7 +42,7 @@ _HOMES = {
     "shared": "tg.functions.shared",
     "Shared": "tg.functions.shared",
     "function": "tg.functions.make",
-    "Function": "tg.functions.make",
+    "Function": "tg.functions.compiled",
     "jit": "tg.functions.jit",
     "check_grad": "tg.functions.check_grad",
     "GradientCheck": "tg.functions.check_grad",

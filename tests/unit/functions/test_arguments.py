@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.functions.make import Function
+from tg.functions.compiled import Function
 
 
 def test_a_program_whose_shapes_fit_only_for_length_1_runs_for_length_1():

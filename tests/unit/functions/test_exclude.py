@@ -11,11 +11,11 @@ import tg
 from tg.graph.text import to_text
 
 
-def fired(f: tg.functions.make.Function) -> set[str]:
+def fired(f: tg.functions.compiled.Function) -> set[str]:
     return {rule for origin in f.graph.origins.values() for rule in origin.rules}
 
 
-def program(**options: object) -> tg.functions.make.Function:
+def program(**options: object) -> tg.functions.compiled.Function:
     x = tg.vector("x")
     return tg.function([x], tg.log(1 + x) * 1, backend="perform", **options)  # type: ignore[arg-type]
 

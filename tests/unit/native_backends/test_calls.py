@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.functions.make import Function
+from tg.functions.compiled import Function
 from tg.link.entry import patience
 from tg.link.linker import Executable
 from tg.types.dtypes import DTYPES, numpy_dtype

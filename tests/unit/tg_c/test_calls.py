@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.functions.make import Function
+from tg.functions.compiled import Function
 from tg.graph.frozen import FrozenGraph
 from tg.link.entry import MOST, Native, Signature, patience
 from tg.types.tensor_type import TensorType

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tg.functions.backends import BackendChoice
     from tg.functions.compile import Program, Setting
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
     from tg.graph.frozen import FrozenGraph
 
     Ones = tuple[tuple[int, int], ...]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.functions.compile import Program
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
     from tg.functions.shared import Shared, Value
     from tg.turns import Turn
 

@@ -15,9 +15,9 @@ from tg.configuration import current
 from tg.errors import InputError, OptionError, message
 from tg.functions.backends import choose
 from tg.functions.compile import Setting, rewritten
+from tg.functions.compiled import Function
 from tg.functions.excluded import excluded
 from tg.functions.jit import Jitted
-from tg.functions.make import Function
 from tg.functions.stories import Step, Story, Teller
 from tg.functions.structure import flatten
 from tg.graph.function_graph import FunctionGraph

@@ -10,7 +10,7 @@ import numpy as np
 
 from tg.configuration import chosen
 from tg.errors import InputError, OptionError, SymbolicError, message
-from tg.functions.make import Function, function
+from tg.functions.make import function
 from tg.graph.nodes import Variable
 from tg.graph.op import exact_key
 from tg.turns import Claim, alone
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from tg.functions.backends import BackendChoice
+    from tg.functions.compiled import Function
     from tg.variables.structure import Structure
 
 KEPT: Final = 256  # compiled functions: beyond, the oldest is forgotten

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.functions.compile import Program
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
     from tg.turns import Turn
 
     Run = Callable[[list[Value], "Loan | None"], tuple[list[Any], list[Value]]]

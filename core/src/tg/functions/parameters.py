@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     import inspect
 
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
 
 
 @final

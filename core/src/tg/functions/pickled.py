@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, message
-from tg.functions.make import Function
+from tg.functions.compiled import Function
 from tg.functions.show import parse
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph, Node

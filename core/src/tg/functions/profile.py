@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.functions.compile import Program
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
     from tg.link.timed import Reading, Timed
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tg.functions.make import Function
+    from tg.functions.compiled import Function
     from tg.graph.timing import Span
 
 REST: Final = "rest"
