@@ -15,6 +15,7 @@ SIGN_OF_EXTREME = (
 
 EQUIVALENT: dict[str, str] = {
     "extreme_of_pieces: signed_zero as exact": SIGN_OF_EXTREME,
+    "extreme_of_reduction: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
     "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
@@ -47,9 +48,13 @@ EQUIVALENT: dict[str, str] = {
     "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands there twice; nobody looks so far.",
     "factors._is_embedded: _digits(source) < _digits(target) as LtE": NO_OTHER,
     "factors._is_embedded: bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target)) as Lt": NO_OTHER,
+    "factors._is_embedded: 8 as 7 in numpy_dtype(target).itemsize * 8": ORDERS,
+    "factors._digits: 24 as 23 in {'bfloat16': 8, 'float16': 11, 'float32': 24, 'float64': 53}": ORDERS,
     "factors._digits: 24 as 25 in {'bfloat16': 8, 'float16': 11, 'float32': 24, 'float64': 53}": ORDERS,
     "factors._digits: 53 as 52 in {'bfloat16': 8, 'float16': 11, 'float32': 24, 'float64': 53}": ORDERS,
     "factors._is_safe: number >= 1 as Gt": "1 is in range, and a factor of 1 goes by a rule of its own.",
+    "factors._pays: 1 as 0 in m != 1": "It says what is less work, not what is right.",
+    "increasing._has_elements: 0 as 1 in count > 0": "The extreme of one element goes by a rule of its own.",
     "increasing._extremes: type(op) is Reduce and op.fn in (maximum, minimum) and (not"
     " is_complex(node.inputs[0].type.dtype)) without not is_complex(node.inputs[0].type.dtype)": (
         "What goes on with complex numbers are casts and bounds, which keep order too; which NaN it is nobody says."

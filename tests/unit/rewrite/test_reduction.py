@@ -141,8 +141,8 @@ def test_a_half_sum_of_many_repeats_does_not_overflow_before_it_must():
 
 def test_a_factor_that_keeps_a_half_sum_small_stays_in_it():
     x = tg.tensor("x", dtype="float16", shape=(1000,))
-    for scale, value in ((0.001, 600), (0.25, 200)):
-        (total,) = interpret(rewritten([x], tg.sum(x * scale)), [np.full(1000, value, np.float16)])
+    for y, value in ((x * 0.001, 600), (x * 0.25, 200), (x / 1.5, 80)):
+        (total,) = interpret(rewritten([x], tg.sum(y)), [np.full(1000, value, np.float16)])
         assert np.isfinite(total)
 
 
@@ -409,3 +409,17 @@ def test_the_running_sum_of_a_half_that_repeats_has_no_number_for_its_count():
     frozen = rewritten([x], tg.cumsum(tg.broadcast_to(x[:, None], (2, 70_000)), axis=1))
     (found,) = interpret(frozen, [np.array([0, -0.0], np.float16)])
     assert not found.any()
+
+
+def test_the_product_of_one_complex_number_starts_from_one():
+    z = tg.tensor("z", dtype="complex128", shape=(3, 1))
+    at = np.array([[np.inf + 0j], [1 + 2j], [0j]])
+    with np.errstate(invalid="ignore"):
+        found, expected = by_itself("reduce_one_element", [z], tg.prod(z, axis=1), [at]), np.prod(at, 1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_reduction_over_one_axis_of_no_elements_and_another_is_of_nothing():
+    x = tg.tensor("x", shape=(0, 3))
+    assert count(rewritten([x], tg.sum(x)), "Reduce") == 0
+    assert interpret(rewritten([x], tg.sum(x)), [np.empty((0, 3))])[0] == 0

@@ -87,7 +87,7 @@ def _below_cast(y: Variable) -> Step | None:
     """Casts to wider numbers, which keep the order; what several become one is rounded alike."""
     (x,) = y.inputs
     source, target = x.type.dtype, y.type.dtype
-    if not can_cast_safely(source, target) or target == "float16":
+    if not can_cast_safely(source, target):
         return None
     return x, False, lambda v: cast_variable(v, target)
 
