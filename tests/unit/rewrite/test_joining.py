@@ -155,3 +155,11 @@ def test_rows_that_wrap_around_are_no_triangle():
     with np.errstate(all="ignore"):
         expected = ((at + 3)[:, None] >= np.arange(4)) & ((at + 1)[:, None] >= np.arange(4))
     np.testing.assert_array_equal(interpret(found, [at, np.int64(4)])[0], expected)
+
+
+def test_one_piece_that_was_moved_is_moved_after_it_is_joined():
+    (one,) = (one for one in RULES if one.name == "concatenate_moved")
+    graph = FunctionGraph.of([S], [Concatenate(-1)(S.T)])
+    found = rewrite(graph, [One(one)], supported=lambda op, types: True)
+    assert ops(found) == ["Concatenate", "Transpose"]
+    np.testing.assert_array_equal(interpret(found, [np.arange(12.0).reshape(3, 4)])[0], np.arange(12.0).reshape(3, 4).T)

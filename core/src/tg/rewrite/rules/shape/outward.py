@@ -47,8 +47,6 @@ def _as_scalar(v: Variable) -> Variable:
 def _through(node: Apply, outputs: Any) -> Variable | None:
     """An elementwise function of values that one movement has made, of scalars and of constants is that movement."""
     arrays = [v for v in node.inputs if not is_scalar(v)]
-    if not arrays:
-        return None
     made = [v.apply for v in arrays if v.apply is not None and type(v.apply.op) in KINDS]
     first = next((m for m in made if type(m.op) is Transpose), made[0] if made else None)
     if first is None or (type(first.op) is Squeeze and outputs[0].type.ndim == 0):
