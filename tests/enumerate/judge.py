@@ -25,6 +25,7 @@ from tg.rewrite.phases import DROPS_ERROR, EXACT, NAN_UNSAFE, SIGNED_ZERO
 MULTIPLE = 24.0  # times the spread of a few runs with other roundings
 ULPS = 4.0  # that nobody asks about
 EDGE = 60  # values at the edge of a region
+MORE_RUNS = 40  # before anything is said against a value: what is turned over by one rounding in ten shows then
 SUMS = frozenset({"add", "subtract"})
 ADDING = frozenset({"Reduce", "MatMul", "SumTo", "Accumulate"})
 MASKS = frozenset({"gate", "where"})
@@ -132,6 +133,8 @@ def discrete(kind, v, w, u, r, wrong, data):
         wrong = wrong & ((np.asarray(data.values.again(new, [w], noise)[0]) == r) | (kind == EXACT))
     if wrong.any() and kind not in (EXACT, DROPS_ERROR, SIGNED_ZERO):  # overflow may have been moved
         wrong = wrong & ~(infinities(data.values, old, v) | out_of_range(data.values, old, v))
+        if not data.tame:  # or underflow be new, as of numbers (`_Judge.verdict`)
+            wrong = wrong & ~out_of_range(data.values, new, w)
     for place in map(tuple, np.argwhere(wrong).tolist()):
         finest = data.truth(v, MORE_DIGITS) if t is not None else None  # 1 - (1 - x) is 0 in few digits
         want = None if finest is None or finest[place] is UNKNOWN else finest[place]
@@ -166,6 +169,19 @@ class _Judge:
         self._spread = self._left = self._new_left = self._infinite = None
 
     def doubt(self, place):
+        self._runs = RUNS
+        found = self._doubt(place)
+        if found is None or self.kind == EXACT:
+            return found
+        self._runs, self._spread = MORE_RUNS, None
+        return None if self.has_no_value(place) else self._doubt(place)
+
+    def has_no_value(self, place):
+        """Whether twice as many digits say something else: what is shown is their rounding, as of 1 / log(1)."""
+        few, many = (self.data.truth(self.v, digits, folds=False) for digits in (MORE_DIGITS, 2 * MORE_DIGITS))
+        return few is None or many is None or far_apart(few[place], many[place])
+
+    def _doubt(self, place):
         for digits in (DIGITS, MORE_DIGITS):
             for folds in (True, False):
                 t, t2 = self.data.truth(self.v, digits, folds=folds), self.data.truth(self.w, digits, folds=folds)
@@ -184,7 +200,7 @@ class _Judge:
         if self._spread is None:
             old, self.new = regions((self.v,), (self.w,))
             self.old = widened(old, self.v)
-            self._spread = moved(self.data.values, self.old, self.v, self.u)
+            self._spread = moved(self.data.values, self.old, self.v, self.u, self._runs)
         info = self.info
         slack = self._spread[place]
         if not np.isfinite(slack):
@@ -327,7 +343,14 @@ def v_key(v):
     return (id(v.apply), v.index) if v.apply is not None else (id(v), 0)
 
 
-def moved(values, region, v, base):
+def far_apart(a, b):
+    """Whether a number is another one when it is computed in more digits."""
+    if not isinstance(a, mpf) or not isinstance(b, mpf) or is_nan(a) or is_nan(b) or is_infinite(a) or is_infinite(b):
+        return False
+    return abs(a - b) > mpf(2) ** -40 * max(abs(a), abs(b))
+
+
+def moved(values, region, v, base, runs):
     """How far a value is moved when every operation of a region has operands and results rounded anew."""
     rng = np.random.default_rng(0)
     noise = Rounding(rng)
@@ -340,9 +363,9 @@ def moved(values, region, v, base):
             found = results
         return [noise.result(node.op, operands, y) for y in found]
 
-    (size,) = spread(values, region, (v,), RUNS)
+    (size,) = spread(values, region, (v,), runs)
     with np.errstate(all="ignore"):
-        for _ in range(RUNS):
+        for _ in range(runs):
             other = np.asarray(values.again(region, [v], again)[0])
             size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
     return size
