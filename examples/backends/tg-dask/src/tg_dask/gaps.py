@@ -1,0 +1,3 @@
+"""What the backend does not do, one entry for each case; the conformance suite holds it to that."""
+
+GAPS = ()
