@@ -56,11 +56,11 @@ def expand_dims(op, x):
 
 
 def matmul(op, x, y):
-    """Partial products of chunks, added: dask adds them in the dtype that it promotes to."""
+    """Chunks of rows by chunks of columns, each as long as what is summed: partial products would be their cube."""
     sizes = (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
     if not x.size or not y.size:
         return zeros(sizes, x.dtype)
-    return da.matmul(x, y).astype(x.dtype)
+    return da.matmul(x.rechunk({x.ndim - 1: -1}), y.rechunk({y.ndim - 2: -1})).astype(x.dtype)
 
 
 def combined(x, axis, keepdims, *, fn, start):
