@@ -34,3 +34,13 @@ def test_a_bool_without_axes_is_true_for_every_byte_but_0(backend, byte):
 def test_constants_and_shared_values_of_bool_are_0_or_1():
     for v in (tg.constant(ODD), tg.shared(ODD)):
         np.testing.assert_array_equal(tg.function([], tg.cast(v, "int8") * 1, backend="perform")(), [1, 1, 0, 1])
+
+
+def test_a_product_without_value_is_nan_also_where_the_caller_lets_numpy_raise():
+    x, y = tg.matrix("x"), tg.matrix("y")
+    infinite, nothing = np.full((1, 2), np.inf), np.zeros((2, 1))
+    with np.errstate(all="raise"):
+        called = tg.function([x, y], x @ y, backend="perform")(infinite, nothing)
+        folded = tg.function([], tg.constant(infinite) @ nothing, backend="perform")()
+    assert np.isnan(called).all()
+    assert np.isnan(folded).all()
