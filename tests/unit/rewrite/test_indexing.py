@@ -14,7 +14,7 @@ from tg.errors import BoundsError
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.indexing import Scatter, Slice, SliceUpdate, WrapIndex
-from tg.ops.shape import Concatenate
+from tg.ops.shape import AxisLength, Concatenate
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules import indexing
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -157,6 +157,17 @@ def test_nothing_is_said_of_lengths_that_wrap_around_where_they_are_computed_wit
         found = [tg.less(y, 0) for y in made]
         array = [np.zeros(n, np.int64)]
         assert [bool(y) for y in interpret(rewritten([i], found), array)] == [bool(w < 0) for w in wanted]
+
+
+@pytest.mark.parametrize(("factor", "n"), [(2**53 - 1, 1025), (2**31, 2**40), (2**15, 2**48), (2**14, 2**48)])
+def test_lengths_times_numbers_wrap_around_as_integers(factor, n):
+    x = tg.vector("x")
+    m = AxisLength(-1)(x) * factor
+    made = [m < 0, m > 0, tg.minimum(m, 4) < 0, tg.maximum(m, x.shape[0]), tg.clip(m, 0, 5) > 0]
+    with np.errstate(over="ignore"):
+        value = np.int64(n) * np.int64(factor)
+    wanted = [value < 0, value > 0, min(value, 4) < 0, max(value, n), min(max(value, 0), 5) > 0]
+    assert [y.item() for y in interpret(rewritten([x], made), [np.broadcast_to(0.0, (n,))])] == wanted
 
 
 def test_evenly_spaced_integers_are_found():

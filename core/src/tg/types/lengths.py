@@ -944,10 +944,13 @@ def product(lengths: tuple[int | Length, ...]) -> int | Length:
     return total
 
 
-def magnitude(length: int | Length) -> float:
+def magnitude(length: int | Length, of_scalars: float = math.inf) -> float:
     """A bound of the size of a length whose atoms are lengths of arrays; infinite where anything could be too large.
 
     One up to `LONGEST` says that arithmetic in int64 gives the length, in whatever order it is done.
+
+    Args:
+        of_scalars: what no scalar in it exceeds.
     """
     if type(length) is not Length:
         return abs(length)
@@ -956,7 +959,7 @@ def magnitude(length: int | Length) -> float:
         size = abs(factor)
         if not _is_of_one_array(monomial):
             for atom in monomial:
-                bound = _bound_of(atom)
+                bound = _bound_of(atom, of_scalars)
                 if bound > LONGEST:
                     return math.inf
                 size *= int(bound)
@@ -974,10 +977,10 @@ def _is_of_one_array(monomial: Monomial) -> bool:
     return len({a.axis for a in monomial}) == len(monomial)  # type: ignore[attr-defined]
 
 
-def _bound_of(atom: Atom) -> float:
+def _bound_of(atom: Atom, of_scalars: float) -> float:
     if type(atom) is not Derived:
-        return math.inf if type(atom) is ScalarValue else LONGEST_GIVEN
-    lhs, rhs = magnitude(atom.lhs), magnitude(atom.rhs)
+        return of_scalars if type(atom) is ScalarValue else LONGEST_GIVEN
+    lhs, rhs = magnitude(atom.lhs, of_scalars), magnitude(atom.rhs, of_scalars)
     larger = max(lhs, rhs)
     return larger if larger > LONGEST else {"//": lhs, "%": rhs, "*": lhs * rhs}.get(atom.kind, larger)
 

@@ -28,7 +28,7 @@ from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, SpecifyS
 from tg.ops.sorting import ArgSort, SearchSorted
 from tg.types import lengths
 from tg.types.dtypes import is_integer
-from tg.types.lengths import AxisLength, Derived, Length, ScalarValue, is_natural, same
+from tg.types.lengths import LONGEST, Derived, Length, ScalarValue, is_natural, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,7 +141,7 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
     if depth and v.apply is not None:
         if v.type.dtype == "int64" and v.type.ndim == 0:
             n = size_value(v)
-            if _is_exact(n):
+            if lengths.is_exact(n):
                 return Interval(n, n)
         op: Any = v.apply.op
         find = _BY_FUNCTION.get(op.fn) if type(op) is Elementwise else _BY_OP.get(type(op))
@@ -153,27 +153,14 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
 
 
 def _fits(found: Interval, dtype: str) -> bool:
-    """Whether numbers between these bounds are numbers of a dtype, so that none wraps around; lengths are int64."""
+    """Whether numbers between these bounds are numbers of a dtype, so that none wraps around."""
     limits = np.iinfo(dtype)
     for bound in found:
         if type(bound) is int and not limits.min <= bound <= limits.max:
             return False
-        if type(bound) is Length and (dtype != "int64" or any(abs(c) >= LARGE for c in bound.terms.values())):
+        if type(bound) is Length and lengths.magnitude(bound, of_scalars=LONGEST) > limits.max:
             return False
     return True
-
-
-def _is_exact(length: Number) -> bool:
-    """Whether a length is made of lengths of axes and of numbers that are not so large that anything might wrap."""
-    if type(length) is not Length:
-        return abs(length) < LARGE
-    return all(abs(c) < LARGE and all(map(_is_exact_atom, m)) for m, c in length.terms.items())
-
-
-def _is_exact_atom(atom: Atom) -> bool:
-    if type(atom) is Derived:
-        return _is_exact(atom.lhs) and _is_exact(atom.rhs)
-    return type(atom) is AxisLength
 
 
 def _of_constant(v: Constant) -> Interval:

@@ -13,19 +13,16 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength, BroadcastTo, Reshape, SumTo, Transpose, merge_sizes
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
-from tg.types.lengths import AxisLength as LengthOf
-from tg.types.lengths import Derived, Length, atoms, is_natural, same
+from tg.types.lengths import Length, atoms, is_exact, is_natural, same
 from tg.types.lengths import subtract as subtract_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.nodes import Apply, Variable
-    from tg.types.lengths import Atom
 
 ARITHMETIC = (add, subtract, multiply, minimum, maximum, floor_divide, remainder)
 RING = (add, subtract, multiply, negative)  # modulo 2 ** 64 as without end
-LARGE: Final = 1 << 32  # factors and numbers beyond might overflow where lengths are added and multiplied
 DEPTH: Final = 16  # how far below a comparison the arithmetic is looked through
 COMPARISONS = (equal, not_equal, less, less_equal, greater, greater_equal)
 
@@ -50,19 +47,6 @@ def _known_sizes(node: Apply, outputs: Any) -> Any:
     return type(op)(field)(x, *rest)
 
 
-def _is_plain(length: int | Length) -> bool:
-    """Whether a length is a number, or a sum of a few lengths of axes: arithmetic on it does not overflow."""
-    if type(length) is not Length:
-        return abs(length) < LARGE
-    return all(len(m) <= 1 and abs(c) < LARGE and all(map(_is_plain_atom, m)) for m, c in length.terms.items())
-
-
-def _is_plain_atom(atom: Atom) -> bool:
-    if type(atom) is Derived:
-        return _is_plain(atom.lhs) and _is_plain(atom.rhs)
-    return type(atom) is LengthOf
-
-
 def _wraps_as_read(v: Variable, depth: int = DEPTH) -> bool:
     """Whether equal polynomials stand for equal values of int64, as they do where nothing but sums and products wraps.
 
@@ -71,7 +55,7 @@ def _wraps_as_read(v: Variable, depth: int = DEPTH) -> bool:
     op: Any = v.op
     if type(op) is not Elementwise or op.fn not in (*ARITHMETIC, negative):
         return True
-    if op.fn not in RING and not all(_is_plain(size_value(u)) for u in v.inputs):
+    if op.fn not in RING and not all(is_exact(size_value(u)) for u in v.inputs):
         return False
     return depth > 0 and all(_wraps_as_read(u, depth - 1) for u in v.inputs)
 
@@ -84,7 +68,7 @@ def _arithmetic(node: Apply, outputs: Any) -> Variable | None:
     if outputs[0].type.shape != () or outputs[0].type.dtype != "int64":
         return None
     operands = [size_value(v) for v in node.inputs]
-    if not all(map(_is_plain, operands)):
+    if not all(map(is_exact, operands)):
         return None
     found = size_value(outputs[0])
     if type(found) is int:
@@ -101,7 +85,7 @@ def _comparison(node: Apply, outputs: Any) -> Constant | None:
     a, b = size_value(x), size_value(y)
     if same(a, b) and _wraps_as_read(x) and _wraps_as_read(y):
         return Constant(np.array(op.fn in (equal, less_equal, greater_equal)))
-    if not _is_plain(a) or not _is_plain(b):
+    if not is_exact(a) or not is_exact(b):
         return None
     found = DECIDED[op.fn](subtract_lengths(a, b))
     return None if found is None else Constant(np.array(found))
