@@ -7,6 +7,7 @@ the way; and must not hide a NaN, nor make one where nothing is infinite.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import mpmath as mp
@@ -26,6 +27,9 @@ MULTIPLE = 24.0  # times the spread of a few runs with other roundings
 ULPS = 4.0  # that nobody asks about
 EDGE = 60  # values at the edge of a region
 MORE_RUNS = 40  # before anything is said against a value: what is turned over by one rounding in ten shows then
+TURNED = 64.0  # times the spread of a few runs: what more of them only widen stays far below
+HIDDEN, LOST = "a NaN is hidden", "an infinity is lost"
+TURNS = 8  # times that signs of zeros are drawn
 SUMS = frozenset({"add", "subtract"})
 ADDING = frozenset({"Reduce", "MatMul", "SumTo", "Accumulate"})
 MASKS = frozenset({"gate", "where"})
@@ -67,17 +71,28 @@ class Data:
 
     def truth(self, v, digits=DIGITS, *, folds=True):
         """The exact value of a variable; None where nothing is known."""
-        found = self._truths.get((digits, folds))
-        if found is None:
-            found = self._truths[digits, folds] = Truth(self.inputs, self.arrays, digits, folds=folds)
         try:
-            return found.of(v)
+            return self._truth(digits, folds=folds).of(v)
         except NotKnown:
             return None
 
+    def is_short_of_digits(self, v):
+        """Whether a number on the way to a variable needs more digits than there are to be seen beside another."""
+        return self._truth(MORE_DIGITS, folds=False).swallows(v)
 
-def examined(kind, v, w, data) -> Doubt | None:
-    """Where a value stands wrongly for another after replacements of a class; None where it does not."""
+    def _truth(self, digits, *, folds):
+        found = self._truths.get((digits, folds))
+        if found is None:
+            found = self._truths[digits, folds] = Truth(self.inputs, self.arrays, digits, folds=folds)
+        return found
+
+
+def examined(kind, v, w, data, *, whole=False) -> Doubt | None:
+    """Where a value stands wrongly for another after replacements of a class; None where it does not.
+
+    Of a `whole` program, not of one replacement in it, more may follow from an overflow that a replacement may bring:
+    the sine of an infinity is NaN.
+    """
     u, r = np.asarray(data.values.of(v)), np.asarray(data.values.of(w))
     if u.dtype != r.dtype or u.shape != r.shape:
         return Doubt("another type", (), f"{u.dtype}{list(u.shape)}", f"{r.dtype}{list(r.shape)}", None, None)
@@ -86,40 +101,57 @@ def examined(kind, v, w, data) -> Doubt | None:
         return None
     if kind in (EXACT, DROPS_ERROR, SIGNED_ZERO):
         found = broken(kind, (v,), (w,), data.values)
-        if found is None or (kind == SIGNED_ZERO and follow_from_zeros(v, w, u, wrong, data).all()):
+        if found is None or (kind == SIGNED_ZERO and follow_from_zeros(v, w, u, r, wrong, data).all()):
             return None
         if u.dtype.kind != "c":
             t, t2 = data.truth(v), data.truth(w)
             pair = (None if x is None else x[found.place] for x in (t, t2))
             return Doubt(f"{found.what}, {kind}", found.place, found.before, found.after, *pair)
-    judge = inexact if is_inexact(u) else discrete
-    if judge is inexact and data.infinite:
+    if is_inexact(u) and data.infinite:
         return None
+    judge = functools.partial(inexact, whole=whole) if is_inexact(u) else discrete
     found = judge(kind, v, w, u, r, wrong, data)
     if found is None or kind in (EXACT, DROPS_ERROR, SIGNED_ZERO):
         return found
-    return judge(kind, v, w, u, r, wrong & ~follow_from_zeros(v, w, u, wrong, data), data)
+    return judge(kind, v, w, u, r, wrong & ~follow_from_zeros(v, w, u, r, wrong, data), data)
 
 
-def follow_from_zeros(v, w, u, wrong, data):
-    """Which elements, of those that differ, depend on the signs of zeros: 1 / 0.0 > 0 and what is made of it."""
+def follow_from_zeros(v, w, u, r, wrong, data):
+    """Which elements, of those that differ, depend on the signs of zeros: 1 / 0.0 > 0 and what is made of it.
+
+    With other signs what was written must be, but for rounding, what replaces it.
+    """
     old, _ = regions((v,), (w,))
     rng = np.random.default_rng(0)
     follow = ~wrong
-    for _ in range(2 * RUNS):
+    for chance in (1.0, *[0.5] * TURNS):
         turned = data.values.again(
-            old, [v], lambda node, operands, results: [with_turned_zeros(y, rng) for y in results]
+            old, [v], lambda node, operands, results, c=chance: [with_turned_zeros(y, rng, c) for y in results]
         )
-        follow |= bits(u, np.asarray(turned[0]))
+        other = np.asarray(turned[0])
+        follow |= ~same(u, other) & resembles(other, r)
     return follow
 
 
-def with_turned_zeros(y, rng):
-    """An array whose zeros have signs drawn anew."""
+def same(x, y):
+    """Where two arrays are equal, or both NaN."""
+    return (gap(x, y) == 0) if is_inexact(x) else x == y
+
+
+def resembles(x, y):
+    """Where two arrays are equal but for rounding."""
+    if not is_inexact(x):
+        return x == y
+    with np.errstate(all="ignore"):
+        return (gap(x, y) <= np.sqrt(limits(x.dtype).eps) * np.abs(wide(x))) | same(x, y)
+
+
+def with_turned_zeros(y, rng, chance):
+    """An array some of whose zeros have the other sign."""
     y = np.asarray(y)
     if not is_inexact(y) or y.dtype.kind == "c":
         return y
-    return np.where((y == 0) & (rng.random(y.shape) < 0.5), -y, y).astype(y.dtype)
+    return np.where((y == 0) & (rng.random(y.shape) < chance), -y, y).astype(y.dtype)
 
 
 def discrete(kind, v, w, u, r, wrong, data):
@@ -144,15 +176,16 @@ def discrete(kind, v, w, u, r, wrong, data):
     return None
 
 
-def inexact(kind, v, w, u, r, wrong, data):
+def inexact(kind, v, w, u, r, wrong, data, *, whole):
     info = limits(u.dtype)
     with np.errstate(all="ignore"):
         x, y = wide(u), wide(r)
         size = np.maximum(np.abs(x), np.abs(y))
-        wrong = wrong & ~(np.abs(x - y) <= ULPS * np.maximum(info.eps * size, info.least)) & ~(x == y)
+        near = np.isfinite(size) & (np.abs(x - y) <= ULPS * np.maximum(info.eps * size, info.least))
+        wrong = wrong & ~near & ~(x == y)
     if not wrong.any():
         return None
-    judge = _Judge(kind, v, w, u, r, data)
+    judge = _Judge(kind, v, w, u, r, data, whole)
     for place in map(tuple, np.argwhere(wrong).tolist()):
         found = judge.doubt(place)
         if found is not None:
@@ -163,18 +196,27 @@ def inexact(kind, v, w, u, r, wrong, data):
 class _Judge:
     """The evidence about one pair of values, each piece found when it is asked for."""
 
-    def __init__(self, kind, v, w, u, r, data):
-        self.kind, self.v, self.w, self.u, self.r, self.data = kind, v, w, u, r, data
+    def __init__(self, kind, v, w, u, r, data, whole):
+        self.kind, self.v, self.w, self.u, self.r, self.data, self.whole = kind, v, w, u, r, data, whole
         self.info = limits(u.dtype)
-        self._spread = self._left = self._new_left = self._infinite = None
+        self._spread = self._turned = self._left = self._new_left = self._infinite = None
 
     def doubt(self, place):
-        self._runs = RUNS
         found = self._doubt(place)
         if found is None or self.kind == EXACT:
             return found
-        self._runs, self._spread = MORE_RUNS, None
-        return None if self.has_no_value(place) else self._doubt(place)
+        if self.has_no_value(place) or self.is_turned(place):
+            return None
+        return found
+
+    def is_turned(self, place):
+        """Whether a rounding now and then, or another order of adding, brings a value as far as its replacement is."""
+        if self._turned is None:
+            self.allowed(place, mpf(1))
+            self._turned = moved(self.data.values, self.old, self.v, self.u, MORE_RUNS)
+            self._turned = np.maximum(self._turned, added_otherwise(self.data.values, self.old, self.v, self.u))
+        size = self._turned[place]
+        return bool(size > TURNED * self._spread[place] and gap(self.u, self.r)[place] <= MULTIPLE * size)
 
     def has_no_value(self, place):
         """Whether twice as many digits say something else: what is shown is their rounding, as of 1 / log(1)."""
@@ -193,6 +235,8 @@ class _Judge:
                     return None
                 if digits == DIGITS and folds:
                     first = (t[place], t2[place])
+        if what in (HIDDEN, LOST) and self.data.is_short_of_digits(self.v):
+            return None
         return Doubt(f"{what}, {self.kind}", place, self.u[place], self.r[place], *first)
 
     def allowed(self, place, size):
@@ -200,7 +244,7 @@ class _Judge:
         if self._spread is None:
             old, self.new = regions((self.v,), (self.w,))
             self.old = widened(old, self.v)
-            self._spread = moved(self.data.values, self.old, self.v, self.u, self._runs)
+            self._spread = moved(self.data.values, self.old, self.v, self.u, RUNS)
         info = self.info
         slack = self._spread[place]
         if not np.isfinite(slack):
@@ -221,6 +265,11 @@ class _Judge:
             self.allowed(place, mpf(1))
             self._infinite = infinities(self.data.values, self.old, self.v)
         return bool(self._infinite[place])
+
+    def is_made_of_infinite(self, place):
+        """Whether an operand, or a number on the way to the value, is infinite."""
+        self.allowed(place, mpf(1))
+        return bool(infinities(self.data.values, self.old, self.v, itself=False)[place])
 
     def began_infinite(self, place):
         """Whether anything that a number is made of, back to the inputs, is infinite: a share of exp(-inf), say."""
@@ -250,9 +299,9 @@ class _Judge:
 
     @property
     def masks(self):
-        """Whether what was written keeps what it does not choose out of its result."""
+        """Whether what was written keeps an infinity, or a NaN, that it does not choose out of its result."""
         self.allowed((0,) * self.u.ndim, mpf(1))
-        return any(getattr(getattr(node.op, "fn", None), "name", "") in MASKS for node in self.old.applies)
+        return any(hides(node, self.data.values.of_all(node.inputs)) for node in self.old.applies)
 
     def verdict(self, place, t, t2):
         u, r = self.u[place], self.r[place]
@@ -261,11 +310,11 @@ class _Judge:
             return None  # by whatever it hides the NaN
         if is_nan(t):
             hides = u_nan and not r_nan and not is_nan(t2)
-            return "a NaN is hidden" if hides and not (self.is_infinite(place) or self.began_infinite(place)) else None
+            return HIDDEN if hides and not (self.is_infinite(place) or self.began_infinite(place)) else None
         if is_infinite(t):
             u_infinite = bool(np.isinf(wide(np.asarray(u))))
             same = is_infinite(t2) and (t > 0) == (t2 > 0)
-            return "an infinity is lost" if u_infinite and not same and not self.is_infinite(place) else None
+            return LOST if u_infinite and not same and not self.is_made_of_infinite(place) else None
         got, was = number(r), number(u)
         if isinstance(t, mpf) and abs(t) > largest(self.u.dtype) and r == np.inf * np.sign(float(mp.sign(t))):
             return None  # what the number is in its dtype, however badly conditioned the way there
@@ -280,7 +329,9 @@ class _Judge:
         if abs(t - t2) > size:
             return "not the same in exact arithmetic"
         if r_nan:
-            left = self.left_range(place) or (self.sum_overflows and self.left_range(place, new=True))
+            left = self.left_range(place)
+            if self.sum_overflows or (self.whole and not self.data.tame):
+                left = left or self.left_range(place, new=True)
             return None if u_nan or was is None or left else "a NaN is new"
         if was is None or self.left_range(place) or (not self.data.tame and self.left_range(place, new=True)):
             return None
@@ -289,6 +340,18 @@ class _Judge:
         if not self.data.tame and self.has_subnormals:
             return None  # products of these have few digits in whatever order
         return "loses digits" if abs(got - t) > 4 * abs(was - t) + size else None
+
+
+def hides(node, operands):
+    """Whether an op does not choose a value that is not finite: gate where a cotangent is 0, where by its condition."""
+    name = getattr(getattr(node.op, "fn", None), "name", "")
+    if name not in MASKS or not is_inexact(np.asarray(operands[-1])):
+        return False
+    first, *_, last = operands
+    if name == "gate":
+        return bool(((first == 0) & ~np.isfinite(wide(last))).any())
+    second = operands[1]
+    return bool((first & ~np.isfinite(wide(last))).any() or (~first & ~np.isfinite(wide(second))).any())
 
 
 def all_finite(x):
@@ -316,8 +379,8 @@ def widened(region, root):
     return Region(applies, tuple(stops.values()))
 
 
-def infinities(values, region, root):
-    """Where a value is made of an infinite one inside a region or at its edge."""
+def infinities(values, region, root, *, itself=True):
+    """Where a value is made of an infinite one inside a region or at its edge, or is one `itself`."""
     flags = {}
 
     def infinite(x):
@@ -331,7 +394,9 @@ def infinities(values, region, root):
     def note(node, operands, results):
         given = [flags.get(v_key(u)) for u in node.inputs]
         for k, y in enumerate(results):
-            flags[id(node), k] = infinite(y) | tainted(node.op, operands, given, k, np.asarray(y))
+            flags[id(node), k] = tainted(node.op, operands, given, k, np.asarray(y))
+            if itself or node is not root.apply:
+                flags[id(node), k] = flags[id(node), k] | infinite(y)
         return results
 
     values.again(region, [root], note)
@@ -369,6 +434,26 @@ def moved(values, region, v, base, runs):
             other = np.asarray(values.again(region, [v], again)[0])
             size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
     return size
+
+
+def added_otherwise(values, region, v, base):
+    """How far a value is moved when sums are added from their other ends, each product rounded before it is added."""
+
+    def again(node, operands, results):
+        op = node.op
+        try:
+            if type(op).__name__ == "MatMul" and all(x.ndim > 1 for x in operands):
+                x, y = operands
+                products = x[..., :, ::-1, None] * y[..., None, ::-1, :]
+                return [np.add.accumulate(products, axis=-2)[..., -1, :]]
+            if type(op).__name__ == "Reduce":
+                return op.perform(np.flip(operands[0], op.axes))
+        except Exception:  # noqa: BLE001 (nothing to add)
+            return results
+        return results
+
+    other = np.asarray(values.again(region, [v], again)[0])
+    return gap(base, other) if other.shape == base.shape else np.full(base.shape, np.inf)
 
 
 def largest(dtype):

@@ -73,12 +73,28 @@ def near_float(x):
 # --- floating ---------------------------------------------------------------------------------------------------------
 
 
+class Swallowed:
+    """How often so many digits could not show a number beside another: 1 + exp(-1e4) is 1, and so is sigmoid(1e4).
+
+    What is 0, infinite or NaN of that alone is not known.
+    """
+
+    count = 0
+
+    @classmethod
+    def note(cls, swallowed):
+        """Count one, if it is one."""
+        cls.count += bool(swallowed)
+
+
 def add(a, b):
     if is_special(a):
         return a + b if is_special(b) else b if a == 0 else a
     if is_special(b):
         return a if b == 0 else b
-    return settled(a + b)
+    found = a + b
+    Swallowed.note(found in (a, b))
+    return settled(found)
 
 
 def negative(a):
@@ -195,7 +211,9 @@ def smooth(function, reference, low=None, high=None, *, bounded=True):
             return NAN
         if bounded and mp.mag(x) > LARGEST_EXPONENT:
             return UNKNOWN
-        return settled(function(x))
+        found = function(x)
+        Swallowed.note(abs(found) == 1)
+        return settled(found)
 
     return apply
 
@@ -221,7 +239,9 @@ def arctan2(y, x):
 def hypot(x, y):
     if is_special(x) or is_special(y):
         return by_numpy(np.hypot)(x, y) if not (is_zero(x) or is_zero(y)) else absolute(y if is_zero(x) else x)
-    return mp.sqrt(x * x + y * y)
+    found = mp.sqrt(x * x + y * y)
+    Swallowed.note(found in (abs(x), abs(y)))
+    return found
 
 
 def absolute(x):
@@ -235,13 +255,21 @@ def _softplus(x):
 def softplus(x):
     if is_special(x):
         return x if x != x or x == INF else 0.0 if x == -INF else mp.log(2)
-    return UNKNOWN if mp.mag(x) > LARGEST_EXPONENT else settled(_softplus(x))
+    if mp.mag(x) > LARGEST_EXPONENT:
+        return UNKNOWN
+    found = _softplus(x)
+    Swallowed.note(found == x)
+    return settled(found)
 
 
 def sigmoid(x):
     if is_special(x):
         return x if x != x else mpf(1) if x == INF else 0.0 if x == -INF else mpf(0.5)
-    return UNKNOWN if mp.mag(x) > LARGEST_EXPONENT else settled(1 / (1 + mp.exp(-x)))
+    if mp.mag(x) > LARGEST_EXPONENT:
+        return UNKNOWN
+    found = 1 / (1 + mp.exp(-x))
+    Swallowed.note(found == 1)
+    return settled(found)
 
 
 def logaddexp(x, y):

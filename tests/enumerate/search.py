@@ -103,7 +103,7 @@ def faults(program: Rewritten, data: Data, *, steps=True, raw=False):
             found = of_outputs(program, data)
         if raw:  # by a size that the public function would have refused
             found = [fault for fault in found if getattr(fault.doubt, "what", "") != "another type"]
-        return [] if found and reads_signs_of_nans(program, data) else found
+        return [] if found and (reads_signs_of_nans(program, data) or reads_nothing(program, data)) else found
 
 
 def is_finite(program, data):
@@ -130,6 +130,16 @@ def reads_signs_of_nans(program, data):
         if getattr(getattr(node.op, "fn", None), "name", "") in SIGNS:
             x = np.asarray(data.values.of(node.inputs[-1]))
             if is_inexact(x) and np.isnan(wide(x)).any():
+                return True
+    return False
+
+
+def reads_nothing(program, data):
+    """Whether a program gathers elements of axes that have none: the public functions refuse it."""
+    for node, _ in sorted_applies(program.outputs):
+        if type(node.op).__name__ == "Gather":
+            x, first = (np.asarray(data.values.of(u)) for u in node.inputs[:2])
+            if first.size and any(x.shape[k] == 0 for k in node.op.axes):
                 return True
     return False
 
@@ -200,7 +210,7 @@ def of_outputs(program, data):
                 return []
             doubt = f"raises {error!r}"
         else:
-            doubt = examined(kind, v, w, data)
+            doubt = examined(kind, v, w, data, whole=True)
         if doubt is not None:
             names = sorted({e.name for e in program.entries})
             return [Fault("?", kind, doubt, ", ".join(names), data, k)]

@@ -22,6 +22,7 @@ from tests.enumerate.numbers import (
     INTEGER,
     OF_PAIRS,
     UNKNOWN,
+    Swallowed,
     choose,
     exact,
     is_infinite,
@@ -367,6 +368,7 @@ class Truth:
         self._leaves = {id(v): known(a, v.type.dtype) for v, a in zip(inputs, arrays, strict=True)}
         self._made = {}
         self._fixed = {}  # by the id of an apply: NumPy's values of what is made of constants alone
+        self._swallowing = set()  # the ids of applies, and of what is made of them (`numbers.Swallowed`)
         self._kept = list(inputs)
 
     def of(self, v):
@@ -378,6 +380,11 @@ class Truth:
         with mp.workdps(self.digits):
             self._compute(v)
             return self._value(v)
+
+    def swallows(self, v):
+        """Whether a number was lost beside another on the way to a value."""
+        self.of(v)
+        return id(v.apply) in self._swallowing
 
     def _has(self, v):
         return isinstance(v, Constant) or id(v) in self._leaves or id(v.apply) in self._made
@@ -412,7 +419,10 @@ class Truth:
                 continue
             stack.pop()
             self._kept.append(node)
+            before = Swallowed.count
             self._made[id(node)] = self._perform(node)
+            if Swallowed.count > before or any(id(u.apply) in self._swallowing for u in node.inputs if u.apply):
+                self._swallowing.add(id(node))
 
     def _perform(self, node):
         results = tuple(t.dtype for t in node.types)

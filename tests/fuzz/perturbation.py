@@ -18,6 +18,7 @@ from tests.fuzz.noise import Flushing, Rounding, Shortening, is_inexact, limits
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import failure
 from tg.ops.contraction import MatMul
+from tg.ops.elementwise.arithmetic import gate
 from tg.ops.elementwise.record import Elementwise
 
 SHORTER = 1 / 4  # how far a rounding moves a number, against leaving out its last digits
@@ -55,12 +56,14 @@ def run(frozen, arrays, noise=None) -> Run:
 def one_way():
     """NumPy computes alike whatever operands were made of, also when constants are folded.
 
-    Otherwise it multiplies a matrix by its own transpose, and takes powers with an exponent of one element, in ways of
-    their own.
+    Otherwise it multiplies a matrix by its own transpose, takes powers with an exponent of one element, and products
+    and sizes of complex numbers by their place in an array and by which of them is first, in ways of their own.
     """
     elementwise, matmul = Elementwise.perform, MatMul.perform
 
     def of_elements(op, *arrays):
+        if arrays[0].dtype.kind == "c" and op.fn in COMPLEX:
+            return (COMPLEX[op.fn](*arrays),)
         return elementwise(op, *(x.copy() for x in np.broadcast_arrays(*arrays)) if op.fn is tg.power else arrays)
 
     with (
@@ -68,6 +71,23 @@ def one_way():
         mock.patch.object(MatMul, "perform", lambda op, *arrays: matmul(op, *(x.copy() for x in arrays))),
     ):
         yield
+
+
+def product(x, y):
+    """The product of complex numbers, each real product and sum rounded on its own."""
+    found = np.empty(np.broadcast_shapes(x.shape, y.shape), x.dtype)
+    found.real = x.real * y.real - x.imag * y.imag
+    found.imag = x.real * y.imag + x.imag * y.real
+    return found
+
+
+WIDTH = 64  # elements, more than NumPy takes at a time: those that are left over it takes one by one
+COMPLEX = {
+    tg.absolute: lambda x: np.abs(np.append(x, np.zeros(WIDTH, x.dtype)))[: x.size].reshape(x.shape),
+    tg.multiply: product,
+    tg.square: lambda x: product(x, x),
+    gate: lambda x, y: np.where(x == 0, np.zeros((), x.dtype), product(x, y)),
+}
 
 
 def overflows(operands, value) -> bool:

@@ -132,7 +132,7 @@ def _signs(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 
 
 def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> list[Array]:
-    """Where results of finite operands are infinite, or 0 or subnormal though no operand is."""
+    """Where results of finite operands are infinite, subnormal though no operand is, or 0 though none is 0."""
     found = []
     for y in results:
         if not is_inexact(y) or not y.size:
@@ -147,7 +147,7 @@ def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> l
             if op.pointwise:
                 for x in floating:
                     large = large & np.isfinite(wide(x))
-                    small = small & (np.abs(wide(x)) >= limits(x.dtype).tiny)
+                    small = small & ((np.abs(wide(x)) >= limits(x.dtype).tiny) | ((y == 0) & (x != 0)))
             else:
                 large = large & all(np.isfinite(wide(x)).all() for x in floating)
                 small = small & (type(op).__name__ == "Softmax" or (rounds(op) and _has_no_zero(floating)))

@@ -10,7 +10,8 @@ There is one way in, `product_of` (in `reading`), and one way out, `rebuilt`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import itertools
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 
@@ -42,11 +43,25 @@ class Written(NamedTuple):
     power: int
 
 
+@final
+class Operand:
+    """A product as it stands in another one, to the power 1 or -1.
+
+    What is left of it stays together: one factor after the other may overflow or vanish where their product does not.
+    """
+
+    __slots__ = ("power",)
+
+    def __init__(self, power: int) -> None:
+        self.power = power
+
+
 class Factor(NamedTuple):
     """A function at sign * u to the power 1 or -1, at a stage of its product. What is bounded is at most 1 in size.
 
     Of a sum of exponentials, of a softmax and of any other value u is the value. How the function, whatever its power
     here, is `written` in the graph is set where it is read, and moved with it; only a new factor has another function.
+    It stands `within` operands, the outermost first.
     """
 
     kind: str
@@ -56,6 +71,7 @@ class Factor(NamedTuple):
     stage: int = 0
     bounded: bool = False
     written: Written | None = None
+    within: tuple[Operand, ...] = ()
 
     def value(self) -> Written:
         """What to put into a product, and its power."""
@@ -141,7 +157,11 @@ def gated(dy: Product, d: Product) -> Product | None:
 def _beside(a: Product, b: Product, stage: int, power: int) -> Product | None:
     if a.guards or b.guards or len(a.factors) + len(b.factors) > MOST_FACTORS:
         return None
-    return Product(*a.factors, *(f.to_power(power).at(stage) for f in b.factors), sign=a.sign * b.sign)
+    factors = [f.to_power(power).at(stage) for f in b.factors]
+    if len(factors) > 1:
+        operand = Operand(power)
+        factors = [f._replace(within=(operand, *f.within)) for f in factors]
+    return Product(*a.factors, *factors, sign=a.sign * b.sign)
 
 
 JOINED: Final[dict[Op, Callable[[Product, Product], Product | None]]] = {
@@ -155,11 +175,12 @@ def rebuilt(found: Product) -> Variable | None:
     """The product of the factors at their stages, with its sign; None where nothing is left, or no constant fits."""
     made: Variable | None = None
     for stage in range(found.last + 1):
-        values = [f.value() for f in found.factors if f.stage == stage]
-        if not values:
+        factors = [f for f in found.factors if f.stage == stage]
+        if not factors:
             continue
         opens = made is not None and stage % 2
-        part = _quotient(values if made is None or opens else [Written(made, 1), *values])
+        before = [] if made is None or opens else [Factor(OTHER, made)]
+        part = _part([*before, *factors])
         if part is None:
             return None
         made = gate(made, part) if opens else part
@@ -169,24 +190,44 @@ def rebuilt(found: Product) -> Variable | None:
     return made if made is None or found.sign > 0 else negative(made)
 
 
-def _quotient(values: list[Written]) -> Variable | None:
-    """The product of values and reciprocals; of constants, which may have scaled what is gone, there is one at most."""
-    if any(exact(v) == 0 for v, _ in values):
+def _part(factors: list[Factor]) -> Variable | None:
+    """The product of factors; of constants, which may have scaled what is gone, there is one at most."""
+    numbers = [exact(f.value().v) for f in factors]
+    if any(number == 0 for number in numbers):
         return None  # nothing is gained, and what was small where exponentials met may be infinite beside it
-    numbers = [(number, v.power) for v in values if (number := exact(v.v))]
-    if len(numbers) > 1:
-        scale = Scale()
-        for number, power in numbers:
-            scale = scale.times(Scale(number).to_power(power))
-        return _scaled([v for v in values if not exact(v.v)], scale, values[0].v.type.dtype)
+    if sum(number is not None for number in numbers) < 2:
+        return _quotient(_values(factors))
+    scale = Scale()
+    for f, number in zip(factors, numbers, strict=True):
+        if number is not None:
+            scale = scale.times(Scale(number).to_power(f.value().power))
+    values = _values([f for f, number in zip(factors, numbers, strict=True) if number is None])
+    return _scaled(values, scale, factors[0].value().v.type.dtype)
+
+
+def _values(factors: list[Factor], depth: int = 0) -> list[Written]:
+    """The values of factors and their powers, what is left of an operand as one."""
+    found: list[Written] = []
+    for operand, some in itertools.groupby(factors, lambda f: f.within[depth] if len(f.within) > depth else None):
+        if operand is None:
+            found.extend(f.value() for f in some)
+            continue
+        values = [Written(v, power * operand.power) for v, power in _values(list(some), depth + 1)]
+        if all(power < 0 for _, power in values):
+            found.append(Written(_multiplied([v for v, _ in values]), -operand.power))
+        else:
+            found.append(Written(_quotient(values), operand.power))
+    return found
+
+
+def _quotient(values: list[Written]) -> Variable:
+    """The product of values and reciprocals."""
     over, under = ([v for v, power in values if (power > 0) == side] for side in (True, False))
     if over and under and len(values) > 2:  # a product may overflow, or vanish, where no quotient does
         return _in_turn(values)
-    above, below = _multiplied(over), _multiplied(under)
-    if below is None:
-        assert above is not None
-        return above
-    return divide(1 if above is None else above, below)
+    if not under:
+        return _multiplied(over)
+    return divide(_multiplied(over) if over else 1, _multiplied(under))
 
 
 def _in_turn(values: list[Written]) -> Variable:
@@ -204,14 +245,12 @@ def _scaled(values: list[Written], scale: Scale, dtype: str) -> Variable | None:
         return constant(scale.value, dtype)
     if all(power < 0 for _, power in values):
         below = _multiplied([v for v, _ in values])
-        return None if below is None else scale.over(below, below)
+        return scale.over(below, below)
     x = _quotient(values)
-    return None if x is None else scale.of(x, x)
+    return scale.of(x, x)
 
 
-def _multiplied(values: list[Variable]) -> Variable | None:
-    if not values:
-        return None
+def _multiplied(values: list[Variable]) -> Variable:
     made = values[0]
     for v in values[1:]:
         made = square(made) if made is v else multiply(made, v)

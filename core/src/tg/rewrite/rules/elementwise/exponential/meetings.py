@@ -55,7 +55,7 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
             return False
         if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
             result, closed = hidden(result, closed), None
-        found.factors[i] = result.at(stage)
+        found.factors[i] = result.at(stage)._replace(within=a.within)
         del found.factors[j]
     else:
         del found.factors[j], found.factors[i]

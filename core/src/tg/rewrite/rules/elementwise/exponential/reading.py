@@ -23,6 +23,7 @@ from tg.rewrite.rules.elementwise.exponential.factors import (
     Guard,
     Product,
     Written,
+    multiplied,
     rebuilt,
 )
 from tg.rewrite.rules.elementwise.exponential.terms import (
@@ -121,8 +122,10 @@ def _repeated(x: Variable, n: int, depth: int) -> Product | None:
     found = _read(x, depth, gates=False)
     if not found.is_special:
         return None
-    factors = [f.to_power(1 if n > 0 else -1) for f in found.factors]
-    return Product(*factors * abs(n), sign=found.sign if n % 2 else 1)
+    product: Product | None = Product()
+    for _ in range(abs(n)):
+        product = product and multiplied(product, found, 1 if n > 0 else -1)
+    return product
 
 
 def _read_function(v: Variable, node: Apply, depth: int, gates: bool) -> Product:

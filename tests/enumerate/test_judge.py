@@ -1,0 +1,103 @@
+"""The judge of the enumeration: replacements that are wrong are found, and what rounding explains is let be."""
+
+import numpy as np
+import pytest
+
+import tg
+from tests.enumerate.judge import Data, examined
+from tests.fuzz.perturbation import one_way
+from tg.ops.elementwise.arithmetic import gate
+
+NEAR = 1 + 2.0**-30
+
+
+def judged(kind, before, after, *arrays, name="tame", whole=False):
+    """What is said against a replacement, given two functions and arrays for their operands; None if nothing."""
+    inputs = [tg.tensor(f"x{k}", a.dtype.name, a.shape) for k, a in enumerate(arrays)]
+    data = Data(name, inputs, list(arrays), tame=name == "tame", infinite=name == "infinite")
+    with np.errstate(all="ignore"), one_way():
+        found = examined(kind, before(*inputs), after(*inputs), data, whole=whole)
+    return None if found is None else found.what
+
+
+def of(*values, dtype="float64"):
+    return np.array(values, dtype)
+
+
+WRONG = {
+    "digits": (tg.log1p, lambda x: tg.log(1 + x), [of(1e-9, 0.5)], "loses digits"),
+    "a few hundred units": (lambda x: x * 3, lambda x: x * (3 + 3e-13), [of(1.0, -2.0)], "not the same"),
+    "a scale": (lambda x: tg.exp(x) * 2, lambda x: tg.exp(x) * 2 * NEAR, [of(0.3, -1.0)], "not the same"),
+    "an order": (lambda x, y: x < y, lambda x, y: x <= y, [of(1.0, 2.0), of(1.0, 3.0)], "another value"),
+    "an order of products": (
+        lambda x, y: x * y * 0.5 < y, lambda x, y: x * y * 0.25 < y, [of(3.0, -2.0), of(2.0, 1.0)], "another value",
+    ),
+    "a hidden NaN": (lambda x: x + 1, lambda x: tg.where(tg.isnan(x), 0, x + 1), [of(np.nan, 1.0)], "a NaN is hidden"),
+    "a NaN of a 0": (gate, lambda x, y: x * y, [of(0.0, 1.0), of(np.inf, 2.0)], "not the same"),
+    "an infinity": (gate, lambda x, y: x / y, [of(0.0, 1.0), of(2.0, 0.0)], "not the same"),
+    "a lost infinity": (lambda x: 1 / x, lambda x: 1 / (x + 1e-300), [of(0.0, 1.0)], "an infinity is lost"),
+    "a diagonal": (
+        lambda x: tg.diagonal(x @ x), lambda x: tg.sum(x * x, axis=1), [of([1.0, 2.0], [3.0, 4.0])], "not the same",
+    ),
+    "a term": (lambda x: tg.sum(x), lambda x: tg.sum(x[1:]), [of(1e-6, 1.0, 5.0)], "not the same"),
+    "a complex product": (
+        lambda x, y: x * y, lambda x, y: x * tg.conj(y), [of(1 + 2j, dtype="c16"), of(3 - 1j, dtype="c16")],
+        "not the same",
+    ),
+    "a complex size": (tg.abs, lambda x: tg.abs(x) * NEAR, [of(1 + 2j, 3j, dtype="complex128")], "not the same"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(WRONG))
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("data", ["tame", "hostile"])
+def test_a_wrong_replacement_is_found(name, whole, data):
+    before, after, arrays, what = WRONG[name]
+    found = judged("reassociates", before, after, *arrays, name=data, whole=whole)
+    assert found is not None
+    assert what in found
+
+
+def test_a_wrong_value_beside_an_ill_conditioned_one_is_found():
+    """1 / log(x) has no digits at 1; elsewhere it has."""
+    x = of(1.0, np.nextafter(1.0, 2.0), 2.0)
+    assert judged("reassociates", lambda x: 1 / tg.log(x * 1.5 / 1.5), lambda x: 1 / tg.log(x), x) is None
+    wrong = judged("reassociates", lambda x: 1 / tg.log(x * 1.5 / 1.5), lambda x: NEAR / tg.log(x), x)
+    assert wrong is not None
+
+
+def test_what_a_rare_rounding_turns_over_may_be_as_far_as_that_and_no_farther():
+    """x * y - x * z + ... in a product of matrices that is 0 but for the rounding of its products."""
+    x = of([3.0, -20.0, 1.3, -2.5], [2.0, -1.0, -20.0, -20.0], [20.0, 20.0, 1.3, -2.5], [-2.0, 3.0, -0.7, 2.0])
+    before = lambda x: 1 / (tg.diagonal(x @ x)[:1] + 1e-190)  # noqa: E731
+    other = lambda x: 1 / (tg.sum(x * x.T, axis=1)[:1] + 1e-190)  # noqa: E731
+    assert judged("reassociates", before, other, x) is None
+    assert judged("reassociates", before, lambda x: other(x) * 1e30, x) is not None
+
+
+def test_an_overflow_that_comes_is_let_be_on_hostile_arrays_alone():
+    """Of (x * c) / y and x / y * c the second overflows at the largest numbers; its sine is NaN then."""
+    x, y = of(1.7e308), of(0.5)
+    before, after = (lambda x, y: x * 0.25 / y), (lambda x, y: x / y * 0.25)
+    assert judged("reassociates", before, after, x, y, name="hostile") is None
+    assert judged("reassociates", before, after, x, y) == "overflows, reassociates"
+    sines = (lambda x, y: tg.sin(1e-308 * before(x, y))), (lambda x, y: tg.sin(1e-308 * after(x, y)))
+    assert judged("reassociates", *sines, x, y, name="hostile", whole=True) is None
+    assert judged("reassociates", *sines, x, y, name="hostile") == "a NaN is new, reassociates"
+    assert judged("reassociates", *sines, x, y, whole=True) == "a NaN is new, reassociates"
+
+
+def test_a_comparison_that_an_underflow_decides_is_let_be_on_hostile_arrays_alone():
+    x, y, z = of(-800.0), of(5e-324), of(0.0)
+    before, after = (lambda x, y, z: z <= x * y * 0.0625), (lambda x, y, z: z <= x * (y * 0.0625))
+    assert judged("reassociates", before, after, x, y, z, name="hostile") is None
+    assert judged("reassociates", before, after, x, y, z) == "another value, reassociates"
+
+
+def test_an_exact_replacement_has_the_same_bits():
+    assert judged("exact", lambda x: x / 3, lambda x: x * (1 / 3), of(5.0)) is not None
+    assert judged("exact", lambda x: x + 0, lambda x: x, of(-0.0)) is not None
+    assert (
+        judged("exact", lambda x, y: x * y, lambda x, y: y * x, of(1 + 2j, dtype="c16"), of(3 - 0.1j, dtype="c16"))
+        is None
+    )
