@@ -9,6 +9,7 @@ ALIKE = "At the place where one formula follows the other both have one value, b
 BOUND = "It keeps finite what is not chosen beyond the place where the formulas follow one another, as the other does."
 
 NO_OTHER = "Two dtypes of so many digits are one, and a cast to the dtype that a value has is none."
+BY_ONE = "A quotient by 1 is the number itself, a remainder 0: neither is an atom."
 SIGN_OF_EXTREME = (
     "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
 )
@@ -26,6 +27,9 @@ EQUIVALENT: dict[str, str] = {
     ),
     "hypot_of_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
+    "bounds._lower_bounds: 0 as 1 in atom.rhs > 0": BY_ONE,
+    "bounds._lower_bounds: 0 as 1 in atom.rhs > 0 (2)": BY_ONE,
+    "bounds._product: c >= 0 as Gt": "Times 0 both ends are 0.",
     "joining._over_pieces: 0 as 1 in joined[0]": "All are compared with it, whichever it is.",
     "joining._over_pieces: v.op == first.op and _is_cut_as(v, first) without v.op == first.op": (
         "Pieces of the same shapes make arrays of different shapes along different axes; where these meet, what would"

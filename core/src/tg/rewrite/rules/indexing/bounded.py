@@ -31,6 +31,7 @@ from tg.rewrite.rules.indexing.bounds import at_most, interval
 from tg.rewrite.rules.indexing.windows import windows_of
 from tg.types import lengths
 from tg.types.dtypes import is_integer
+from tg.types.lengths import LONGEST
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -105,7 +106,9 @@ def _constant_place(wrap: Apply, n: Any) -> int | Variable | None:
     if not isinstance(i, Constant) or op.mode == "clip" or not lengths.equal_here(size_value(length), n):
         return None
     k = int(i.data.reshape(()))
-    return k if 0 <= k < 1 << 62 else subtract(length, -k) if -(1 << 62) < k < 0 else None
+    if abs(k) > LONGEST:
+        return None
+    return k if k >= 0 else subtract(length, -k)
 
 
 RULES = (

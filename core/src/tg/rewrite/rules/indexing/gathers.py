@@ -47,11 +47,8 @@ def _one_position(node: Apply, outputs: Any) -> Variable | None:
     (y,) = outputs
     op: Any = node.op
     x, *indices = node.inputs
-    places = [_single(i) for i in indices]
-    if any(p is None for p in places) or 0 in indices[0].type.shape:
-        return None
     windows: list[Window | None] = [None] * x.type.ndim
-    for p, k in zip(places, op.axes, strict=True):
+    for p, k in zip(map(_single, indices), op.axes, strict=True):
         if p is None or not _lies_inside(p, x.shape[k]):
             return None
         windows[k] = canonical(Window(size_value(p), 1, 1), x.shape[k])

@@ -110,8 +110,6 @@ class _Reads:
             results = self.view.results(node)
             if len(results) == 1:
                 self.visit(node, results[0])
-        if not self.pushed:
-            return {}
         built = self.build()
         found = ((t, built.get((id(v), r.key))) for t, v, r in self.targets)
         return {id(t): y for t, y in found if y is not None}
@@ -122,7 +120,7 @@ class _Reads:
         kind = type(node.op)
         if uses and kind is Slice:
             self.demand_of_slice(y, node, Read(windows_of(node)))
-        elif uses and not reads and kind is Squeeze and self.is_single_slice(node.inputs[0]):
+        elif uses and kind is Squeeze and self.is_single_slice(node.inputs[0]):
             inner = node.inputs[0].apply
             assert inner is not None
             self.whole[id(node.inputs[0])] -= 1

@@ -69,11 +69,8 @@ def _moved(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _of_integers(node: Apply, outputs: Any) -> Variable | None:
-    x = node.inputs[0]
-    if made_by(x, Arange) is None:
-        return None
     (w,) = windows_of(node)
-    if w is None or not is_inside(w, x.shape[0]):
+    if w is None or not is_inside(w, node.inputs[0].shape[0]):
         return None
     y = iota(w.size)
     if w.step != 1:

@@ -27,7 +27,6 @@ from tg.rewrite.rules.indexing.bounds import at_most
 from tg.rewrite.rules.indexing.windows import (
     Window,
     Windows,
-    are_apart,
     canonical,
     composed,
     is_inside,
@@ -264,8 +263,6 @@ def _update(node: Apply, y: Variable, windows: Windows) -> Through | None:
     op: Any = node.op
     x, _, *starts = node.inputs
     written = written_windows(node)
-    if any(map(are_apart, windows, written, x.shape)):
-        return Through((windows, UNUSED, *(UNUSED for _ in starts)), lambda operands: operands[0])
     places: list[Window | None] = []  # in what is read
     values: list[Window | None] = []  # of what is written
     for r, w, n in zip(windows, written, x.shape, strict=True):

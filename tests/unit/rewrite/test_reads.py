@@ -1,0 +1,209 @@
+"""What is computed where values are read in part: how often, and of how many elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tg
+from tests.unit.rewrite.test_indexing import both, ops_of, rewritten
+from tg.graph.interpret import interpret
+from tg.graph.nodes import Constant
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate, WrapIndex
+from tg.ops.shape import AxisLength, Concatenate
+
+
+def count_of(found, fn):
+    """How many times a program computes an elementwise function."""
+    return sum(op.fn is fn for op in ops_of(found, Elementwise))
+
+
+def agree(inputs, outputs, arrays):
+    """The rewritten program, which gives what the program says."""
+    before, after = both(inputs, outputs)
+    for old, new in zip(*(interpret(f, arrays) for f in (before, after)), strict=True):
+        np.testing.assert_array_equal(new, old)
+    return after
+
+
+@pytest.fixture
+def x():
+    return tg.tensor("x", shape=(8,))
+
+
+A = np.linspace(-1.0, 1.0, 8)
+
+
+def test_a_slice_that_is_needed_beside_its_one_element_is_computed_once(x):
+    y = tg.exp(x)[1:2]
+    assert count_of(agree([x], [y, tg.squeeze(y, 0)], [A]), tg.exp) == 1
+    assert count_of(agree([x], [tg.squeeze(y, 0), tg.squeeze(y, 0)[None] * 2], [A]), tg.exp) == 1
+
+
+def test_a_value_under_a_sum_is_not_computed_again_for_what_is_read_of_it(x):
+    w = tg.tensor("w", shape=(6,))
+    z = tg.exp(w)
+    after = agree([x, w], [(tg.sin(x) * tg.sum(z))[1:3], z[:2]], [A, A[:6]])
+    assert count_of(after, tg.exp) == 1
+    assert count_of(after, tg.sin) == 1
+
+
+@pytest.mark.parametrize(
+    ("reads", "often"),
+    [
+        (((0, 2), (4, 6)), 2),  # half of it
+        (((0, 2), (4, 7)), 1),
+        (((0, 1), (2, 3), (4, 5), (6, 7)), 4),
+        (((0, 1), (1, 2), (4, 5), (6, 7), (7, 8)), 1),
+        (((0, 7),), 1),
+        (((0, 8), (0, 1)), 1),
+    ],
+)
+def test_parts_are_computed_apart_where_they_are_half_of_a_value_at_most(x, reads, often):
+    y = tg.exp(x)
+    assert count_of(agree([x], [y[a:b] * 2 for a, b in reads], [A]), tg.exp) == often
+
+
+@pytest.mark.parametrize(("columns", "often"), [(2, 4), (3, 1)])
+def test_of_a_value_of_unknown_length_few_elements_are_computed_apart(columns, often):
+    x = tg.tensor("x", shape=(None, columns))
+    y = tg.exp(x)
+    after = agree([x], [y[k] * 2 for k in range(4)], [np.arange(5.0 * columns).reshape(5, columns)])
+    assert count_of(after, tg.exp) == often
+
+
+@pytest.mark.parametrize(("count", "often"), [(8, 1), (9, 0)])
+def test_a_few_pieces_that_are_read_apart_are_not_joined(count, often):
+    rows = [tg.tensor(f"x{k}", shape=(2,)) for k in range(count)]
+    y = tg.exp(tg.stack(rows))
+    after = agree(rows, [y[k] * (k + 2) for k in range(count)], [A[:2] + k for k in range(count)])
+    assert bool(ops_of(after, Concatenate)) is not bool(often)
+
+
+def test_pieces_of_which_parts_are_read_twice_are_joined(x):
+    y = tg.exp(tg.concatenate([x, -x]))
+    assert len(ops_of(agree([x], [y[:9] * 2, y[9:] * 3], [A]), Concatenate)) == 1
+    assert len(ops_of(agree([x], [y[:9] * 2, y[8:] * 3], [A]), Concatenate)) == 1
+
+
+CHOICES = [  # what is read of exp(x), and whether only that is computed
+    (lambda y, m: tg.take(y, [3, 0, 1, 7]), True),
+    (lambda y, m: tg.take(y, [3, 0, 1, 7, 2]), False),
+    (lambda y, m: y[m], True),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CHOICES)))
+def test_what_a_gather_chooses_is_computed_alone_where_it_is_less(x, number):
+    make, alone = CHOICES[number]
+    m = tg.tensor("m", shape=(8,), dtype="bool")
+    after = agree([x, m], [make(tg.exp(x), m)], [A, np.array([True, False] * 4)])
+    order = [node.op for node in after.nodes if isinstance(node.op, Gather) or getattr(node.op, "fn", None) is tg.exp]
+    assert isinstance(order[-1], Gather) is not alone
+    after = agree([x, m], [make(tg.exp(x), m), tg.sum(tg.exp(x))], [A, np.array([True, False] * 4)])
+    assert count_of(after, tg.exp) == 1
+
+
+def test_a_mask_chooses_of_one_array_and_not_of_two(x):
+    y, m = tg.tensor("y", shape=(8,)), tg.tensor("m", shape=(8,), dtype="bool")
+    arrays = [A, A[::-1], np.array([True, False] * 4)]
+    assert len(ops_of(agree([x, y, m], [tg.exp(x * y)[m]], arrays), Gather)) == 1
+    assert len(ops_of(agree([x, y, m], [tg.exp(x * tg.sum(y))[m]], arrays), Gather)) == 1
+    square = [tg.tensor(name, shape=(3, 3)) for name in "ab"]
+    after = agree(
+        square, [tg.diagonal(tg.exp(square[0] * square[1]))], [np.arange(9.0).reshape(3, 3) / k for k in (5, 9)]
+    )
+    assert len(ops_of(after, Gather)) == 2
+    assert count_of(after, tg.exp) == 1
+
+
+@pytest.mark.parametrize(
+    ("fn", "adds"),
+    [
+        (lambda y: tg.logsumexp(y, axis=1), True),
+        (lambda y: tg.softmax(y, axis=1), True),
+        (lambda y: tg.sum(y, axis=1), True),
+        (lambda y: tg.prod(y, axis=1), True),
+        (lambda y: tg.cumsum(y, axis=1), True),
+        (lambda y: tg.cumprod(y, axis=1), True),
+        (lambda y: y @ tg.swapaxes(y, 0, 1), True),
+        (lambda y: tg.max(y, axis=1), False),
+        (lambda y: tg.sort(y, axis=1), False),
+        (lambda y: tg.cumsum(tg.cast(tg.floor(y), "int64"), axis=1), False),
+        (lambda y: tg.sum(tg.cast(tg.floor(y), "int64"), axis=1), False),
+    ],
+)
+def test_where_roundings_count_sums_are_computed_whole(fn, adds):
+    x = tg.tensor("x", shape=(6, 4))
+    made = fn(tg.sin(x))[1:3]
+    strict = rewritten([x], [made], mode="strict")
+    assert (strict.nodes[-1].op.name == "Slice") is adds
+    assert rewritten([x], [made]).nodes[-1].op.name != "Slice"
+
+
+def test_a_gather_of_a_gather_looks_up_what_is_chosen(x):
+    i, m = tg.tensor("i", shape=(5,), dtype="int64"), tg.tensor("m", shape=(5,), dtype="bool")
+    arrays = [A, np.array([3, 1, 7, 0, 2]), np.array([True, False, True, True, False])]
+    after = agree([x, i, m], [x[i][m]], arrays)
+    chosen, looked_up = (node for node in after.nodes if isinstance(node.op, Gather))
+    assert after.types[chosen.inputs[0]].dtype == "int64"
+    assert looked_up.inputs[0] == 0
+    rows = tg.tensor("rows", shape=(8, 3))
+    after = agree([rows, i, m], [rows[i][m], rows[:, i % 3][:, m]], [np.arange(24.0).reshape(8, 3), *arrays[1:]])
+    j = tg.tensor("j", shape=(5, 2), dtype="int64")
+    agree([x, j, m], [x[j][m]], [A, np.arange(10).reshape(5, 2) % 8, arrays[2]])
+
+
+# places
+
+
+@pytest.mark.parametrize("k", [0, 5, -1, -8, 2**62, -(2**62), 2**62 + 1, -(2**62) - 1, -(2**63)])
+def test_a_constant_index_of_whatever_size_is_where_a_check_says(x, k):
+    y = tg.vector("y")
+    index = WrapIndex("raise")(Constant(np.array(k)), AxisLength(-1)(y))
+    after = rewritten([y], [Slice((None,), (1,), (1,))(y, index)])
+    known = [node.op.starts for node in after.nodes if isinstance(node.op, Slice)]
+    assert known == [(k,) if 0 <= k <= 2**62 else (None,)]
+    if -8 <= k < 8:
+        np.testing.assert_array_equal(interpret(after, [A])[0], A[k : k + 1 or None])
+    else:
+        with pytest.raises(tg.errors.BoundsError):
+            interpret(after, [A])
+
+
+def test_one_position_that_repeats_is_one_slice_however_often(x):
+    for count in (1, 3):
+        i = tg.broadcast_to(Constant(np.array(2)), (count,))
+        after = agree([x], [Gather((-1,))(x, i)], [A])
+        assert not ops_of(after, Gather)
+    k = tg.scalar("k", dtype="int64")
+    pair = Gather((-2, -1))(tg.reshape(x, (2, 4)), Constant(np.array(1)), k)
+    agree([x, k], [pair], [A, np.array(3)])
+
+
+# writes
+
+
+def test_elements_added_to_chains_of_zeros_are_added_there(x):
+    i, j = (tg.tensor(name, shape=(2,), dtype="int64") for name in "ij")
+    u, zeros = tg.tensor("u", shape=(2,)), tg.zeros((8,))
+    arrays = [A, np.array([1, 5]), np.array([5, 5]), np.array([2.0, 0.5])]
+    for chain in (
+        zeros.at[i].add(u).at[j].add(u),
+        zeros.at[i].add(u).at[2:4].add(u),
+        zeros.at[2:4].add(u).at[i].add(u),
+        zeros.at[1:3].add(u).at[2:4].add(u),
+    ):
+        for made in (chain + x, x + chain):
+            after = agree([x, i, j, u], [made], arrays)
+            assert len(ops_of(after, Scatter, SliceUpdate)) == 2
+            assert not count_of(after, tg.add)
+
+
+def test_pieces_along_different_axes_are_not_joined():
+    y = tg.tensor("y", shape=(4, 4))
+    a, b = y[:, :2] * 2, y[2:] * 3
+    made = [tg.zeros((4, 4)).at[:, :2].set(a).at[2:].set(b), tg.zeros((4, 4)).at[2:].set(b).at[:, :2].set(a)]
+    after = agree([y], made, [np.arange(16.0).reshape(4, 4)])
+    assert not ops_of(after, Concatenate)
