@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_indexing import both, ops_of, rewritten
+from tests.unit.rewrite.test_indexing import ALL, both, ops_of, rewritten
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate, WrapIndex
 from tg.ops.shape import AxisLength, Concatenate
+from tg.plugin.records import Rewrites
+from tg.rewrite.rules import indexing
 
 
 def count_of(found, fn):
@@ -103,6 +105,19 @@ def test_what_a_gather_chooses_is_computed_alone_where_it_is_less(x, number):
     assert isinstance(order[-1], Gather) is not alone
     after = agree([x, m], [make(tg.exp(x), m), tg.sum(tg.exp(x))], [A, np.array([True, False] * 4)])
     assert count_of(after, tg.exp) == 1
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1)])
+def test_one_element_is_taken_as_often_as_a_mask_says(shape):
+    x, m = tg.tensor("x", shape=shape), tg.tensor("m", shape=shape, dtype="bool")
+    y = tg.exp(x)[m]
+    passes = Rewrites((), indexing.PASSES)
+    for given in (False, True):
+        arrays = [np.ones(shape), np.full(shape, given)]
+        for plugin in (ALL, passes):
+            before, after = both([x, m], [y], plugin)
+            np.testing.assert_array_equal(interpret(after, arrays)[0], interpret(before, arrays)[0])
+            assert interpret(after, arrays)[0].shape == (int(given),)
 
 
 def test_a_mask_chooses_of_one_array_and_not_of_two(x):

@@ -9,7 +9,7 @@ import tg
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant, as_size_variable
-from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze, Transpose
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -301,3 +301,81 @@ def test_a_computed_length_of_1_is_repeated_neither_in_a_value_nor_in_its_gradie
             f = tg.function([a, y], output, mode=mode, backend="perform", on_unused_input="ignore")
             with pytest.raises(tg.errors.ShapeError, match="lengths differ: 3 and 1"):
                 f(np.arange(3.0), np.array([-9.0, -3.0, -3.0]))
+
+
+def agree(inputs, outputs, arrays):
+    """The rewritten program, which gives what the program says."""
+    found = rewritten(inputs, *outputs)
+    for new, old in zip(interpret(found, arrays), interpret(plain(inputs, *outputs), arrays), strict=True):
+        np.testing.assert_array_equal(new, old)
+    return found
+
+
+def test_stated_lengths_are_one_statement_of_all_of_them():
+    n, m = tg.scalar("n", dtype="int64"), tg.scalar("m", dtype="int64")
+    for made, op, sizes in (
+        (
+            SpecifyShape((None, 4), "second")(SpecifyShape((3, None), "first")(X, m), n),
+            SpecifyShape((3, 4), "second"),
+            (),
+        ),
+        (SpecifyShape((None, None))(SpecifyShape((3, None))(X, m), n, m), SpecifyShape((3, None)), (2,)),
+        (SpecifyShape((3, None))(SpecifyShape((None, None))(X, n, m), m), SpecifyShape((3, None)), (2,)),
+    ):
+        (node,) = (node for node in rewritten([X, n, m], made).nodes if isinstance(node.op, SpecifyShape))
+        assert (node.op, tuple(node.inputs)) == (op, (0, *sizes))
+
+
+def test_a_value_that_two_movements_read_is_moved_by_each_as_it_says():
+    cube = np.arange(24.0).reshape(2, 3, 4) / 10
+    y = tg.exp(CUBE)
+    a, b = tg.tensor("a", shape=(None, None, None)), tg.tensor("b", shape=(None, None, None))
+    inputs, moves = [CUBE, a, b], ((1, 0, 2), (0, 2, 1))
+    arrays = [cube, *(np.ones(cube.transpose(move).shape) for move in moves)]
+    outputs = [tg.sin(y.transpose(moves[0])) * a, tg.cos(y.transpose(moves[1])) * b]
+    assert ops(agree(inputs, outputs, arrays)).count("exp") == 1
+    arrays = [cube, arrays[1], arrays[1]]
+    outputs = [tg.sin(y.transpose(moves[0])) * a, tg.cos(y.transpose(moves[0])) * b]
+    found = ops(agree(inputs, outputs, arrays))
+    assert found.count("Transpose") == found.count("exp") == 1
+    assert found.index("Transpose") < found.index("exp")
+
+
+def test_a_value_that_is_reshaped_in_two_ways_is_reshaped_as_each_says():
+    n, m = tg.scalar("n", dtype="int64"), tg.scalar("m", dtype="int64")
+    a, b = tg.matrix("a"), tg.matrix("b")
+    y = tg.exp(V)
+    outputs = [tg.sin(tg.reshape(y, (n, m))) * a, tg.cos(tg.reshape(y, (m, n))) * b]
+    arrays = [np.arange(6.0), np.array(2), np.array(3), np.ones((2, 3)), np.ones((3, 2))]
+    assert ops(agree([V, n, m, a, b], outputs, arrays)).count("exp") == 1
+
+
+def test_what_is_moved_and_read_as_it_is_stays_where_it_is():
+    y = tg.exp(X)
+    found = agree([X, Y], [tg.sin(y.T) * Y, y * 2], [np.ones((2, 3)), np.ones((3, 2))])
+    assert ops(found).count("exp") == 1
+    assert ops(found).index("exp") < ops(found).index("Transpose")
+
+
+def test_constants_are_moved_when_the_program_is_rewritten():
+    c = np.arange(12.0).reshape(4, 3)
+    found = agree([S], [tg.exp(S.T) + c, tg.exp(S[None] * c.T[None]), tg.sin(S[:, None]) * c.T[:, None, :1]], [c.T])
+    assert ops(found).count("Transpose") == 1
+    found = agree([ONE], [tg.exp(tg.squeeze(ONE, 0)) * np.arange(3.0)], [np.ones((1, 3))])
+    assert ops(found)[-1] == "Squeeze"
+    found = agree([U], [tg.exp(tg.reshape(U, (2, 2))) * c[:2, :2]], [c[0, [0, 1, 2, 1]]])
+    assert ops(found)[-1] == "Reshape"
+    found = agree([V], [tg.exp(tg.reshape(V, (2, 2))) * c[:2, :2]], [c[0, [0, 1, 2, 1]]])
+    assert "Reshape" in ops(found)
+
+
+def test_arrays_of_one_value_are_scalars_whatever_stands_beside_them():
+    three, one = np.full((3, 4), 3.0), np.full((1, 1), 2.0)
+    found = agree(
+        [S], [tg.where(three < S, S, one), tg.arctan2(three, S), three + np.zeros((0, 3, 4)).sum(0) * S], [three]
+    )
+    assert all(c.data.ndim == 0 for c in found.constants)
+    assert agree([], [tg.constant(three) + 1.0], []).output_types[0].shape == (3, 4)
+    for kept in (np.array([1.0, 1.0, 2.0, 1.0]), np.array([2.0, 1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 2.0])):
+        found = agree([U], [U * kept], [np.arange(4.0)])
+        assert [c.data.shape for c in found.constants] == [(4,)]

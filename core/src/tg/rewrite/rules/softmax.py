@@ -88,7 +88,7 @@ def _weighted_mean(node: Apply, outputs: Any) -> Variable | None:
     if not is_made_by(product, multiply):
         return None
     for powers, w in (product.inputs, product.inputs[::-1]):
-        if is_made_by(powers, exp) and powers.inputs[0] is found.x and powers.type.ndim == product.type.ndim:
+        if is_made_by(powers, exp) and powers.inputs[0] is found.x:
             value: Variable = Reduce(add, op.axes)(multiply(w, share_of_sum(found)))
             return _expanded(_nan_of_nothing(value, found), added)
     return None

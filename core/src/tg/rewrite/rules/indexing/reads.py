@@ -229,6 +229,8 @@ def _chosen_through(node: Apply, r: Chosen, *, is_pointwise: bool) -> Pushed | N
 def is_selective(node: Apply) -> bool:
     """Whether a gather is known to read fewer elements than there are: a diagonal, a mask, few of a known number."""
     x, *indices = node.inputs
+    if all(x.type.shape[k] == 1 for k in node.op.axes):  # type: ignore[attr-defined]
+        return False  # one element says nothing of how often it is taken
     if len(indices) > 1 and indices[0].type.ndim == 1 and any(steps_of(i) is not None for i in indices):
         return True
     if is_of_mask(indices):
