@@ -52,6 +52,10 @@ class Memory(abc.ABC):
     def frame(self, name: str, size: int) -> str:
         """The declaration of memory in the function's frame."""
 
+    def heap_name(self, place: int) -> str:
+        """The pointer to the memory on the heap that was asked for after so many others."""
+        return f"heap{place}"
+
     @abc.abstractmethod
     def taken(self, name: str, size: str) -> str:
         """The statement that takes memory, or leaves the function for want of it."""
@@ -88,7 +92,7 @@ class Memory(abc.ABC):
 
     def adopted(self, size: str) -> Buffer:
         """A pointer to memory that something else takes, to be released here."""
-        buffer = Buffer(f"heap{len(self.heap)}", size, on_heap=True)
+        buffer = Buffer(self.heap_name(len(self.heap)), size, on_heap=True)
         self.heap.append(buffer)
         return buffer
 

@@ -120,19 +120,21 @@ class GraphFunction:
         body = [line for line in self.lines if line is not None]
         kept = list(itertools.accumulate((line is not None for line in self.lines), initial=0))
         self.unit.note_marks(self, body, {kept[at]: node for at, node in self.marks.items()})
-        heap = [buffer.name for buffer in self.memory.heap]
+        heap = len(self.memory.heap)
         leaves = any("goto done" in line for line in body)
         ticks = self.unit.ticks if self.is_main and not self.plans else None
         lines = [
             *(["i64 code = 0;"] if leaves else []),
             *([ticks.begin] if ticks is not None else []),
             *self.memory.frames,
-            *(f"void *{name} = 0;" for name in heap),
+            *([f"void *heap[{heap}] = {{0}};"] if heap else []),
             *body,
         ]
-        end = [*(f"tg_drop({name});" for name in heap), "return code;" if leaves else "return 0;"]
-        if ticks is not None:
-            end.insert(len(heap), ticks.end)
+        end = [
+            *([f"for (i64 k = 0; k < {heap}; k++) tg_drop(heap[k]);"] if heap else []),
+            *([ticks.end] if ticks is not None else []),
+            "return code;" if leaves else "return 0;",
+        ]
         head = f"static i64 {self.name}({', '.join(parameters)}) {{"
         inside = [INDENT + line for line in lines] + (["done:"] if leaves else []) + [INDENT + line for line in end]
         return "\n".join([head, *inside, "}"])

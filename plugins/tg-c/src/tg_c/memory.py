@@ -27,6 +27,10 @@ class CMemory(Memory):
     def frame(self, name: str, size: int) -> str:
         return f"char {name}[{size}] __attribute__((aligned({ALIGNMENT})));"
 
+    def heap_name(self, place: int) -> str:
+        """An element of one array: of so many locals, all released at the end, gcc's time grows with the square."""
+        return f"heap[{place}]"
+
     def taken(self, name: str, size: str) -> str:
         return f"if (!({name} = tg_take({size}))) {{ {self._fail} }}"
 
