@@ -17,6 +17,7 @@ SIGN_OF_EXTREME = (
 EQUIVALENT: dict[str, str] = {
     "extreme_of_pieces: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reduction: signed_zero as exact": SIGN_OF_EXTREME,
+    "extreme_of_repeated: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
     "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
@@ -30,6 +31,11 @@ EQUIVALENT: dict[str, str] = {
     "bounds._lower_bounds: 0 as 1 in atom.rhs > 0": BY_ONE,
     "bounds._lower_bounds: 0 as 1 in atom.rhs > 0 (2)": BY_ONE,
     "bounds._product: c >= 0 as Gt": "Times 0 both ends are 0.",
+    "slices.nothing: np.zeros((), numpy_dtype(y.type.dtype)) by ones": "It is repeated no times.",
+    "through._part: 0 as 1 in inside[0] - begin if inside else 0": "What has no size is read nowhere.",
+    "movements._reshape_of_broadcast: any(repeated) by all (2)": (
+        "Where some are and some are not it has ended before; where there are none all lengths are 1."
+    ),
     "joining._over_pieces: 0 as 1 in joined[0]": "All are compared with it, whichever it is.",
     "joining._over_pieces: v.op == first.op and _is_cut_as(v, first) without v.op == first.op": (
         "Pieces of the same shapes make arrays of different shapes along different axes; where these meet, what would"

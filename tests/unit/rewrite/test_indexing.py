@@ -52,14 +52,9 @@ def same_as(found, wanted, inputs):
     return found == rewritten(inputs, [wanted])
 
 
-@pytest.fixture
-def x():
-    return tg.vector("x")
+X = tg.vector("x")
 
-
-@pytest.fixture
-def table():
-    return tg.tensor("table", shape=(6, 4))
+TABLE = tg.tensor("table", shape=(6, 4))
 
 
 # windows and bounds
@@ -108,8 +103,8 @@ def windows(draw, n):
     return Window(start, draw(st.integers(1, most + 1)), step)
 
 
-def test_lengths_are_compared_by_the_bounds_of_their_atoms(x):
-    n = x.shape[0]
+def test_lengths_are_compared_by_the_bounds_of_their_atoms():
+    n = X.shape[0]
     half = lengths.floor_divide(lengths.add(n, 1), 2)
     assert at_most(lengths.minimum(n, 3), n)
     assert at_most(lengths.multiply(2, lengths.subtract(half, 1)), lengths.subtract(n, 1)) is True
@@ -213,8 +208,8 @@ def test_evenly_spaced_integers_are_found():
         (lambda x: tg.eye(6)[2, 1:3], lambda x: tg.constant(np.array([0.0, 1.0]))),
     ],
 )
-def test_only_what_is_read_is_computed(table, before, after):
-    assert same_as(rewritten([table], [before(table)]), after(table), [table])
+def test_only_what_is_read_is_computed(before, after):
+    assert same_as(rewritten([TABLE], [before(TABLE)]), after(TABLE), [TABLE])
 
 
 @pytest.mark.parametrize(
@@ -228,23 +223,23 @@ def test_only_what_is_read_is_computed(table, before, after):
         lambda x: x[-5:][:3],
     ],
 )
-def test_slices_of_an_unknown_length_are_one(x, make):
-    before, after = both([x], [make(x)])
+def test_slices_of_an_unknown_length_are_one(make):
+    before, after = both([X], [make(X)])
     assert len(ops_of(after, Slice)) == 1
     for n in (0, 2, 3, 4, 5, 6, 9):
         np.testing.assert_array_equal(*(interpret(f, [np.arange(float(n))])[0] for f in (before, after)))
 
 
-def test_a_value_that_is_needed_whole_is_not_computed_twice(table):
-    y = tg.exp(table)
-    found = rewritten([table], [y[1:], tg.sum(y)])
-    assert found == rewritten([table], [y[1:], tg.sum(y)], exclude=frozenset({"slice_before_computing"}))
+def test_a_value_that_is_needed_whole_is_not_computed_twice():
+    y = tg.exp(TABLE)
+    found = rewritten([TABLE], [y[1:], tg.sum(y)])
+    assert found == rewritten([TABLE], [y[1:], tg.sum(y)], exclude=frozenset({"slice_before_computing"}))
 
 
-def test_windows_that_overlap_leave_a_value_whole(table):
-    y = tg.exp(table)
-    assert ops_of(rewritten([table], [y[1:] - y[:-1]]), type(tg.exp.op) if hasattr(tg.exp, "op") else object)
-    found = rewritten([table], [y[1:] - y[:-1]])
+def test_windows_that_overlap_leave_a_value_whole():
+    y = tg.exp(TABLE)
+    assert ops_of(rewritten([TABLE], [y[1:] - y[:-1]]), type(tg.exp.op) if hasattr(tg.exp, "op") else object)
+    found = rewritten([TABLE], [y[1:] - y[:-1]])
     assert sum("exp" in str(node.op) for node in found.nodes) == 1
 
 
@@ -255,10 +250,10 @@ def test_few_elements_of_a_long_value_are_computed_apart():
     assert max(int(np.prod(t.shape)) for k, t in enumerate(found.types) if k >= found.arity) <= 1
 
 
-def test_pieces_that_are_read_apart_are_not_joined(x):
-    rows = tg.stack([x[:3], x[1:4], x[2:5]]) * 2
-    assert not ops_of(rewritten([x], [rows[0], rows[1], rows[2]]), Concatenate)
-    assert len(ops_of(rewritten([x], [rows[0], rows[1:]]), Concatenate)) == 1
+def test_pieces_that_are_read_apart_are_not_joined():
+    rows = tg.stack([X[:3], X[1:4], X[2:5]]) * 2
+    assert not ops_of(rewritten([X], [rows[0], rows[1], rows[2]]), Concatenate)
+    assert len(ops_of(rewritten([X], [rows[0], rows[1:]]), Concatenate)) == 1
 
 
 @pytest.mark.parametrize(
@@ -294,11 +289,11 @@ def test_a_row_of_as_many_elements_as_a_table_is_read_all_the_same():
         np.testing.assert_allclose(interpret(found, [a, b, np.array(n)])[0], wanted, rtol=1e-15, atol=0)
 
 
-def test_a_long_chain_is_pushed_through_without_recursion(x):
-    y = x
+def test_a_long_chain_is_pushed_through_without_recursion():
+    y = X
     for _ in range(3000):
         y = tg.sin(y)
-    found = rewritten([x], [y[:2]])
+    found = rewritten([X], [y[:2]])
     assert isinstance(next(n.op for n in found.nodes if isinstance(n.op, Slice)), Slice)
     assert isinstance(found.nodes[-1].op, type(found.nodes[-2].op))
 
@@ -329,8 +324,8 @@ def test_a_long_chain_is_pushed_through_without_recursion(x):
         (lambda x: x - tg.zeros_like(x).at[1:3].add(x[:2]), lambda x: x.at[1:3].add(-x[:2])),
     ],
 )
-def test_what_is_written_is_read_or_written_once(table, before, after):
-    assert same_as(rewritten([table], [before(table)]), after(table), [table])
+def test_what_is_written_is_read_or_written_once(before, after):
+    assert same_as(rewritten([TABLE], [before(TABLE)]), after(TABLE), [TABLE])
 
 
 @pytest.mark.parametrize(
@@ -343,8 +338,8 @@ def test_what_is_written_is_read_or_written_once(table, before, after):
         (lambda x: tg.sum(tg.sin(x[::2]) * 2), {Slice: 1, SliceUpdate: 1}),
     ],
 )
-def test_gradients_of_slices_are_small(x, make, most):
-    before, after = both([x], [tg.grad(make(x), x)])
+def test_gradients_of_slices_are_small(make, most):
+    before, after = both([X], [tg.grad(make(X), X)])
     for kind, count in most.items():
         assert len(ops_of(after, kind)) <= count
     for n in (5, 8):
@@ -374,23 +369,23 @@ def test_pieces_of_which_one_was_written_over_in_part_are_written_in_their_order
     assert not ops_of(rewritten([x], first), SliceUpdate)  # what was written before is written over
 
 
-def test_a_zero_that_was_added_to_zeros_keeps_its_sign_where_that_is_subtracted(x):
+def test_a_zero_that_was_added_to_zeros_keeps_its_sign_where_that_is_subtracted():
     zero, v = np.array([-0.0, -0.0, -0.0, 0.0]), tg.vector("v")
     for mode in ("strict", "off"):
-        found = rewritten([x, v], [x - tg.zeros_like(x).at[1:3].add(v)], mode=mode)
+        found = rewritten([X, v], [X - tg.zeros_like(X).at[1:3].add(v)], mode=mode)
         (y,) = interpret(found, [zero, zero[:2]])
         wanted = zero - np.array([0.0, 0.0 + zero[0], 0.0 + zero[1], 0.0])
         np.testing.assert_array_equal(np.signbit(y), np.signbit(wanted))
 
 
-def test_steps_that_come_round_to_the_first_number_repeat_it(x):
+def test_steps_that_come_round_to_the_first_number_repeat_it():
     i = tg.arange(3) * 2**32 * 2**32
     assert steps_of(i) is None
-    y = tg.zeros((4,)).at[i].add(x)
+    y = tg.zeros((4,)).at[i].add(X)
     places = np.arange(3) * 2**32 * 2**32
     wanted = np.zeros(4)
     np.add.at(wanted, places, np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(interpret(rewritten([x], [y]), [np.array([1.0, 2.0, 3.0])])[0], wanted)
+    np.testing.assert_array_equal(interpret(rewritten([X], [y]), [np.array([1.0, 2.0, 3.0])])[0], wanted)
 
 
 def test_the_gradient_of_all_elements_is_joined():
@@ -400,9 +395,9 @@ def test_the_gradient_of_all_elements_is_joined():
     assert len(ops_of(found, Concatenate)) == 1
 
 
-def test_gradients_of_gathers_are_added_in_place(x):
+def test_gradients_of_gathers_are_added_in_place():
     i, j = tg.vector("i", dtype="int64"), tg.vector("j", dtype="int64")
-    found = rewritten([x, i, j], [tg.grad(tg.sum(x[i] ** 2) + tg.sum(tg.exp(x[j])), x)])
+    found = rewritten([X, i, j], [tg.grad(tg.sum(X[i] ** 2) + tg.sum(tg.exp(X[j])), X)])
     assert len(ops_of(found, Scatter)) == 2
     assert sum("BroadcastTo" in str(n.op) for n in found.nodes) == 1
 
@@ -442,8 +437,8 @@ def test_values_in_zeros_that_repeat_are_added_to_all():
         (lambda x: x[:, 0][tg.zeros((3,), dtype="int64")], lambda x: tg.broadcast_to(x[:1, 0], (3,))),
     ],
 )
-def test_gathers_become_slices_and_go_towards_the_inputs(table, before, after):
-    assert same_as(rewritten([table], [before(table)]), after(table), [table])
+def test_gathers_become_slices_and_go_towards_the_inputs(before, after):
+    assert same_as(rewritten([TABLE], [before(TABLE)]), after(TABLE), [TABLE])
 
 
 @pytest.mark.parametrize(
@@ -457,8 +452,8 @@ def test_gathers_become_slices_and_go_towards_the_inputs(table, before, after):
         lambda x: tg.concatenate([x, tg.zeros(3)])[-3:][tg.cast(x, "int64") % 3],
     ],
 )
-def test_indices_that_are_known_to_lie_inside_are_not_checked(x, make):
-    before, after = both([x], [make(x)])
+def test_indices_that_are_known_to_lie_inside_are_not_checked(make):
+    before, after = both([X], [make(X)])
     assert not after.checks
     assert not ops_of(after, WrapIndex)
     for n in (0, 2, 5):
@@ -480,32 +475,32 @@ def test_indices_that_are_known_to_lie_inside_are_not_checked(x, make):
         (lambda x: tg.take(x, tg.argmax(x) + 1), 2),
     ],
 )
-def test_an_index_outside_stays_an_error(x, make, n):
-    after = rewritten([x], [make(x)])
+def test_an_index_outside_stays_an_error(make, n):
+    after = rewritten([X], [make(X)])
     interpret(after, [np.arange(n + 1.0)[::-1]])
     with pytest.raises(BoundsError):
         interpret(after, [np.arange(float(n))])
 
 
-def test_positions_that_repeat_are_not_taken_for_unique(x):
+def test_positions_that_repeat_are_not_taken_for_unique():
     i = tg.vector("i", dtype="int64")
-    before, after = both([x, i], [x.at[i].set(tg.arange(3.0))[i], x.at[i].add(1.0)[i]])
+    before, after = both([X, i], [X.at[i].set(tg.arange(3.0))[i], X.at[i].add(1.0)[i]])
     arrays = [np.zeros(4), np.array([1, 2, 1])]
     for old, new in zip(*(interpret(f, arrays) for f in (before, after)), strict=True):
         np.testing.assert_array_equal(old, new)
 
 
-def test_a_mask_that_chooses_leaves_nothing_to_choose(x):
-    found = rewritten([x], [tg.where(x > 0, tg.log(x), 0.0)[x > 0]])
+def test_a_mask_that_chooses_leaves_nothing_to_choose():
+    found = rewritten([X], [tg.where(X > 0, tg.log(X), 0.0)[X > 0]])
     assert not any("where" in str(n.op) for n in found.nodes)
-    assert isinstance(found.nodes[-1].op, type(rewritten([x], [tg.log(x)]).nodes[-1].op))
+    assert isinstance(found.nodes[-1].op, type(rewritten([X], [tg.log(X)]).nodes[-1].op))
 
 
-def test_rewriting_again_changes_nothing(table, x):
+def test_rewriting_again_changes_nothing():
     i = tg.scalar("i", dtype="int64")
-    y = (tg.exp(table) @ table.T)[1:3, i] + tg.concatenate([x, x * 2])[i : i + 2].at[0].add(1.0)
-    outputs = [y, *tg.grad(tg.sum(y), [table, x])]
-    found = rewritten([table, x, i], outputs)
+    y = (tg.exp(TABLE) @ TABLE.T)[1:3, i] + tg.concatenate([X, X * 2])[i : i + 2].at[0].add(1.0)
+    outputs = [y, *tg.grad(tg.sum(y), [TABLE, X])]
+    found = rewritten([TABLE, X, i], outputs)
     graph = FunctionGraph.thaw(found)
     assert rewrite(graph, [ALL], supported=lambda op, types: True) == found
 

@@ -29,24 +29,22 @@ def agree(inputs, outputs, arrays):
     return after
 
 
-@pytest.fixture
-def x():
-    return tg.tensor("x", shape=(8,))
+X = tg.tensor("x", shape=(8,))
 
 
 A = np.linspace(-1.0, 1.0, 8)
 
 
-def test_a_slice_that_is_needed_beside_its_one_element_is_computed_once(x):
-    y = tg.exp(x)[1:2]
-    assert count_of(agree([x], [y, tg.squeeze(y, 0)], [A]), tg.exp) == 1
-    assert count_of(agree([x], [tg.squeeze(y, 0), tg.squeeze(y, 0)[None] * 2], [A]), tg.exp) == 1
+def test_a_slice_that_is_needed_beside_its_one_element_is_computed_once():
+    y = tg.exp(X)[1:2]
+    assert count_of(agree([X], [y, tg.squeeze(y, 0)], [A]), tg.exp) == 1
+    assert count_of(agree([X], [tg.squeeze(y, 0), tg.squeeze(y, 0)[None] * 2], [A]), tg.exp) == 1
 
 
-def test_a_value_under_a_sum_is_not_computed_again_for_what_is_read_of_it(x):
+def test_a_value_under_a_sum_is_not_computed_again_for_what_is_read_of_it():
     w = tg.tensor("w", shape=(6,))
     z = tg.exp(w)
-    after = agree([x, w], [(tg.sin(x) * tg.sum(z))[1:3], z[:2]], [A, A[:6]])
+    after = agree([X, w], [(tg.sin(X) * tg.sum(z))[1:3], z[:2]], [A, A[:6]])
     assert count_of(after, tg.exp) == 1
     assert count_of(after, tg.sin) == 1
 
@@ -62,9 +60,16 @@ def test_a_value_under_a_sum_is_not_computed_again_for_what_is_read_of_it(x):
         (((0, 8), (0, 1)), 1),
     ],
 )
-def test_parts_are_computed_apart_where_they_are_half_of_a_value_at_most(x, reads, often):
-    y = tg.exp(x)
-    assert count_of(agree([x], [y[a:b] * 2 for a, b in reads], [A]), tg.exp) == often
+def test_parts_are_computed_apart_where_they_are_half_of_a_value_at_most(reads, often):
+    y = tg.exp(X)
+    assert count_of(agree([X], [y[a:b] * 2 for a, b in reads], [A]), tg.exp) == often
+
+
+def test_a_value_of_which_one_read_needs_the_whole_is_computed_once():
+    y = tg.cumsum(tg.exp(X))
+    after = agree([X], [y[:2] * 2, y[3:4] * 3], [A])
+    assert count_of(after, tg.exp) == 1
+    assert count_of(agree([X], [y[:2] * 2, y[:1] * 3], [A]), tg.exp) == 2
 
 
 @pytest.mark.parametrize(("columns", "often"), [(2, 4), (3, 1)])
@@ -83,10 +88,10 @@ def test_a_few_pieces_that_are_read_apart_are_not_joined(count, often):
     assert bool(ops_of(after, Concatenate)) is not bool(often)
 
 
-def test_pieces_of_which_parts_are_read_twice_are_joined(x):
-    y = tg.exp(tg.concatenate([x, -x]))
-    assert len(ops_of(agree([x], [y[:9] * 2, y[9:] * 3], [A]), Concatenate)) == 1
-    assert len(ops_of(agree([x], [y[:9] * 2, y[8:] * 3], [A]), Concatenate)) == 1
+def test_pieces_of_which_parts_are_read_twice_are_joined():
+    y = tg.exp(tg.concatenate([X, -X]))
+    assert len(ops_of(agree([X], [y[:9] * 2, y[9:] * 3], [A]), Concatenate)) == 1
+    assert len(ops_of(agree([X], [y[:9] * 2, y[8:] * 3], [A]), Concatenate)) == 1
 
 
 CHOICES = [  # what is read of exp(x), and whether only that is computed
@@ -97,13 +102,13 @@ CHOICES = [  # what is read of exp(x), and whether only that is computed
 
 
 @pytest.mark.parametrize("number", range(len(CHOICES)))
-def test_what_a_gather_chooses_is_computed_alone_where_it_is_less(x, number):
+def test_what_a_gather_chooses_is_computed_alone_where_it_is_less(number):
     make, alone = CHOICES[number]
     m = tg.tensor("m", shape=(8,), dtype="bool")
-    after = agree([x, m], [make(tg.exp(x), m)], [A, np.array([True, False] * 4)])
+    after = agree([X, m], [make(tg.exp(X), m)], [A, np.array([True, False] * 4)])
     order = [node.op for node in after.nodes if isinstance(node.op, Gather) or getattr(node.op, "fn", None) is tg.exp]
     assert isinstance(order[-1], Gather) is not alone
-    after = agree([x, m], [make(tg.exp(x), m), tg.sum(tg.exp(x))], [A, np.array([True, False] * 4)])
+    after = agree([X, m], [make(tg.exp(X), m), tg.sum(tg.exp(X))], [A, np.array([True, False] * 4)])
     assert count_of(after, tg.exp) == 1
 
 
@@ -120,11 +125,11 @@ def test_one_element_is_taken_as_often_as_a_mask_says(shape):
             assert interpret(after, arrays)[0].shape == (int(given),)
 
 
-def test_a_mask_chooses_of_one_array_and_not_of_two(x):
+def test_a_mask_chooses_of_one_array_and_not_of_two():
     y, m = tg.tensor("y", shape=(8,)), tg.tensor("m", shape=(8,), dtype="bool")
     arrays = [A, A[::-1], np.array([True, False] * 4)]
-    assert len(ops_of(agree([x, y, m], [tg.exp(x * y)[m]], arrays), Gather)) == 1
-    assert len(ops_of(agree([x, y, m], [tg.exp(x * tg.sum(y))[m]], arrays), Gather)) == 1
+    assert len(ops_of(agree([X, y, m], [tg.exp(X * y)[m]], arrays), Gather)) == 1
+    assert len(ops_of(agree([X, y, m], [tg.exp(X * tg.sum(y))[m]], arrays), Gather)) == 1
     square = [tg.tensor(name, shape=(3, 3)) for name in "ab"]
     after = agree(
         square, [tg.diagonal(tg.exp(square[0] * square[1]))], [np.arange(9.0).reshape(3, 3) / k for k in (5, 9)]
@@ -157,24 +162,24 @@ def test_where_roundings_count_sums_are_computed_whole(fn, adds):
     assert rewritten([x], [made]).nodes[-1].op.name != "Slice"
 
 
-def test_a_gather_of_a_gather_looks_up_what_is_chosen(x):
+def test_a_gather_of_a_gather_looks_up_what_is_chosen():
     i, m = tg.tensor("i", shape=(5,), dtype="int64"), tg.tensor("m", shape=(5,), dtype="bool")
     arrays = [A, np.array([3, 1, 7, 0, 2]), np.array([True, False, True, True, False])]
-    after = agree([x, i, m], [x[i][m]], arrays)
+    after = agree([X, i, m], [X[i][m]], arrays)
     chosen, looked_up = (node for node in after.nodes if isinstance(node.op, Gather))
     assert after.types[chosen.inputs[0]].dtype == "int64"
     assert looked_up.inputs[0] == 0
     rows = tg.tensor("rows", shape=(8, 3))
     after = agree([rows, i, m], [rows[i][m], rows[:, i % 3][:, m]], [np.arange(24.0).reshape(8, 3), *arrays[1:]])
     j = tg.tensor("j", shape=(5, 2), dtype="int64")
-    agree([x, j, m], [x[j][m]], [A, np.arange(10).reshape(5, 2) % 8, arrays[2]])
+    agree([X, j, m], [X[j][m]], [A, np.arange(10).reshape(5, 2) % 8, arrays[2]])
 
 
 # places
 
 
 @pytest.mark.parametrize("k", [0, 5, -1, -8, 2**62, -(2**62), 2**62 + 1, -(2**62) - 1, -(2**63)])
-def test_a_constant_index_of_whatever_size_is_where_a_check_says(x, k):
+def test_a_constant_index_of_whatever_size_is_where_a_check_says(k):
     y = tg.vector("y")
     index = WrapIndex("raise")(Constant(np.array(k)), AxisLength(-1)(y))
     after = rewritten([y], [Slice((None,), (1,), (1,))(y, index)])
@@ -187,20 +192,20 @@ def test_a_constant_index_of_whatever_size_is_where_a_check_says(x, k):
             interpret(after, [A])
 
 
-def test_one_position_that_repeats_is_one_slice_however_often(x):
+def test_one_position_that_repeats_is_one_slice_however_often():
     for count in (1, 3):
         i = tg.broadcast_to(Constant(np.array(2)), (count,))
-        after = agree([x], [Gather((-1,))(x, i)], [A])
+        after = agree([X], [Gather((-1,))(X, i)], [A])
         assert not ops_of(after, Gather)
     k = tg.scalar("k", dtype="int64")
-    pair = Gather((-2, -1))(tg.reshape(x, (2, 4)), Constant(np.array(1)), k)
-    agree([x, k], [pair], [A, np.array(3)])
+    pair = Gather((-2, -1))(tg.reshape(X, (2, 4)), Constant(np.array(1)), k)
+    agree([X, k], [pair], [A, np.array(3)])
 
 
 # writes
 
 
-def test_elements_added_to_chains_of_zeros_are_added_there(x):
+def test_elements_added_to_chains_of_zeros_are_added_there():
     i, j = (tg.tensor(name, shape=(2,), dtype="int64") for name in "ij")
     u, zeros = tg.tensor("u", shape=(2,)), tg.zeros((8,))
     arrays = [A, np.array([1, 5]), np.array([5, 5]), np.array([2.0, 0.5])]
@@ -210,8 +215,8 @@ def test_elements_added_to_chains_of_zeros_are_added_there(x):
         zeros.at[2:4].add(u).at[i].add(u),
         zeros.at[1:3].add(u).at[2:4].add(u),
     ):
-        for made in (chain + x, x + chain):
-            after = agree([x, i, j, u], [made], arrays)
+        for made in (chain + X, X + chain):
+            after = agree([X, i, j, u], [made], arrays)
             assert len(ops_of(after, Scatter, SliceUpdate)) == 2
             assert not count_of(after, tg.add)
 

@@ -13,6 +13,8 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import Concatenate
+from tg.plugin.records import Rewrites
+from tg.rewrite.rules.catalog import RULES
 
 X, U, S = tg.tensor("x", shape=(8,)), tg.tensor("u", shape=(2,)), tg.scalar("s")
 I = tg.tensor("i", shape=(2,), dtype="int64")
@@ -133,6 +135,15 @@ def test_where_every_bit_counts_zeros_keep_their_signs(number):
     old, new = (interpret(f, ARRAYS)[0] for f in (before, after))
     np.testing.assert_array_equal(new, old)
     np.testing.assert_array_equal(np.signbit(new), np.signbit(old))
+
+
+def test_sums_at_one_place_are_added_up_before_they_are_multiplied():
+    (one,) = (one for one in RULES if one.name == "multiple_of_slice_in_zeros")
+    for values, factor in (([0.1, 0.7], 3.0), ([0.1, 0.2], 10.0)):
+        assert sum(values) * factor != sum(v * factor for v in values)
+        before, after = both([U, I], [ZEROS.at[I].add(U) * factor], Rewrites((one,), ()))
+        arrays = [np.array(values), np.array([5, 5])]
+        np.testing.assert_array_equal(*(interpret(f, arrays)[0] for f in (before, after)))
 
 
 T, V = tg.tensor("t", shape=(4, 6)), tg.tensor("v", shape=(2, 3))

@@ -11,6 +11,7 @@ import tg
 from tg.graph.nodes import Constant, size_value
 from tg.ops.indexing import Slice, WrapIndex
 from tg.ops.shape import AxisLength
+from tg.rewrite.rules.indexing.through import _part
 from tg.rewrite.rules.indexing.windows import (
     Window,
     are_apart,
@@ -222,6 +223,42 @@ def test_windows_of_lengths_inside_of_others():
     ):
         with pytest.raises(LookupError):
             within(r, w, N)
+
+
+N1 = plus(N, 1)
+PARTS = [  # a window, where a piece begins and ends, and what of it lies in the piece, counted from its begin
+    (Window(1, N1, 1), 0, N1, Window(1, N, 1)),
+    (Window(1, N1, 1), N1, plus(N1, M), None),  # of which M may be 0
+    (Window(1, N1, 1), N1, plus(N1, 2), Window(0, 1, 1)),
+    (Window(0, N1, 1), 0, 1, Window(0, 1, 1)),
+    (Window(0, N1, 1), 1, plus(N, 3), Window(0, N, 1)),
+    (Window(N, 3, 1), 0, N1, Window(N, 1, 1)),
+    (Window(N, 3, 1), N1, plus(N, 2), Window(0, 1, 1)),
+    (Window(N, 3, 1), plus(N, 2), plus(N, 9), Window(0, 1, 1)),
+    (Window(0, N, 1), 0, M, None),
+    (Window(M, 2, 1), N, plus(N, 3), None),
+    (Window(0, N1, 2), 0, plus(N, 9), None),
+    (Window(N, N1, -1), 0, plus(N, 9), None),
+    (Window(6, 3, -2), 1, 5, Window(3, 2, -2)),
+    (Window(6, 3, -2), 3, 4, Window(0, 0, -2)),
+    (Window(1, 3, 3), 2, 8, Window(2, 2, 3)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(PARTS)))
+def test_the_part_of_a_window_that_lies_in_a_piece(number):
+    w, begin, end, wanted = PARTS[number]
+    found = _part(w, begin, end)
+    assert same(found, wanted), found
+    for n in range(5) if found is not None else ():
+        (start, size, first, last), part = ((at(v, n) for v in vs) for vs in ((w.start, w.size, begin, end), found[:2]))
+        inside = [p - first for p in (start + k * w.step for k in range(size)) if first <= p < last]
+        place, count = part
+        assert inside == [place + k * w.step for k in range(count)]
+
+
+def at(length, n):
+    return lengths.evaluate(length, lambda atom: n if atom.owner is X else None)
 
 
 @pytest.mark.parametrize(

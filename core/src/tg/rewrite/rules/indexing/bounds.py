@@ -354,10 +354,10 @@ def steps_of(v: Variable, depth: int = DEPTH) -> Steps | None:
 
 
 def _constant_steps(data: np.ndarray[Any, Any]) -> Steps | None:
-    if not 0 < data.size <= 1 << 16:
+    if not 0 < data.size <= VERY_MANY:
         return None
     step = int(data[1]) - int(data[0]) if data.size > 1 else 1
-    if not step or (data.size > 2 and not bool(np.all(np.diff(data) == step))):
+    if not step or not bool(np.all(np.diff(data) == step)):
         return None
     return Steps(int(data[0]), int(data.size), step)
 

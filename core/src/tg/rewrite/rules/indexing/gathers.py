@@ -181,7 +181,7 @@ def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
     value = below.inputs[0].data
     if value.size != 1:
         return None
-    return iota(mask.shape[0]) if value.all() else Constant(np.zeros(0, np.int64))
+    return iota(mask.shape[0]) if value.all() else Constant(np.array([], np.int64))
 
 
 def _chosen(node: Apply, outputs: Any) -> Variable | None:
