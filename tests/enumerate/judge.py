@@ -27,9 +27,11 @@ MULTIPLE = 24.0  # times the spread of a few runs with other roundings
 ULPS = 4.0  # that nobody asks about
 EDGE = 60  # values at the edge of a region
 MORE_RUNS = 40  # before anything is said against a value: what is turned over by one rounding in ten shows then
+DIGITS_OF_DOUBT = (MORE_DIGITS, *(MORE_DIGITS + k for k in (1, 7, 20, 51)), 2 * MORE_DIGITS)
 TURNED = 64.0  # times the spread of a few runs: what more of them only widen stays far below
 HIDDEN, LOST = "a NaN is hidden", "an infinity is lost"
 TURNS = 8  # times that signs of zeros are drawn
+SHARE = 0.75  # of a range: scales that move bring no value nearer to its end than the rest (`scalars.is_in_range`)
 SUMS = frozenset({"add", "subtract"})
 ADDING = frozenset({"Reduce", "MatMul", "SumTo", "Accumulate"})
 MASKS = frozenset({"gate", "where"})
@@ -219,9 +221,9 @@ class _Judge:
         return bool(size > TURNED * self._spread[place] and gap(self.u, self.r)[place] <= MULTIPLE * size)
 
     def has_no_value(self, place):
-        """Whether twice as many digits say something else: what is shown is their rounding, as of 1 / log(1)."""
-        few, many = (self.data.truth(self.v, digits, folds=False) for digits in (MORE_DIGITS, 2 * MORE_DIGITS))
-        return few is None or many is None or far_apart(few[place], many[place])
+        """Whether other digits say something else: what is shown is their rounding, as of 1 / log(1)."""
+        first, *others = (self.data.truth(self.v, digits, folds=False) for digits in DIGITS_OF_DOUBT)
+        return first is None or any(t is None or far_apart(first[place], t[place]) for t in others)
 
     def _doubt(self, place):
         for digits in (DIGITS, MORE_DIGITS):
@@ -245,6 +247,10 @@ class _Judge:
             old, self.new = regions((self.v,), (self.w,))
             self.old = widened(old, self.v)
             self._spread = moved(self.data.values, self.old, self.v, self.u, RUNS)
+            lost = ~np.isfinite(wide(self.u))  # of an infinity no rounding is seen, but in what replaces it
+            if lost.any() and self.kind != EXACT:
+                other = moved(self.data.values, self.new, self.w, self.r, RUNS)
+                self._spread = np.where(lost & np.isfinite(other), np.maximum(self._spread, other), self._spread)
         info = self.info
         slack = self._spread[place]
         if not np.isfinite(slack):
@@ -278,14 +284,18 @@ class _Judge:
 
     @property
     def sum_overflows(self):
-        """Whether a sum of the replacement is infinite though its terms are not: a factor 0 is no longer in them."""
+        """Whether a sum, or product, of the replacement is infinite though its terms are not: a 0 is not among them."""
         found = []
 
         def note(node, operands, results):
             if type(node.op).__name__ in ADDING:
-                terms = [wide(x) for x in map(np.asarray, operands) if is_inexact(x)]
-                sums = [wide(y) for y in map(np.asarray, results) if is_inexact(y)]
-                found.append(all(map(all_finite, terms)) and not all(map(all_finite, sums)))
+                terms = [np.isfinite(wide(x)) for x in map(np.asarray, operands) if is_inexact(x)]
+                sums = [np.isfinite(wide(y)) for y in map(np.asarray, results) if is_inexact(y)]
+                if type(node.op).__name__ == "Reduce":  # sum by sum
+                    terms = [t.all(axis=node.op.axes) for t in terms]
+                    found.extend((t & ~s).any() for t, s in zip(terms, sums, strict=True))
+                else:
+                    found.append(all(t.all() for t in terms) and not all(s.all() for s in sums))
             return results
 
         self.data.values.again(self.new, [self.w], note)
@@ -336,7 +346,7 @@ class _Judge:
         if was is None or self.left_range(place) or (not self.data.tame and self.left_range(place, new=True)):
             return None
         if got is None:
-            return "overflows" if self.data.tame and abs(t) < largest(self.u.dtype) / 2 else None
+            return "overflows" if self.data.tame and abs(t) < largest(self.u.dtype) ** SHARE else None
         if not self.data.tame and self.has_subnormals:
             return None  # products of these have few digits in whatever order
         return "loses digits" if abs(got - t) > 4 * abs(was - t) + size else None
@@ -352,10 +362,6 @@ def hides(node, operands):
         return bool(((first == 0) & ~np.isfinite(wide(last))).any())
     second = operands[1]
     return bool((first & ~np.isfinite(wide(last))).any() or (~first & ~np.isfinite(wide(second))).any())
-
-
-def all_finite(x):
-    return bool(np.isfinite(x).all())
 
 
 def widened(region, root):
@@ -409,10 +415,10 @@ def v_key(v):
 
 
 def far_apart(a, b):
-    """Whether a number is another one when it is computed in more digits."""
-    if not isinstance(a, mpf) or not isinstance(b, mpf) or is_nan(a) or is_nan(b) or is_infinite(a) or is_infinite(b):
-        return False
-    return abs(a - b) > mpf(2) ** -40 * max(abs(a), abs(b))
+    """Whether a number is another one, or none, when it is computed in other digits."""
+    if isinstance(a, mpf) and isinstance(b, mpf):
+        return abs(a - b) > mpf(2) ** -40 * max(abs(a), abs(b))
+    return isinstance(a, mpf) != isinstance(b, mpf) or is_nan(a) != is_nan(b)
 
 
 def moved(values, region, v, base, runs):

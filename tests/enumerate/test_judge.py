@@ -76,15 +76,15 @@ def test_what_a_rare_rounding_turns_over_may_be_as_far_as_that_and_no_farther():
 
 
 def test_an_overflow_that_comes_is_let_be_on_hostile_arrays_alone():
-    """Of (x * c) / y and x / y * c the second overflows at the largest numbers; its sine is NaN then."""
-    x, y = of(1.7e308), of(0.5)
-    before, after = (lambda x, y: x * 0.25 / y), (lambda x, y: x / y * 0.25)
-    assert judged("reassociates", before, after, x, y, name="hostile") is None
-    assert judged("reassociates", before, after, x, y) == "overflows, reassociates"
-    sines = (lambda x, y: tg.sin(1e-308 * before(x, y))), (lambda x, y: tg.sin(1e-308 * after(x, y)))
-    assert judged("reassociates", *sines, x, y, name="hostile", whole=True) is None
-    assert judged("reassociates", *sines, x, y, name="hostile") == "a NaN is new, reassociates"
-    assert judged("reassociates", *sines, x, y, whole=True) == "a NaN is new, reassociates"
+    """Of x * (y * z) and x * y * z the second overflows at 1e200, 1e200 and 1e-300; its sine is NaN then."""
+    arrays = of(1e200), of(1e200), of(1e-300)
+    before, after = (lambda x, y, z: x * (y * z)), (lambda x, y, z: x * y * z)
+    assert judged("reassociates", before, after, *arrays, name="hostile") is None
+    assert judged("reassociates", before, after, *arrays) == "overflows, reassociates"
+    sines = (lambda x, y, z: tg.sin(1e-100 * before(x, y, z))), (lambda x, y, z: tg.sin(1e-100 * after(x, y, z)))
+    assert judged("reassociates", *sines, *arrays, name="hostile", whole=True) is None
+    assert judged("reassociates", *sines, *arrays, name="hostile") == "a NaN is new, reassociates"
+    assert judged("reassociates", *sines, *arrays, whole=True) == "a NaN is new, reassociates"
 
 
 def test_a_comparison_that_an_underflow_decides_is_let_be_on_hostile_arrays_alone():

@@ -149,7 +149,9 @@ def left_range(op: Op, operands: Sequence[Array], results: Sequence[Array]) -> l
                     large = large & np.isfinite(wide(x))
                     small = small & ((np.abs(wide(x)) >= limits(x.dtype).tiny) | ((y == 0) & (x != 0)))
             else:
-                large = large & all(np.isfinite(wide(x)).all() for x in floating)
+                axes = op.axes if type(op).__name__ == "Reduce" else None  # type: ignore[attr-defined]
+                for x in floating:
+                    large = large & np.isfinite(wide(x)).all(axis=axes)
                 small = small & (type(op).__name__ == "Softmax" or (rounds(op) and _has_no_zero(floating)))
         found.append(large | small)
     return found

@@ -225,10 +225,10 @@ RULES = (
     rule(
         "log_of_cosh",
         match=lambda x: log(cosh(x)),
-        replace=lambda x: absolute(x) + softplus(-2 * absolute(x)) - LN2,
+        replace=lambda x: absolute(x) + log1p(expm1(-2 * absolute(x)) * 0.5),  # without log(2), which would round
         phase=STABILIZE,
         kind=REASSOCIATES,
-        why="cosh(x) overflows where its logarithm is |x| - log(2).",
+        why="cosh(x) overflows where its logarithm is |x| - log(2), and is 1 where that is x**2 / 2.",
     ),
     node_rule(
         "log_of_square",
