@@ -4,7 +4,22 @@ import numpy as np
 import pytest
 
 import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.elementwise import exponential
 from tg.rewrite.rules.elementwise.exponential.terms import aligned_sum_of_exp, relation
+
+EXPONENTIALS = Rewrites(exponential.RULES, exponential.PASSES)
+
+
+def values(inputs, outputs, *arrays):
+    """What outputs are rewritten by the rules of exponentials, and as written."""
+    graph = FunctionGraph.of(inputs, outputs)
+    new = rewrite(graph, [EXPONENTIALS], supported=lambda op, types: True)
+    with np.errstate(all="ignore"):
+        return interpret(new, list(arrays)), interpret(graph.freeze(), list(arrays))
 
 
 def test_two_arguments_are_one_or_negatives_of_each_other():
@@ -73,3 +88,42 @@ def test_products_with_what_is_repeated_and_summed(build, expected):
     s, w = (tg.tensor(name, shape=(3, 4)) for name in "sw")
     found = tg.function([s, w], build(s, w), backend="perform")(S, W)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+FACTORS = {
+    "exp": tg.exp,
+    "1 / exp": lambda u: 1 / tg.exp(u),
+    "sigmoid": tg.sigmoid,
+    "1 / sigmoid": lambda u: 1 / tg.sigmoid(u),
+    "1 + exp": lambda u: 1 + tg.exp(u),
+    "expm1": tg.expm1,
+    "1 / expm1": lambda u: 1 / tg.expm1(u),
+    "sinh": tg.sinh,
+    "1 / sinh": lambda u: 1 / tg.sinh(u),
+    "cosh": tg.cosh,
+    "1 / cosh": lambda u: 1 / tg.cosh(u),
+    "sum": lambda u: tg.exp(u) + tg.exp(2.0 * u),
+    "1 / sum": lambda u: 1 / (tg.exp(u) + tg.exp(2.0 * u)),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_what_meets_across_a_gate_is_hidden_where_it_is_closed(name):
+    g, u = tg.tensor("g", shape=(12,)), tg.tensor("u", shape=(12,))
+    a, outputs = FACTORS[name](u), []
+    for other in FACTORS.values():
+        for b in (other(u), other(-u)):
+            outputs += [tg.gate(g * a, b), tg.gate(tg.gate(g, a), b), tg.gate(g, a) * b]
+    at = np.tile([-800.0, 800.0, 0.0, -0.0, 1.5, -3.0], 2)
+    for new, old in zip(*values([g, u], outputs, np.repeat([0.0, 2.0], 6), at), strict=True):
+        closed, representable = old[:6] == 0, np.isfinite(old) & (old != 0)
+        assert (new[:6][closed] == 0).all()
+        np.testing.assert_allclose(new[representable], old[representable], rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [tg.exp, tg.expm1, tg.sinh, tg.cosh, tg.sigmoid, lambda u: 1 + tg.exp(u)])
+def test_the_terms_of_an_argument_are_not_those_of_a_product(function):
+    w, x = tg.vector("w"), tg.vector("x")
+    for inner in (w * tg.exp(-x) + tg.exp(-x), w * tg.exp(-x) - tg.exp(-x)):
+        (new,), (old,) = values([w, x], [function(inner) * tg.exp(x)], np.array([0.5, 2.0]), np.array([1.0, -0.5]))
+        np.testing.assert_allclose(new, old, rtol=1e-14)

@@ -68,7 +68,7 @@ def log_of_term(v: Variable) -> Variable | None:
     """The logarithm of a term of a written-out sum, if it is known: of exp(u), c * exp(u), or a constant c > 0."""
     if is_made_by(v, exp):
         return v.inputs[0]
-    if type(v) is Constant and v.data.size == 1 and is_float(v.type.dtype) and v.data.reshape(()) > 0:
+    if type(v) is Constant and v.data.size == 1 and is_float(v.type.dtype):
         with np.errstate(all="ignore"):
             logarithm = Constant(np.log(v.data).astype(v.data.dtype))
         return logarithm if np.isfinite(logarithm.data).all() else None
