@@ -44,10 +44,10 @@ class Jit:
         return function
 
 
-def linked(inputs, outputs, *, rules=RULES, **options):
+def linked(inputs, outputs, *, rules=RULES, **hooks):
     graph = rewrite(FunctionGraph.of(inputs, outputs), [], supported=lambda op, types: True, mode="off")
     guard, checked = split_checks(graph)
-    linker = FuncifyLinker(to_native=np.array, to_numpy=np.asarray, **options)
+    linker = FuncifyLinker(**{"to_native": np.array, "to_numpy": np.asarray, **hooks})
     request = Request("toy", None, rules.get, "a name, not an identifier", has_status=bool(checked.checks), guard=guard)
     with np.errstate(all="ignore"):
         return graph, linker.compile(lower_checks(checked), request)
@@ -537,3 +537,44 @@ def test_a_rule_that_asks_for_it_is_given_the_context() -> None:
             _, executable = linked([x], [tg.sin(x)], rules={**RULES, tg.sin: sine}, jit=jit, context=context)
             executable.run([np.zeros(3)])
     assert set(found) == {None, ("device 0", None)}
+
+
+def test_what_converts_arrays_is_given_the_context_where_it_asks() -> None:
+    x = tg.vector("x")
+    table, found = np.arange(1000.0), []  # a constant that is an argument
+
+    def asking(name, does):
+        def hook(value, context):
+            found.append((name, context))
+            return does(value)
+
+        return hook
+
+    hooks = {name: asking(name, np.array) for name in ("to_native", "constant", "copy", "argument")}
+    hooks["ready"] = asking("ready", lambda outputs: outputs)
+    for jit in (None, Recorded()):
+        found.clear()
+        _, executable = linked(
+            [x],
+            [x, x, tg.exp(x) + tg.sum(table), tg.exp(x) * 2.5],
+            jit=jit,
+            context=lambda options: ("device 0", options),
+            **hooks,
+        )
+        executable.run([np.zeros(3)])
+        executable.to_native(np.zeros(3))
+        assert set(found) == {(name, ("device 0", None)) for name in hooks}
+
+
+def test_a_copy_by_way_of_numpy_is_given_the_context_too() -> None:
+    x, found = tg.vector("x"), []
+
+    def to_native(array, context):
+        found.append(context)
+        return np.array(array)
+
+    linker = FuncifyLinker(to_native=to_native, to_numpy=np.asarray, context=lambda options: "device 0")
+    graph = rewrite(FunctionGraph.of([x], [x]), [], supported=lambda op, types: True, mode="off")
+    executable = linker.compile(graph, Request("toy", None, RULES.get))
+    executable.run([np.zeros(3)])
+    assert found == ["device 0"]

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import threading
 from collections import deque
+from copy import copy as copied
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -24,7 +25,7 @@ from tg.link.host import host_checks
 from tg.link.inspection import Inspector, check_types
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.unit import Unit
-from tg.link.writing import Funcified, funcify
+from tg.link.writing import Funcified, funcify, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 KEPT: Final = 256  # programs for sizes that depend on values, and notes of compilations: beyond, the oldest goes
+TOLD: Final = ("to_native", "constant", "copy", "argument", "ready")  # what may ask for the context
 
 
 @final
@@ -275,6 +277,7 @@ class FuncifyLinker(Linker):
         length: `length(array, axis)`, for a library that compiles once for all lengths: the length of an axis as an
             int64 scalar of its own. Operands that are sizes are such scalars then, where they are not known beforehand.
         context: `context(options)` is what rules that have an argument `context` are given; the options unless given.
+            So are `to_native`, `constant`, `copy`, `argument` and `ready` where they have such an argument.
         scope: `scope(options)` makes the context that is entered at every compilation and call; None where a call needs
             none.
         ready: waits for outputs and returns them; a call must not return before its inputs have been read.
@@ -306,7 +309,7 @@ class FuncifyLinker(Linker):
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
         self.constant = constant or to_native
-        self.copy = copy or (lambda array: to_native(to_numpy(array)))
+        self.copy = copy or self._copied
         if length is not None and jit is None:
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
@@ -316,10 +319,26 @@ class FuncifyLinker(Linker):
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Funcify the graph; the backend's compiler runs at the first call, when shapes are known."""
+        linker = self._told(request.options)
         with Span("code"):
-            function = funcify(graph, request, self)
-        with Span("entry"), self.entered(request.options):
-            return FuncifyExecutable(graph, function, self, request)
+            function = funcify(graph, request, linker)
+        with Span("entry"), linker.entered(request.options):
+            return FuncifyExecutable(graph, function, linker, request)
+
+    def _copied(self, array: Any) -> Any:
+        return self.to_native(self.to_numpy(array))
+
+    def _told(self, options: Any) -> FuncifyLinker:
+        """The linker whose functions need not be told the context; itself where none asks for it."""
+        asking = [name for name in TOLD if "context" in parameters(getattr(self, name))]
+        if not asking:
+            return self
+        linker, context = copied(self), self.context(options)
+        if linker.copy == self._copied:
+            linker.copy = linker._copied
+        for name in asking:
+            setattr(linker, name, functools.partial(getattr(self, name), context=context))
+        return linker
 
     def entered(self, options: Any) -> AbstractContextManager[Any]:
         """What is entered around compilation."""

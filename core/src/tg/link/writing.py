@@ -104,6 +104,14 @@ def _inspected(
     return inspect(lines[sys._getframe(1).f_lineno - 1], rule, args, kwargs)
 
 
+def parameters(function: object) -> frozenset[str]:
+    """The names of a function's parameters; none of a builtin that does not tell, or of what is no function."""
+    try:
+        return frozenset(inspect.signature(function).parameters)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return frozenset()
+
+
 @final
 class _Unit:
     """What the functions of one program share: the objects they name, the constants, the functions of inner graphs."""
@@ -151,11 +159,7 @@ class _Unit:
         """Whether a rule has an argument of this name."""
         found = self._parameters.get(rule)
         if found is None:
-            try:
-                found = frozenset(inspect.signature(rule).parameters)
-            except (TypeError, ValueError):
-                found = frozenset[str]()
-            self._parameters[rule] = found
+            found = self._parameters[rule] = parameters(rule)
         return argument in found
 
 

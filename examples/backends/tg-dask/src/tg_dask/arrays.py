@@ -1,53 +1,46 @@
-"""Lazy arrays: from NumPy's and back, and computed; what a node makes is a part of dask's graph and no array yet."""
+"""Arrays: NumPy's outside of programs, dask's within, which are graphs of tasks and no values yet."""
 
-from contextlib import contextmanager
-from contextvars import ContextVar
+from uuid import uuid4
 
 import dask
 import dask.array as da
 import numpy as np
+from dask._task_spec import Task, TaskRef
+from dask.highlevelgraph import HighLevelGraph
 
-CHUNKS = ContextVar("CHUNKS", default="auto")
 CALLER = "synchronous"  # the scheduler: in the caller's thread, where `np.errstate` holds
 
 
-@contextmanager
-def scope(options):
-    """What a program runs inside: the length of chunks, and no warnings of NumPy about values."""
-    token = CHUNKS.set(options.chunks or "auto")
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    finally:
-        CHUNKS.reset(token)
-
-
-def to_native(array):
+def to_native(array, context):
     """A copy of a NumPy array, in chunks."""
-    return da.from_array(np.array(array), chunks=CHUNKS.get(), name=False)
+    return da.from_array(np.array(array), chunks=context, name=False)
 
 
 def to_numpy(array):
-    """What a lazy array comes to."""
+    """What an array comes to."""
     return np.asarray(array.compute(scheduler=CALLER) if isinstance(array, da.Array) else array)
 
 
-def argument(value):
-    """An input as a lazy array. The copy is what makes it so that the caller may change the input."""
-    return value if isinstance(value, da.Array) else to_native(value)
+def argument(value, context):
+    """An input as a lazy array; it is read before the call returns, so there is no need of a copy."""
+    return value if isinstance(value, da.Array) else da.from_array(np.asarray(value), chunks=context, name=False)
 
 
 def copy(array):
-    """A lazy array is never written, and `ready` gives each output memory of its own."""
+    """A lazy array is never written, and each output comes to memory of its own."""
     return array
 
 
 def ready(outputs):
-    """All outputs in one computation: what they have in common is computed once."""
-    return tuple(map(to_native, dask.compute(*outputs, scheduler=CALLER)))
+    """What all outputs come to, in one computation: what they have in common is computed once."""
+    return [*map(np.array, dask.compute(*outputs, scheduler=CALLER))]
 
 
 def whole(function, shape, dtype, *operands):
     """A lazy array that a function of NumPy arrays makes of its operands, each put together from its chunks."""
-    made = dask.delayed(function, pure=False)(*operands)
-    return da.from_delayed(made, tuple(shape), dtype=np.dtype(dtype), name=None)
+    operands = [x.rechunk(x.shape) for x in operands]
+    name = f"whole-{uuid4().hex}"
+    key = (name, *(0 for _ in shape))
+    task = Task(key, function, *(TaskRef((x.name, *(0 for _ in x.shape))) for x in operands))
+    graph = HighLevelGraph.from_collections(name, {key: task}, operands)
+    return da.Array(graph, name, tuple((n,) for n in shape), dtype=dtype)

@@ -22,7 +22,7 @@ from tg.backend import (
     sorting,
     window,
 )
-from tg_dask.arrays import CALLER, CHUNKS, to_native, whole
+from tg_dask.arrays import to_native, to_numpy, whole
 
 UFUNCS = {
     arithmetic.add: np.add,
@@ -35,12 +35,19 @@ UFUNCS = {
 
 
 def zeros(sizes, dtype):
-    return da.zeros(sizes, dtype=dtype, chunks=CHUNKS.get())
+    """What sums over nothing give, and reads of nothing."""
+    return da.zeros(sizes, dtype=dtype)
 
 
 def reshape(op, x, *sizes):
+    """dask's where it merges or splits axes; what does both at once is of the whole array."""
     wanted = merge_sizes(op.shape, sizes)
-    return da.reshape(x, wanted) if x.size else zeros(wanted, x.dtype)
+    if not x.size:
+        return zeros(wanted, x.dtype)
+    try:
+        return da.reshape(x, wanted)
+    except NotImplementedError:
+        return whole(lambda x: x.reshape(wanted), wanted, x.dtype, x)
 
 
 def broadcast_to(op, x, *sizes):
@@ -98,9 +105,9 @@ def accumulate(op, x):
     return cumreduction(within, fn, start, x, axis=op.axis % x.ndim, dtype=x.dtype)
 
 
-def arange(op, *sizes):
+def arange(op, *sizes, context):
     n = sizes[0] if op.length is None else op.length
-    return da.arange(n, dtype=np.int64, chunks=CHUNKS.get())
+    return da.arange(n, dtype=np.int64, chunks=context)
 
 
 def wrap_index(op, i, n):
@@ -162,9 +169,9 @@ def scatter(op, x, v, *indices):
     return whole(written, x.shape, x.dtype, x, v, *indices)
 
 
-def nonzero(op, mask):
+def nonzero(op, mask, context):
     """Computed at once: the length is what the program goes on with, and dask does not know it before."""
-    return to_native(da.flatnonzero(mask).compute(scheduler=CALLER).astype(np.int64))
+    return to_native(to_numpy(da.flatnonzero(mask)).astype(np.int64), context)
 
 
 def argsort(op, x):
