@@ -6,7 +6,6 @@ the second. In threads every call has inputs of its own, and gives what it gave 
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +29,9 @@ def evaluate(programs: Programs, backend: BackendChoice, *, rounds: int = 0) -> 
     """What is wrong with each item: all programs as one function.
 
     Args:
-        rounds: how often each of eight threads calls it, besides; with 0 it is not watched either, which takes as long.
+        rounds: how often each of eight threads calls it, besides.
+    Raises:
+        BackDoorError: the reference has computed for one of several programs, and it cannot be told for which.
     """
     function = tg.function(
         [v for program, _ in programs for v in program.arguments],
@@ -46,8 +47,7 @@ def evaluate(programs: Programs, backend: BackendChoice, *, rounds: int = 0) -> 
             chosen = [(program, members[min(turn, len(members) - 1)]) for program, members in programs]
             calls = [program.call(item, number) for program, item in chosen]
             wants = [program.reference(call) for (program, _), call in zip(chosen, calls, strict=True)]
-            is_watched = rounds and turn == number == 0  # every call runs the same rules
-            with watch if is_watched else contextlib.nullcontext():
+            with watch:
                 outputs = function(*[x for call in calls for x in call.arrays])
             memory = compare.ownership(outputs, [g.buffer for call in calls for g in call.guarded])
             start = 0
@@ -58,8 +58,9 @@ def evaluate(programs: Programs, backend: BackendChoice, *, rounds: int = 0) -> 
                 if found and wrong[item.id] is None:
                     wrong[item.id] = f"call {number + 1}: {found}\n  inputs: {shown(call)}"
                 start = stop
+    watch.refuse_others([program for program, _ in programs])
     for program, members in programs:
-        found = watch.told_of(program)
+        found = watch.told_of(program, is_alone=len(programs) == 1)
         if found:
             wrong.update((item.id, wrong[item.id] or found) for item in members)
     if rounds:

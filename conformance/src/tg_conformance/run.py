@@ -19,6 +19,7 @@ from tg_conformance.lowered import gap_name, gaps_in, lowered
 from tg_conformance.outcome import NOT_RUN, Outcome
 from tg_conformance.program import Program, drawn
 from tg_conformance.threads import ThreadsError
+from tg_conformance.watch import BackDoorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -115,8 +116,8 @@ class Runner:
             return self._raised(*programs[0], raised, started)
         middle = len(programs) // 2
         found = self._together(programs[:middle]) + self._together(programs[middle:])
-        if isinstance(raised, ThreadsError) and all(one.outcome == "passed" for one in found):
-            return [_failed(item, str(raised), started) for _, members in programs for item in members]  # a race
+        if isinstance(raised, ThreadsError | BackDoorError) and all(one.outcome == "passed" for one in found):
+            return [_failed(item, str(raised), started) for _, members in programs for item in members]
         return found
 
     def _raised(self, program: Program, members: list[Item], error: Exception, started: float) -> list[Outcome]:
