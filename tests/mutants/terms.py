@@ -85,7 +85,7 @@ def of_node(term):
         yield f"{term.fn.name} as {SIBLINGS[term.fn].name}", PatternNode(SIBLINGS[term.fn], term.operands)
     if term.fn in DROPPED:
         yield f"without {term.fn.name}", term.operands[0]
-    if len(term.operands) == 2 and not term.fn.commutative:
+    if len(term.operands) == 2 and not term.fn.commutative and term.operands[0] is not term.operands[1]:
         yield f"{term.fn.name}: operands swapped", PatternNode(term.fn, term.operands[::-1])
 
 

@@ -162,6 +162,15 @@ def test_floats(before, after, dtype):
     check(dtype, before, after)
 
 
+@pytest.mark.parametrize("fn", [tg.isnan, tg.isinf, tg.isfinite])
+def test_complex_numbers_are_nan_or_infinite_as_their_negatives_and_conjugates_are(fn):
+    for wrap in (lambda z: -z, tg.conj, lambda z: -tg.conj(-z)):
+        check("complex128", lambda z: fn(wrap(z)), fn)  # noqa: B023 (called at once)
+    z = tg.matrix("z", dtype="complex128")
+    for wrap in (tg.exp, tg.square, tg.absolute):
+        assert any(node.op.name == wrap.name for node in rewritten([z], fn(wrap(z))).nodes)
+
+
 @pytest.mark.parametrize("wide", ["int16", "float32", "float64"])
 def test_values_are_compared_in_the_dtype_that_they_had(wide):
     check("int8", lambda x, y: tg.cast(x, wide) < tg.cast(y, wide), lambda x, y: x < y, 2)

@@ -426,3 +426,53 @@ def test_a_reduction_over_one_axis_of_no_elements_and_another_is_of_nothing():
     x = tg.tensor("x", shape=(0, 3))
     assert count(rewritten([x], tg.sum(x)), "Reduce") == 0
     assert interpret(rewritten([x], tg.sum(x)), [np.empty((0, 3))])[0] == 0
+
+
+INCREASING = Rewrites((), tuple(one for one in PASSES if one.name == "extreme_of_increasing"))
+ONE_HOT = Rewrites(tuple(one for one in RULES if one.name == "sum_of_one_hot"), ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda x: tg.max(x / 3.0, axis=1), lambda x: tg.max(x, axis=1) / 3.0),
+        (lambda x: tg.max(x / -3.0, axis=1), lambda x: tg.min(x, axis=1) / -3.0),
+        (lambda x: tg.min(-3.0 * x, axis=0), lambda x: -3.0 * tg.max(x, axis=0)),
+        (lambda x: tg.max(2.0 - x, axis=0), lambda x: 2.0 - tg.min(x, axis=0)),
+        (lambda x: tg.max(x - 2.0, axis=0), lambda x: tg.max(x, axis=0) - 2.0),
+        (lambda x: tg.min(tg.maximum(2.0, x), axis=0), lambda x: tg.maximum(2.0, tg.min(x, axis=0))),
+    ],
+)
+def test_an_extreme_is_taken_below_a_function_of_one_number(before, after):
+    x = tg.tensor("x", shape=(3, 4))
+    assert rewritten([x], before(x), INCREASING) == FunctionGraph.of([x], [after(x)]).freeze()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda x: tg.max(3.0 / x, axis=1),
+        lambda x: tg.max(x * 0.0, axis=1),
+        lambda x: tg.max(x * np.inf, axis=1),
+        lambda x: tg.max(x + np.inf, axis=1),
+        lambda x: tg.max(x / 0.0, axis=1),
+        lambda x: tg.max(x * x[:1], axis=0),
+        lambda x: tg.max(tg.log(x), axis=0),
+        lambda x: tg.max(tg.sin(x), axis=0),
+    ],
+)
+def test_an_extreme_of_what_may_fall_and_rise_stays(before):
+    x = tg.tensor("x", shape=(3, 4))
+    y = before(x)
+    assert rewritten([x], y, INCREASING) == FunctionGraph.of([x], [y]).freeze()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float64"])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_no_number_is_among_none(dtype, n):
+    x = tg.tensor("x", shape=(4,), dtype=dtype)
+    for places in (tg.constant(np.arange(n).astype(dtype)), tg.constant(np.arange(n)[::-1].astype(dtype))):
+        made = tg.sum(tg.cast(tg.equal(x[:, None], places), "int64"), axis=1)
+        data = np.array([0, 1, 2, 255], dtype)
+        found = interpret(rewritten([x], made, ONE_HOT), [data])[0]
+        np.testing.assert_array_equal(found, (data[:, None] == np.arange(n)).sum(1))

@@ -53,10 +53,10 @@ def one_value(v: Variable) -> Constant | None:
     """The 0-d constant of which an array constant is made, where all its elements have the same bits."""
     if type(v) is not Constant or v.data.ndim == 0 or v.data.size == 0:
         return None
-    bits = np.ascontiguousarray(v.data).reshape(-1).view(np.uint8).reshape(v.data.size, -1)
+    bits = np.ascontiguousarray(v.data).ravel().view(np.uint8).reshape(v.data.size, v.data.itemsize)
     if not (bits[0] == bits[-1]).all() or not (bits == bits[0]).all():
         return None
-    return Constant(v.data.reshape(-1)[0].reshape(()).copy())
+    return Constant(v.data.ravel()[0].reshape(()).copy())
 
 
 def _constant(node: Apply, outputs: Any) -> Any:
