@@ -15,7 +15,7 @@ from tg_bugs.catalog import BUGS
 
 from tg import plugin
 from tg_conformance import parent
-from tg_conformance.case import items
+from tg_conformance.case import items, witnesses
 from tg_conformance.parent import Worker
 from tg_conformance.run import Runner
 
@@ -142,6 +142,13 @@ def test_an_interrupted_batch_leaves_no_answer_to_the_next(worker):
     with interrupted, pytest.raises(KeyboardInterrupt):
         one.run([item.id for item in first])
     assert {outcome.id for outcome in one.run([item.id for item in second])} == {item.id for item in second}
+
+
+def test_gaps_are_held_to_all_dtypes_in_the_sparse_tier_too():
+    backend = plugin.registry().backend("loopback")
+    taken, asked = ({(i.case.name, i.kind, i.dtype) for i in found(backend, "sparse")} for found in (items, witnesses))
+    assert not {(i.case.name, i.kind, i.dtype) for i in quick_items()} <= taken
+    assert {(i.case.name, i.kind, i.dtype) for i in quick_items()} <= asked
 
 
 @pytest.mark.long

@@ -105,6 +105,14 @@ def items(backend: Backend, tier: Tier) -> list[Item]:
     return found
 
 
+def witnesses(backend: Backend, tier: Tier) -> list[Item]:
+    """The items that gaps are held to: the tier's; where it has one dtype of each case, then all."""
+    found = items(backend, tier)
+    if tier_as_run(backend, tier) == "sparse":
+        found += [item for case in all_cases() for item in variants(case, "quick") if can_run(item, backend)]
+    return found
+
+
 def can_run(item: Item, backend: Backend) -> bool:
     """Whether the backend claims every dtype of the item."""
     if not backend.dtypes:

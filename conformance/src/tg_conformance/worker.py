@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tg import plugin
-from tg_conformance.case import ROUNDS, items
+from tg_conformance.case import ROUNDS, items, witnesses
 from tg_conformance.run import Runner
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def main() -> None:
         for line in sys.stdin:
             request = json.loads(line)
             if "gap" in request:
-                found = [runner.proof(request["gap"], known.values())]
+                found = [runner.proof(request["gap"], witnesses(plugin.registry().backend(given.backend), given.tier))]
             else:
                 found = runner.run([known[name] for name in request["ids"]])
             _answer(answers, found)
