@@ -1,0 +1,22 @@
+"""What the backend does not do, one entry for each case; the conformance suite holds it to that."""
+
+from tg import NoRuleError
+from tg.backend import Gap, Nonzero, arithmetic, bitwise, trigonometric
+
+ONNX_HAS_NONE = (arithmetic.cbrt, arithmetic.hypot, arithmetic.nextafter, trigonometric.arctan2)
+SHIFTS = (bitwise.left_shift, bitwise.right_shift)
+FLOAT32_ONLY = ("arcsin", "arccos", "arctan", "sinh", "cosh", "arcsinh", "arccosh", "arctanh")
+
+
+def gap(op, dtypes, category, reason):
+    """What is refused when a program is compiled."""
+    return Gap(op, dtypes and frozenset(dtypes.split()), None, category, NoRuleError, reason)
+
+
+GAPS = (
+    gap(Nonzero, None, "todo", "a model is made for known lengths; with size= there is room for a stated number"),
+    gap(arithmetic.power, "int32 int64", "upstream", "onnxruntime has powers of integers by way of floats"),
+    *(gap(fn, None, "upstream", "ONNX shifts unsigned integers only") for fn in SHIFTS),
+    *(gap(fn, None, "upstream", "ONNX has no such function") for fn in ONNX_HAS_NONE),
+    *(gap(getattr(trigonometric, fn), "float64", "upstream", "the kernel is for float32 only") for fn in FLOAT32_ONLY),
+)
