@@ -96,7 +96,7 @@ def _is_finite_with(result: Factor, f: Factor) -> bool:
     if result.bounded and result.power > 0:
         return True
     if result.kind == "expm1":
-        return f.kind == "exp" if result.power > 0 else f.kind == "expm1" and f.power < 0
+        return f.kind == ("exp" if result.power > 0 else "expm1")
     return result.kind == "sigmoid" and f.kind == "exp"
 
 
