@@ -133,6 +133,39 @@ def test_quotients_by_one_number_are_added_up_as_one():
     assert rewritten(inputs, [x / 3 + y / 3 - z / 3]) == plain(inputs, [(x + y - z) / 3])
 
 
+def test_a_factor_is_multiplied_into_a_sum_where_that_is_cheaper():
+    inputs = x, y, _ = matrices("float64")
+    assert rewritten(inputs, [(x * 2 + y) * 0.5]) == plain(inputs, [x + y * 0.5])
+
+
+def test_multiples_of_integers_are_by_the_number_nearest_to_zero():
+    inputs = x, y, _ = matrices("uint8")
+    assert rewritten(inputs, [x * 255 + y * 3]) == plain(inputs, [y * 3 - x])
+    assert rewritten(inputs, [x * 255 + y]) == plain(inputs, [y - x])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_terms_of_half_precision_share_what_makes_them_larger(dtype):
+    inputs = x, y, _ = matrices(dtype)
+    for written, shared, narrow in (
+        (x * 1.5 + y * 1.5, (x + y) * 1.5, True),
+        (x / 0.75 + y / 0.75, (x + y) / 0.75, True),
+        (x * 0.75 + y * 0.75, (x + y) * 0.75, False),
+        (x / 3 + y / 3, (x + y) / 3, False),
+    ):
+        expected = shared if narrow or dtype != "float16" else written
+        assert rewritten(inputs, [written]) == plain(inputs, [expected])
+
+
+def test_parts_that_may_overflow_come_first_only_where_others_would_be_added_up_before():
+    inputs = x, y, z = matrices("float64")
+    a, b, c, d = (tg.absolute(v) for v in (x + 1, y + 1, x * y, y * z))
+    kept = (a + b) / 7 + x + (c + d) / 3
+    assert rewritten(inputs, [a / 7 + x + b / 7 + c / 3 + d / 3]) == plain(inputs, [kept])
+    moved = (a + b) / 7 + x + y
+    assert rewritten(inputs, [x + y + a / 7 + b / 7]) == plain(inputs, [moved])
+
+
 def test_values_that_are_used_elsewhere_are_not_computed_anew():
     x, y, _ = inputs = matrices("float64")
     shared = x + y

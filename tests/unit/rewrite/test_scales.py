@@ -229,6 +229,8 @@ LARGEST = float(np.finfo(np.float32).max)
         (lambda a, b, c, d: a / 4 + c / 2 + b / 4 + d / 2, (0.6, 0.6, -0.55, -0.55)),
         (lambda a, b, c, d: (a - b) * 3 + (b - c) * 2, (0.9, 0.9, 0.9, 0)),
         (lambda a, b, c, d: a + (b - c) - c - c, (0.6, 0.6, 0.6, 0)),
+        (lambda a, b, c, d: -a - b / 4 + c - d / 4, (-0.6, 0.6, 0.5, 0.6)),
+        (lambda a, b, c, d: a + abs(c) / 4 - b + abs(d) / 4, (-0.5, 0.6, 0.9, 0.9)),
     ],
 )
 def test_two_parts_of_a_sum_do_not_overflow_where_none_did(formula, points):

@@ -181,12 +181,9 @@ class Sum:
     @property
     def is_simple(self) -> bool:
         """Whether there is nothing to merge: no like terms, one constant, no factor that terms share, and no sign."""
-        if self.occurrences > len(self.terms) or self.negated or self.distributed:
-            return False
-        if self.multiples < 2:
-            return self.constants < 2
-        differ = len(self.sizes) == self.multiples and 1 not in self.sizes
-        return differ and not self.constants and not is_integer(self.dtype)  # multiples of integers may be by less
+        merges = self.occurrences > len(self.terms) or self.constants > 1 or self.negated or self.distributed
+        shares = len(self.sizes) < self.multiples or is_integer(self.dtype)  # multiples of integers may be by less
+        return not (merges or shares)
 
 
 class Plan:
@@ -200,7 +197,7 @@ class Plan:
 
     def keeps_apart(self, found: Sum) -> bool:
         """Whether no infinities of opposite sign can meet where nothing was infinite, with large parts in front."""
-        if is_integer(self.dtype) or len(self.groups) == 1:
+        if is_integer(self.dtype):
             return True
         large = self._large(found)
         if not large:
@@ -209,7 +206,7 @@ class Plan:
         if (len(large) > 1 and not sign) or any(self._has_both_signs(k) for k in large):
             return False
         turned = [all(below for _, below in terms) for _, _, terms in self.groups]
-        first = turned.index(False) if False in turned else 0
+        first = turned.index(min(turned))
         order = [first, *(k for k in range(len(turned)) if k != first)]
         before = order[: max(order.index(k) for k in large)]
         others = [k for k in before if k not in large and not (sign and sign == _sign_of(self.groups[k][2]))]
@@ -302,8 +299,8 @@ def _by_factor(entries: list[Entry], dtype: str, *, shares: bool) -> list[tuple[
     groups: dict[object, tuple[Exact, Exact, list[Signed]]] = {}
     for x, factor, divisor in entries:
         parts = (size(factor), 1) if divisor == 1 else (1, Fraction(divisor) / size(factor))
-        alone = parts == (1, 1) or not shares or (dtype == "float16" and (divisor != 1 or size(factor) < 1))
-        key = (id(x), factor < 0) if alone else parts  # in float16 the sum of what a factor made small overflows
+        alone = parts[0] <= parts[1] if dtype == "float16" else parts == (1, 1)
+        key = (id(x), factor < 0) if alone or not shares else parts  # in float16 a sum of what was made small overflows
         groups.setdefault(key, (*parts, []))[2].append((x, factor < 0))
     return list(groups.values())
 

@@ -98,13 +98,7 @@ def replacements(view: View, kind: Kind, rebuild: Rebuild) -> Mapping[int, Varia
 def is_shaped_like(v: Variable, other: Variable) -> bool:
     """Whether two values are known to have one shape and dtype."""
     a, b = v.type, other.type
-    if a.dtype != b.dtype or len(a.shape) != len(b.shape):
-        return False
-    return (
-        v.lengths is other.lengths
-        or (a.shape == b.shape and None not in a.shape)
-        or all(map(equal_here, v.shape, other.shape))
-    )
+    return a.dtype == b.dtype and len(a.shape) == len(b.shape) and all(map(equal_here, v.shape, other.shape))
 
 
 def in_shape_of(new: Variable, old: Variable) -> Variable | None:
