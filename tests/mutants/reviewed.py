@@ -52,8 +52,6 @@ EQUIVALENT: dict[str, str] = {
     "sum_pass.Plan._constant: np.zeros((), numpy_dtype(self.dtype)) by ones": (
         "What is written with it is dropped, for the attempt has failed."
     ),
-    "sum_pass._rebuilt: found.given_up or found.is_simple or (distribute and (not found.distributed))"
-    " without found.is_simple": "Of a sum with nothing to merge no cheaper form is found; it takes longer.",
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
     "axes._cuts: 1 as 0 in k + 1": "An axis of length 1 is an axis below or none: either holds the same elements.",
     "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands there twice; nobody looks so far.",

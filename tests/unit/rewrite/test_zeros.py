@@ -6,7 +6,9 @@ import pytest
 import tg
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.ops.elementwise.arithmetic import hypot
+from tg.ops.elementwise.arithmetic import hypot, reciprocal
+from tg.ops.reduction import Reduce
+from tg.ops.shape import expand_dims_at
 from tg.rewrite.rules.elementwise.exponential.factors import FUNCTIONS, Factor
 from tg.rewrite.rules.elementwise.exponential.zeros import closed_by, hidden
 
@@ -16,6 +18,11 @@ AT = np.array([[0.0, 2.0, -0.0, 1.0], [-0.0, -3.0, 4.0, 0.0]]), np.array([[1.0, 
 
 def masked(x):
     return tg.where(x > 0, x, -np.inf)
+
+
+def extreme(fn, x):
+    """The extreme of each row, or an infinity where rows are empty."""
+    return expand_dims_at(Reduce(fn, (-1,), total=True)(x), (-1,))
 
 
 def computed(inputs, output):
@@ -44,6 +51,7 @@ OPERANDS = {  # the infinities that a function of finite numbers has
     "quotient by a number": (lambda x, y: x / 3.0, NEVER),
     "quotient of a mask": (lambda x, y: masked(x) / 3.0, BOTH),
     "quotient by what is not 0": (lambda x, y: y / tg.cosh(x), NEVER),
+    "reciprocal of what is not 0": (lambda x, y: reciprocal(tg.cosh(x)), NEVER),
     "known to be finite": (lambda x, y: tg.assume(tg.log(x), finite=True), NEVER),
     "exponential": (lambda x, y: tg.exp(x), NEVER),
     "exponential of a logarithm": (lambda x, y: tg.exp(tg.log(x)), NEVER),
@@ -66,6 +74,8 @@ OPERANDS = {  # the infinities that a function of finite numbers has
     "clipped": (lambda x, y: tg.clip(masked(x), -np.inf, 3.0), BELOW),
     "multiple": (lambda x, y: x * 2.0, NEVER),
     "multiple of a mask": (lambda x, y: masked(x) * 2.0, BELOW),
+    "half of a mask": (lambda x, y: masked(x) * 0.5, BELOW),
+    "none of a mask": (lambda x, y: masked(x) * 0.0, None),
     "negative multiple of a mask": (lambda x, y: masked(x) * -2.0, ABOVE),
     "infinite multiple": (lambda x, y: x * np.inf, BOTH),
     "infinite negative multiple": (lambda x, y: x * -np.inf, BOTH),
@@ -83,6 +93,11 @@ OPERANDS = {  # the infinities that a function of finite numbers has
     "matrices of a mask": (lambda x, y: masked(x) @ y.T, BOTH),
     "least of a mask": (lambda x, y: y + tg.min(masked(x), 1, keepdims=True), BELOW),
     "largest of a mask above": (lambda x, y: y + tg.max(-masked(x), 1, keepdims=True), ABOVE),
+    "largest, or of nothing": (lambda x, y: y + extreme(tg.maximum, x), BELOW),
+    "least, or of nothing": (lambda x, y: y + extreme(tg.minimum, x), ABOVE),
+    "largest of a mask above, or of nothing": (lambda x, y: y + extreme(tg.maximum, -masked(x)), BOTH),
+    "least of a mask, or of nothing": (lambda x, y: y + extreme(tg.minimum, masked(x)), BOTH),
+    "below its logsumexp": (lambda x, y: x - tg.logsumexp(x, 1, keepdims=True), NEVER),
     "below its maximum": (lambda x, y: masked(x) - tg.max(masked(x), 1, keepdims=True), None),
     "power": (lambda x, y: tg.absolute(x) ** y, None),
     "tangent": (lambda x, y: tg.tan(x), None),

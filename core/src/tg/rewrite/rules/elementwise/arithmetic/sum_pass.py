@@ -94,10 +94,9 @@ class Sum:
         self.terms: dict[int, Term] = {}
         self.constant: Exact = 0
         self.least: Exact = 0  # the size of the smallest constant but 0
-        self.constants = self.occurrences = self.multiples = self.cost = 0
-        self.given_up = self.distributed = self.negated = False
+        self.constants = self.occurrences = self.cost = 0
+        self.given_up = self.distributed = False
         self.can_distribute = False  # whether there is a multiple of a sum, or a sum of a multiple, that is opened then
-        self.sizes: set[Exact] = set()  # of the numbers that there are multiples by
         self.opened: list[Variable] = []  # operands after what reads them
         self._walk()
 
@@ -129,7 +128,6 @@ class Sum:
         self.cost += QUOTIENT if fn is divide else 1
         self.opened.append(v)
         if fn is negative:
-            self.negated = True
             stack.append((x, -factor))
         elif fn is add or fn is subtract:
             stack += [(c, factor if fn is add else -factor), (x, factor)]
@@ -139,8 +137,6 @@ class Sum:
                 self.distributed = True
                 stack.append((x, factor * number))
             else:
-                self.multiples += 1
-                self.sizes.add(size(number))
                 self._take(x, *((factor, number) if fn is divide else (factor * number, 1)))
 
     def _take(self, x: Variable, factor: Exact, divisor: Exact) -> None:
@@ -177,13 +173,6 @@ class Sum:
             if one is not None:
                 found[one[0]] = max(found.get(one[0], 1), size(one[1]))
         return found
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether there is nothing to merge: no like terms, one constant, no factor that terms share, and no sign."""
-        merges = self.occurrences > len(self.terms) or self.constants > 1 or self.negated or self.distributed
-        shares = len(self.sizes) < self.multiples or is_integer(self.dtype)  # multiples of integers may be by less
-        return not (merges or shares)
 
 
 class Plan:
@@ -355,7 +344,7 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
         found = Sum(root, inside, distribute=distribute)
         if found.constants > 1 and not keeps_digits(found.constant, found.least, found.dtype):
             continue
-        if found.given_up or found.is_simple or (distribute and not found.distributed):
+        if found.given_up or (distribute and not found.distributed):
             continue
         entries = found.entries(unsafe=unsafe)
         plan = Plan(found, entries)

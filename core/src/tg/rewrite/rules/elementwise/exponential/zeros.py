@@ -157,7 +157,7 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
         or (op.fn is minimum and (sign < 0 or not op.total))
     ):
         return [(inputs[0], sign)]
-    if op is multiply.op and isinstance(inputs[1], Constant) and inputs[1].data.size == 1 and inputs[1].data != 0:
+    if op is multiply.op and isinstance(inputs[1], Constant) and inputs[1].data.size == 1:
         return [(inputs[0], sign if inputs[1].data > 0 else -sign), (inputs[1], 1), (inputs[1], -1)]
     divided = op in (divide.op, reciprocal.op)
     if op is multiply.op or type(op) is MatMul or (divided and holds(inputs[-1], "nonzero")):
