@@ -307,11 +307,10 @@ class _Judge:
         found = [wide(x) for x in map(np.asarray, self.data.values.of_all(self.new.leaves)) if is_inexact(x)]
         return any(((x != 0) & (np.abs(x) < self.info.tiny)).any() for x in found)
 
-    @property
-    def masks(self):
-        """Whether what was written keeps an infinity, or a NaN, that it does not choose out of its result."""
-        self.allowed((0,) * self.u.ndim, mpf(1))
-        return any(hides(node, self.data.values.of_all(node.inputs)) for node in self.old.applies)
+    def shows_infinite(self, place):
+        """Whether an infinity, or a NaN, reaches the value that no gate, and no choice, keeps out of it."""
+        self.allowed(place, mpf(1))
+        return bool(infinities(self.data.values, self.old, self.v, hides=True)[place])
 
     def verdict(self, place, t, t2):
         u, r = self.u[place], self.r[place]
@@ -334,7 +333,7 @@ class _Judge:
         if got is not None and abs(got - t) <= size:
             return None
         if is_nan(t2) or is_infinite(t2):
-            fine = was is not None and abs(was - t) <= size and (self.masks or not self.is_infinite(place))
+            fine = was is not None and abs(was - t) <= size and not self.shows_infinite(place)
             return "not the same in exact arithmetic" if fine else None
         if abs(t - t2) > size:
             return "not the same in exact arithmetic"
@@ -350,18 +349,6 @@ class _Judge:
         if not self.data.tame and self.has_subnormals:
             return None  # products of these have few digits in whatever order
         return "loses digits" if abs(got - t) > 4 * abs(was - t) + size else None
-
-
-def hides(node, operands):
-    """Whether an op does not choose a value that is not finite: gate where a cotangent is 0, where by its condition."""
-    name = getattr(getattr(node.op, "fn", None), "name", "")
-    if name not in MASKS or not is_inexact(np.asarray(operands[-1])):
-        return False
-    first, *_, last = operands
-    if name == "gate":
-        return bool(((first == 0) & ~np.isfinite(wide(last))).any())
-    second = operands[1]
-    return bool((first & ~np.isfinite(wide(last))).any() or (~first & ~np.isfinite(wide(second))).any())
 
 
 def widened(region, root):
@@ -385,8 +372,12 @@ def widened(region, root):
     return Region(applies, tuple(stops.values()))
 
 
-def infinities(values, region, root, *, itself=True):
-    """Where a value is made of an infinite one inside a region or at its edge, or is one `itself`."""
+def infinities(values, region, root, *, itself=True, hides=False):
+    """Where a value is made of an infinite one inside a region or at its edge, or is one `itself`.
+
+    Args:
+        hides: what a gate or a choice keeps out of its result does not count.
+    """
     flags = {}
 
     def infinite(x):
@@ -399,6 +390,8 @@ def infinities(values, region, root, *, itself=True):
 
     def note(node, operands, results):
         given = [flags.get(v_key(u)) for u in node.inputs]
+        if hides:
+            given = chosen(node, operands, given)
         for k, y in enumerate(results):
             flags[id(node), k] = tainted(node.op, operands, given, k, np.asarray(y))
             if itself or node is not root.apply:
@@ -408,6 +401,16 @@ def infinities(values, region, root, *, itself=True):
     values.again(region, [root], note)
     found = flags.get(v_key(root))
     return np.zeros(np.shape(values.of(root)), bool) if found is None else found
+
+
+def chosen(node, operands, flags):
+    """The flags of operands where they are chosen: behind a gate where its cotangent is not 0, by a condition."""
+    name = getattr(getattr(node.op, "fn", None), "name", "")
+    if name not in MASKS:
+        return flags
+    first = np.asarray(operands[0]) != 0
+    open_to = (None, first) if name == "gate" else (None, first, ~first)
+    return [f if f is None or m is None else f & m for f, m in zip(flags, open_to, strict=True)]
 
 
 def v_key(v):
