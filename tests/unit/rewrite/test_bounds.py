@@ -294,6 +294,8 @@ ORDERS = [  # of lengths n and m, a scalar k in [2, 5], one of which nothing is 
     (lambda n, m, k, u, c: (plus(n, -4), lengths.maximum(plus(n, -4), 0)), True),
     (lambda n, m, k, u, c: (times(2, lengths.minimum(n, m)), plus(n, m)), False),
     (lambda n, m, k, u, c: (times(2, half(n, 2)), n), True),
+    (lambda n, m, k, u, c: (plus(half(n, m), 1), n), False),
+    (lambda n, m, k, u, c: (times(2, half(u, plus(m, 1))), u), False),
     (lambda n, m, k, u, c: (n, plus(times(2, half(n, 2)), 1)), True),
     (lambda n, m, k, u, c: (n, times(2, half(n, 2))), False),
     (lambda n, m, k, u, c: (times(4, half(n, 2)), times(2, n)), True),

@@ -130,6 +130,11 @@ def test_a_mask_chooses_of_one_array_and_not_of_two():
     arrays = [A, A[::-1], np.array([True, False] * 4)]
     assert len(ops_of(agree([X, y, m], [tg.exp(X * y)[m]], arrays), Gather)) == 1
     assert len(ops_of(agree([X, y, m], [tg.exp(X * tg.sum(y))[m]], arrays), Gather)) == 1
+    assert len(ops_of(agree([X, y, m], [tg.take(tg.exp(X * y), [3, 0, 4])], arrays), Gather)) == 2
+    table, mask = tg.tensor("t", shape=(2, 4)), tg.tensor("n", shape=(2, 4), dtype="bool")
+    given = [A.reshape(2, 4), A[::-1].reshape(2, 4), arrays[2].reshape(2, 4)]
+    other = tg.tensor("o", shape=(2, 4))
+    assert len(ops_of(agree([table, other, mask], [tg.exp(table * other)[mask]], given), Gather)) == 2
     square = [tg.tensor(name, shape=(3, 3)) for name in "ab"]
     after = agree(
         square, [tg.diagonal(tg.exp(square[0] * square[1]))], [np.arange(9.0).reshape(3, 3) / k for k in (5, 9)]
@@ -160,6 +165,19 @@ def test_where_roundings_count_sums_are_computed_whole(fn, adds):
     strict = rewritten([x], [made], mode="strict")
     assert (strict.nodes[-1].op.name == "Slice") is adds
     assert rewritten([x], [made]).nodes[-1].op.name != "Slice"
+
+
+def test_parts_of_sizes_that_are_not_known_are_not_computed_apart():
+    x, k = tg.tensor("x", shape=(8, 8)), tg.scalar("k", dtype="int64")
+    y = tg.exp(x)
+    after = agree([x, k], [y[:k, 0] * 2, y[:k, 1] * 3], [np.arange(64.0).reshape(8, 8) / 50, np.array(3)])
+    assert count_of(after, tg.exp) == 1
+
+
+def test_indices_that_were_transposed_choose_of_an_array_that_was_not():
+    i = tg.tensor("i", shape=(2, 3), dtype="int64")
+    agree([X, i], [Gather((-1,))(X, i.T)], [A, np.arange(6).reshape(2, 3)])
+    agree([i], [tg.arange(8)[i.T]], [np.arange(6).reshape(2, 3)])
 
 
 def test_a_gather_of_a_gather_looks_up_what_is_chosen():

@@ -25,7 +25,7 @@ ARRAYS = [
     np.array([-0.0, 1.5, -2.0, np.nan, 0.0, np.inf, -0.0, 3.0]),
     np.array([2.0, -0.5]),
     np.array(3.0),
-    np.array([5, 5]),
+    np.array([7, 7]),
     np.arange(-3, 5),
     np.array([7, -7]),
     np.array([True, False] * 4),
@@ -168,6 +168,15 @@ def test_of_zeros_only_what_was_written_is_added_up(number):
     assert after.types[node.outputs[0]].shape == (shape or ())
 
 
+def test_what_is_left_of_several_axes_is_written_where_it_was():
+    for axis, shape in ((2, (2, 4)), (1, (2, 3)), (0, (4, 3))):
+        made = tg.sum(tg.zeros((2, 4, 3)).at[:, 1:3].set(V[:, None] * 2), axis=axis)
+        before, after = both([V], [made])
+        found = [interpret(f, [np.arange(6.0).reshape(2, 3)])[0] for f in (before, after)]
+        np.testing.assert_array_equal(*found)
+        assert found[1].shape == shape
+
+
 def test_other_reductions_see_the_zeros():
     before, after = both([T, V], [tg.max(TABLE, axis=1), tg.prod(TABLE + 1, axis=0), tg.sum(TABLE.at[0].max(1.0))])
     arrays = [np.zeros((4, 6)), -np.ones((2, 3))]
@@ -192,6 +201,8 @@ JOINED = [
     (lambda z, a, b: z.at[:2].set(a).at[2:].set(b), True),
     (lambda z, a, b: z.at[2:].set(b).at[:2].set(a), True),
     (lambda z, a, b: z.at[:2].set(a).at[2:].add(b), False),
+    (lambda z, a, b: z.at[:2].set(a).at[2:3].set(b[:1]), False),
+    (lambda z, a, b: z.at[1:2].set(a[:1]).at[2:].set(b), False),
     (lambda z, a, b: z.at[:2].add(a).at[2:].set(b), False),
     (lambda z, a, b: z.at[1::-1].set(a).at[2:].set(b), False),
     (lambda z, a, b: z.at[::2].set(a).at[1::2].set(b), False),

@@ -225,6 +225,15 @@ def test_windows_of_lengths_inside_of_others():
             within(r, w, N)
 
 
+def test_the_last_position_is_that_of_a_window_that_is_not_empty():
+    for size, wanted in (
+        (most(2, N), plus(most(2, N), -1)),
+        (most(0, N), plus(N, -1)),
+        (most(N, M), plus(most(N, M), -1)),
+    ):
+        assert lengths.same(Window(0, size, 1).last, wanted)
+
+
 N1 = plus(N, 1)
 PARTS = [  # a window, where a piece begins and ends, and what of it lies in the piece, counted from its begin
     (Window(1, N1, 1), 0, N1, Window(1, N, 1)),

@@ -23,7 +23,7 @@ from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import greater, greater_equal, less, less_equal, where
 from tg.ops.indexing import Nonzero, Slice, WrapIndex
 from tg.ops.reduction import ArgReduce, Reduce
-from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to
+from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
 from tg.ops.sorting import ArgSort, SearchSorted
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import node_rule
@@ -51,9 +51,8 @@ def _unwrapped(node: Apply, outputs: Any) -> Variable | None:
     return cast_variable(i, "int64") if at_most(lengths.add(high, 1), size_value(n)) else None
 
 
-def _compared(node: Apply, outputs: Any) -> bool | Variable | None:
+def _compared(node: Apply, outputs: Any) -> bool | None:
     """A comparison of integers that their bounds decide."""
-    (y,) = outputs
     a, b = node.inputs
     if not is_integer(a.type.dtype):
         return None
@@ -63,15 +62,10 @@ def _compared(node: Apply, outputs: Any) -> bool | Variable | None:
     slack = 1 if op.fn in (less, greater) else 0
     first, second = interval(a), interval(b)
     if first.high is not None and second.low is not None and at_most(lengths.add(first.high, slack), second.low):
-        return _everywhere(y, value=True)
+        return True
     if first.low is not None and second.high is not None and at_most(lengths.add(second.high, 1 - slack), first.low):
-        return _everywhere(y, value=False)
+        return False
     return None
-
-
-def _everywhere(y: Variable, *, value: bool) -> Variable:
-    known = Constant(np.array(value))
-    return broadcast_to(known, y.shape) if y.type.ndim else known
 
 
 def _known_start(node: Apply, outputs: Any) -> Variable | None:

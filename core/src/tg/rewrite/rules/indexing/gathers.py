@@ -25,7 +25,7 @@ from tg.ops.shape import (
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.bounds import VERY_MANY, is_unique
-from tg.rewrite.rules.indexing.windows import Window, canonical, read, window_of_index
+from tg.rewrite.rules.indexing.windows import Window, canonical, made_by, read, window_of_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def _steps(node: Apply, outputs: Any) -> Variable | None:
     windows: list[Window | None] = [None] * x.type.ndim
     windows[axis] = canonical(w, x.shape[axis])
     y = read(x, tuple(windows))
-    return moveaxis(y, axis, 0) if x.type.ndim > 1 else y
+    return moveaxis(y, axis, 0)
 
 
 def _repeated(node: Apply, outputs: Any) -> Variable | None:
@@ -121,11 +121,12 @@ def _transposed(node: Apply, outputs: Any) -> Variable | None:
     """The same positions of what was transposed."""
     op: Any = node.op
     x, *indices = node.inputs
-    below = x.apply
-    if below is None or type(below.op) is not Transpose:
+    below = made_by(x, Transpose)
+    if below is None:
         return None
+    op_below: Any = below.op
     n = x.type.ndim
-    order = [k - n for k in below.op.order(n)]  # axis k of x is axis order[k] of the operand
+    order = [k - n for k in op_below.order(n)]  # axis k of x is axis order[k] of the operand
     pairs = sorted((order[k], i) for k, i in zip(op.axes, range(len(indices)), strict=True))
     y = Gather(tuple(k for k, _ in pairs))(below.inputs[0], *(indices[i] for _, i in pairs))
     rest = [order[k] for k in range(-n, 0) if k not in op.axes]  # as they are wanted

@@ -72,7 +72,7 @@ def _scatter_of_steps(node: Apply, outputs: Any) -> Variable | None:
         return None
     windows: list[Window | None] = [None] * x.type.ndim
     windows[axis] = canonical(w, x.shape[axis])
-    values = moveaxis(v, 0, axis) if x.type.ndim > 1 else v
+    values = moveaxis(v, 0, axis)
     if op.fn not in (None, add):
         return updated(x, op.fn(read(x, tuple(windows)), values), tuple(windows), None)
     return updated(x, values, tuple(windows), op.fn)
