@@ -10,7 +10,7 @@ from tests.unit.rewrite.test_indexing import ALL, both, ops_of, rewritten
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate, WrapIndex
+from tg.ops.indexing import Gather, Nonzero, Scatter, Slice, SliceUpdate, WrapIndex
 from tg.ops.shape import AxisLength, Concatenate
 from tg.plugin.records import Rewrites
 from tg.rewrite.rules import indexing
@@ -131,14 +131,14 @@ def test_a_mask_chooses_of_one_array_and_not_of_two():
     assert len(ops_of(agree([X, y, m], [tg.exp(X * y)[m]], arrays), Gather)) == 1
     assert len(ops_of(agree([X, y, m], [tg.exp(X * tg.sum(y))[m]], arrays), Gather)) == 1
     assert len(ops_of(agree([X, y, m], [tg.take(tg.exp(X * y), [3, 0, 4])], arrays), Gather)) == 2
-    table, mask = tg.tensor("t", shape=(2, 4)), tg.tensor("n", shape=(2, 4), dtype="bool")
-    given = [A.reshape(2, 4), A[::-1].reshape(2, 4), arrays[2].reshape(2, 4)]
-    other = tg.tensor("o", shape=(2, 4))
-    assert len(ops_of(agree([table, other, mask], [tg.exp(table * other)[mask]], given), Gather)) == 2
     square = [tg.tensor(name, shape=(3, 3)) for name in "ab"]
     after = agree(
         square, [tg.diagonal(tg.exp(square[0] * square[1]))], [np.arange(9.0).reshape(3, 3) / k for k in (5, 9)]
     )
+    assert len(ops_of(after, Gather)) == 2
+    c, given = tg.tensor("c", shape=(3,), dtype="bool"), [np.arange(9.0).reshape(3, 3) / k for k in (5, 9)]
+    chosen = Gather((-2, -1))(tg.exp(square[0] * square[1]), Nonzero()(c), Nonzero()(c))
+    after = agree([*square, c], [chosen], [*given, np.array([True, False, True])])
     assert len(ops_of(after, Gather)) == 2
     assert count_of(after, tg.exp) == 1
 
