@@ -8,7 +8,8 @@ import numpy as np
 from dask._task_spec import Task, TaskRef
 from dask.highlevelgraph import HighLevelGraph
 
-CALLER = "synchronous"  # the scheduler: in the caller's thread, where `np.errstate` holds
+# in the caller's thread, where `np.errstate` holds; to fuse tasks that are computed once takes longer than it saves
+ONCE = {"scheduler": "synchronous", "optimize_graph": False}
 
 
 def to_native(array, context):
@@ -18,7 +19,7 @@ def to_native(array, context):
 
 def to_numpy(array):
     """What an array comes to."""
-    return np.asarray(array.compute(scheduler=CALLER) if isinstance(array, da.Array) else array)
+    return np.asarray(array.compute(**ONCE) if isinstance(array, da.Array) else array)
 
 
 def argument(value, context):
@@ -33,7 +34,7 @@ def copy(array):
 
 def ready(outputs):
     """What all outputs come to, in one computation: what they have in common is computed once."""
-    return [*map(np.array, dask.compute(*outputs, scheduler=CALLER))]
+    return [*map(np.array, dask.compute(*outputs, **ONCE))]
 
 
 def whole(function, shape, dtype, *operands):

@@ -171,7 +171,7 @@ def scatter(op, x, v, *indices):
 
 def nonzero(op, mask, context):
     """Computed at once: the length is what the program goes on with, and dask does not know it before."""
-    return to_native(to_numpy(da.flatnonzero(mask)).astype(np.int64), context)
+    return to_native(np.flatnonzero(to_numpy(mask)).astype(np.int64), context)
 
 
 def argsort(op, x):
