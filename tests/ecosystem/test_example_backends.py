@@ -9,7 +9,7 @@ import pytest
 
 WORKSPACE = Path(__file__).parents[2]
 EXAMPLES = {  # what each needs beside NumPy, and the tier that there is time for
-    "dask": (("dask",), "sparse"),  # every program is a graph that dask schedules anew
+    "dask": (("dask",), "quick"),  # eight minutes on a quiet machine
     "onnxruntime": (("onnx", "onnxruntime"), "quick"),
 }
 
@@ -34,7 +34,7 @@ def example(request, tmp_path_factory):
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_a_backend_passes_the_suite_from_wheels(strangers, example, tmp_path):
     name, library = example
     source, (_, tier) = WORKSPACE / f"examples/backends/tg-{name}", EXAMPLES[name]
@@ -44,7 +44,7 @@ def test_a_backend_passes_the_suite_from_wheels(strangers, example, tmp_path):
     assert built.returncode == 0, built.stderr
     environment = f"PYTHONPATH={tmp_path}/site:{library}"
     for command in (
-        f"pytest -q -p no:cacheprovider {source}/tests/test_{name}.py",
+        f"pytest -q -p no:cacheprovider {source}/tests",
         f"tg conformance --backend {name} --tier {tier}",
     ):
         done = strangers(f"{environment} {command}", tmp_path)
