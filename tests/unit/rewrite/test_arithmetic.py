@@ -1,5 +1,6 @@
 """Sums, products, powers, signs and gates: what becomes of them, and what stays as it was written."""
 
+import math
 import random
 
 import numpy as np
@@ -71,6 +72,7 @@ def test_like_terms_constants_and_signs_of_a_sum_meet(before, after, dtype):
     [
         lambda x, y, z: x + y - x,
         lambda x, y, z: x * 2 - x,
+        lambda x, y, z: -x - y,
         lambda x, y, z: (x + 1) * y,
         lambda x, y, z: x * y / z,
         lambda x, y, z: x / y / z,
@@ -162,6 +164,8 @@ def test_parts_that_may_overflow_come_first_only_where_others_would_be_added_up_
     a, b, c, d = (tg.absolute(v) for v in (x + 1, y + 1, x * y, y * z))
     kept = (a + b) / 7 + x + (c + d) / 3
     assert rewritten(inputs, [a / 7 + x + b / 7 + c / 3 + d / 3]) == plain(inputs, [kept])
+    u, v = (tg.minimum(w, 0.0) for w in (x, z))  # what is subtracted is of the sign of what is added
+    assert rewritten(inputs, [c - u - v + a / 7 + b / 7]) == plain(inputs, [c - u - v + (a + b) / 7])
     moved = (a + b) / 7 + x + y
     assert rewritten(inputs, [x + y + a / 7 + b / 7]) == plain(inputs, [moved])
 
@@ -212,12 +216,26 @@ def test_constants_and_signs_of_a_quotient_are_one_and_outermost(before, after, 
     assert ops(rewritten(inputs, [before(*inputs)])) == ops(rewritten(inputs, [after(*inputs)]))
 
 
+def test_products_of_one_value_are_a_power_where_that_is_cheaper():
+    x = tg.tensor("x", shape=(3, 4))
+    for count, name in ((3, "power"), (4, "power"), (8, "power"), (9, "multiply"), (20, "multiply"), (21, "power")):
+        found = rewritten([x], [math.prod([x] * (count - 1), start=x)], exclude=SPECIAL)
+        assert found.nodes[-1].op.name == name
+
+
+def test_a_number_that_scales_does_not_cancel():
+    x, y, _ = inputs = matrices("float64")
+    small = tg.constant(1e-200)
+    assert rewritten(inputs, [x * small / (y * small)]) == plain(inputs, [x * small / (y * small)])
+
+
 def test_a_constant_multiplies_what_is_repeated():
     s = tg.scalar("s")
     x = tg.matrix("x")
     assert rewritten([s, x], [s * 0.5 * x * 0.25]) == plain([s, x], [s * 0.125 * x])
     assert rewritten([s, x], [x / s * 0.5 * s]) == plain([s, x], [x / s * (s * 0.5)])
     assert rewritten([s, x], [s * 6 * x * 0.5]) == plain([s, x], [s * 3 * x])
+    assert rewritten([s, x], [s / x * 0.5]) == plain([s, x], [s * 0.5 / x])
     t = tg.scalar("t")
     assert rewritten([s, t, x], [t * (s * 0.5 * x)]) == plain([s, t, x], [t * (s * 0.5 * x)])
 

@@ -106,7 +106,7 @@ def _power_of_signed(node: Apply, outputs: Any) -> Variable | None:
 def _power_of_root(node: Apply, outputs: Any) -> Variable | None:
     """sqrt(x)**n as x**(n / 2), where x is not below 0."""
     found = exponent_of(outputs[0])
-    if found is None or not is_made_by(found[0], sqrt) or not is_float(outputs[0].type.dtype):
+    if found is None or not is_float(outputs[0].type.dtype):
         return None
     (x,), n = found[0].inputs, found[1]
     keeps = is_not_negative(x) or (n > 0 and is_nonnegative(x))  # sqrt(-0.0)**-3 is -inf

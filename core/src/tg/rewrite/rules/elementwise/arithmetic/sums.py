@@ -87,7 +87,7 @@ def _combined_terms(dtypes: frozenset[str]) -> Any:
         if total is None or not keeps_digits(whole, size(outer[2]), y.type.dtype):
             return None
         x, total = inner[1], beside(total, inner[1], y)
-        if outer[0] * inner[0] < 0:
+        if outer[0] != inner[0]:
             return subtract(total, x)
         return add(x, total)
 
