@@ -19,6 +19,7 @@ from tg.types.lengths import AxisLength, Derived, Length, atoms, evaluate, key, 
 from tg_c.kernel import INDENT, Kernel
 from tg_c.memory import CMemory
 from tg_c.overwriting import Overwriting
+from tg_c.pieces import Local, in_pieces
 from tg_c.pointwise import one_op
 from tg_c.shapes import length_text, rounded_text
 from tg_c.site import Failure, Site
@@ -55,6 +56,7 @@ class GraphFunction:
         self.shapes = unit.shapes(graph)
         self.values: dict[int, Value] = {}
         self.lines: list[str | None] = []
+        self.scalars: dict[int, Local] = {}  # by the lines that declare them
         self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
         self.memory = CMemory(self.lines, self.length, Failure.MEMORY.statement)
         self._lengths: dict[object, str] = {}
@@ -117,8 +119,9 @@ class GraphFunction:
         return not self.planned(k) and len(_long(self._shape(number))) == len(_long(self._known_lengths(k)))
 
     def _assembled(self, parameters: list[str]) -> str:
-        body = [line for line in self.lines if line is not None]
-        kept = list(itertools.accumulate((line is not None for line in self.lines), initial=0))
+        pieces, written = in_pieces(self.name, self.lines, self.scalars, self._scalars_given())
+        body = [line for line in written if line is not None]
+        kept = list(itertools.accumulate((line is not None for line in written), initial=0))
         self.unit.note_marks(self, body, {kept[at]: node for at, node in self.marks.items()})
         heap = len(self.memory.heap)
         leaves = any("goto done" in line for line in body)
@@ -137,7 +140,13 @@ class GraphFunction:
         ]
         head = f"static i64 {self.name}({', '.join(parameters)}) {{"
         inside = [INDENT + line for line in lines] + (["done:"] if leaves else []) + [INDENT + line for line in end]
-        return "\n".join([head, *inside, "}"])
+        return "\n".join([*pieces, head, *inside, "}"])
+
+    def _scalars_given(self) -> dict[str, str]:
+        """The dtypes of inputs without axes, and of lengths, by their names."""
+        found = {name: "int64" for name in (*self._lengths.values(), *self._atoms.values()) if name.isidentifier()}
+        inputs = (self.values[k] for k in range(self.graph.arity))
+        return found | {v.text: v.dtype for v in inputs if isinstance(v, Scalar)}
 
     # --- statements --------------------------------------------------------------------------------------------------
 
@@ -152,6 +161,7 @@ class GraphFunction:
     def local(self, dtype: str, expression: str, name: str | None = None) -> str:
         """A local that holds the value of an expression; its name."""
         name = name or self.fresh("t")
+        self.scalars[len(self.lines)] = Local(dtype, name)
         self.line(f"const {C_TYPES[dtype]} {name} = {expression};")
         return name
 

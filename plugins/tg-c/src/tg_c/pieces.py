@@ -1,0 +1,114 @@
+"""Long runs of scalar statements as functions of their own: of one function gcc's time grows faster than its length.
+
+A piece takes what it reads as parameters, or from a structure in which pieces leave what others read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tg_c.kernel import INDENT
+from tg_c.text import C_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+LENGTH: Final = 128  # statements; 1,200 sines and their gradient take gcc 1.3 s so, by 32 2.2, by 512 1.7
+LONG: Final = 2 * LENGTH  # of a run that is worth it
+NAME: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+TYPES: Final = frozenset(C_TYPES.values())
+MEMORY: Final = frozenset("[]&{")
+
+
+class Local(NamedTuple):
+    """A scalar that a statement declares."""
+
+    dtype: str
+    name: str
+
+
+def in_pieces(
+    function: str, lines: Sequence[str | None], scalars: Mapping[int, Local], others: Mapping[str, str]
+) -> tuple[list[str], list[str | None]]:
+    """The texts of pieces, and the lines of the function that calls them, as many as there were.
+
+    Args:
+        scalars: what lines declare, by their places.
+        others: the dtypes of scalars that the function has from elsewhere, by their names.
+    """
+    declared = {at: local for at, local in scalars.items() if lines[at] is not None}
+    if len(declared) < LONG:
+        return [], list(lines)
+    dtypes = {**others, **{local.name: local.dtype for local in declared.values()}}
+    words = [NAME.findall(line or "") for line in lines]
+    parts = [*_parts(lines, declared, words, dtypes)]
+    if not parts:
+        return [], list(lines)
+    piece_of = {at: k for k, part in enumerate(parts) for at in part}
+    maker = {declared[at].name: k for at, k in piece_of.items()}
+    readers: dict[str, set[int | None]] = {name: set() for name in maker}
+    for at, used in enumerate(words):
+        for name in maker.keys() & used:
+            readers[name].add(piece_of.get(at))
+    held = [name for name, k in maker.items() if readers[name] - {k}]
+    fields = " ".join(f"{C_TYPES[dtypes[name]]} {name};" for name in held)
+    texts, found = [f"struct {function}_held {{ {fields} }};"], list(lines)
+    for k, part in enumerate(parts):
+        read = dict.fromkeys(name for at in part for name in words[at] if name in dtypes and maker.get(name) != k)
+        given = [name for name in read if name not in maker]
+        own = [name for name in held if maker[name] == k]
+        body = [
+            *(_declared(name, f"held->{name}", dtypes) for name in read if name in maker),
+            *(str(lines[at]) for at in part),
+            *(f"held->{name} = {name};" for name in own),
+        ]
+        parameters = ", ".join((f"struct {function}_held *const held", *(_declaration(n, dtypes) for n in given)))
+        texts.append(
+            "\n".join(
+                (
+                    f"static __attribute__((noinline)) void {function}_piece{k}({parameters}) {{",
+                    *(INDENT + line for line in body),
+                    "}",
+                )
+            )
+        )
+        found[part[0]] = f"struct {function}_held held;" if k == 0 else None
+        found[part[0] + 1 : part[-1]] = [None] * (part[-1] - part[0] - 1)
+        call = f"{function}_piece{k}({', '.join(('&held', *given))});"
+        after = [_declared(name, f"held.{name}", dtypes) for name in own if None in readers[name]]
+        found[part[-1]] = f"\n{INDENT}".join((call, *after))
+    return texts, found
+
+
+def _declaration(name: str, dtypes: Mapping[str, str]) -> str:
+    return f"const {C_TYPES[dtypes[name]]} {name}"
+
+
+def _declared(name: str, value: str, dtypes: Mapping[str, str]) -> str:
+    return f"{_declaration(name, dtypes)} = {value};"
+
+
+def _parts(
+    lines: Sequence[str | None],
+    declared: Mapping[int, Local],
+    words: Sequence[Sequence[str]],
+    dtypes: Mapping[str, str],
+) -> Iterator[tuple[int, ...]]:
+    """The places of the statements of each piece: of long runs of scalars that are made of scalars alone."""
+    run: list[int] = []
+    for at, line in enumerate((*lines, "")):
+        if line is None:
+            continue
+        if at in declared and _is_of_scalars(line, words[at], dtypes):
+            run.append(at)
+            continue
+        if len(run) >= LONG:
+            whole = len(run) - len(run) % LENGTH
+            yield from (tuple(run[k : k + LENGTH]) for k in range(0, whole, LENGTH))
+        run = []
+
+
+def _is_of_scalars(line: str, words: Sequence[str], dtypes: Mapping[str, str]) -> bool:
+    """Whether a statement has to do with scalars, and functions of them, alone."""
+    return MEMORY.isdisjoint(line) and all(w in dtypes or w in TYPES or w == "const" or f"{w}(" in line for w in words)
