@@ -177,6 +177,23 @@ def test_what_is_left_of_several_axes_is_written_where_it_was():
         assert found[1].shape == shape
 
 
+def test_pieces_that_end_before_a_length_that_is_not_known_are_not_all_of_it():
+    z, a, b = tg.vector("z"), tg.tensor("a", shape=(2,)), tg.tensor("b", shape=(1,))
+    before, after = both([z, a, b], [z.at[:2].set(a).at[2:3].set(b)])
+    arrays = [np.zeros(5), np.ones(2), np.full(1, 2.0)]
+    np.testing.assert_array_equal(*(interpret(f, arrays)[0] for f in (before, after)))
+
+
+def test_a_sum_by_its_own_rule_is_written_along_the_axes_that_are_left():
+    (one,) = (one for one in RULES if one.name == "sum_of_slice_in_zeros")
+    values = tg.tensor("c", shape=(None, None, None))
+    made = tg.sum(tg.zeros((values.shape[0], 4, 3)).at[:, 1:3].set(values), axis=2)
+    before, after = both([values], [made], Rewrites((one,), ()))
+    arrays = [np.arange(12.0).reshape(2, 2, 3)]
+    np.testing.assert_array_equal(*(interpret(f, arrays)[0] for f in (before, after)))
+    assert type(after.nodes[-1].op) is SliceUpdate
+
+
 def test_other_reductions_see_the_zeros():
     before, after = both([T, V], [tg.max(TABLE, axis=1), tg.prod(TABLE + 1, axis=0), tg.sum(TABLE.at[0].max(1.0))])
     arrays = [np.zeros((4, 6)), -np.ones((2, 3))]
