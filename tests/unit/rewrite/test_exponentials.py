@@ -126,3 +126,21 @@ def test_the_terms_of_an_argument_are_not_those_of_a_product(function):
     for inner in (w * tg.exp(-x) + tg.exp(-x), w * tg.exp(-x) - tg.exp(-x)):
         (new,), (old,) = values([w, x], [function(inner) * tg.exp(x)], np.array([0.5, 2.0]), np.array([1.0, -0.5]))
         np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_a_guard_stays_where_what_it_guards_meets_others():
+    g, u, x = (tg.vector(name) for name in "gux")
+    p, q = (tg.where(tg.isnan(u), u, g * tg.sigmoid(v)) for v in (-x, x))
+    products = p * tg.exp(x), tg.exp(x) * p, p / tg.exp(-x), tg.exp(x) / q, tg.gate(p, tg.exp(x)), tg.gate(tg.exp(x), p)
+    at = np.array([2.0, 2.0]), np.array([np.nan, 1.0]), np.array([0.5, -1.5])
+    for new, old in zip(*values([g, u, x], products, *at), strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-14)
+        assert np.isnan(new[0])
+
+
+def test_what_is_left_of_an_operand_stays_together():
+    r, p, x, y = (tg.vector(name) for name in "rpxy")
+    product = (r * tg.exp(x)) * (p * tg.exp(-y)) * tg.sigmoid(-x)
+    at = np.full(1, 1e200), np.full(1, 1e200), np.zeros(1), np.full(1, 460.0)
+    (new,), (old,) = values([r, p, x, y], [product], *at)
+    np.testing.assert_allclose(new, old, rtol=1e-14)

@@ -51,7 +51,7 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
     if result is not None:
         others = [f for f in found.factors if f is not a and f is not b]
         stage = _stage_of(result, a, b, others)
-        if stage is None or (stage < last.stage and _hides(last, [f for f in others if stage < f.stage < last.stage])):
+        if stage is None or _hides(last, [f for f in others if stage < f.stage < last.stage]):
             return False
         if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
             result, closed = hidden(result, closed), None
