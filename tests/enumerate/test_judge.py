@@ -5,7 +5,9 @@ import pytest
 
 import tg
 from tests.enumerate.judge import Data, examined
+from tests.enumerate.search import is_raised_by_one
 from tests.fuzz.perturbation import one_way
+from tg.graph.function_graph import FunctionGraph
 from tg.ops.elementwise.arithmetic import gate
 
 NEAR = 1 + 2.0**-30
@@ -101,3 +103,13 @@ def test_an_exact_replacement_has_the_same_bits():
         judged("exact", lambda x, y: x * y, lambda x, y: y * x, of(1 + 2j, dtype="c16"), of(3 - 0.1j, dtype="c16"))
         is None
     )
+
+
+def test_of_two_checks_that_fail_either_may_raise_and_no_other():
+    n = tg.scalar("n", dtype="int64")
+    frozen = FunctionGraph.of([n], [tg.min(tg.zeros(n)) + tg.zeros(n)[0]]).freeze()
+    arrays = [np.array(0)]
+    assert is_raised_by_one(frozen, arrays, tg.DomainError("another text"))
+    assert is_raised_by_one(frozen, arrays, tg.BoundsError("another text"))
+    assert not is_raised_by_one(frozen, arrays, tg.ShapeError("another text"))
+    assert not is_raised_by_one(frozen, [np.array(3)], tg.DomainError("another text"))
