@@ -46,9 +46,9 @@ def constant(value, dtype=None):
 
 
 def make(kind, *inputs, shape, dtype=None, place=0, **attributes):
-    """A result of a node, of bool by way of int32 if need be; of no elements zeros, without a kernel."""
+    """A result of a node, of bool by way of int32 if need be; what makes another shape of no elements has no kernel."""
     own = inputs[0].dtype
-    if 0 in shape or 0 in inputs[0].shape:
+    if 0 in (*shape, *inputs[0].shape) and tuple(shape) != inputs[0].shape:
         return constant(np.zeros(shape, dtype or own))
     if own == "bool" and kind in NOT_OF_BOOL:
         wide = [cast(v, "int32") if v.dtype == "bool" else v for v in inputs]
