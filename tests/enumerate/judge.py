@@ -250,7 +250,7 @@ class _Judge:
             lost = ~np.isfinite(wide(self.u))  # of an infinity no rounding is seen, but in what replaces it
             if lost.any() and self.kind != EXACT:
                 other = moved(self.data.values, self.new, self.w, self.r, RUNS)
-                self._spread = np.where(lost & np.isfinite(other), np.maximum(self._spread, other), self._spread)
+                self._spread = np.where(lost, np.maximum(self._spread, other), self._spread)
         info = self.info
         slack = self._spread[place]
         if not np.isfinite(slack):
@@ -348,7 +348,8 @@ class _Judge:
             return "overflows" if self.data.tame and abs(t) < largest(self.u.dtype) ** SHARE else None
         if not self.data.tame and self.has_subnormals:
             return None  # products of these have few digits in whatever order
-        return "loses digits" if abs(got - t) > 4 * abs(was - t) + size else None
+        has_digits = 2 * abs(was - t) < abs(t) or t == 0
+        return "loses digits" if has_digits and abs(got - t) > 4 * abs(was - t) + size else None
 
 
 def widened(region, root):
