@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import RewriteError, ShapeError
+from tg.errors import BoundsError, RewriteError, ShapeError
 from tg.graph import loc as locs
 from tg.graph.checks import Check, Descriptor
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -162,6 +162,35 @@ def test_a_check_that_is_a_constant_is_dropped_where_it_holds():
     x = tg.vector("x")
     assert freeze([x], [Sure(True)(x)]).checks == ()
     assert len(freeze([x], [Sure(False)(x)]).checks) == 1
+
+
+@pytest.mark.parametrize("mode", ["off", "default"])
+def test_what_shapes_alone_decide_is_checked_before_values(mode):
+    x, i, y = tg.vector("x"), tg.vector("i", "int64"), tg.vector("y")
+    f = tg.function([x, i, y], [x[i], x * y], backend="perform", mode=mode)
+    assert [c.descriptor.error for c in f.graph.checks] == ["ShapeError", "BoundsError"]
+    with pytest.raises(ShapeError, match="3 and 2"):  # NumPy, whose line with x[i] comes first, has IndexError
+        f(np.ones(3), np.array([7]), np.ones(2))
+    with pytest.raises(BoundsError, match="index 7"):
+        f(np.ones(3), np.array([7]), np.ones(3))
+
+
+def test_a_length_that_a_value_decides_is_checked_in_its_place():
+    x, i, y, n = tg.vector("x"), tg.vector("i", "int64"), tg.vector("y"), tg.scalar("n", "int64")
+    graph = freeze([x, i, y, n], [x[i], x[x > 0] * y, y[:n] + x])
+    kinds = [c.descriptor.error for c in graph.checks]
+    assert kinds[0] == "BoundsError"
+    assert set(kinds[1:]) == {"ShapeError"}
+
+
+def test_a_later_check_that_a_length_is_1_is_made_before_what_relies_on_it():
+    x = tg.matrix("x")
+    flat = tg.reshape(x, (-1,))
+    column = flat[tg.nonzero(flat > 0)[0]][:, None]
+    outputs = [column[None] >= x[:, :, None] / column[:, :, None], tg.specify_shape(column, (1, 1))]
+    f = tg.function([x], outputs, backend="perform")
+    with pytest.raises(ShapeError, match="lengths differ: 3 and "):
+        f(np.array([[0.0, -0.5, 20.0], [2.5, 0.1, 0.5], [1.3, 3.0, 0.7]]))
 
 
 def test_the_checks_of_an_inner_graph_become_one_on_its_status():

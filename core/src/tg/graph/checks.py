@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import errors
-from tg.graph.op import Frozen
+from tg.graph.nodes import Constant
+from tg.graph.op import Frozen, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.loc import Loc
-    from tg.graph.nodes import Variable
+    from tg.graph.nodes import Apply, Variable
 
 STATUS_VALUES: Final = 4  # how many int64 values a failing check can report
 STATUS_LENGTH: Final = 1 + STATUS_VALUES
@@ -58,3 +59,34 @@ class Check(NamedTuple):
     condition: Variable
     values: tuple[Variable, ...]
     descriptor: Descriptor
+
+
+def shapes_first(checks: Iterable[Check]) -> list[Check]:
+    """Checks that the shapes of a call's arguments alone decide, then the others; each in the order they were in.
+
+    What such a check says is relied upon wherever rewriting finds it useful, also below the conditions of checks that
+    the user's program made before it. And it costs nothing to ask.
+    """
+    known: dict[int, bool] = {}
+    return sorted(checks, key=lambda check: not _is_of_shapes(check.condition, known))
+
+
+def _is_of_shapes(scalar: Variable, known: dict[int, bool]) -> bool:
+    """Whether a scalar is computed of lengths of inputs and constants, without looking at a value."""
+    stack = [scalar]
+    while stack:
+        v = stack.pop()
+        if v.apply is None:
+            known[id(v)] = isinstance(v, Constant)
+        elif any(u.type.ndim for u in v.apply.inputs):
+            known[id(v)] = _is_length_of_input(v.apply)
+        elif waiting := [u for u in v.apply.inputs if id(u) not in known]:
+            stack += (v, *waiting)
+        else:
+            known[id(v)] = all(known[id(u)] for u in v.apply.inputs)
+    return known[id(scalar)]
+
+
+def _is_length_of_input(node: Apply) -> bool:
+    """Whether an apply to an array is the length of an input's axis; no other gives a length of an array's value."""
+    return type(node.op).length_value is not Op.length_value and node.inputs[0].apply is None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
 from tg.errors import RewriteError, message
 from tg.graph import loc as locs
-from tg.graph.checks import STATUS_VALUES, Check, Descriptor
+from tg.graph.checks import STATUS_VALUES, Check, Descriptor, shapes_first
 from tg.graph.collector import paused
 from tg.graph.dims import Dims, bind
 from tg.graph.facts import NONE, forget
@@ -102,6 +102,7 @@ class FunctionGraph:
                 locs.fix(node.loc)
                 graph._import_apply(node, results, known)
             graph.outputs = tuple(graph._imported(v, known) for v in outputs)
+        graph._order_checks({})
         if imported is not None:
             imported.update(known)
         return graph
@@ -266,9 +267,17 @@ class FunctionGraph:
         return condition
 
     def _order_checks(self, protected: Mapping[int, Apply | None]) -> None:
-        """Move checks, by the ids of their conditions, before the first check that reads what they protect."""
-        if not protected:
-            return
+        """Move checks of shapes to the front, and others before the first check that reads what they protect.
+
+        Args:
+            protected: what is protected, by the ids of conditions.
+        """
+        if protected:
+            self._protect(protected)
+        self.checks = shapes_first(self.checks)
+        self._conditions = {id(check.condition): k for k, check in enumerate(self.checks)}
+
+    def _protect(self, protected: Mapping[int, Apply | None]) -> None:
         first: dict[int, int] = {}  # of applies: the check that needs them first
         for k, check in enumerate(self.checks):
             stack = [v.apply for v in (check.condition, *check.values)]
@@ -282,7 +291,6 @@ class FunctionGraph:
             before = first.get(id(protected.get(id(check.condition))), k)
             places.append((before, 0, k) if before < k else (k, 1, k))
         self.checks = [self.checks[k] for *_, k in sorted(places)]
-        self._conditions = {id(check.condition): k for k, check in enumerate(self.checks)}
 
     def _keep_check(self, check: Check) -> None:
         """Add a check, one for each condition; the status of an inner graph is told as it was given last."""
