@@ -1,9 +1,10 @@
 """Every run of the tests: a compile cache of its own, and the tests that a usual run leaves to `make long`.
 
-`@pytest.mark.long` is a test that takes long and finds little that others do not. `@pytest.mark.sampled(n)` is one of
-many parameters that are much alike: a usual run has about every n-th of them, always the same ones. Of the sparse tier
-of conformance it has every batch of the reference, and a quarter of those of each other backend, another for each;
-other tiers are run as they are.
+`@pytest.mark.long` is a test that takes long and finds little that others do not; `long(minutes=8)` begins before all
+others, so that no worker is left alone with it at the end. `@pytest.mark.sampled(n)` is one of many parameters that are
+much alike: a usual run has about every n-th of them, always the same ones. Of the sparse tier of conformance it has
+every batch of the reference, and a quarter of those of each other backend, another for each; other tiers are run as
+they are.
 """
 
 import functools
@@ -13,6 +14,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tg import plugin
@@ -25,7 +27,12 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Compiled code goes to a folder that all workers and child processes of this run share, and nobody else."""
+    """Compiled code goes to a folder that all workers and child processes of this run share, and nobody else.
+
+    No property is timed: the machine may be busy with something else.
+    """
+    hypothesis.settings.register_profile("tg", deadline=None)
+    hypothesis.settings.load_profile("tg")
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = config.stash[CACHE] = Path(tempfile.mkdtemp(prefix="tg-cache-of-tests-"))
         os.environ["TG_CACHE_DIR"] = str(folder)
@@ -37,6 +44,7 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    items.sort(key=minutes, reverse=True)  # the order of others stays
     if config.getoption("--whole"):
         return
     is_sparse = config.getoption("tier", None) == "sparse"
@@ -44,6 +52,11 @@ def pytest_collection_modifyitems(config, items):
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not is_left_to_others(item, is_sparse)]
+
+
+def minutes(item):
+    mark = item.get_closest_marker("long")
+    return mark.kwargs.get("minutes", 0) if mark else 0
 
 
 def is_left_to_others(item, is_sparse):

@@ -117,11 +117,12 @@ def released(site, tmp_path):
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def strangers(site, tmp_path_factory):
     """Run a line of a shell in an environment of core and the kit, from their wheels, and what these need: no more.
 
-    Wheels can be built and installed there; nothing is downloaded.
+    Wheels can be built and installed there; nothing is downloaded. Each test has its own: a package of ops that another
+    had installed would bring cases along.
     """
     environment = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)

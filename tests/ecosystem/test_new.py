@@ -98,7 +98,7 @@ def test_what_is_needed_has_bounds_that_hold_now(written):
         shutil.rmtree(folder / "tg-my-lib")
 
 
-@pytest.mark.long
+@pytest.mark.long(minutes=8)
 @pytest.mark.timeout(1800)  # it runs what a workflow of minutes runs, beside whatever else there is
 def test_the_workflow_of_a_new_backend_passes(strangers, tmp_path):
     assert strangers("tg new-backend ci", tmp_path).returncode == 0

@@ -81,7 +81,7 @@ def test_two_windows_are_one(step, second):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_windows_meet_where_their_positions_do(data):
     n = data.draw(st.integers(1, 10))
     a, b = data.draw(windows(n)), data.draw(windows(n))
@@ -602,7 +602,7 @@ KINDS = [
 
 @pytest.mark.parametrize("plugin", [OWN, ALL], ids=["own", "all"])
 @given(programs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_random_programs_say_the_same(plugin, program):
     x, shape, ones, outputs = program
     outputs = [*outputs, tg.grad(tg.sum(outputs[-1] * 3), x, disconnected="zero")]
