@@ -94,8 +94,14 @@ def orders() -> Iterator[Case]:
 
 
 WRITTEN: Final = (
-    twin("sort with nan", lambda m, x: (m.sort(x), m.argsort(x, kind="stable")), fixed(MIXED), accuracy=0),
-    twin("sort of float32 with nan", lambda m, x: m.argsort(x, kind="stable"), fixed(MIXED, "float32"), traps=("T31",)),
+    twin(
+        "sort with nan",
+        lambda m, x: (m.sort(x), m.argsort(x, kind="stable")),
+        fixed(MIXED, None),
+        dtypes=("float16", "bfloat16", "float32", "float64"),
+        traps=("T31",),
+        accuracy=0,
+    ),
     twin("sort of many", lambda m, x: (m.sort(x, 0), m.argsort(x, 0, kind="stable")), f32(1000, 2), accuracy=0),
     twin("sort of many integers", lambda m, x: m.argsort(x, kind="stable"), i32(777, low=-3, high=3), traps=("T31",)),
     twin("sort of a cube", lambda m, x: m.sort(x, 1), f64("b", "n", "k"), accuracy=0),

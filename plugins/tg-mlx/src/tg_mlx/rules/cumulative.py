@@ -1,6 +1,7 @@
 """Running results along an axis, in the dtype of the operand.
 
-Deviation from MLX: running extrema of complex numbers are lexicographic, by way of their places in the sorted array.
+Deviations from MLX: running extrema of complex numbers are lexicographic, by way of their places in the sorted array;
+those of half precision are taken in single precision, since MLX 0.32 has 0 for NaN there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import mlx.core as mx
 from tg import add, maximum, minimum, multiply
 from tg.backend import ArgSort
 from tg.backend import cumulative as t
-from tg_mlx.arrays import is_complex
+from tg_mlx.arrays import is_complex, is_half
 from tg_mlx.rules.sorting import argsort
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def accumulate(op: t.Accumulate, x: Any) -> Any:
         return LOGICAL[op.fn](x.astype(mx.uint8), axis=op.axis).astype(mx.bool_)
     if is_complex(x) and op.fn in (maximum, minimum):
         return _extrema_of_complex(op, x)
+    if is_half(x) and op.fn in (maximum, minimum):
+        return RUNNING[op.fn](x.astype(mx.float32), axis=op.axis).astype(x.dtype)
     return RUNNING[op.fn](x, axis=op.axis).astype(x.dtype)
 
 
