@@ -144,3 +144,56 @@ def test_what_is_left_of_an_operand_stays_together():
     at = np.full(1, 1e200), np.full(1, 1e200), np.zeros(1), np.full(1, 460.0)
     (new,), (old,) = values([r, p, x, y], [product], *at)
     np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+E, T = tg.exp, tg.sigmoid
+OVERFLOWING = {  # of a = 1e200, b = 1e200, x = 1e-300, z = 0 and u = -600: the product without what cancels
+    "exponentials": (lambda a, b, x, z, u: a * E(u) * b * x / E(u), 1e100),
+    "beside a 0": (lambda a, b, x, z, u: a * E(u) * b * z / E(u), 0.0),
+    "the other way round": (lambda a, b, x, z, u: a / E(-u) * b * x * E(-u), 1e100),
+    "two and a third behind": (lambda a, b, x, z, u: E(u) * a * b * x / E(u), 1e100),
+    "a divisor": (lambda a, b, x, z, u: a * E(u) * b / (1 / x) / E(u), 1e100),
+    "what is left has a sign": (lambda a, b, x, z, u: a * T(u) * -b * x * (1 + E(-u)), -1e100),
+    "sums": (lambda a, b, x, z, u: a * (E(u) + E(2 * u)) * b * x / (E(u) + E(2 * u)), 1e100),
+    "a function is left": (lambda a, b, x, z, u: a * T(u) * b * x / T(-u), 1e100 * np.exp(-600)),
+    "a small constant": (lambda a, b, x, z, u: a * E(u) * b * 1e-100 * x / E(u), 1.0),
+    "at most 1": (lambda a, b, x, z, u: a * E(u) * T(z) * b * x / E(u), 5e99),
+    "inside an operand": (lambda a, b, x, z, u: x * (a * E(u) * b * x / E(u)), 1e-200),
+    "one of them in an operand": (lambda a, b, x, z, u: (a * E(u) * b) * (x * E(-u)), 1e100),
+    "in front of a gate": (lambda a, b, x, z, u: tg.gate(a * E(u) * b * x, 1 + x) / E(u), 1e100),
+    "behind a gate": (lambda a, b, x, z, u: tg.gate(x, a * E(u) * b * x / E(u)), 1e-200),
+}
+
+
+@pytest.mark.parametrize("name", OVERFLOWING)
+def test_nothing_cancels_where_what_is_left_overflows_on_the_way(name):
+    inputs = [tg.vector(letter) for letter in "abxzu"]
+    build, expected = OVERFLOWING[name]
+    at = [np.full(1, number) for number in (1e200, 1e200, 1e-300, 0.0, -600.0)]
+    ((new,), _) = values(inputs, [build(*inputs)], *at)
+    np.testing.assert_allclose(new, expected, rtol=1e-12)
+
+
+CANCELLING = {  # of a = 2, b = 3 and u = +-800, where one exponential is infinite: what is left
+    "one between": (lambda a, b, u: a * E(u) * b / E(u), 6.0),
+    "two, and nothing in front": (lambda a, b, u: E(u) * a * b / E(u), 6.0),
+    "all in front": (lambda a, b, u: a * b * a * E(u) / E(u), 12.0),
+    "all behind": (lambda a, b, u: a * E(u) / E(u) * b * a * b, 36.0),
+    "an operand between": (lambda a, b, u: a * E(u) * (b * a * b) / E(u), 36.0),
+    "at most 1": (lambda a, b, u: a * E(u) * T(b - b) * (b / b) / E(u), 1.0),
+    "the reciprocal of what is at least 1": (lambda a, b, u: a * E(u) / tg.cosh(b - b) * b / E(u), 6.0),
+    "1 and a sum": (lambda a, b, u: a * E(u) / (1 + tg.sum(E(b - b))) * b / E(u), 2.0),
+    "a constant of at most 1": (lambda a, b, u: a * E(u) * 0.5 * b / E(u), 3.0),
+    "over a constant of at least 1": (lambda a, b, u: a * E(u) / 2.0 * b / E(u), 3.0),
+    "at least 1 behind": (lambda a, b, u: a * E(u) * b * 2.0 / E(u), 12.0),
+    "a share": (lambda a, b, u: a * E(u) * b * a * b / (1 + E(u)), None),
+    "a share, from behind": (lambda a, b, u: a / (1 + E(u)) * b * a * b * E(u), None),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_what_cancels_does_so_where_no_product_on_the_way_is_larger(name):
+    inputs = [tg.vector(letter) for letter in "abu"]
+    build, expected = CANCELLING[name]
+    ((new,), _) = values(inputs, [build(*inputs)], np.full(2, 2.0), np.full(2, 3.0), np.array([-800.0, 800.0]))
+    np.testing.assert_allclose(new, [0.0, 36.0] if expected is None else expected, rtol=1e-12)

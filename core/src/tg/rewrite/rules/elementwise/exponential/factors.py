@@ -20,7 +20,7 @@ from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, squa
 from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh
-from tg.rewrite.rules.elementwise.arithmetic.scalars import Scale, constant, exact
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact
 from tg.rewrite.rules.elementwise.exponential.terms import signed
 
 if TYPE_CHECKING:
@@ -172,7 +172,9 @@ JOINED: Final[dict[Op, Callable[[Product, Product], Product | None]]] = {
 
 
 def rebuilt(found: Product) -> Variable | None:
-    """The product of the factors at their stages, with its sign; None where nothing is left, or no constant fits."""
+    """The product of the factors at their stages, with its sign; None where nothing is left, or a 0."""
+    if any(exact(f.value().v) == 0 for f in found.factors):
+        return None  # nothing is gained, and what was small where exponentials met may be infinite beside it
     made: Variable | None = None
     for stage in range(found.last + 1):
         factors = [f for f in found.factors if f.stage == stage]
@@ -180,29 +182,12 @@ def rebuilt(found: Product) -> Variable | None:
             continue
         opens = made is not None and stage % 2
         before = [] if made is None or opens else [Factor(OTHER, made)]
-        part = _part([*before, *factors])
-        if part is None:
-            return None
+        part = _quotient(_values([*before, *factors]))
         made = gate(made, part) if opens else part
     for u, is_gated in found.guards:
         one = Constant(np.array(1, u.type.numpy_dtype))
         made = where(isnan(u), u, one) if made is None else where(isnan(u), gate(made, u) if is_gated else u, made)
     return made if made is None or found.sign > 0 else negative(made)
-
-
-def _part(factors: list[Factor]) -> Variable | None:
-    """The product of factors; of constants, which may have scaled what is gone, there is one at most."""
-    numbers = [exact(f.value().v) for f in factors]
-    if any(number == 0 for number in numbers):
-        return None  # nothing is gained, and what was small where exponentials met may be infinite beside it
-    if sum(number is not None for number in numbers) < 2:
-        return _quotient(_values(factors))
-    scale = Scale()
-    for f, number in zip(factors, numbers, strict=True):
-        if number is not None:
-            scale = scale.times(Scale(number).to_power(f.value().power))
-    values = _values([f for f, number in zip(factors, numbers, strict=True) if number is None])
-    return _scaled(values, scale, factors[0].value().v.type.dtype)
 
 
 def _values(factors: list[Factor], depth: int = 0) -> list[Written]:
@@ -238,16 +223,6 @@ def _in_turn(values: list[Written]) -> Variable:
         if k != first:
             made = multiply(made, v) if power > 0 else divide(made, v)
     return made
-
-
-def _scaled(values: list[Written], scale: Scale, dtype: str) -> Variable | None:
-    if not values:
-        return constant(scale.value, dtype)
-    if all(power < 0 for _, power in values):
-        below = _multiplied([v for v, _ in values])
-        return scale.over(below, below)
-    x = _quotient(values)
-    return scale.of(x, x)
 
 
 def _multiplied(values: list[Variable]) -> Variable:

@@ -10,6 +10,7 @@ from tg.ops.elementwise.exponential import sigmoid
 from tg.ops.elementwise.trigonometric import tanh
 from tg.ops.softmax import Softmax
 from tg.rewrite.rules.elementwise.exponential.factors import FUNCTIONS, OTHER, Factor, Guard
+from tg.rewrite.rules.elementwise.exponential.partial import grows
 from tg.rewrite.rules.elementwise.exponential.terms import (
     aligned_sum_of_exp,
     log_of_sum,
@@ -55,15 +56,31 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
             return False
         if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
             result, closed = hidden(result, closed), None
-        found.factors[i] = result.at(stage)._replace(within=a.within)
-        del found.factors[j]
-    else:
-        del found.factors[j], found.factors[i]
+        result = result.at(stage)
+    factors = next((made for at in (i, j) if (made := _with(found, {i, j}, result, at)) is not None), None)
+    if factors is None:
+        return False
+    found.factors = factors
+    if result is None:
         _keep_nan(found, a.u, min(a.stage, b.stage) if a.is_gated and b.is_gated else 0)
     if closed is not None:
         found.factors.append(hidden(Factor(OTHER, number(1, first.u), bounded=True), closed).at(first.stage))
     found.sign *= sign
     return True
+
+
+def _with(found: Product, pair: set[int], result: Factor | None, at: int) -> list[Factor] | None:
+    """The factors with what a pair amounts to in the place of one of them; None where that may overflow on the way.
+
+    A share of 1 stands in any case: the sums that it is of overflow at ordinary operands, other products seldom do.
+    """
+    made = [
+        (f, frozenset((k,))) if result is None or k != at else (result._replace(within=f.within), frozenset(pair))
+        for k, f in enumerate(found.factors)
+        if k not in pair or (result is not None and k == at)
+    ]
+    is_share = result is not None and result.bounded and result.power > 0
+    return [f for f, _ in made] if is_share or not grows(found.factors, made) else None
 
 
 def _stage_of(result: Factor, a: Factor, b: Factor, others: list[Factor]) -> int | None:
