@@ -6,8 +6,8 @@ import pytest
 import tg
 from tests.enumerate.judge import Data, examined
 from tests.enumerate.search import is_raised_by_one
-from tests.fuzz.perturbation import one_way
-from tg.graph.function_graph import FunctionGraph
+from tests.fuzz.perturbation import Expectation, one_way
+from tg.graph.function_graph import FunctionGraph, freeze
 from tg.ops.elementwise.arithmetic import gate
 
 NEAR = 1 + 2.0**-30
@@ -113,3 +113,20 @@ def test_of_two_checks_that_fail_either_may_raise_and_no_other():
     assert is_raised_by_one(frozen, arrays, tg.BoundsError("another text"))
     assert not is_raised_by_one(frozen, arrays, tg.ShapeError("another text"))
     assert not is_raised_by_one(frozen, [np.array(3)], tg.DomainError("another text"))
+
+
+@pytest.mark.parametrize(("dtype", "is_told"), [("float64", True), ("complex128", False)])
+def test_what_libraries_do_not_agree_on_at_0_is_not_told_of_complex_numbers(dtype, is_told):
+    x = tg.vector("x", dtype)
+    expected = Expectation(freeze([x], [x / x]), [np.array([0.0, 2.0], dtype)])
+    assert (expected.confirmed([np.array([np.inf, 1.0], dtype)]) is not None) == is_told
+
+
+def test_a_subnormal_that_rewriting_brings_in_may_be_0_where_such_are_taken_for_0():
+    x = tg.vector("x", "float32")
+    small = np.array([1e-19], "float32")
+    before, rewritten = (freeze([x], [one]) for one in ((x * -3.0) * (x * 9.0), (x * x) * -27.0))
+    found = [np.array([-0.0], "float32")]  # of x * x, which is subnormal
+    assert Expectation(before, [small]).confirmed(found, flushes=True) is not None
+    assert Expectation(rewritten, [small]).confirmed(found, flushes=True) is None
+    assert Expectation(rewritten, [small]).confirmed(found) is not None

@@ -91,11 +91,16 @@ COMPLEX = {
 
 
 def overflows(operands, value) -> bool:
-    """Whether finite operands have an infinite result, or one beyond the root of the largest number."""
+    """Whether finite operands have an infinite result, or one beyond the root of the largest number.
+
+    Of complex numbers also NaN: which of the two a quotient by 0 is, or an infinite one, libraries do not agree on.
+    """
     if not is_inexact(value.dtype) or not value.size:
         return False
     size = np.abs(wide(value))
     beyond = size > limits(value.dtype).largest ** 0.5
+    if value.dtype.kind == "c":
+        beyond |= np.isnan(size)
     if not beyond.any():
         return False
     if (beyond & np.isfinite(size)).any():
