@@ -202,6 +202,18 @@ def test_zero_scales_nothing_into_range():
         assert not is_in_range(Fraction(sign, 2**257), "float64")
 
 
+def test_constants_that_scale_stay_in_the_derivative_by_a_quotient():
+    x, y = tg.vector("x"), tg.vector("y")
+    for c, at, expected in ((1e-200, (1e-300, 1e-150), 1e-200), (1e120, (1e308, 1e108), 1e212)):
+        new, _ = values([x, y], tg.gate(x / y, c / y), *np.array(at)[:, None])
+        assert new[0] == pytest.approx(expected, rel=1e-14)
+    new, _ = values([x, y], tg.gate(1e200 / (x + y), x), np.array([1e-200]), np.array([1e150]))
+    assert new[0] == pytest.approx(1e-150, rel=1e-14)
+    narrow = [tg.tensor(name, "float16", (None,)) for name in "xy"]
+    new, _ = values(narrow, tg.gate(narrow[0] / narrow[1], np.float16(1000) / narrow[1]), *np.float16([[1e4], [100]]))
+    assert new[0] == 1000
+
+
 def test_scales_that_bring_two_factors_into_range_stay_with_them():
     x, y = (tg.tensor(name, "float32", (None,)) for name in "xy")
     small, at = np.float32(2.0**-30), np.array([2.0**70], np.float32)

@@ -35,7 +35,7 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import (
     is_finite,
     is_scalar_constant,
 )
-from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, rounded
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, may_move, rounded
 from tg.types.dtypes import is_float, limits, numpy_dtype
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _gate_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     if is_finite(y) and rounded(number / Fraction(limits(dtype)[0]), dtype):
         return multiply(dy, d)
     base = _base(d)
-    if _is_as_finite_as_inputs(base, DEPTH) and _is_nan_with(y, base, DEPTH + 2):
+    if may_move(number, dtype) and _is_as_finite_as_inputs(base, DEPTH) and _is_nan_with(y, base, DEPTH + 2):
         return multiply(divide(d, y), c)  # d * c may overflow
     return None
 
@@ -153,7 +153,8 @@ def _gate_by_quotient(node: Apply, outputs: Any) -> Variable | None:
     if not is_made_by(d, divide) or not is_float(d.type.dtype):
         return None
     c, y = d.inputs
-    if exact(c) is None or not is_spoiled(dy, y):
+    number = exact(c)
+    if number is None or not may_move(number, d.type.dtype) or not is_spoiled(dy, y):
         return None
     return divide(multiply(dy, c), y)
 
