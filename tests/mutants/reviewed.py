@@ -13,6 +13,8 @@ BY_ONE = "A quotient by 1 is the number itself, a remainder 0: neither is an ato
 SIGN_OF_EXTREME = (
     "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
 )
+NEVER_ZERO = "Nothing that is 0, or stands there no times, comes so far."
+FRACTIONS = "A fraction by 1 is equal to the integer, and takes longer."
 
 EQUIVALENT: dict[str, str] = {
     "extreme_of_pieces: signed_zero as exact": SIGN_OF_EXTREME,
@@ -43,11 +45,38 @@ EQUIVALENT: dict[str, str] = {
     ),
     "joining._moved: k > op.axis as GtE": "Pieces that are joined along a new axis are not moved.",
     "powers.raised: c is None or exact(c) != n without c is None": "What is no constant is no number, and so not n.",
-    "powers._power_of_power: 0 as 1 in m >= 0": "The power 0 of all is 1, and a rule of its own.",
+    "powers._small_integer_power: 2 < n <= LARGEST_INTEGER_BY_PRODUCTS, number 0 as LtE": (
+        "The second power is a square by a rule of its own."
+    ),
     "powers._power_of_root: n > 0 as GtE": "The power 0 of all is 1.",
     "powers._small_power: n > 0 as GtE": "The exponent 0 is left to others before.",
+    "product_pass._whole_power: found[1] <= 0 as Lt": "The power 0 of all is 1, and a rule of its own.",
+    "product_pass.Product._take: 0 as 1 in n < 0": NEVER_ZERO,
+    "product_pass.Stripped._leaves_out: n > 0 as LtE": "Both sides begin with the same counts.",
+    "product_pass._smaller: scale <= 1 as Lt": "A scale of 1 is looked for no place.",
+    "scalars._exact: int(value) if value.is_integer() else Fraction(value): always the second": FRACTIONS,
+    "scalars.Scale.value: self.n if self.d == 1 else Fraction(self.n, self.d): always the second": FRACTIONS,
+    "scalars.Scale.value: 1 as 0 in self.d == 1": FRACTIONS,
+    "scalars.Scale.to_power: 0 as 1 in n < 0": NEVER_ZERO,
+    "scalars._exponent: guess > 0 as GtE": "A shift by nothing is the same to either side.",
+    "scalars.is_in_range: 1 as 2 in _format(dtype).largest + 1": (
+        "A quarter of one more is no whole number more: the dtypes' ranges are powers of two."
+    ),
     "scalars._rounded: shift > 0 as GtE": "A shift by nothing is the same to either side.",
     "scalars._rounded: n > 0 as GtE": "0 has no sign as an integer.",
+    "sum_pass.Term.take: factor.numerator < 0 as LtE": NEVER_ZERO,
+    "sum_pass._by_factor: factor < 0 as LtE": NEVER_ZERO,
+    "sum_pass.Sum._walk: stack and (not self.given_up) without not self.given_up": (
+        "What is walked on with has been given up; it takes longer."
+    ),
+    "sum_pass.Sum.largest: 1 as 0 in found.get(one[0], 1)": "Only factors above 1 are compared with it.",
+    "sum_pass.Plan.keeps_apart: all((below for _, below in terms)) by any": (
+        "A group of both signs is the only large one, and stands in front whether the order is changed or not."
+    ),
+    "sum_pass.Plan._summed: self.value > 0 as GtE": "A constant that is 0 is not written.",
+    "trees.Inside.__init__: if inner or factored: always": (
+        "A tree of one node has no two things that meet, or one form by rules of single nodes; it takes longer."
+    ),
     "sum_pass.Term.take: 0 as 1 in divisor.numerator < 0": "No divisor is 0.",
     "sum_pass.Plan._constant: np.zeros((), numpy_dtype(self.dtype)) by ones": (
         "What is written with it is dropped, for the attempt has failed."

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tg.rewrite.rules
+from tests.mutants import syntax
 from tests.mutants.changes import LAST
 from tests.mutants.variations import FEW, alone, builders, kept, reworked, trials, variations
 from tests.unit.rewrite.examine import Examination, Flaw
@@ -89,6 +90,7 @@ def codes_run(function, *args, **kwargs):
             if known.setdefault(code, code.co_filename.startswith(home)):
                 found.add(code)
 
+    syntax.forget()  # what is remembered runs no code
     before = sys.getprofile()
     sys.setprofile(note)
     try:

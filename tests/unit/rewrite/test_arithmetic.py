@@ -15,6 +15,7 @@ from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import SPECIALIZE
 from tg.rewrite.rules.catalog import PASSES, RULES
 from tg.rewrite.rules.elementwise import arithmetic
+from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.types.dtypes import numpy_dtype
 
 ARITHMETIC = Rewrites(arithmetic.RULES, arithmetic.PASSES)
@@ -127,6 +128,7 @@ def test_integer_terms_cancel_modulo_the_width(dtype):
     assert rewritten(inputs, [x + y - x]) == plain(inputs, [y])
     byte = dtype.endswith("int8")
     assert rewritten(inputs, [x * 100 + y + x * 99 + x * 58]) == plain(inputs, [x + y if byte else x * 257 + y])
+    assert rewritten(inputs, [x * 100 + y + x * 99 + x * 57]) == plain(inputs, [y if byte else x * 256 + y])
     assert rewritten(inputs, [(x + 100) + (y + 100) + 56]) == plain(inputs, [x + y if byte else x + y + 256])
 
 
@@ -144,6 +146,7 @@ def test_multiples_of_integers_are_by_the_number_nearest_to_zero():
     inputs = x, y, _ = matrices("uint8")
     assert rewritten(inputs, [x * 255 + y * 3]) == plain(inputs, [y * 3 - x])
     assert rewritten(inputs, [x * 255 + y]) == plain(inputs, [y - x])
+    assert rewritten([x], [x * 51 * 5]) == plain([x], [-x])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -221,6 +224,9 @@ def test_products_of_one_value_are_a_power_where_that_is_cheaper():
     for count, name in ((3, "power"), (4, "power"), (8, "power"), (9, "multiply"), (20, "multiply"), (21, "power")):
         found = rewritten([x], [math.prod([x] * (count - 1), start=x)], exclude=SPECIAL)
         assert found.nodes[-1].op.name == name
+    for count, name in ((17, "multiply"), (18, "power")):  # and one product more by what leaves the square
+        found = rewritten([x], [math.prod([x] * count, start=tg.square(x * 3))], exclude=SPECIAL)
+        assert found.nodes[-2].op.name == name
 
 
 def test_a_number_that_scales_does_not_cancel():
@@ -238,6 +244,13 @@ def test_a_constant_multiplies_what_is_repeated():
     assert rewritten([s, x], [s / x * 0.5]) == plain([s, x], [s * 0.5 / x])
     t = tg.scalar("t")
     assert rewritten([s, t, x], [t * (s * 0.5 * x)]) == plain([s, t, x], [t * (s * 0.5 * x)])
+
+
+def test_a_sign_stays_outermost_beside_what_is_repeated():
+    s, x = tg.scalar("s"), tg.matrix("x")
+    graph = FunctionGraph.of([s, x], [-(s * x)])
+    found = rewrite(graph, [Rewrites((), arithmetic.PASSES)], supported=lambda op, types: True)
+    assert found == plain([s, x], [-(s * x)])  # from where rules would bring it back
 
 
 def test_a_constant_that_may_make_infinity_of_what_is_repeated_stays_outside():
@@ -272,18 +285,52 @@ def test_a_power_or_sign_has_its_cheapest_form(before, after):
     assert rewritten([x], [before(x)]) == plain([x], [after(x)])
 
 
+def test_a_power_below_zero_of_a_root_shows_the_sign_of_zero():
+    x = tg.vector("x")
+    root = tg.sqrt(tg.assume(x, nonnegative=True))
+    assert rewritten([x], [root**-3], exclude=SPECIAL) == plain([x], [root**-3])
+    assert "sqrt" not in ops(rewritten([x], [root**3], exclude=SPECIAL))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
 def test_divisions_by_powers_of_two_are_shifts_and_masks_of_arrays(dtype):
     x = tg.vector("x", dtype=dtype)
     assert rewritten([x], [x // 8, x % 8]) == plain([x], [x >> 3, x & 7])
     n = tg.scalar("n", dtype=dtype)
-    assert rewritten([n], [n // 8]) == plain([n], [n // 8])
+    assert rewritten([n], [n // 8, n % 8]) == plain([n], [n // 8, n % 8])
 
 
 def test_a_gate_by_a_quotient_is_none_where_the_cotangent_was_divided_by_the_same():
     x, y, z = inputs = matrices("float64")
     assert rewritten(inputs, [gate(x / y * z, 2 / y)]) == plain(inputs, [x / y * z / y * 2])
     assert rewritten(inputs, [gate(x / z, 2 / y)]) == plain(inputs, [gate(x / z, 2 / y)])
+
+
+def test_a_gate_of_a_quotient_is_none_where_its_derivative_is_as_finite_as_the_inputs():
+    v = tg.tensor("v", shape=(4,))
+    inputs = [*matrices("float64")[:2], v]
+    x, y, _ = inputs
+    for d in (-x - y, x + v[None], x - 3):
+        quotient = 2 / (tg.square(d) + y)
+        expected = [tg.square(d), d / (tg.square(d) + y) * 2]
+        assert rewritten(inputs, [tg.square(d), gate(quotient, d)]) == rewritten(inputs, expected)
+    d = tg.exp(x)
+    found = rewritten(inputs, [gate(2 / (tg.square(d) + y), d)])
+    assert "gate" in ops(found)
+
+
+def test_a_value_whose_length_only_the_tree_knows_keeps_it():
+    x, s = tg.vector("x"), tg.vector("s")
+    known = tg.assume(s, finite=True, nonzero=True)
+    product = tg.function([s, x], known * x * 2 / known, backend="perform")
+    np.testing.assert_array_equal(product(np.array([2.0, 3.0, 5.0]), np.array([0.5])), [1, 1, 1])
+    np.testing.assert_array_equal(product(np.array([3.0]), np.array([0.5, 2])), [1, 4])
+
+
+def test_a_shape_is_one_only_for_values_of_one_dtype():
+    x, y = tg.tensor("x", "float32", (3,)), tg.tensor("y", "float64", (3,))
+    assert is_shaped_like(x, x)
+    assert not is_shaped_like(x, y)
 
 
 def test_gates_of_branches_are_branches():

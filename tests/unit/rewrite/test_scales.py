@@ -11,7 +11,9 @@ from tg.rewrite.rules.elementwise.arithmetic.scalars import (
     Scale,
     constant,
     is_in_range,
+    is_moderate,
     is_normal,
+    keeps_digits,
     nearest,
     rounded,
 )
@@ -135,6 +137,13 @@ def test_what_is_left_where_a_factor_cancels_keeps_its_order(product):
             np.testing.assert_allclose(new, old, rtol=1e-13)
 
 
+def test_a_constant_is_kept_where_what_it_might_be_multiplied_by_cancels():
+    x = tg.tensor("x", shape=(2, 2))
+    s = tg.constant(np.array([2.0, 3.0]))
+    at = np.array([[1.0, -2.0], [0.5, 0.0]])
+    np.testing.assert_array_equal(values([x], s * x * 0.5 / s, at)[0], at / 2)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("inner", [lambda v: v * 3, lambda v: v / 3, lambda v: -v, lambda v: v * -0.5])
 def test_what_leaves_a_gate_inside_a_power_of_it_counts_once(inner, sign):
@@ -163,6 +172,14 @@ def test_exponents_meet_only_where_their_product_is_a_number_of_the_dtype():
     np.testing.assert_allclose(new, old, rtol=1e-14)
     new, old = values([x], (x**0.25) ** 6, np.array([-8.0, 8.0]))
     np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def test_a_constant_leaves_a_power_of_at_most_sixteen_on_either_side_of_the_line():
+    x, y = (tg.tensor(name, shape=(2,)) for name in "xy")
+    for n, leaves in ((16, True), (17, False), (2**40, False)):
+        for product in (x * (y * 1.5) ** n, x / (y * 1.5) ** n):
+            found = constants([x, y], product)
+            assert any(c == 1.5 for c in found) is not leaves
 
 
 @pytest.mark.parametrize("inner", [1.5, -1.5, 2.25])
@@ -200,6 +217,15 @@ def test_zero_scales_nothing_into_range():
         assert not is_in_range(sign * 2**257, "float64")
         assert is_in_range(Fraction(sign, 2**256), "float64")
         assert not is_in_range(Fraction(sign, 2**257), "float64")
+
+
+def test_a_number_that_is_as_small_as_another_is_large_may_move_where_that_may():
+    for number in (2**32, Fraction(1, 2**32)):
+        assert is_moderate(number)
+        assert is_moderate(-number)
+    assert not is_moderate(2**32 + 1)
+    assert not is_moderate(Fraction(1, 2**32 + 1))
+    assert not is_moderate(0)
 
 
 def test_constants_that_scale_stay_in_the_derivative_by_a_quotient():
@@ -243,6 +269,10 @@ LARGEST = float(np.finfo(np.float32).max)
         (lambda a, b, c, d: a + (b - c) - c - c, (0.6, 0.6, 0.6, 0)),
         (lambda a, b, c, d: -a - b / 4 + c - d / 4, (-0.6, 0.6, 0.5, 0.6)),
         (lambda a, b, c, d: a + abs(c) / 4 - b + abs(d) / 4, (-0.5, 0.6, 0.9, 0.9)),
+        (
+            lambda a, b, c, d: (abs(d) / 7 + a) + (b + abs(c) / 3) + tg.exp(d) / 7 + abs(a) / 3,
+            (-0.6, -0.6, 0.9, 0),
+        ),
     ],
 )
 def test_two_parts_of_a_sum_do_not_overflow_where_none_did(formula, points):
@@ -262,6 +292,8 @@ def test_a_value_less_nothing_does_not_overflow():
     at = np.array([1.7e308, -1.7e308])
     for formula in (x - (x - x), (x - x) + x, x + (x - x)):
         np.testing.assert_array_equal(values([x], formula, at)[0], at)
+    y = abs(x) - abs(x) + abs(x) + tg.exp(-abs(x)) / 3 + tg.square(x / 1e160) / 3
+    np.testing.assert_allclose(values([x], y, at)[0], abs(at), rtol=1e-9)
 
 
 def test_parts_of_one_sign_are_added_up():
@@ -283,6 +315,9 @@ def test_nothing_that_is_repeated_overflows_beside_a_zero():
         new, old = values([s, x], y, *arrays)
         np.testing.assert_array_equal(new, old)
         assert not new.any()
+    r = tg.tensor("r", "float32", (1, 1))
+    new, old = values([r, x], 1 / r * x * 4, np.array([[2.0**-127]], np.float32), arrays[1])
+    np.testing.assert_array_equal(new, old)
     n = tg.scalar("n", "int64")
     assert [float(c) for c in constants([n, s, x], 1 / tg.cast(n, "float32") * (x * s) * 2)] == [2.0]
 
@@ -347,3 +382,15 @@ def test_numbers_that_are_no_fractions_are_added_as_they_are(dtype, number):
     shifted = x + tg.constant(np.array(number).astype(FLOATS[dtype]))
     new, old = (tg.function([x], shifted, mode=mode, backend="perform")(at) for mode in ("default", "off"))
     np.testing.assert_array_equal(new.astype(float), old.astype(float))
+
+
+def test_a_sum_of_constants_rounds_by_no_more_than_the_least_can_spare():
+    x = tg.tensor("x", "float16", (None,))
+    hundred, half = np.float16(100), np.float16(0.51)
+    np.testing.assert_array_equal(values([x], x + hundred + half, np.array([-100], np.float16))[0], half)
+    for dtype, spared in (("float16", 32), ("bfloat16", 16), ("float32", 256), ("float64", 256)):
+        odd = 1 + Fraction(1, 3)  # what no dtype holds
+        assert keeps_digits(spared * odd, odd, dtype)
+        assert keeps_digits(-spared * odd, odd, dtype)
+        assert not keeps_digits(spared * odd + 1, odd, dtype)
+        assert keeps_digits(2 * spared, 1, dtype)

@@ -128,7 +128,7 @@ def _ineffective(dtype_limits: bool) -> Any:
         if not drops_lower and not drops_upper:
             return None
         lower, upper = (None if drops_lower else lower), (None if drops_upper else upper)
-        if dtype_limits and is_float(y.type.dtype) and any(c is not None and not c.data.any() for c in (lower, upper)):
+        if dtype_limits and is_float(y.type.dtype) and any(c is not None and number_of(c) == 0 for c in (lower, upper)):
             return None  # of two zeros a clip gives the limit, and a maximum either
         return x if lower is None and upper is None else _with_limits(x, lower, upper)
 

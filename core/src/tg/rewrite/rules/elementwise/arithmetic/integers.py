@@ -8,7 +8,6 @@ from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import floor_divide, multiply, remainder
 from tg.ops.elementwise.bitwise import bitwise_and, right_shift
 from tg.ops.elementwise.cast import cast_variable
-from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import INTEGER, node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import SIGNED_INTEGER
@@ -21,28 +20,28 @@ if TYPE_CHECKING:
     Divided = tuple[Variable, int]  # an operand, and the constant by which it is divided
 
 
-def _by_constant(y: Variable, fn: Any) -> Divided | None:
-    """The operand and the positive constant of an integer `fn(x, c)`."""
-    if not is_made_by(y, fn) or not is_integer(y.type.dtype):
+def _by_constant(y: Variable) -> Divided | None:
+    """The operand and the positive constant of an integer quotient or remainder."""
+    if not is_integer(y.type.dtype):
         return None
     x, c = y.inputs
     value = exact(c)
     return None if value is None or value <= 0 else (x, int(value))
 
 
-def _twice_by_constants(y: Variable, fn: Any, below: Any) -> tuple[Divided, Divided] | None:
-    """Those of `below(x, b)` in `fn(below(x, b), c)`, and those of the outer one."""
-    outer = _by_constant(y, fn)
+def _twice_by_constants(y: Variable) -> tuple[Divided, Divided] | None:
+    """Those of the operand of a quotient or remainder, which is one itself, and its own."""
+    outer = _by_constant(y)
     if outer is None:
         return None
-    inner = _by_constant(outer[0], below)
+    inner = _by_constant(outer[0])
     return None if inner is None else (inner, outer)
 
 
 def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
     """(x // b) // c as x // (b * c), for positive b and c whose product the dtype holds."""
     (y,) = outputs
-    found = _twice_by_constants(y, floor_divide, floor_divide)
+    found = _twice_by_constants(y)
     if found is None:
         return None
     inner, outer = found
@@ -55,7 +54,7 @@ def _quotient_of_quotient(node: Apply, outputs: Any) -> Variable | None:
 def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
     """(x % b) % c as x % c where c divides b, and as x % b where b divides or is below c."""
     (y,) = outputs
-    found = _twice_by_constants(y, remainder, remainder)
+    found = _twice_by_constants(y)
     if found is None:
         return None
     (x, b), (rest, c) = found
@@ -66,7 +65,7 @@ def _remainder_of_remainder(node: Apply, outputs: Any) -> Variable | None:
 
 def _quotient_of_remainder(node: Apply, outputs: Any) -> int | None:
     """(x % b) // c is 0 where c is at least b."""
-    found = _twice_by_constants(outputs[0], floor_divide, remainder)
+    found = _twice_by_constants(outputs[0])
     if found is None:
         return None
     (_, b), (_, c) = found

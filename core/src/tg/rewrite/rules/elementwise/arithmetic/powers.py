@@ -66,10 +66,6 @@ def _power_of_power(node: Apply, outputs: Any) -> Variable | None:
     if inner is None:
         return None
     (x, m), n = inner, outer[1]
-    if is_integer(y.type.dtype):
-        return raised(x, m * n, y) if m >= 0 and n >= 0 else None
-    if m == 0 or n == 0:
-        return None
     if not is_whole(m):  # what is below 0 gives NaN, and -0.0 what 0.0 gives
         return raised(x, m * n, y) if not is_whole(m * n) or is_not_negative(x) else None
     if is_whole(n):

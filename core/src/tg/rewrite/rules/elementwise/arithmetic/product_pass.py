@@ -23,7 +23,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
 from tg.rewrite.rule import FLOATING, INTEGER, Pass
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite_and_nonzero, is_scalar_constant
-from tg.rewrite.rules.elementwise.arithmetic.powers import LARGEST_BY_PRODUCTS, exponent_of, raised
+from tg.rewrite.rules.elementwise.arithmetic.powers import LARGEST_BY_PRODUCTS, exponent_of, is_whole, raised
 from tg.rewrite.rules.elementwise.arithmetic.scalars import (
     MODULUS,
     Scale,
@@ -68,8 +68,7 @@ def _is_multiple(v: Variable) -> bool:
     """Whether a value is another one with a sign or a factor."""
     fn = function_of(v)
     if fn is multiply or fn is divide:
-        x, c = v.inputs
-        return x.type.ndim == v.type.ndim and _is_moderate(c)
+        return _is_moderate(v.inputs[1])
     return fn is negative
 
 
@@ -102,7 +101,7 @@ class Products:
 def _whole_power(v: Variable) -> tuple[Variable, int] | None:
     """The base and the exponent of a power with a whole exponent above 0."""
     found = exponent_of(v)
-    if found is None or found[1] <= 0 or not float(found[1]).is_integer():
+    if found is None or found[1] <= 0 or not is_whole(found[1]):
         return None
     return found[0], int(found[1])
 
@@ -134,7 +133,7 @@ class Product:
         self.whole = is_integer(root.type.dtype)
         self.factors: dict[int, Factor] = {}
         self.opened: list[tuple[Variable, int]] = []  # with their exponents, operands after what reads them
-        self.powers: dict[int, tuple[Variable, int]] = {}  # base and exponent of opened ones
+        self.powers: dict[int, tuple[Variable, int]] = {}  # base and exponent of opened ones; of gates, which are 1
         self.bare: dict[int, Variable] = {}  # what stands for a leaf of the structure, by the id of that
         self.scale = Scale()
         self.cost = self.occurrences = 0
@@ -163,18 +162,17 @@ class Product:
             stack.append((v.inputs[0], n))
         elif fn is gate:
             x, y = (self._bare(u, n) if is_shaped_like(u, v) else u for u in v.inputs)
-            self.bare[id(v)] = gate(x, y)
-            self._take(self.bare[id(v)], n)
+            self._take_power(v, gate(x, y), 1, n)
         else:
             found = _whole_power(v)
             assert found is not None
-            base, exponent = self._bare(found[0], n * found[1]), found[1]
+            base, exponent = found
             self.cost += _cost_of_power(exponent)
-            power = v if base is found[0] else raised(base, exponent, v)
-            assert power is not None  # the exponent is one of the dtype
-            self.bare[id(v)] = power
-            self.powers[id(v)] = base, exponent
-            self._take(base, n * exponent)
+            self._take_power(v, self._bare(base, n * exponent), exponent, n)
+
+    def _take_power(self, v: Variable, base: Variable, exponent: int, n: int) -> None:
+        self.powers[id(v)] = base, exponent
+        self._take(base, n * exponent)
 
     def _bare(self, x: Variable, n: int) -> Variable:
         """A value without the constant or sign that may be taken out of its power, which goes to the scale."""
@@ -259,13 +257,13 @@ class Stripped:
         if x is None:
             return found.constant()
         if isinstance(x, Inverse):
-            return divide(found.constant() if self.small is None else 1, x.x)
+            return divide(found.constant(), x.x)
         return x if self.small is not None else found.scaled(x)
 
     def _built(self, v: Variable) -> Variable | Inverse | None:
-        bare = self.found.bare.get(id(v))
-        if bare is not None:
-            return self._power(v, bare)
+        power = self.found.powers.get(id(v))
+        if power is not None:
+            return self._power(v, *power)
         fn, operands = function_of(v), [self._value(u, (v, k)) for k, u in enumerate(v.inputs)]
         if fn is negative:
             return operands[0]
@@ -284,12 +282,9 @@ class Stripped:
             return None
         return self.found.scaled(x) if self.small is not None and all(map(is_, place, self.small)) else x
 
-    def _power(self, v: Variable, bare: Variable) -> Variable | None:
+    def _power(self, v: Variable, base: Variable, exponent: int) -> Variable | None:
         """A gate, or a power less what cancels of it."""
-        base, exponent = self.found.powers.get(id(v), (bare, 1))
         left = exponent - self._leaves_out(base, self.signs[id(v)], exponent)
-        if left == exponent:
-            return bare
         found = base if left == 1 else raised(base, left, v) if left else None
         self.found.failed |= bool(left) and found is None
         return found

@@ -103,7 +103,7 @@ def _combined_factors(dtypes: frozenset[str]) -> Any:
         if inner is None:
             return None
         scale = outer.scale.times(inner.scale.to_power(outer.e))
-        return scale.of(inner.x, y) if outer.e * inner.e > 0 else scale.over(inner.x, y)
+        return scale.of(inner.x, y) if outer.e == inner.e else scale.over(inner.x, y)
 
     return apply
 

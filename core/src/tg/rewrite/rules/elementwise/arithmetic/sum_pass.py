@@ -28,8 +28,6 @@ from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite
 from tg.rewrite.rules.elementwise.arithmetic.scalars import (
     constant,
     exact,
-    is_in_range,
-    is_moderate,
     keeps_digits,
     nearest,
     size,
@@ -81,7 +79,7 @@ class Term:
         else:
             divisor = 1
             above, below = (sum(Fraction(part[k]) / d for d, part in self.parts.items()) for k in (0, 1))
-        factors = [above + below] if merge or (above and below and is_finite(self.x)) else [above, below]
+        factors = [above + below] if merge or is_finite(self.x) else [above, below]
         return [Entry(self.x, factor, divisor) for factor in factors if factor]
 
 
@@ -94,7 +92,7 @@ class Sum:
         self.terms: dict[int, Term] = {}
         self.constant: Exact = 0
         self.least: Exact = 0  # the size of the smallest constant but 0
-        self.constants = self.occurrences = self.cost = 0
+        self.occurrences = self.cost = 0
         self.given_up = self.distributed = False
         self.can_distribute = False  # whether there is a multiple of a sum, or a sum of a multiple, that is opened then
         self.opened: list[Variable] = []  # operands after what reads them
@@ -107,7 +105,6 @@ class Sum:
             number = exact(v)
             if number is not None:
                 self.constant += factor * number
-                self.constants += 1
                 if number:
                     one = size(factor * number)
                     self.least = min(self.least or one, one)
@@ -314,17 +311,13 @@ class Sums:
         return () if fn is multiply or fn is divide else v.inputs
 
     def factored(self, v: Variable) -> tuple[Variable, ...]:
-        """What a multiple is one of, if terms have room to be multiplied before they are added."""
-        if function_of(v) is not multiply:
-            return ()
-        number, dtype = _number(v), v.type.dtype
-        return v.inputs[:1] if is_integer(dtype) or (is_moderate(number) and is_in_range(number, dtype)) else ()
+        """What a product with a number is a multiple of."""
+        return v.inputs[:1] if function_of(v) is multiply else ()
 
 
 def _is_multiple(v: Variable) -> bool:
     """Whether a product or quotient is x * c or x / c, for a finite number c other than 0."""
-    x, c = v.inputs
-    return x.type.ndim == v.type.ndim and bool(exact(c))
+    return bool(exact(v.inputs[1]))
 
 
 def _number(v: Variable) -> Exact:
@@ -342,7 +335,7 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
         if found is not None and not found.can_distribute:
             break
         found = Sum(root, inside, distribute=distribute)
-        if found.constants > 1 and not keeps_digits(found.constant, found.least, found.dtype):
+        if not keeps_digits(found.constant, found.least, found.dtype):
             continue
         if found.given_up or (distribute and not found.distributed):
             continue
