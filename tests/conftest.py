@@ -36,6 +36,7 @@ def pytest_configure(config):
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = config.stash[CACHE] = Path(tempfile.mkdtemp(prefix="tg-cache-of-tests-"))
         os.environ["TG_CACHE_DIR"] = str(folder)
+        os.environ["TG_REMEMBER"] = "false"  # each test has its programs rewritten, also where it changes a rule
 
 
 def pytest_unconfigure(config):

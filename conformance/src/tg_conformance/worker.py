@@ -30,6 +30,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     given = _arguments()
+    os.environ["TG_REMEMBER"] = "false"  # tested is what rewriting makes now, not what it made once
     with given.journal.open("a") as journal:
 
         def note(ids: Sequence[str], gap: str = "") -> None:

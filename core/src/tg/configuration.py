@@ -32,6 +32,7 @@ class Config:
     exclude: tuple[str, ...] = ()  # names of rules, passes and classes of rewriting that are not applied
     nan_guard: bool = False  # whether a call whose results have a NaN or an infinity names the node that made it
     compile: str = "now"  # "background": calls are answered by the reference until native code is ready
+    remember: bool = True  # whether rewritten programs are kept on disk beside what backends compile
     specializations: int = 16  # how many patterns of length-1 dimensions a function compiles before it refuses
 
 

@@ -113,6 +113,7 @@ def test_doctor_says_that_programs_fail_by_the_environment(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tg.cli.doctor.examine", lambda name: {"computes": True, "seconds": 0.0, "facts": {}})
+    monkeypatch.delenv("TG_REMEMBER")
     for name, value in (("TG_BACKEND", "nosuch"), ("TG_MODE", "quick")):
         with monkeypatch.context() as environment:
             environment.setenv(name, value)

@@ -32,11 +32,11 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         show.as_json(rows)
         return 0
-    columns = ("backend", "directory", "entries", "MB", "at most", *(("removed",) if given.clear else ()))
+    columns = ("of", "directory", "entries", "MB", "at most", *(("removed",) if given.clear else ()))
     show.table([_line(row)[: len(columns)] for row in rows], *columns)
     if given.list:
         listed = [(row["backend"], *_entry_line(entry)) for row in rows for entry in row["entries"]]
-        show.table(listed, "backend", "entry", "kB", "last used")
+        show.table(listed, "of", "entry", "kB", "last used")
     return 0
 
 
@@ -52,12 +52,16 @@ def _entry_line(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def caches() -> Mapping[str, DiskCache]:
-    """The caches of the backends that are available, by backend."""
+    """The caches of the backends that are available, by backend, and that of rewritten programs."""
     import tg
     from tg import plugin
+    from tg.cache.entries import limit
+    from tg.functions.remembered import PROGRAMS
+    from tg.plugin.records import DiskCache
 
     found = {one.name: plugin.registry().cache(one.name) for one in tg.backends() if one.is_available}
-    return {name: cache for name, cache in found.items() if cache is not None}
+    rewritten = DiskCache(PROGRAMS.directory, PROGRAMS.entries, PROGRAMS.size, PROGRAMS.clear, limit)
+    return {name: cache for name, cache in {**found, PROGRAMS.name: rewritten}.items() if cache is not None}
 
 
 def as_record(name: str, cache: DiskCache) -> dict[str, Any]:

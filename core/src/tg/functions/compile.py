@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
+from tg.functions.remembered import remembered
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
@@ -71,7 +72,7 @@ def compile_expression(
         BackendUnavailable: the linker cannot work on this machine.
     """
     again = functools.partial(prepared, inputs, outputs, ones, setting)
-    return link(again(), setting, again)
+    return link(remembered(inputs, outputs, tuple(ones), setting, again), setting, again)
 
 
 def prepared(

@@ -23,6 +23,8 @@ WHAT: Final[Mapping[str, str]] = {
     "arguments": "inputs, outputs, updates and givens looked at",
     "choice": "the backend found, its plugin imported",
     "specialization": "one pattern of lengths that are 1",
+    "recall": "a program that was rewritten before looked for on disk",
+    "keep": "the rewritten program put on disk",
     "import": "the expression as a value-numbered graph, types inferred",
     "tables": "rules and passes of all plugins gathered",
     "index": "by what rules are found, kept for the process",

@@ -41,6 +41,9 @@ class Descriptor(Frozen):
         object.__setattr__(copy, "loc", loc)
         return copy
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _described, (self.error, self.text, self.hint, self.inner, getattr(self, "loc", None))
+
     def build(self, values: Sequence[int]) -> errors.TgError:
         """The exception for the values that the failing check reported."""
         if self.inner:
@@ -51,6 +54,10 @@ class Descriptor(Frozen):
         lines = (("at", f"{loc}:  {loc.source}"),) if loc is not None else ()
         kind = getattr(errors, self.error)
         return kind(errors.message(self.text.format(*values), *lines, hint=self.hint))  # type: ignore[no-any-return]
+
+
+def _described(error: str, text: str, hint: str | None, inner: tuple[Any, ...], loc: Loc | None) -> Descriptor:
+    return Descriptor(error, text, hint, inner).at(loc)
 
 
 class Check(NamedTuple):

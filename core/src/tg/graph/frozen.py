@@ -175,7 +175,7 @@ class FrozenGraph:
 
     def __reduce__(self) -> tuple[object, ...]:
         parts = (self.arity, self.types, [c.data for c in self.constants], self.nodes, self.outputs, self.checks)
-        return (_rebuild, (*parts, self.names, self.assumed))
+        return (_rebuild, (*parts, self.names, self.origins, self.assumed))
 
     @property
     def symbolic(self) -> tuple[TensorType, ...]:
@@ -233,10 +233,11 @@ def _rebuild(
     outputs: Sequence[int],
     checks: Sequence[FrozenCheck],
     names: Mapping[int, str],
+    origins: Mapping[int, Origin],
     assumed: Mapping[int, frozenset[str]],
 ) -> FrozenGraph:
     constants = [Constant(a) for a in arrays]
-    return FrozenGraph(arity, types, constants, nodes, outputs, checks, names, assumed=assumed)
+    return FrozenGraph(arity, types, constants, nodes, outputs, checks, names, origins, assumed)
 
 
 def _symbolic_types(frozen: FrozenGraph) -> tuple[TensorType, ...]:

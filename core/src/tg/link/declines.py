@@ -48,6 +48,9 @@ class Declines:
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], None] = {}  # written in one step each: several threads may compile
 
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
     def has(self, op: Op, types: Sequence[TensorType]) -> bool:
         """Whether an op on operands of some types is among them."""
         return bool(self._known) and _key(op, types) in self._known

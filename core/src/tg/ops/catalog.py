@@ -71,8 +71,10 @@ FAMILIES: Final[tuple[Family, ...]] = (
     statistics.FAMILY,
 )
 
+ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
+
 NAMES: Final[dict[str, Any]] = {
-    **{fn.name: fn for family in FAMILIES for fn in family.elementwise},
+    **ELEMENTWISE,
     **{fn.__name__: fn for family in FAMILIES for fn in family.functions},
     **{name: fn for family in FAMILIES for name, fn in family.aliases},
 }

@@ -115,6 +115,11 @@ def imported(entry: Entry) -> object:
     return functools.reduce(getattr, filter(None, attributes.split(".")), importlib.import_module(module))
 
 
+def top_level(target: str) -> str:
+    """The top-level package of what an entry names."""
+    return target.partition(":")[0].partition(".")[0].strip()
+
+
 def near(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like `name`, or None where none is."""
     import difflib  # for messages alone

@@ -16,7 +16,7 @@ from tg.errors import PluginError, TgError, message
 from tg.graph.op import Op
 from tg.link.declines import Declines
 from tg.plugin import tables
-from tg.plugin.discovery import Entry, Policy, entries
+from tg.plugin.discovery import Entry, Policy, entries, top_level
 from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
 from tg.plugin.problems import as_error
@@ -94,6 +94,12 @@ class Registry:
         plugins = dict.fromkeys((core, provider.plugin, *self._installed.extensions()))
         required = (f"{project(text)} {installed(text)}" for text in provider.backend.requires)
         return (*(f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins), *required)
+
+    def packages(self, name: str) -> tuple[str, ...] | None:
+        """The packages of tg, a backend's plugin and the extensions; None where one was registered by hand."""
+        plugins = dict.fromkeys((self._installed.core, self._provider(name).plugin, *self._installed.extensions()))
+        targets = [plugin.entry.target for plugin in plugins]
+        return tuple(dict.fromkeys(map(top_level, targets))) if all(targets) else None
 
     def hosted(self, name: str) -> frozenset[object]:
         """The ops that the host may compute for a backend where no rule does, as their plugins say."""

@@ -227,8 +227,9 @@ class ElementwiseFunction:
 
 def _named(name: str) -> Any:
     import tg
+    from tg.ops.catalog import ELEMENTWISE
 
-    return getattr(tg, name)
+    return ELEMENTWISE.get(name) or getattr(tg, name)  # tg.clip is more than the record of this name
 
 
 def in_loop(name: str, ufunc: np.ufunc, *operands: Any) -> list[Variable]:

@@ -1,0 +1,297 @@
+"""Programs that are kept on disk as rewriting has made them, so that another process need not rewrite them again.
+
+A program is named by the expression as it was written, op by op, by how it is compiled, and by all that decides what
+rewriting makes of it: the machine, Python, NumPy, and each file of tg and of the plugins, by its size and time. The
+user's lines take no part: what is kept refers to the ops of the expression, whose lines they are now, and to its large
+constants. Kept are programs of tg's own ops, for backends that keep compiled code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg import plugin
+from tg.cache.entries import Cache
+from tg.configuration import current
+from tg.graph.dims import named_type
+from tg.graph.frozen import FrozenGraph
+from tg.graph.loc import Loc
+from tg.graph.nodes import Constant
+from tg.graph.text import to_text
+from tg.graph.text.printer import inner_graphs, is_elementwise
+from tg.graph.timing import Span
+from tg.graph.traversal import sorted_applies
+from tg.plugin.discovery import top_level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tg.functions.compile import Setting
+    from tg.graph.nodes import Variable
+    from tg.graph.op import Op
+    from tg.plugin.records import Rewrites
+
+    Ones = tuple[tuple[int, int], ...]
+
+PROGRAMS: Final = Cache("programs", compiled=".program", is_opened=False)
+FORMAT: Final = "1"
+LARGE: Final = 4096  # bytes of a constant that is not kept but looked up in the expression
+MOST: Final = 1 << 20  # bytes of a program; what has more is mostly numbers that were folded, quickly made again
+PLAIN: Final = (type(None), bool, int, float, complex, str)
+CPU: Final = Path("/proc/cpuinfo")
+CPU_BYTES: Final = 4096  # of it: it tells all processors alike
+
+
+def remembered(
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    ones: Ones,
+    setting: Setting,
+    make: Callable[[], FrozenGraph],
+) -> FrozenGraph:
+    """The rewritten program of an expression: the one that was kept, else the one that `make` gives, which is kept."""
+    if not _may_be_kept(setting):
+        return make()
+    with Span("recall"):
+        try:
+            written = Written(inputs, outputs)
+        except Unnamed:
+            return make()
+        name = PROGRAMS.key(FORMAT, written.text, repr(ones), _way(setting), *_surroundings(setting.choice.name))
+        found = written.read(PROGRAMS.read(name))
+    if found is None:
+        found = make()
+        with Span("keep"):
+            data = written.written(found)
+            if data is not None and _can_be_kept(setting):
+                PROGRAMS.store(name, functools.partial(_write, data))
+    return found
+
+
+def _write(data: bytes, path: Path) -> None:
+    path.write_bytes(data)
+
+
+def _may_be_kept(setting: Setting) -> bool:
+    """Whether programs of this kind are kept, and what rewriting makes of them depends on nothing else than is told."""
+    registry, name = plugin.registry(), setting.choice.name
+    return (
+        current().remember
+        and setting.mode != "debug"
+        and registry.backend(name).cache is not None
+        and not registry.declines(name)
+        and registry.packages(name) is not None
+    )
+
+
+def _can_be_kept(setting: Setting) -> bool:
+    """The same of a program that has been made: by now rules may have declined, and the rewrites are known."""
+    registry, name = plugin.registry(), setting.choice.name
+    return _may_be_kept(setting) and _is_of_packages(registry.rewrites(name), registry.packages(name) or ())
+
+
+def _is_of_packages(rewrites: Rewrites, packages: Sequence[str]) -> bool:
+    """Whether all rewrites are functions of packages whose files are looked at."""
+    functions = {
+        found
+        for one in (*rewrites.rules, *rewrites.passes)
+        for field in ("match", "replace", "when", "function", "run", "inner")
+        if (found := getattr(one, field, None)) is not None
+    }
+    return all(top_level(getattr(one, "__module__", "")) in packages for one in functions)
+
+
+def _way(setting: Setting) -> str:
+    choice = setting.choice
+    return repr((choice.name, choice.options, choice.auto is None, setting.mode, sorted(setting.exclude)))
+
+
+def _surroundings(backend: str) -> tuple[str, ...]:
+    """What is installed, and where."""
+    registry = plugin.registry()
+    packages = registry.packages(backend) or ()
+    chosen = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("TG_") and not k.startswith("TG_CACHE"))
+    return (*registry.versions(backend), *map(_state, packages), *chosen, _machine())
+
+
+@functools.cache
+def _machine() -> str:
+    """The processor, the system, Python and NumPy."""
+    cpu = ""
+    if CPU.exists():
+        with CPU.open("rb") as file:
+            lines = file.read(CPU_BYTES).decode(errors="replace").splitlines()
+        cpu = " ".join(line for line in lines if line.startswith(("model name", "flags", "Features")))
+    system = os.uname() if hasattr(os, "uname") else os.environ.get("PROCESSOR_IDENTIFIER")
+    return f"{sys.platform} {system} {sys.version} {np.__version__} {cpu}"
+
+
+@functools.cache
+def _state(package: str) -> str:
+    """The files of a package, each with its size and time: a package under development has one version all along."""
+    files = sorted(line for folder in getattr(sys.modules[package], "__path__", ()) for line in _files(folder))
+    return f"{package} {hashlib.blake2b(chr(10).join(files).encode(), digest_size=20).hexdigest()}"
+
+
+def _files(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as listing:
+        for entry in listing:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _files(entry.path)
+            else:
+                found = entry.stat()
+                yield f"{entry.path} {found.st_size} {found.st_mtime_ns}"
+
+
+class Unnamed(Exception):  # noqa: N818 (it is no error)
+    """An expression has something that no text names."""
+
+
+@final
+class Written:
+    """An expression as it was written: a text that names it, and what a kept program takes from it.
+
+    Raises:
+        Unnamed: it has an op that is not tg's own, or a value that no text holds.
+    """
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self._locs: list[Loc] = []
+        self._constants: list[Constant] = []
+        self._texts: dict[Op, str] = {}
+        self._numbers = {id(v): k for k, v in enumerate(inputs)}
+        self._lines = [f"{named_type(v)} {v.name!r}" for v in inputs]
+        for node, made in sorted_applies(outputs, known=inputs):
+            text = self._of_op(node.op)
+            operands = ",".join([self._place(v) for v in node.inputs])
+            names = [(v.index, v.name) for v in made if v is not None and v.name is not None]
+            self._numbers[id(node)] = len(self._numbers)
+            self._lines.append(f"{text}({operands}){names or ''}")
+            self._locs += [node.loc] if node.loc is not None else []
+        self._lines.append(",".join(map(self._place, outputs)))
+        self.text = "\n".join(self._lines)
+
+    def written(self, program: FrozenGraph) -> bytes | None:
+        """A program as it is kept; None where it is not."""
+        file = io.BytesIO()
+        try:
+            _Pickler(file, self._locs, self._constants).dump(program)
+        except (Unnamed, pickle.PicklingError):
+            return None
+        return file.getvalue() if file.tell() <= MOST else None
+
+    def read(self, data: bytes | None) -> FrozenGraph | None:
+        """The program that was kept; None where there is none that can be read."""
+        if data is None:
+            return None
+        try:
+            found = _Unpickler(io.BytesIO(data), self._locs, self._constants).load()
+        except Exception:  # noqa: BLE001 (of another version of anything: it is made again)
+            return None
+        return found if isinstance(found, FrozenGraph) else None
+
+    def _place(self, v: Variable) -> str:
+        number = self._numbers.get(id(v))
+        if number is None and v.apply is not None:
+            return f"{self._numbers[id(v.apply)]}.{v.index}"
+        if number is None:
+            if not isinstance(v, Constant):
+                raise Unnamed
+            number = self._numbers[id(v)] = len(self._numbers)
+            self._constants.append(v)
+            digest = hashlib.blake2b(v.data.tobytes(), digest_size=20).hexdigest()
+            self._lines.append(f"{v.type} {v.name!r} {digest}")
+        return str(number)
+
+    def _of_op(self, op: Op) -> str:
+        found = self._texts.get(op)
+        if found is None:
+            found = self._texts[op] = self._of_field(op)
+        return found
+
+    def _of_field(self, value: Any) -> str:
+        if type(value) in PLAIN:
+            return repr(value)
+        if type(value) is tuple:
+            return f"({','.join(map(self._of_field, value))})"
+        if isinstance(value, FrozenGraph):
+            return self._of_graph(value)
+        if is_elementwise(value):
+            return _of_function(value)
+        cls = type(value)
+        if not hasattr(value, "rule_key") or value.opaque or cls.__module__.partition(".")[0] != "tg":
+            raise Unnamed
+        if is_elementwise(value.rule_key):
+            return f"{cls.__name__}:{_of_function(value.rule_key)}"
+        fields = [self._of_field(getattr(value, name)) for name in cls.fields]
+        return f"{cls.__module__}.{cls.__qualname__}({','.join(fields)})"
+
+    def _of_graph(self, graph: FrozenGraph) -> str:
+        for one in (*inner_graphs(graph), graph):
+            for node in one.nodes:
+                self._of_op(node.op)  # which may be one that no text names
+            self._locs += [loc for origin in one.origins.values() for loc in origin.locs]
+        return to_text(graph)
+
+
+def _of_function(function: Any) -> str:
+    """The name of an elementwise function of tg's own.
+
+    Raises:
+        Unnamed: it is somebody else's.
+    """
+    from tg.ops.catalog import ELEMENTWISE
+
+    name = str(function.name)
+    if ELEMENTWISE.get(name) is not function:
+        raise Unnamed
+    return name
+
+
+@final
+class _Pickler(pickle.Pickler):
+    """Writes lines and large constants as their places in the expression."""
+
+    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._locs = {id(loc): k for k, loc in reversed([*enumerate(locs)])}
+        self._data = {c.key: k for k, c in enumerate(constants) if c.data.nbytes > LARGE}
+
+    def persistent_id(self, value: Any) -> tuple[str, int] | None:
+        """The place, of what has one.
+
+        Raises:
+            Unnamed: a line that is none of the expression's.
+        """
+        if type(value) is Loc:
+            place = self._locs.get(id(value))
+            if place is None:
+                raise Unnamed
+            return "loc", place
+        if type(value) is np.ndarray and value.nbytes > LARGE:
+            place = self._data.get(Constant(value).key)
+            return None if place is None else ("data", place)
+        return None
+
+
+@final
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` has written of an equal expression."""
+
+    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
+        super().__init__(file)
+        self._places: dict[str, Sequence[Any]] = {"loc": locs, "data": [c.data for c in constants]}
+
+    def persistent_load(self, place: tuple[str, int]) -> Any:
+        """What is at a place."""
+        return self._places[place[0]][place[1]]

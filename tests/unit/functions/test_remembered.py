@@ -1,0 +1,282 @@
+"""Programs that are kept on disk once they are rewritten: the same one in the next process, and never another."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tg
+from tests.replay.program import FAMILIES, expression, programs
+from tg import plugin
+from tg.errors import ShapeError
+from tg.functions import remembered
+from tg.functions.backends import choose
+from tg.functions.compile import Setting, prepared
+from tg.functions.remembered import PROGRAMS, Unnamed, Written
+from tg.graph.text import to_text
+from tg.ops.catalog import ELEMENTWISE
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The files of programs, none at first, of functions that are made on C while this is in force."""
+    monkeypatch.setenv("TG_CACHE_DIR", str(tmp_path))
+    with tg.config(remember=True, backend="c"):
+        yield lambda: sorted(tmp_path.glob("programs/*.program"))
+
+
+def steps(f):
+    return {row.name for row in f.compile_report().rows}
+
+
+def lines_of(graph):
+    origins = [(k, [str(loc) for loc in o.locs], o.rules) for k, o in sorted(graph.origins.items())]
+    return origins, [str(getattr(c.descriptor, "loc", None)) for c in graph.checks]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_a_program_is_read_as_it_was_written(family, backend):
+    setting = Setting(choose(backend, "auto"))
+    count = 0
+    for one in programs(family):
+        inputs, outputs = expression(one)
+        made = prepared(inputs, outputs, (), setting)
+        data = Written(inputs, outputs).written(made)
+        again = Written(*expression(one))
+        assert again.text == Written(inputs, outputs).text
+        found = again.read(data)
+        assert found == made
+        assert to_text(found) == to_text(made)
+        assert lines_of(found) == lines_of(made)
+        assert list(map(str, found.symbolic)) == list(map(str, made.symbolic))
+        count += 1
+    assert count > 3
+
+
+MODEL = """
+import json, sys
+import numpy as np
+import tg
+
+def model(x, i, y):
+    return tg.sum(tg.exp(x) * y) + tg.sum(x[i])
+
+x, i, y = tg.vector("x"), tg.vector("i", "int64"), tg.vector("y")
+f = tg.function([x, i, y], [model(x, i, y), *tg.grad(model(x, i, y), [x, y])], backend="c")
+found = f(np.arange(3.0), np.array([2]), np.ones(3))
+errors = []
+for arrays in ((np.arange(3.0), np.array([7]), np.ones(3)), (np.arange(3.0), np.array([2]), np.ones(2))):
+    try:
+        f(*arrays)
+    except Exception as error:
+        errors.append(str(error))
+rules = [m for m in sys.modules if m.startswith("tg.rewrite.rules.")]
+steps = [row.name for row in f.compile_report().rows]
+json.dump([[a.tolist() for a in found], errors, steps, rules], sys.stdout)
+"""
+
+
+def test_another_process_need_not_rewrite_and_tells_its_own_lines(tmp_path):
+    environ = {**os.environ, "TG_REMEMBER": "true", "TG_CACHE_DIR": str(tmp_path / "cache")}
+    model, found = tmp_path / "model.py", []
+    for text in (MODEL, MODEL, "\n\n" + MODEL):
+        model.write_text(text)
+        done = subprocess.run(
+            [sys.executable, model], env=environ, capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        found.append(json.loads(done.stdout))
+    (first, errors, steps, rules), (second, same, others, none), (third, moved, _, no) = found
+    assert first == second == third
+    assert "rewrite" in steps
+    assert "keep" in steps
+    assert rules
+    assert not {"rewrite", "keep", "import"} & set(others)
+    assert not none
+    assert not no
+    assert errors == same
+    assert "model.py:7 in model" in errors[0]
+    assert moved == [text.replace("model.py:7", "model.py:9") for text in errors]
+
+
+X, Y = tg.vector("x"), tg.vector("y")
+DIFFERENT = {
+    "another op": [X - Y],
+    "another field": [tg.sum(X * Y, keepdims=True)],
+    "the same op twice": [tg.sum(X * Y) + tg.sum(X * Y)],
+    "0": [X * 0.0],
+    "-0": [X * -0.0],
+    "1": [X * 1.0],
+    "an integer 1": [X + tg.cast(tg.constant(1), "float64")],
+    "a shape": [X * np.ones(1)],
+    "another shape": [X * np.ones((1, 1))],
+    "outputs": [X * Y, X],
+    "in another order": [X, X * Y],
+    "a fact": [tg.assume(X, positive=True) * Y],
+    "operands exchanged": [Y * X],
+}
+
+
+def test_what_differs_has_another_name():
+    texts = {name: Written([X, Y], outputs).text for name, outputs in DIFFERENT.items()}
+    texts["renamed"] = Written([tg.vector("a"), Y], [Y * 2.0]).text
+    texts["not renamed"] = Written([X, Y], [Y * 2.0]).text
+    texts["of float32"] = Written([tg.vector("x", "float32"), Y], [Y * 2.0]).text
+    texts["of 3"] = Written([tg.tensor("x", "float64", (3,)), Y], [Y * 2.0]).text
+    n = tg.dim("n")
+    texts["of n"] = Written([tg.tensor("x", "float64", (n,)), Y], [Y * 2.0]).text
+    assert len(set(texts.values())) == len(texts)
+
+
+def test_one_expression_has_one_name():
+    def written():
+        x = tg.vector("x")
+        return Written([x], [tg.sum(tg.exp(x) * np.arange(3.0)), x[1:]]).text
+
+    assert written() == written()
+
+
+@pytest.mark.parametrize(
+    "options", [{"mode": "strict"}, {"exclude": "fold_constants"}, {"backend": tg.backend("c", accuracy="strict")}]
+)
+def test_another_way_to_compile_has_an_entry_of_its_own(kept, options):
+    x = tg.vector("x")
+    tg.function([x], tg.exp(x) * 2.0)
+    assert len(kept()) == 1
+    f = tg.function([x], tg.exp(x) * 2.0, **options)
+    assert len(kept()) == 2
+    assert "rewrite" in steps(f)
+    assert "rewrite" not in steps(tg.function([x], tg.exp(x) * 2.0, **options))
+
+
+def test_each_pattern_of_ones_has_an_entry_of_its_own(kept):
+    x, y = tg.vector("x"), tg.vector("y")
+    for count in (2, 0):
+        f = tg.function([x, y], x + y)
+        assert f(np.ones(3), np.ones(1)).shape == (3,)
+        assert f(np.ones(3), np.ones(3)).shape == (3,)
+        with pytest.raises(ShapeError, match="3 and 2"):
+            f(np.ones(3), np.ones(2))
+        assert sum(row.name == "rewrite" for row in f.compile_report().rows) == count
+    assert len(kept()) == 2
+
+
+def test_a_file_that_changed_makes_another_entry(kept, monkeypatch):
+    x = tg.vector("x")
+    tg.function([x], tg.exp(x))
+    known = remembered._state
+    monkeypatch.setattr(remembered, "_state", lambda package: known(package) + " changed" * (package == "tg_c"))
+    assert "rewrite" in steps(tg.function([x], tg.exp(x)))
+    assert len(kept()) == 2
+
+
+def test_the_state_of_a_package_is_that_of_its_files(tmp_path, monkeypatch):
+    folder = tmp_path / "some_package"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "rules.py").write_text("X = 1\n")
+    (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    __import__("some_package.inner.rules")
+    state = remembered._state.__wrapped__
+    first = state("some_package")
+    assert state("some_package") == first  # whatever Python has put into __pycache__
+    (folder / "inner" / "rules.py").write_text("X = 22\n")
+    second = state("some_package")
+    (folder / "inner" / "more.py").write_text("")
+    assert len({first, second, state("some_package")}) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"no pickle", None])
+def test_a_damaged_entry_is_made_again(kept, damage):
+    x = tg.vector("x")
+    tg.function([x], tg.exp(x))
+    (path,) = kept()
+    data = path.read_bytes()
+    if damage is None:
+        path.write_bytes(data[:100] + b"?" + data[101:])
+    else:
+        PROGRAMS.store(path.name, lambda place: place.write_bytes(damage) and None)
+    f = tg.function([x], tg.exp(x))
+    assert "rewrite" in steps(f)
+    assert f([0.0]).tolist() == [1.0]
+    assert path.read_bytes() == data
+
+
+def test_large_constants_are_the_expressions_own(kept):
+    data = np.arange(10_000.0)
+    x = tg.vector("x")
+    before = tg.function([x], tg.sum(tg.exp(x) * data))
+    (path,) = kept()
+    assert path.stat().st_size < 8_000
+    f = tg.function([x], tg.sum(tg.exp(x) * data))
+    assert "rewrite" not in steps(f)
+    assert f(np.zeros(10_000)) == before(np.zeros(10_000)) == data.sum()
+    other = tg.function([x], tg.sum(tg.exp(x) * (data + 1)))
+    assert other(np.zeros(10_000)) == data.sum() + 10_000
+    assert len(kept()) == 2
+
+
+def test_what_is_large_is_not_kept(kept, monkeypatch):
+    monkeypatch.setattr(remembered, "MOST", 2_000)
+    x = tg.vector("x")
+    tg.function([x], tg.exp(x) + np.arange(100.0))
+    assert len(kept()) == 1
+    tg.function([x], tg.exp(x) + np.arange(500.0))
+    assert len(kept()) == 1
+
+
+@pytest.mark.parametrize("options", [{"mode": "debug"}, {"backend": "perform"}])
+def test_what_is_not_kept(kept, options):
+    x = tg.vector("x")
+    f = tg.function([x], tg.exp(x), **options)
+    assert "recall" not in steps(f)
+    assert kept() == []
+
+
+def test_nothing_is_kept_where_the_configuration_says_so(kept):
+    x = tg.vector("x")
+    with tg.config(remember=False):
+        tg.function([x], tg.exp(x))
+    assert kept() == []
+
+
+def test_ops_of_others_are_not_named():
+    class Mine(tg.Op):
+        def infer(self, x):
+            return (x,)
+
+        def perform(self, x):
+            return (x,)
+
+    x = tg.vector("x")
+    with pytest.raises(Unnamed):
+        Written([x], [Mine()(x)])
+
+
+def test_rewrites_from_elsewhere_are_not_relied_on(monkeypatch):
+    rewrites = plugin.registry().rewrites("c")
+    assert remembered._is_of_packages(rewrites, ["tg", "tg_c"])
+    assert not remembered._is_of_packages(rewrites, ["tg_c"])
+
+
+def test_results_differ_by_what_was_compiled_and_not_by_where_it_came_from(kept):
+    """The gradient of a model, kept and taken again, against NumPy."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(5, 3)), rng.normal(size=3)
+    m, v = tg.matrix("m"), tg.vector("v")
+    loss = tg.sum(tg.logaddexp(m @ v, 0.0))
+    for _ in range(2):
+        f = tg.function([m, v], [loss, tg.grad(loss, v)])
+        value, slope = f(a, b)
+        np.testing.assert_allclose(value, np.logaddexp(a @ b, 0).sum(), rtol=1e-14)
+        np.testing.assert_allclose(slope, a.T @ (1 / (1 + np.exp(-(a @ b)))), rtol=1e-13)
+    assert "rewrite" not in steps(f)
+
+
+def test_every_elementwise_function_is_read_as_itself():
+    for function in ELEMENTWISE.values():  # tg.clip, for one, is another function than the record of this name
+        assert pickle.loads(pickle.dumps(function)) is function
