@@ -79,6 +79,10 @@ S, W = np.linspace(-1, 2, 12).reshape(3, 4), np.linspace(3, 5, 12).reshape(3, 4)
             lambda s, w: tg.exp(s) * tg.sum(w / tg.sum(tg.exp(s), 1, keepdims=True), 1, keepdims=True),
             np.exp(S) / np.exp(S).sum(1, keepdims=True) * W.sum(1, keepdims=True),
         ),
+        (
+            lambda s, w: tg.exp(s) * tg.sum(-1 / tg.sum(tg.exp(s), 1, keepdims=True), 1, keepdims=True),
+            -np.exp(S) / np.exp(S).sum(1, keepdims=True),
+        ),
         (lambda s, w: tg.exp(s) * 3.0 * w * 2.0 * tg.exp(-s), W * 6),
         (lambda s, w: tg.exp(s) * 0.0 * w * tg.exp(-s), W * 0),
         (lambda s, w: tg.exp(s) * 3.0 * (w / 6.0) * tg.sigmoid(-s), np.exp(S) / (1 + np.exp(S)) * W / 2),
@@ -86,7 +90,7 @@ S, W = np.linspace(-1, 2, 12).reshape(3, 4), np.linspace(3, 5, 12).reshape(3, 4)
 )
 def test_products_with_what_is_repeated_and_summed(build, expected):
     s, w = (tg.tensor(name, shape=(3, 4)) for name in "sw")
-    found = tg.function([s, w], build(s, w), backend="perform")(S, W)
+    found = tg.function([s, w], build(s, w), backend="perform", on_unused_input="ignore")(S, W)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -112,7 +116,8 @@ def test_what_meets_across_a_gate_is_hidden_where_it_is_closed(name):
     a, outputs = FACTORS[name](u), []
     for other in FACTORS.values():
         for b in (other(u), other(-u)):
-            outputs += [tg.gate(g * a, b), tg.gate(tg.gate(g, a), b), tg.gate(g, a) * b]
+            outputs += [tg.gate(g * a, b), tg.gate(tg.gate(g, a), b), tg.gate(g, a) * b, b * tg.gate(g, a)]
+            outputs += [tg.gate(g, a) / b, tg.gate(g, tg.gate(g, a)) * b, tg.gate(g, a) * tg.gate(g, b)]
     at = np.tile([-800.0, 800.0, 0.0, -0.0, 1.5, -3.0], 2)
     for new, old in zip(*values([g, u], outputs, np.repeat([0.0, 2.0], 6), at), strict=True):
         closed, representable = old[:6] == 0, np.isfinite(old) & (old != 0)
@@ -147,29 +152,44 @@ def test_what_is_left_of_an_operand_stays_together():
 
 
 E, T = tg.exp, tg.sigmoid
-OVERFLOWING = {  # of a = 1e200, b = 1e200, x = 1e-300, z = 0 and u = -600: the product without what cancels
-    "exponentials": (lambda a, b, x, z, u: a * E(u) * b * x / E(u), 1e100),
-    "beside a 0": (lambda a, b, x, z, u: a * E(u) * b * z / E(u), 0.0),
-    "the other way round": (lambda a, b, x, z, u: a / E(-u) * b * x * E(-u), 1e100),
-    "two and a third behind": (lambda a, b, x, z, u: E(u) * a * b * x / E(u), 1e100),
-    "a divisor": (lambda a, b, x, z, u: a * E(u) * b / (1 / x) / E(u), 1e100),
-    "what is left has a sign": (lambda a, b, x, z, u: a * T(u) * -b * x * (1 + E(-u)), -1e100),
-    "sums": (lambda a, b, x, z, u: a * (E(u) + E(2 * u)) * b * x / (E(u) + E(2 * u)), 1e100),
-    "a function is left": (lambda a, b, x, z, u: a * T(u) * b * x / T(-u), 1e100 * np.exp(-600)),
-    "a small constant": (lambda a, b, x, z, u: a * E(u) * b * 1e-100 * x / E(u), 1.0),
-    "at most 1": (lambda a, b, x, z, u: a * E(u) * T(z) * b * x / E(u), 5e99),
-    "inside an operand": (lambda a, b, x, z, u: x * (a * E(u) * b * x / E(u)), 1e-200),
-    "one of them in an operand": (lambda a, b, x, z, u: (a * E(u) * b) * (x * E(-u)), 1e100),
-    "in front of a gate": (lambda a, b, x, z, u: tg.gate(a * E(u) * b * x, 1 + x) / E(u), 1e100),
-    "behind a gate": (lambda a, b, x, z, u: tg.gate(x, a * E(u) * b * x / E(u)), 1e-200),
+OVERFLOWING = {  # of a = b = 1e200, x = 1e-300, z = 0, u = -600 and w = 460: the product without what cancels
+    "exponentials": (lambda a, b, x, z, u, w: a * E(u) * b * x / E(u), 1e100),
+    "beside a 0": (lambda a, b, x, z, u, w: a * E(u) * b * z / E(u), 0.0),
+    "the other way round": (lambda a, b, x, z, u, w: a / E(-u) * b * x * E(-u), 1e100),
+    "two and a third behind": (lambda a, b, x, z, u, w: E(u) * a * b * x / E(u), 1e100),
+    "a divisor": (lambda a, b, x, z, u, w: a * E(u) * b / (1 / x) / E(u), 1e100),
+    "what is left has a sign": (lambda a, b, x, z, u, w: a * T(u) * -b * x * (1 + E(-u)), -1e100),
+    "sums": (lambda a, b, x, z, u, w: a * (E(u) + E(2 * u)) * b * x / (E(u) + E(2 * u)), 1e100),
+    "a function is left": (lambda a, b, x, z, u, w: a * T(u) * b * x / T(-u), 1e100 * np.exp(-600)),
+    "a small constant": (lambda a, b, x, z, u, w: a * E(u) * b * 1e-100 * x / E(u), 1.0),
+    "at most 1": (lambda a, b, x, z, u, w: a * E(u) * T(z) * b * x / E(u), 5e99),
+    "inside an operand": (lambda a, b, x, z, u, w: x * (a * E(u) * b * x / E(u)), 1e-200),
+    "one of them in an operand": (lambda a, b, x, z, u, w: (a * E(u) * b) * (x * E(-u)), 1e100),
+    "in front of a gate": (lambda a, b, x, z, u, w: tg.gate(a * E(u) * b * x, 1 + x) / E(u), 1e100),
+    "behind a gate": (lambda a, b, x, z, u, w: tg.gate(x, a * E(u) * b * x / E(u)), 1e-200),
+    "a constant above 1": (lambda a, b, x, z, u, w: 1.5e108 * a * E(u) * 1.5 * x / E(u), 2.25e8),
+    "over a constant below 1": (lambda a, b, x, z, u, w: 1.5e108 * a * E(u) / 0.5 * x / E(u), 3e8),
+    "at least 1": (lambda a, b, x, z, u, w: a * E(u) * tg.cosh(w) * x / E(u), 1e-100 * np.cosh(460)),
+    "a sum without 1": (
+        lambda a, b, x, z, u, w: a * E(u) / tg.sum(E(-w), keepdims=True) * x / E(u),
+        1e-100 * np.exp(460),
+    ),
+    "an exponential of 1 and a sum": (
+        lambda a, b, x, z, u, w: a * E(u) / E(-(1 + tg.sum(E(tg.log(w - 1)), keepdims=True))) * x / E(u),
+        1e-100 * np.exp(460),
+    ),
+    "the reciprocal of a share": (
+        lambda a, b, x, z, u, w: a * E(u) * (E(z) + E(w)) * x / (E(z) * E(u)),
+        1e-100 * np.exp(460),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", OVERFLOWING)
 def test_nothing_cancels_where_what_is_left_overflows_on_the_way(name):
-    inputs = [tg.vector(letter) for letter in "abxzu"]
+    inputs = [tg.vector(letter) for letter in "abxzuw"]
     build, expected = OVERFLOWING[name]
-    at = [np.full(1, number) for number in (1e200, 1e200, 1e-300, 0.0, -600.0)]
+    at = [np.full(1, number) for number in (1e200, 1e200, 1e-300, 0.0, -600.0, 460.0)]
     ((new,), _) = values(inputs, [build(*inputs)], *at)
     np.testing.assert_allclose(new, expected, rtol=1e-12)
 
@@ -186,6 +206,11 @@ CANCELLING = {  # of a = 2, b = 3 and u = +-800, where one exponential is infini
     "a constant of at most 1": (lambda a, b, u: a * E(u) * 0.5 * b / E(u), 3.0),
     "over a constant of at least 1": (lambda a, b, u: a * E(u) / 2.0 * b / E(u), 3.0),
     "at least 1 behind": (lambda a, b, u: a * E(u) * b * 2.0 / E(u), 12.0),
+    "over what is at most 1 behind": (lambda a, b, u: a * E(u) * b * (1 + E(b - b)) / E(u), 12.0),
+    "an operand of several between": (lambda a, b, u: a * E(u) * (b * T(b - b) * b) / E(u), 9.0),
+    "a share between": (lambda a, b, u: a * E(u) * tg.sinh(b) * b / (tg.cosh(b) * E(u)), 6 * np.tanh(3)),
+    "minus 1": (lambda a, b, u: a * E(u) * -1.0 * b / E(u), -6.0),
+    "over minus 1": (lambda a, b, u: a * E(u) / -1.0 * b / E(u), -6.0),
     "a share": (lambda a, b, u: a * E(u) * b * a * b / (1 + E(u)), None),
     "a share, from behind": (lambda a, b, u: a / (1 + E(u)) * b * a * b * E(u), None),
 }
@@ -197,3 +222,62 @@ def test_what_cancels_does_so_where_no_product_on_the_way_is_larger(name):
     build, expected = CANCELLING[name]
     ((new,), _) = values(inputs, [build(*inputs)], np.full(2, 2.0), np.full(2, 3.0), np.array([-800.0, 800.0]))
     np.testing.assert_allclose(new, [0.0, 36.0] if expected is None else expected, rtol=1e-12)
+
+
+def test_what_a_gate_hides_stays_hidden_where_an_argument_is_nan():
+    g, u = tg.vector("g"), tg.vector("u")
+    e, f = tg.exp(u), tg.exp(-u)
+    hidden = (
+        tg.gate(tg.gate(g, e), f),
+        tg.gate(tg.gate(tg.gate(g, e), g + 1), f),
+        tg.gate(g, e * f),
+        tg.gate(g, e) * tg.gate(g, f),
+    )
+    shown = tg.gate(g * e, f), tg.gate(g, e) * f, g * e * f, tg.gate(g * e * f, f * f)
+    at = np.array([0.0, 2.0, 0.0, 2.0]), np.array([np.nan, np.nan, 1.0, 1.0])
+    new, old = values([g, u], [*hidden, *shown], *at)
+    for k, (x, y) in enumerate(zip(new, old, strict=True)):
+        np.testing.assert_allclose(x, y, rtol=1e-14)
+        np.testing.assert_array_equal(np.isnan(x), [k >= len(hidden), True, False, False], str(k))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x, y: tg.exp(x) / (1 + tg.exp(x)),
+        lambda x, y: tg.exp(x) / (tg.exp(x) + tg.exp(y)),
+        lambda x, y: tg.exp(x) * y * tg.exp(-x),
+        lambda x, y: tg.sinh(x) / tg.cosh(x),
+    ],
+)
+def test_complex_exponentials_meet_nothing(build):
+    x, y = (tg.vector(name, dtype="complex128") for name in "xy")
+    (new,), (old,) = values([x, y], [build(x, y)], np.array([1 + 2j, 3j]), np.array([0.5 - 1j, 2 + 0j]))
+    assert new.tobytes() == old.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("build", "expected", "multiplied", "divided"),
+    [
+        (lambda a, b, u: 1 / (a * E(u)) * b * E(u), 3.0 / 2.0, 0, 1),
+        (lambda a, b, u: E(u) * (1 / E(u) / a / b), 1 / 6, 1, 1),
+        (lambda a, b, u: E(u) * (1 / (a * E(u) * b)), 1 / 6, 1, 1),
+        (lambda a, b, u: b * E(u) * (1 / E(u) / tg.cosh(a) / b), 1 / np.cosh(2.0), 1, 1),
+        (lambda a, b, u: E(u) * b / (a * E(u)), 3 / 2, 0, 1),
+        (lambda a, b, u: b * E(u) / (E(u) / a), 6.0, 1, 0),
+    ],
+)
+def test_what_is_left_is_written_with_few_products_and_quotients(build, expected, multiplied, divided):
+    inputs = [tg.vector(letter) for letter in "abu"]
+    new = rewrite(FunctionGraph.of(inputs, [build(*inputs)]), [EXPONENTIALS], supported=lambda op, types: True)
+    (value,) = interpret(new, [np.full(2, 2.0), np.full(2, 3.0), np.array([-800.0, 800.0])])
+    np.testing.assert_allclose(value, expected, rtol=1e-15)
+    names = [node.op.name for node in new.nodes]
+    assert (names.count("multiply"), names.count("divide")) == (multiplied, divided)
+
+
+def test_a_0_stays_in_front_of_what_may_be_infinite_beside_it():
+    a, b, u = (tg.vector(letter) for letter in "abu")
+    product = a * E(u) * b * 0.0 / (E(u) + E(2 * u))
+    ((new,), _) = values([a, b, u], [product], np.full(1, 1e200), np.full(1, 1e200), np.full(1, -600.0))
+    assert new == 0

@@ -10,13 +10,14 @@ There is one way in, `product_of` (in `reading`), and one way out, `rebuilt`.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative, square
+from tg.ops.elementwise.arithmetic import divide, gate, multiply, negative
 from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh
@@ -112,7 +113,7 @@ class Guard(NamedTuple):
 
 
 class Product:
-    """The factors of a value, its sign, and its guards."""
+    """The factors of a value by their stages, its sign, and its guards."""
 
     __slots__ = ("factors", "guards", "sign")
 
@@ -157,10 +158,8 @@ def gated(dy: Product, d: Product) -> Product | None:
 def _beside(a: Product, b: Product, stage: int, power: int) -> Product | None:
     if a.guards or b.guards or len(a.factors) + len(b.factors) > MOST_FACTORS:
         return None
-    factors = [f.to_power(power).at(stage) for f in b.factors]
-    if len(factors) > 1:
-        operand = Operand(power)
-        factors = [f._replace(within=(operand, *f.within)) for f in factors]
+    operand = Operand(power)
+    factors = [f.to_power(power).at(stage)._replace(within=(operand, *f.within)) for f in b.factors]
     return Product(*a.factors, *factors, sign=a.sign * b.sign)
 
 
@@ -176,18 +175,21 @@ def rebuilt(found: Product) -> Variable | None:
     if any(exact(f.value().v) == 0 for f in found.factors):
         return None  # nothing is gained, and what was small where exponentials met may be infinite beside it
     made: Variable | None = None
-    for stage in range(found.last + 1):
-        factors = [f for f in found.factors if f.stage == stage]
-        if not factors:
-            continue
-        opens = made is not None and stage % 2
-        before = [] if made is None or opens else [Factor(OTHER, made)]
-        part = _quotient(_values([*before, *factors]))
-        made = gate(made, part) if opens else part
+    for stage, some in itertools.groupby(found.factors, lambda f: f.stage):
+        if made is not None and stage % 2:
+            made = gate(made, _product(list(some)))
+        else:
+            made = _product([*([] if made is None else [Factor(OTHER, made)]), *some])
     for u, is_gated in found.guards:
         one = Constant(np.array(1, u.type.numpy_dtype))
         made = where(isnan(u), u, one) if made is None else where(isnan(u), gate(made, u) if is_gated else u, made)
     return made if made is None or found.sign > 0 else negative(made)
+
+
+def _product(factors: list[Factor]) -> Variable:
+    """The product of factors at one stage."""
+    v, power = _in_turn(_values(factors))
+    return v if power > 0 else divide(1, v)
 
 
 def _values(factors: list[Factor], depth: int = 0) -> list[Written]:
@@ -196,37 +198,19 @@ def _values(factors: list[Factor], depth: int = 0) -> list[Written]:
     for operand, some in itertools.groupby(factors, lambda f: f.within[depth] if len(f.within) > depth else None):
         if operand is None:
             found.extend(f.value() for f in some)
-            continue
-        values = [Written(v, power * operand.power) for v, power in _values(list(some), depth + 1)]
-        if all(power < 0 for _, power in values):
-            found.append(Written(_multiplied([v for v, _ in values]), -operand.power))
         else:
-            found.append(Written(_quotient(values), operand.power))
+            values = [Written(v, power * operand.power) for v, power in _values(list(some), depth + 1)]
+            v, power = _in_turn(values)
+            found.append(Written(v, power * operand.power))
     return found
 
 
-def _quotient(values: list[Written]) -> Variable:
-    """The product of values and reciprocals."""
-    over, under = ([v for v, power in values if (power > 0) == side] for side in (True, False))
-    if over and under and len(values) > 2:  # a product may overflow, or vanish, where no quotient does
-        return _in_turn(values)
-    if not under:
-        return _multiplied(over)
-    return divide(_multiplied(over) if over else 1, _multiplied(under))
-
-
-def _in_turn(values: list[Written]) -> Variable:
-    """The quotient of values multiplied and divided one by one, in the order in which they were read."""
-    first = next(k for k, (_, power) in enumerate(values) if power > 0)
+def _in_turn(values: list[Written]) -> Written:
+    """The product of values and reciprocals, one by one: all above a line may overflow, or vanish, as all below it."""
+    first = next((k for k, (_, power) in enumerate(values) if power > 0), None)
+    if first is None:
+        return Written(functools.reduce(multiply, [v for v, _ in values]), -1)
     made = values[first].v
-    for k, (v, power) in enumerate(values):
-        if k != first:
-            made = multiply(made, v) if power > 0 else divide(made, v)
-    return made
-
-
-def _multiplied(values: list[Variable]) -> Variable:
-    made = values[0]
-    for v in values[1:]:
-        made = square(made) if made is v else multiply(made, v)
-    return made
+    for v, power in (*values[:first], *values[first + 1 :]):
+        made = multiply(made, v) if power > 0 else divide(made, v)
+    return Written(made, 1)

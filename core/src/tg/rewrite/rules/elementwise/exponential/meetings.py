@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise.arithmetic import multiply, subtract
 from tg.ops.elementwise.exponential import sigmoid
 from tg.ops.elementwise.trigonometric import tanh
-from tg.ops.softmax import Softmax
 from tg.rewrite.rules.elementwise.exponential.factors import FUNCTIONS, OTHER, Factor, Guard
 from tg.rewrite.rules.elementwise.exponential.partial import grows
 from tg.rewrite.rules.elementwise.exponential.terms import (
@@ -46,50 +46,52 @@ def _meet_once(found: Product) -> bool:
 
 def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> bool:
     """Put what two factors amount to where gates hide as much of it as they did; whether there is such a place."""
-    a, b = found.factors[i], found.factors[j]
-    first, last = sorted((a, b), key=lambda f: f.stage)
+    first, last = found.factors[i], found.factors[j]
     closed = closed_by(first) if last.is_gated and first.stage < last.stage else None
     if result is not None:
-        others = [f for f in found.factors if f is not a and f is not b]
-        stage = _stage_of(result, a, b, others)
+        others = [f for k, f in enumerate(found.factors) if k not in (i, j)]
+        stage = _stage_of(result, first, last, others)
         if stage is None or _hides(last, [f for f in others if stage < f.stage < last.stage]):
             return False
         if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
             result, closed = hidden(result, closed), None
         result = result.at(stage)
-    factors = next((made for at in (i, j) if (made := _with(found, {i, j}, result, at)) is not None), None)
+    factors = _with(found.factors, i, j, result)
     if factors is None:
         return False
     found.factors = factors
     if result is None:
-        _keep_nan(found, a.u, min(a.stage, b.stage) if a.is_gated and b.is_gated else 0)
+        _keep_nan(found, first.u, first.stage if first.is_gated and last.is_gated else 0)
     if closed is not None:
         found.factors.append(hidden(Factor(OTHER, number(1, first.u), bounded=True), closed).at(first.stage))
+    found.factors.sort(key=operator.attrgetter("stage"))
     found.sign *= sign
     return True
 
 
-def _with(found: Product, pair: set[int], result: Factor | None, at: int) -> list[Factor] | None:
-    """The factors with what a pair amounts to in the place of one of them; None where that may overflow on the way.
+def _with(factors: list[Factor], i: int, j: int, result: Factor | None) -> list[Factor] | None:
+    """The factors with what two amount to in the place of one of them; None where that may overflow on the way.
 
     A share of 1 stands in any case: the sums that it is of overflow at ordinary operands, other products seldom do.
     """
-    made = [
-        (f, frozenset((k,))) if result is None or k != at else (result._replace(within=f.within), frozenset(pair))
-        for k, f in enumerate(found.factors)
-        if k not in pair or (result is not None and k == at)
-    ]
-    is_share = result is not None and result.bounded and result.power > 0
-    return [f for f, _ in made] if is_share or not grows(found.factors, made) else None
+    rest = [(f, frozenset((k,))) for k, f in enumerate(factors) if k not in (i, j)]
+    if result is None:
+        return None if grows(factors, rest) else [f for f, _ in rest]
+    for k, place in ((i, i), (j, j - 1)):
+        if factors[k].stage == result.stage:
+            placed = result._replace(within=factors[k].within)
+            made = [*rest[:place], (placed, frozenset((i, j))), *rest[place:]]
+            if (result.bounded and result.power > 0) or not grows(factors, made):
+                return [f for f, _ in made]
+    return None
 
 
-def _stage_of(result: Factor, a: Factor, b: Factor, others: list[Factor]) -> int | None:
+def _stage_of(result: Factor, first: Factor, last: Factor, others: list[Factor]) -> int | None:
     """The stage for what two factors amount to, None where there is none.
 
     Beside a factor in front of a gate it must be finite where that is, or a 0 would make NaN of what the gate hid.
     Behind the gate it must have been hidden where the gate is closed, which others than what hid it may do.
     """
-    first, last = sorted((a, b), key=lambda f: f.stage)
     if first.stage == last.stage:
         return first.stage
     if _is_finite_with(result, first) and (last.is_gated or not first.is_gated):
@@ -199,9 +201,7 @@ def _exp_and_sum(a: Factor, b: Factor) -> Meeting | None:
     if found is not None:
         if relation(a.u, found.x) != a.sign:
             return None
-        share = share_of_sum(found)
-        kind = "softmax" if share.apply is not None and type(share.apply.op) is Softmax else OTHER
-        return Factor(kind, share, power=a.power, bounded=True), 1
+        return Factor(OTHER, share_of_sum(found), power=a.power, bounded=True), 1
     logs = logs_of_sum(b.u)
     own = next((k for k, u in enumerate(logs) if relation(a.u, u) == a.sign), None)
     if own is None:

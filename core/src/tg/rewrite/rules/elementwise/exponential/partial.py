@@ -15,8 +15,7 @@ from tg.rewrite.rules.elementwise.exponential.factors import OTHER
 from tg.rewrite.rules.elementwise.exponential.terms import aligned_sum_of_exp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from tg.graph.nodes import Variable
     from tg.rewrite.rules.elementwise.exponential.factors import Factor
 
     Parts = frozenset[int]  # the factors of a product, by their places among those that were read
@@ -29,38 +28,26 @@ def grows(before: list[Factor], after: list[tuple[Factor, Parts]]) -> bool:
         after: the factors that take the place of those before, and of which of them each is the product.
     """
     cancelled = frozenset(range(len(before))).difference(*(parts for _, parts in after))
-    made = partial_products((f, frozenset((k,))) for k, f in enumerate(before))
-    made = {frozenset[int](), *(q - cancelled if cancelled <= q else q for q in made)}
+    made = partial_products([(f, frozenset((k,))) for k, f in enumerate(before)])
+    made = {q - cancelled if cancelled <= q else q for q in made}
     small = {k for k, f in enumerate(before) if is_at_most_one(f)}
-    large = {k for k, f in enumerate(before) if is_at_most_one(f.to_power(-1))}
+    large = {k for k, f in enumerate(before) if is_at_most_one(f._replace(power=-f.power))}
     return not all(any(p - q <= small and q - p <= large for q in made) for p in partial_products(after))
 
 
-def partial_products(factors: Iterable[tuple[Factor, Parts]]) -> set[Parts]:
+def partial_products(factors: list[tuple[Factor, Parts]]) -> set[Parts]:
     """The factors of each value that is made where a product is written out, and of each that is given."""
     found: set[Parts] = set()
-    made: Parts = frozenset()
-    for stage, some in itertools.groupby(sorted(factors, key=_stage), _stage):
-        if stage % 2:
-            made |= _in_turn(list(some), 0, frozenset(), found)
-            found.add(made)
-        else:
-            made = _in_turn(list(some), 0, made, found)
+    _multiply(factors, 0, found)
     return found
 
 
-def _stage(made: tuple[Factor, Parts]) -> int:
-    return made[0].stage
-
-
-def _in_turn(factors: list[tuple[Factor, Parts]], depth: int, made: Parts, found: set[Parts]) -> Parts:
-    """The factors of a product and others, multiplied one by one, those of an operand first by themselves."""
+def _multiply(factors: list[tuple[Factor, Parts]], depth: int, found: set[Parts]) -> Parts:
+    """The factors of a product, one by one, those of an operand first by themselves."""
+    made: Parts = frozenset()
     for operand, some in itertools.groupby(factors, lambda f: f[0].within[depth] if len(f[0].within) > depth else None):
-        if operand is None:
-            values = [parts for _, parts in some]
-        else:
-            values = [_in_turn(list(some), depth + 1, frozenset(), found)]
-        for parts in values:
+        values = list(some)
+        for parts in [_multiply(values, depth + 1, found)] if operand is not None else [p for _, p in values]:
             made |= parts
             found |= {parts, made}
     return made
@@ -69,7 +56,7 @@ def _in_turn(factors: list[tuple[Factor, Parts]], depth: int, made: Parts, found
 def is_at_most_one(f: Factor) -> bool:
     """Whether a factor is known to be at most 1 in size."""
     if f.kind != OTHER:
-        return f.power > 0 if f.bounded else f.power < 0 and (f.kind == "cosh" or _has_one(f))
+        return f.power > 0 if f.bounded else f.power < 0 and (f.kind == "cosh" or (f.kind == "sum" and _has_one(f.u)))
     v, power = f.value()
     number = exact(v)
     if number is None:
@@ -77,7 +64,7 @@ def is_at_most_one(f: Factor) -> bool:
     return size(number) <= 1 if power > 0 else size(number) >= 1
 
 
-def _has_one(f: Factor) -> bool:
-    """Whether a factor is a sum of exponentials and 1."""
-    found = aligned_sum_of_exp(f.u) if f.kind == "sum" else None
+def _has_one(v: Variable) -> bool:
+    """Whether a sum of exponentials is one with 1."""
+    found = aligned_sum_of_exp(v)
     return found is not None and found.plus_one

@@ -73,7 +73,7 @@ def _read(v: Variable, depth: int, *, gates: bool) -> Product:
 
 
 def _one(kind: str, v: Variable, **about: Any) -> Product:
-    return Product(Factor(kind, v, written=Written(v, 1), **about))
+    return Product(Factor(kind, v, **about))
 
 
 def _read_negative(v: Variable, node: Apply, depth: int, gates: bool) -> Product:
@@ -174,9 +174,7 @@ def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Produc
         if rest is None:  # it has to be repeated as the quotients were before it is summed
             return None
         kind = UNPLACED if aligned_sum_of_exp(below) is None else "sum"
-        return Product(
-            Factor(OTHER, op(rest)), Factor(kind, below, power=-1, stage=int(f.is_gated), written=Written(below, 1))
-        )
+        return Product(Factor(OTHER, op(rest)), Factor(kind, below, power=-1, stage=int(f.is_gated)))
     return None
 
 
