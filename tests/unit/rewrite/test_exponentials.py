@@ -133,6 +133,41 @@ def test_the_terms_of_an_argument_are_not_those_of_a_product(function):
         np.testing.assert_allclose(new, old, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda a, b, c, u: a * (E(u) * b - E(u) * c) / E(u), 0.0),
+        (lambda a, b, c, u: (E(u) * b - E(u) * c) * a * T(-u), 0.0),
+        (lambda a, b, c, u: (E(u) * b + E(u) * c) / a * T(-u), 1.0),
+        (lambda a, b, c, u: -(E(u) * b - E(u) * c - E(u) * b) / a / E(u), 1.0),
+        (lambda a, b, c, u: E(-u) * -(-(E(u) * b) + E(u) * c * 0.5) / a, 0.5),
+        (lambda a, b, c, u: tg.gate(E(u) * b - E(u) * c, T(-u)) * a, 0.0),
+        (lambda a, b, c, u: E(-u) * (E(u) * b + E(u) * 0.0) / a, 1.0),
+        (lambda a, b, c, u: E(-u) * (E(u) * 0.0 + E(u) * b) / a, 1.0),
+    ],
+)
+def test_the_terms_of_a_sum_meet_what_is_outside_and_no_other_factor(build, expected):
+    inputs = [tg.vector(letter) for letter in "abcu"]
+    ((new,), _) = values(inputs, [build(*inputs)], *(np.full(1, number) for number in (1e200, 1e200, 1e200, 0.0)))
+    np.testing.assert_allclose(new, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda a, b, u: a * (E(u) * b - E(u)) / E(u), 4.0),
+        (lambda a, b, u: -(a * -(E(u) * b - E(u) * a + E(u)) / E(u)), 4.0),
+        (lambda a, b, u: a / (E(u) + E(u) * b) * E(u), None),
+        (lambda a, b, u: (E(u) * b - E(u)) * T(-u) * a * b, [0.0, 12.0]),
+        (lambda a, b, u: tg.gate(a * (E(u) - E(u) * b), 1 / E(u)), -4.0),
+    ],
+)
+def test_the_terms_of_a_sum_meet_what_is_outside_where_it_overflows(build, expected):
+    inputs = [tg.vector(letter) for letter in "abu"]
+    ((new,), _) = values(inputs, [build(*inputs)], np.full(2, 2.0), np.full(2, 3.0), np.array([-800.0, 800.0]))
+    np.testing.assert_allclose(new, np.nan if expected is None else expected, rtol=1e-14)
+
+
 def test_a_guard_stays_where_what_it_guards_meets_others():
     g, u, x = (tg.vector(name) for name in "gux")
     p, q = (tg.where(tg.isnan(u), u, g * tg.sigmoid(v)) for v in (-x, x))
@@ -165,6 +200,7 @@ OVERFLOWING = {  # of a = b = 1e200, x = 1e-300, z = 0, u = -600 and w = 460: th
     "at most 1": (lambda a, b, x, z, u, w: a * E(u) * T(z) * b * x / E(u), 5e99),
     "inside an operand": (lambda a, b, x, z, u, w: x * (a * E(u) * b * x / E(u)), 1e-200),
     "one of them in an operand": (lambda a, b, x, z, u, w: (a * E(u) * b) * (x * E(-u)), 1e100),
+    "a sum": (lambda a, b, x, z, u, w: (E(u) * b + E(u) * z) * a * x / E(u), 1e100),
     "in front of a gate": (lambda a, b, x, z, u, w: tg.gate(a * E(u) * b * x, 1 + x) / E(u), 1e100),
     "behind a gate": (lambda a, b, x, z, u, w: tg.gate(x, a * E(u) * b * x / E(u)), 1e-200),
     "a constant above 1": (lambda a, b, x, z, u, w: 1.5e108 * a * E(u) * 1.5 * x / E(u), 2.25e8),

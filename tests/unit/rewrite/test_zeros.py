@@ -99,6 +99,7 @@ OPERANDS = {  # the infinities that a function of finite numbers has
     "least of a mask, or of nothing": (lambda x, y: y + extreme(tg.minimum, masked(x)), BOTH),
     "below its logsumexp": (lambda x, y: x - tg.logsumexp(x, 1, keepdims=True), NEVER),
     "below its maximum": (lambda x, y: masked(x) - tg.max(masked(x), 1, keepdims=True), None),
+    "another function of what is not 0": (lambda x, y: tg.log1p(-tg.cosh(x)), BOTH),
     "power": (lambda x, y: tg.absolute(x) ** y, None),
     "tangent": (lambda x, y: tg.tan(x), None),
 }

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     Parts = frozenset[int]  # the factors of a product, by their places among those that were read
 
 
-def grows(before: list[Factor], after: list[tuple[Factor, Parts]]) -> bool:
+def grows(before: list[Factor], after: list[tuple[Factor, Parts]], given: Parts = frozenset()) -> bool:
     """Whether a product of other factors has a partial product that may be larger than all that it had.
 
     Args:
         after: the factors that take the place of those before, and of which of them each is the product.
+        given: what else is known to be made, or to be no larger than what is.
     """
     cancelled = frozenset(range(len(before))).difference(*(parts for _, parts in after))
     made = partial_products([(f, frozenset((k,))) for k, f in enumerate(before)])
-    made = {q - cancelled if cancelled <= q else q for q in made}
+    made = {given, *(q - cancelled if cancelled <= q else q for q in made)}
     small = {k for k, f in enumerate(before) if is_at_most_one(f)}
     large = {k for k, f in enumerate(before) if is_at_most_one(f._replace(power=-f.power))}
     return not all(any(p - q <= small and q - p <= large for q in made) for p in partial_products(after))

@@ -18,6 +18,7 @@ from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.rewrite.rules.elementwise.exponential.factors import JOINED, OTHER, Factor, Product, rebuilt
 from tg.rewrite.rules.elementwise.exponential.meetings import simplify
+from tg.rewrite.rules.elementwise.exponential.partial import grows
 from tg.rewrite.rules.elementwise.exponential.reading import guarded, product_of
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
@@ -66,15 +67,18 @@ def _sum_of(found: Product) -> int | None:
 
 
 def _distributed(found: Product) -> Variable | None:
-    """The sum of the products with each term, where the terms meet the factors outside."""
+    """The product with the sum of the products of each term and the factors outside that may meet what is in it.
+
+    Others stay: products with them may be too large where that with the sum is not, as a * x - a * y where x is y.
+    """
     place = _sum_of(found)
     if place is None:
         return None
-    outer = [f for k, f in enumerate(found.factors) if k != place]
-    open_to = [f for f in outer if f.is_gated and not _is_finite(f)]  # 0 of a sum hides them, but its terms do not
+    outer = [f for f in found.factors if f.kind != OTHER]
+    open_to = [f for f in found.factors if f.is_gated and not _is_finite(f)]  # 0 of a sum hides them, its terms do not
     if any(f.kind == OTHER for f in open_to):
         return None
-    free = all(f.bounded and f.power > 0 for f in outer if f.kind != OTHER)
+    free = all(f.bounded and f.power > 0 for f in outer)
     terms = _terms(found.factors[place].u)
     products = [_with_factors(term, outer) for term, _ in terms]
     met = [simplify(p) for p in products]
@@ -91,7 +95,20 @@ def _distributed(found: Product) -> Variable | None:
             made = value if sign > 0 else negative(value)
         else:
             made = add(made, value) if sign > 0 else subtract(made, value)
-    return made if found.sign > 0 or made is None else negative(made)
+    return _with_sum(found, place, made) if made is not None else None
+
+
+def _with_sum(found: Product, place: int, made: Variable) -> Variable | None:
+    """The product with another sum, which holds what was outside; None where it may overflow on the way."""
+    parts = frozenset(k for k, f in enumerate(found.factors) if f.kind != OTHER or k == place)
+    kept = [
+        (f._replace(u=made), parts) if k == place else (f, frozenset((k,)))
+        for k, f in enumerate(found.factors)
+        if f.kind == OTHER
+    ]
+    if grows(found.factors, kept, parts):
+        return None
+    return rebuilt(Product(*(f for f, _ in kept), sign=found.sign))
 
 
 def _is_finite(f: Factor) -> bool:
