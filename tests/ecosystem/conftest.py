@@ -132,7 +132,7 @@ def strangers(site, tmp_path_factory):
         script = environment / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{environment}/bin/python" -m {module} "$@"\n')
         script.chmod(0o755)
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("TG_", "PYTHON", "PYTEST"))}
+    inherited = {key: value for key, value in os.environ.items() if is_for_all(key) and not key.startswith("PYTEST")}
     alone = {"PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_DEPS": "1", "PYTHONNOUSERSITE": "1", "COLUMNS": "400"}
     path = f"{environment}/bin{os.pathsep}{os.environ['PATH']}"
 
@@ -143,6 +143,11 @@ def strangers(site, tmp_path_factory):
     return run
 
 
+def is_for_all(variable):
+    """Whether a process gets a variable of the environment: of tg's the cache of this run of the tests alone."""
+    return variable == "TG_CACHE_DIR" or not variable.startswith(("TG_", "PYTHON"))
+
+
 def paths(site, plugins):
     """The folders of plugins, then the sources of this checkout, whichever one is installed in the environment."""
     assert all((site / name).is_dir() for name in plugins), "a plugin of the tests is misspelled"
@@ -151,7 +156,7 @@ def paths(site, plugins):
 
 def finished(arguments, paths, **environ):
     """What a Python process prints; it ends well, and warnings are errors in it."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("TG_", "PYTHON"))}
+    inherited = {key: value for key, value in os.environ.items() if is_for_all(key)}
     given = {**inherited, "PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONNOUSERSITE": "1", **environ}
     line = [sys.executable, "-W", "error", *map(str, arguments)]
     done = subprocess.run(line, capture_output=True, check=False, text=True, env=given)
