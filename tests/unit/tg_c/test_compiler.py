@@ -1,5 +1,6 @@
 """Finding the C compiler, what is compiled how, and what is said where that fails."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -277,3 +278,48 @@ print(sorted({"subprocess", "tempfile", "pycparser", "cffi"} & (set(sys.modules)
     cold, warm = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
     assert "subprocess" in cold
     assert warm == "[]\n"
+
+
+def test_an_interrupt_ends_the_compiler_and_what_it_has_started(tmp_path, home):
+    """The compiler is a script that starts another process and waits for it, as GCC's driver does."""
+    driver = tmp_path / "driver"
+    pids = tmp_path / "pids"
+    driver.write_text(
+        "#!/bin/sh\n"
+        'for word; do case "$word" in -v) echo "gcc version 13.1" >&2; echo "Target: here" >&2; exit 0;; esac; done\n'
+        f"sleep 300 &\necho $$ $! > {pids}\nwait\n"
+    )
+    driver.chmod(0o755)
+    script = """
+import signal, threading, time, os, sys
+from tg_c.compiler import compile_unit
+def interrupt():
+    while not os.path.exists(sys.argv[1]) or not open(sys.argv[1]).read().endswith("\\n"):
+        time.sleep(0.01)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    compile_unit("int seven(void) { return 7; }")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    command = [sys.executable, "-W", "error", "-c", script, str(pids)]
+    environ = {**os.environ, "CC": str(driver)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60, check=True)
+    assert done.stdout == "interrupted\n", done.stderr
+    for pid in map(int, pids.read_text().split()):
+        assert is_over(pid)
+    assert not [path for path in home.iterdir() if path.name.startswith(".")]
+
+
+def is_over(pid):
+    """Whether a process has ended, or is about to: a second is enough for what was killed."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.01)
+    return False

@@ -6,12 +6,14 @@ The source goes in through stdin and includes no header, so a compilation takes 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import final
 
 from tg.errors import BackendUnavailable, TgError, message
 from tg.graph.timing import Span, annotate
+from tg.link.patience import Patience
 from tg_c.cache import UNITS
 
 __all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "cpu", "level_for", "macros"]
@@ -54,6 +57,7 @@ READ_BY_COMPILERS = (  # GCC's manual, "Environment Variables Affecting GCC"; cl
     *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_RUN_PATH", "LDEMULATION", "SOURCE_DATE_EPOCH"),
     *("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT", "MACOSX_DEPLOYMENT_TARGET"),
 )
+TICK = 0.5  # seconds between looks at a compiler that is at work
 OUT_OF_SPACE = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 
 INSTALL = {
@@ -250,17 +254,36 @@ def _build(source: str, line: tuple[str, ...], path: Path) -> None:
 
 
 def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tuple[int, str]:
-    """Exit status and words of a command; where it is killed, its temporary files stay where the cache finds them."""
+    """Exit status and words of a command; where it is killed, its temporary files stay where the cache finds them.
+
+    It has a process group of its own, which ends with whatever is raised here, an interrupt above all: GCC's driver and
+    the compilers that it starts would go on for as long as they take.
+    """
     import subprocess  # 3 ms that a warm cache does not need
 
     environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": os.fspath(temporary)} if temporary else {})}
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(line, input=text.encode(), capture_output=True, check=False, env=environment)
+        child = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, process_group=0)
     except OSError as error:
         raise BackendUnavailable(
             message(f"backend 'c' needs a C compiler: {line[0]} does not run: {error}", hint=_how_to_install())
         ) from error
-    return done.returncode, (done.stderr + done.stdout).decode(errors="replace")
+    given: bytes | None = text.encode()
+    with child, Patience(f"{Path(line[0]).name} compiles {text.count(chr(10)):,} lines") as patience:
+        try:
+            while True:
+                try:
+                    words, told = child.communicate(given, timeout=TICK)
+                    break
+                except subprocess.TimeoutExpired:
+                    given = None  # what is left of it goes on being written
+                    patience.tick()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            raise
+    return child.returncode, (told + words).decode(errors="replace")
 
 
 def _refusal(source: str, line: tuple[str, ...], code: int, log: str) -> CompileError:
