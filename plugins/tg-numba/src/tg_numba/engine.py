@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import llvmlite.binding as llvm
 
+from tg.link.patience import Patience
 from tg.turns import cover, exclusive
 from tg_numba.assembly import Module
 from tg_numba.native import COMPILING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 CALLER: Final = """
 define i64 @"{caller}"(ptr %given) nounwind {{
@@ -40,6 +41,7 @@ define internal i64 @{name}({heads}) nounwind {{
 """
 """Calls what Numba has compiled, by its convention; none of ours raises, so the status is not looked at."""
 LEVEL: Final = 2  # of the code generator; passes before it gain nothing where vectors are written as such
+MODULE: Final = 600_000  # characters of loops in a module
 GRAPH_LEVEL: Final = 1  # of the functions of graphs: without loops, 2 makes the same code in twice the time
 
 
@@ -127,11 +129,26 @@ def compiled(loops: Sequence[Written]) -> list[Code]:
     keys = [loop.key for loop in loops]
     found = [_known.get(key) for key in keys]
     missing = {key: loop for key, loop, code in zip(keys, loops, found, strict=True) if code is None}
-    if missing:
-        made = _made(list(missing.values()))
-        _known.update(dict.fromkeys(missing, made))
-        found = [code or made for code in found]
-    return list(dict.fromkeys(code for code in found if code is not None))
+    made: dict[str, Code] = {}
+    with Patience(f"LLVM compiles {len(missing):,} loops") as patience:
+        for group in _groups(missing):
+            made.update(dict.fromkeys(group, _made([missing[key] for key in group])))
+            patience.tick()
+    _known.update(made)
+    return list(dict.fromkeys(code or made[key] for key, code in zip(keys, found, strict=True)))
+
+
+def _groups(loops: Mapping[str, Written]) -> Iterator[list[str]]:
+    """The loops that become one module: LLVM cannot be interrupted in one, and takes half a second for so much."""
+    group, length = list[str](), 0
+    for key, loop in loops.items():
+        group.append(key)
+        length += len(loop.definition)
+        if length > MODULE:
+            yield group
+            group, length = [], 0
+    if group:
+        yield group
 
 
 def _made(loops: Sequence[Written]) -> Code:

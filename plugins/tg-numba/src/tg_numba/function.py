@@ -20,7 +20,7 @@ from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_numba.assembly import Body
 from tg_numba.lanes import Lanes
 from tg_numba.lengths import countable, fits, operand
-from tg_numba.memory import ArenaMemory
+from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.nest import LENGTH
 from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.pointwise import copied, one_op
@@ -106,7 +106,7 @@ class GraphFunction:
             ticks.end(body)
         body.do("br label %leave")
         self._exits.append(("0", body.label))
-        body.lines[:] = [*self.memory.frames, *self._with_notes()]
+        body.lines[:] = [*self.memory.frames, *in_slots([*self._with_notes()])]
         body.open("leave")
         code = body.made(f"phi i64 {', '.join(f'[{code}, %{block}]' for code, block in self._exits)}")
         if self.memory.needs_arena:
