@@ -57,7 +57,7 @@ def measure(name: str, nodes: int) -> dict[str, float]:
 def rewritten(graph: FunctionGraph) -> Any:
     """The graph after all phases of the reference."""
     registry = plugin.registry()
-    supported = support(registry.backend("perform"), (), lambda key: None)
+    supported = support(registry.backend("perform"), (), lambda key: None, registry.declines("perform"))
     return rewrite(graph, [registry.rewrites("perform")], supported=supported, mode="default")
 
 

@@ -40,6 +40,7 @@ SIZES["deep"] = SIZES["mix"]  # of "wide" each node of the expression makes four
 PEER_SIZES = ("250", "1000")  # four times as many nodes take PyTensor many minutes on "wide"
 ENGINE_MODELS = ("radon", "logistic 5000x20", "mlp 10x64", "deep 5342")
 PEER_MODES = ("NUMBA", "CVM")
+STEPS = {"tg-c": 3200, "tg-numba": 3200, "jax": 800, "pytensor-NUMBA": 200, "pytensor-CVM": 400}  # the most that end
 THREADED = "tg-c threads=2"
 FUSED = "tg-mlx compile=True"
 SLOW = ("pytensor", "torch.compile", "mlx.compile", FUSED)  # minutes of compiling
@@ -100,7 +101,29 @@ def engine(rounds: int) -> dict[str, Any]:
     return found
 
 
-PAGES = {"start": start, "calls": calls, "run": run, "engine": engine}
+def steps(rounds: int) -> dict[str, Any]:
+    """Seconds of a processor to the first result of programs of so many steps, by kind, engine and count."""
+    found: dict[str, Any] = {}
+    for kind in ("vectors", "scalars"):
+        lines = [
+            f"{engine} {kind} {100 * 2**k}"
+            for engine, most in STEPS.items()
+            for k in range(6)
+            if 100 * 2**k <= most and (PEER.exists() or not engine.startswith("pytensor"))
+        ]
+        measured = in_turn(
+            f"steps of {kind}",
+            lines,
+            rounds,
+            lambda line: child("steps.py", *line.split(), python=PEER if line.startswith("pytensor") else None),
+        )
+        for line, figures in measured.items():
+            engine, _, count = line.split()
+            found.setdefault(kind, {}).setdefault(engine, {})[count] = figures
+    return found
+
+
+PAGES = {"start": start, "calls": calls, "run": run, "engine": engine, "steps": steps}
 
 
 def machine() -> dict[str, str]:
@@ -163,9 +186,27 @@ def show(results: dict[str, Any], console: Console) -> None:
         table(f"rewriting {name}, seconds", rows, console)
         for line in growth(row.get("tg", {})):
             console.print(line)
+    for kind, row in results.get("steps", {}).items():
+        rows = {
+            engine: {
+                **{f"{count} steps": got["seconds"] for count, got in counts.items() if "seconds" in got},
+                "exponent": exponent({int(count): got["seconds"] for count, got in counts.items() if "seconds" in got}),
+                "MB": max((got["megabytes"] for got in counts.values() if "megabytes" in got), default=math.nan),
+            }
+            for engine, counts in row.items()
+        }
+        table(f"steps of {kind} and gradient, seconds of a processor to the first result", rows, console)
     lines("Run beside the limit and the best peer", beside(results), console)
     lines("Targets that are not met", reached(results, whole=False), console)
     lines("What has no figure", why_not(results), console)
+
+
+def exponent(seconds: Mapping[int, float]) -> float:
+    """How the seconds grow with the count, between the two largest."""
+    if len(seconds) < 2:
+        return math.nan
+    (a, small), (b, large) = sorted(seconds.items())[-2:]
+    return math.log(large / small) / math.log(b / a)
 
 
 def growth(sizes: dict[str, Any]) -> list[str]:
