@@ -58,9 +58,10 @@ def test_what_reads_memory_stays_where_it_is(monkeypatch):
     ]
     names = {0: "a", 1: "b", 2: "c", 3: "d", 4: "e", 6: "g", 7: "h"}
     scalars = {at: Local("int64" if name == "g" else "float64", name) for at, name in names.items()}
-    texts, found = in_pieces("f", lines, scalars, {"x": "float64"})
-    assert texts == [
-        "struct f_held { f64 e; f64 h; };",
+    shared, made, found = in_pieces("f", lines, scalars, {"x": "float64"})
+    assert shared == "struct f_held { f64 e; f64 h; };"
+    assert [piece.places for piece in made] == [{0: 3, 1: 4}, {1: 6, 2: 7}]
+    assert [piece.text for piece in made] == [
         (
             "static __attribute__((noinline)) void f_piece0(struct f_held *const held, const f64 b, const f64 c) {\n"
             "  const f64 d = b + c;\n  const f64 e = d * 1e5;\n  held->e = e;\n}"
@@ -79,3 +80,16 @@ def test_what_reads_memory_stays_where_it_is(monkeypatch):
         "f_piece1(&held, a);\n  const f64 h = held.h;",
         "*out0 = h + e;",
     ]
+
+
+def test_the_users_lines_stand_before_what_they_became():
+    x = tg.scalar("x")
+    y = x
+    for k in range(200):
+        y = tg.sin(y)
+        y = y + x * float(k)
+    source = tg.function([x], y, backend="c").source()
+    assert re.search(r"y = tg.sin\(y\) \*/\n  const f64 v\d+ = sin\(", source)
+    starts = re.findall(r"/\* test_pieces.py:\d+ in \w+:  y = (.*) \*/\n  const f64 v\d+ = (.*);", source)
+    assert len(starts) > 390
+    assert all(("sin(" in statement) == ("sin(" in line) for line, statement in starts)

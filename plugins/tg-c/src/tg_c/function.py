@@ -119,19 +119,16 @@ class GraphFunction:
         return not self.planned(k) and len(_long(self._shape(number))) == len(_long(self._known_lengths(k)))
 
     def _assembled(self, parameters: list[str]) -> str:
-        pieces, written = in_pieces(self.name, self.lines, self.scalars, self._scalars_given())
+        shared, pieces, written = in_pieces(self.name, self.lines, self.scalars, self._scalars_given())
         body = [line for line in written if line is not None]
-        kept = list(itertools.accumulate((line is not None for line in written), initial=0))
-        self.unit.note_marks(self, body, {kept[at]: node for at, node in self.marks.items()})
         heap = len(self.memory.heap)
         leaves = any("goto done" in line for line in body)
         ticks = self.unit.ticks if self.is_main and not self.plans else None
-        lines = [
+        begin = [
             *(["i64 code = 0;"] if leaves else []),
             *([ticks.begin] if ticks is not None else []),
             *self.memory.frames,
             *([f"void *heap[{heap}] = {{0}};"] if heap else []),
-            *body,
         ]
         end = [
             *([f"for (i64 k = 0; k < {heap}; k++) tg_drop(heap[k]);"] if heap else []),
@@ -139,8 +136,14 @@ class GraphFunction:
             "return code;" if leaves else "return 0;",
         ]
         head = f"static i64 {self.name}({', '.join(parameters)}) {{"
-        inside = [INDENT + line for line in lines] + (["done:"] if leaves else []) + [INDENT + line for line in end]
-        return "\n".join([*pieces, head, *inside, "}"])
+        inside = [INDENT + line for line in (*begin, *body)] + (["done:"] if leaves else []) + [INDENT + s for s in end]
+        places = [*itertools.accumulate((_height(line) for line in written), initial=sum(map(_height, begin)))]
+        moved = {at for piece in pieces for at in piece.places.values()}
+        self.unit.note_marks(self, head, {places[at]: node for at, node in self.marks.items() if at not in moved})
+        for piece in pieces:
+            marks = {k: self.marks[at] for k, at in piece.places.items() if at in self.marks}
+            self.unit.note_marks(self, piece.head, marks)
+        return "\n".join([*([shared] if pieces else []), *(piece.text for piece in pieces), head, *inside, "}"])
 
     def _scalars_given(self) -> dict[str, str]:
         """The dtypes of inputs without axes, and of lengths, by their names."""
@@ -488,3 +491,8 @@ def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
         return False
     rows = np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.itemsize)
     return bool((rows == rows[0]).all())
+
+
+def _height(line: str | None) -> int:
+    """How many lines of the text one is: none that was taken back, several that were joined."""
+    return 0 if line is None else line.count("\n") + 1

@@ -28,10 +28,23 @@ class Local(NamedTuple):
     name: str
 
 
+class Piece(NamedTuple):
+    """A function: its head, the lines inside, and the places that some of these had, by where they are now."""
+
+    head: str
+    lines: tuple[str, ...]
+    places: Mapping[int, int]
+
+    @property
+    def text(self) -> str:
+        """The whole function."""
+        return "\n".join((self.head, *(INDENT + line for line in self.lines), "}"))
+
+
 def in_pieces(
     function: str, lines: Sequence[str | None], scalars: Mapping[int, Local], others: Mapping[str, str]
-) -> tuple[list[str], list[str | None]]:
-    """The texts of pieces, and the lines of the function that calls them, as many as there were.
+) -> tuple[str, list[Piece], list[str | None]]:
+    """What pieces share, they themselves, and the lines of the function that calls them, as many as there were.
 
     Args:
         scalars: what lines declare, by their places.
@@ -39,12 +52,12 @@ def in_pieces(
     """
     declared = {at: local for at, local in scalars.items() if lines[at] is not None}
     if len(declared) < LONG:
-        return [], list(lines)
+        return "", [], list(lines)
     dtypes = {**others, **{local.name: local.dtype for local in declared.values()}}
     words = [NAME.findall(line or "") for line in lines]
     parts = [*_parts(lines, declared, words, dtypes)]
     if not parts:
-        return [], list(lines)
+        return "", [], list(lines)
     piece_of = {at: k for k, part in enumerate(parts) for at in part}
     maker = {declared[at].name: k for at, k in piece_of.items()}
     readers: dict[str, set[int | None]] = {name: set() for name in maker}
@@ -53,32 +66,22 @@ def in_pieces(
             readers[name].add(piece_of.get(at))
     held = [name for name, k in maker.items() if readers[name] - {k}]
     fields = " ".join(f"{C_TYPES[dtypes[name]]} {name};" for name in held)
-    texts, found = [f"struct {function}_held {{ {fields} }};"], list(lines)
+    shared, pieces, found = f"struct {function}_held {{ {fields} }};", list[Piece](), list(lines)
     for k, part in enumerate(parts):
         read = dict.fromkeys(name for at in part for name in words[at] if name in dtypes and maker.get(name) != k)
         given = [name for name in read if name not in maker]
         own = [name for name in held if maker[name] == k]
-        body = [
-            *(_declared(name, f"held->{name}", dtypes) for name in read if name in maker),
-            *(str(lines[at]) for at in part),
-            *(f"held->{name} = {name};" for name in own),
-        ]
+        before = [_declared(name, f"held->{name}", dtypes) for name in read if name in maker]
+        body = (*before, *(str(lines[at]) for at in part), *(f"held->{name} = {name};" for name in own))
         parameters = ", ".join((f"struct {function}_held *const held", *(_declaration(n, dtypes) for n in given)))
-        texts.append(
-            "\n".join(
-                (
-                    f"static __attribute__((noinline)) void {function}_piece{k}({parameters}) {{",
-                    *(INDENT + line for line in body),
-                    "}",
-                )
-            )
-        )
+        head = f"static __attribute__((noinline)) void {function}_piece{k}({parameters}) {{"
+        pieces.append(Piece(head, body, {len(before) + j: at for j, at in enumerate(part)}))
         found[part[0]] = f"struct {function}_held held;" if k == 0 else None
         found[part[0] + 1 : part[-1]] = [None] * (part[-1] - part[0] - 1)
         call = f"{function}_piece{k}({', '.join(('&held', *given))});"
         after = [_declared(name, f"held.{name}", dtypes) for name in own if None in readers[name]]
         found[part[-1]] = f"\n{INDENT}".join((call, *after))
-    return texts, found
+    return shared, pieces, found
 
 
 def _declaration(name: str, dtypes: Mapping[str, str]) -> str:

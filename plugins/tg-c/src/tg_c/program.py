@@ -107,7 +107,7 @@ class Unit:
         self._functions: dict[FrozenGraph, str] = {}
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
-        self._notes: dict[str, tuple[list[str], dict[int, int], GraphFunction]] = {}
+        self._notes: list[tuple[str, dict[int, int], GraphFunction]] = []
         self._texts: list[str] = []
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
@@ -172,9 +172,9 @@ class Unit:
         if dtype in COMPLEX_DECLARATIONS:
             self.prelude.need(f"blas {dtype}", COMPLEX_DECLARATIONS[dtype])
 
-    def note_marks(self, function: GraphFunction, body: Sequence[str], marks: dict[int, int]) -> None:
-        """Remember at which lines of a function nodes begin."""
-        self._notes[function.name] = (list(body), marks, function)
+    def note_marks(self, function: GraphFunction, head: str, marks: dict[int, int]) -> None:
+        """Remember at which lines behind a head nodes begin."""
+        self._notes.append((head, marks, function))
 
     # --- the unit ----------------------------------------------------------------------------------------------------
 
@@ -225,35 +225,24 @@ class Unit:
 
     def _annotated(self, text: str) -> str:
         """The text with the user's lines as comments before the statements that they became."""
-        for body, marks, function in self._notes.values():
-            head = text.index(f" {function.name}(const void")
-            start = text.index("\n", head) + 1
+        for head, marks, function in self._notes:
+            start = text.index(f"\n{head}\n") + len(head) + 2
             end = text.index("\n}", start)
-            text = text[:start] + _with_comments(text[start:end], body, marks, function) + text[end:]
+            text = text[:start] + _with_comments(text[start:end], marks, function) + text[end:]
         return with_names(text, " void {loop}(", "/* {text} */")
 
 
-def _with_comments(inside: str, body: Sequence[str], marks: dict[int, int], function: GraphFunction) -> str:
-    lines = inside.split("\n")
-    first = len(lines) - len(body) - _after(lines)
+def _with_comments(inside: str, marks: dict[int, int], function: GraphFunction) -> str:
     found: list[str] = []
     last: tuple[str, ...] = ()
-    for k, line in enumerate(lines):
-        node = marks.get(k - first)
+    for k, line in enumerate(inside.split("\n")):
+        node = marks.get(k)
         notes = lines_of(function.origin(node).locs) if node is not None else ()
         if notes and notes != last:
             found += [f"  /* {comment(note)} */" for note in notes]
         last = notes or last
         found.append(line)
     return "\n".join(found)
-
-
-def _after(lines: Sequence[str]) -> int:
-    """How many lines follow the body: the label, what is released, the return."""
-    for k, line in enumerate(reversed(lines)):
-        if line == "done:":
-            return k + 1
-    return 1
 
 
 def _input_arguments(graph: FrozenGraph) -> tuple[list[str], int]:
