@@ -53,7 +53,7 @@ EQUIVALENT: dict[str, str] = {
     "product_pass._whole_power: found[1] <= 0 as Lt": "The power 0 of all is 1, and a rule of its own.",
     "product_pass.Product._take: 0 as 1 in n < 0": NEVER_ZERO,
     "product_pass.Stripped._leaves_out: n > 0 as LtE": "Both sides begin with the same counts.",
-    "product_pass._smaller: scale <= 1 as Lt": "A scale of 1 is looked for no place.",
+    "product_pass._smaller: scale <= 1 as Lt": "A value times 1 is the value, wherever it stands.",
     "scalars._exact: int(value) if value.is_integer() else Fraction(value): always the second": FRACTIONS,
     "scalars.Scale.value: self.n if self.d == 1 else Fraction(self.n, self.d): always the second": FRACTIONS,
     "scalars.Scale.value: 1 as 0 in self.d == 1": FRACTIONS,
@@ -72,6 +72,15 @@ EQUIVALENT: dict[str, str] = {
     "sum_pass.Sum.largest: 1 as 0 in found.get(one[0], 1)": "Only factors above 1 are compared with it.",
     "sum_pass.Plan.keeps_apart: all((below for _, below in terms)) by any": (
         "A group of both signs is the only large one, and stands in front whether the order is changed or not."
+    ),
+    "sum_pass.Plan._large: found.largest() if sizes is None else sizes: always the first": (
+        "The same is found again, and takes longer."
+    ),
+    "sum_pass.Plan.cost: 0 as 1 in len(self.groups) - 1 if self.groups else 0": (
+        "Where no terms are left some have met, and one operation less need not be saved."
+    ),
+    "sum_pass._rebuilt: if found is not None and (not found.can_distribute): never": (
+        "Where no factor is multiplied into a sum what comes out is not looked at; it takes longer."
     ),
     "sum_pass.Plan._summed: self.value > 0 as GtE": "A constant that is 0 is not written.",
     "trees.Inside.__init__: if inner or factored: always": (

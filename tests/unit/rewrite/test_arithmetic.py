@@ -52,6 +52,7 @@ SUMS = [
     (lambda x, y, z: z - (-x - y), lambda x, y, z: z + x + y),
     (lambda x, y, z: -(-x - y), lambda x, y, z: y + x),
     (lambda x, y, z: x * 3 + y * 3 - z * 3, lambda x, y, z: (x + y - z) * 3),
+    (lambda x, y, z: x * 3 - y * 3, lambda x, y, z: (x - y) * 3),
     (lambda x, y, z: x - y - y - y, lambda x, y, z: x - y * 3),
     (lambda x, y, z: (x * 2 + 1) * 3 - 3, lambda x, y, z: x * 6),
     (lambda x, y, z: x + -3, lambda x, y, z: x - 3),
@@ -146,6 +147,7 @@ def test_multiples_of_integers_are_by_the_number_nearest_to_zero():
     inputs = x, y, _ = matrices("uint8")
     assert rewritten(inputs, [x * 255 + y * 3]) == plain(inputs, [y * 3 - x])
     assert rewritten(inputs, [x * 255 + y]) == plain(inputs, [y - x])
+    assert rewritten(inputs, [(x + 128) + (y + 127)]) == plain(inputs, [x + y - 1])
     assert rewritten([x], [x * 51 * 5]) == plain([x], [-x])
 
 
@@ -242,12 +244,16 @@ def test_a_constant_multiplies_what_is_repeated():
     assert rewritten([s, x], [x / s * 0.5 * s]) == plain([s, x], [x / s * (s * 0.5)])
     assert rewritten([s, x], [s * 6 * x * 0.5]) == plain([s, x], [s * 3 * x])
     assert rewritten([s, x], [s / x * 0.5]) == plain([s, x], [s * 0.5 / x])
+    assert rewritten([s, x], [s * -6 * x * -1]) == plain([s, x], [s * 6 * x])
+    assert rewritten([s, x], [gate(s, x) * 0.5 * x * 0.5]) == plain([s, x], [gate(s, x) * x * 0.25])
+    assert rewritten([s, x], [gate(s * 2, x) * 3]) == plain([s, x], [gate(s, x) * 6])
     t = tg.scalar("t")
     assert rewritten([s, t, x], [t * (s * 0.5 * x)]) == plain([s, t, x], [t * (s * 0.5 * x)])
 
 
-def test_a_sign_stays_outermost_beside_what_is_repeated():
-    s, x = tg.scalar("s"), tg.matrix("x")
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint8"])
+def test_a_sign_stays_outermost_beside_what_is_repeated(dtype):
+    s, x = tg.scalar("s", dtype), tg.matrix("x", dtype)
     graph = FunctionGraph.of([s, x], [-(s * x)])
     found = rewrite(graph, [Rewrites((), arithmetic.PASSES)], supported=lambda op, types: True)
     assert found == plain([s, x], [-(s * x)])  # from where rules would bring it back

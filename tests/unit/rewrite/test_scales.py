@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.elementwise import arithmetic
 from tg.rewrite.rules.elementwise.arithmetic.scalars import (
     Scale,
     constant,
@@ -269,6 +273,7 @@ LARGEST = float(np.finfo(np.float32).max)
         (lambda a, b, c, d: a + (b - c) - c - c, (0.6, 0.6, 0.6, 0)),
         (lambda a, b, c, d: -a - b / 4 + c - d / 4, (-0.6, 0.6, 0.5, 0.6)),
         (lambda a, b, c, d: a + abs(c) / 4 - b + abs(d) / 4, (-0.5, 0.6, 0.9, 0.9)),
+        (lambda a, b, c, d: a / 0.25 - b / 0.25 + a * 2 - b * 3, (0.2, 0.2, 0, 0)),
         (
             lambda a, b, c, d: (abs(d) / 7 + a) + (b + abs(c) / 3) + tg.exp(d) / 7 + abs(a) / 3,
             (-0.6, -0.6, 0.9, 0),
@@ -319,6 +324,9 @@ def test_nothing_that_is_repeated_overflows_beside_a_zero():
     new, old = values([r, x], 1 / r * x * 4, np.array([[2.0**-127]], np.float32), arrays[1])
     np.testing.assert_array_equal(new, old)
     n = tg.scalar("n", "int64")
+    z = tg.tensor("z", shape=(2, 1))
+    new, old = values([n, z], 1e300 / tg.cast(n, "float64") * z * 2.0**31, np.array(1), np.zeros((2, 1)))
+    np.testing.assert_array_equal(new, old)
     assert [float(c) for c in constants([n, s, x], 1 / tg.cast(n, "float32") * (x * s) * 2)] == [2.0]
 
 
@@ -394,3 +402,9 @@ def test_a_sum_of_constants_rounds_by_no_more_than_the_least_can_spare():
         assert keeps_digits(-spared * odd, odd, dtype)
         assert not keeps_digits(spared * odd + 1, odd, dtype)
         assert keeps_digits(2 * spared, 1, dtype)
+    a, b = 1e3 / 3, 1e3 / 7
+    assert Fraction(a) + Fraction(b) != a + b
+    x, y, z = (tg.vector(name) for name in "xyz")
+    graph = FunctionGraph.of([x, y, z], [(x + a) + (y + b) + (z + 0.0)])
+    found = rewrite(graph, [Rewrites((), arithmetic.PASSES)], supported=lambda op, types: True)
+    assert [float(c.data) for c in found.constants] == [a + b]

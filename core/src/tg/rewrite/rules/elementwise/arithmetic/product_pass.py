@@ -32,6 +32,7 @@ from tg.rewrite.rules.elementwise.arithmetic.scalars import (
     is_in_range,
     is_moderate,
     is_normal,
+    nearest,
     size,
 )
 from tg.rewrite.rules.elementwise.arithmetic.trees import function_of, is_shaped_like, replacements
@@ -161,8 +162,8 @@ class Product:
             self._take_scale(MINUS_ONE, n)
             stack.append((v.inputs[0], n))
         elif fn is gate:
-            x, y = (self._bare(u, n) if is_shaped_like(u, v) else u for u in v.inputs)
-            self._take_power(v, gate(x, y), 1, n)
+            x, y = v.inputs
+            self._take_power(v, gate(self._bare(x, n), self._bare(y, n)), 1, n)
         else:
             found = _whole_power(v)
             assert found is not None
@@ -198,7 +199,8 @@ class Product:
     def _take_scale(self, scale: Scale, n: int) -> None:
         self.scales += 1
         if self.whole:
-            self.scale = Scale(int(self.scale.n) * pow(int(scale.n), n, MODULUS) % MODULUS)
+            power = pow(int(scale.n), n, MODULUS)
+            self.scale = Scale(nearest(int(self.scale.n) * power, self.root.type.dtype))
         else:
             self.scale = self.scale.times(scale.to_power(n))
 
@@ -323,7 +325,7 @@ def _rebuilt(root: Variable, inside: Inside, *, unsafe: bool) -> Variable | None
         x = raised(factor.x, factor.counts[0], factor.x)
         result = None if x is None else found.scaled(x)
     else:
-        small = None if cancelled or found.scale.value in (1, -1) else _smaller(found)
+        small = None if cancelled or found.scale.value == -1 else _smaller(found)
         if not (cancelled or _is_misplaced(found, small)):
             return None
         result = Stripped(found, small, cancelled).result

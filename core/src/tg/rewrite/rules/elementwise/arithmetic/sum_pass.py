@@ -312,7 +312,7 @@ class Sums:
 
     def factored(self, v: Variable) -> tuple[Variable, ...]:
         """What a product with a number is a multiple of."""
-        return v.inputs[:1] if function_of(v) is multiply else ()
+        return (v.inputs[0],) if function_of(v) is multiply else ()
 
 
 def _is_multiple(v: Variable) -> bool:
