@@ -47,7 +47,7 @@ def with_little_memory() -> None:
 
 def main() -> int:
     given = arguments()
-    if given.backend == "perform":  # libraries reserve far more than they use
+    if given.backend in ("perform", "c", "numba"):  # other libraries reserve far more than they use
         with_little_memory()
     shard, shards = map(int, given.shard.split("/"))
     until = time.perf_counter() + given.minutes * 60 if given.minutes else None
