@@ -219,6 +219,8 @@ OF_SUMS = (
     *(summed(axes, (2, 1, 2, 4), (1, 3, 4, 2)) for axes in axes_of(4)),
     *(summed(axes, (3, 4), (4, 2), (2, 5), made=lambda x, y, z: (x @ y) @ z) for axes in axes_of(2)),
     *(summed(axes, (3, 4), (4, 2), (2, 5), made=lambda x, y, z: x @ (y @ z)) for axes in axes_of(2)),
+    *(summed(axes, (3, 4), (4, 2), (2, 5), (5, 2), made=lambda x, y, z, w: ((x @ y) @ z) @ w) for axes in axes_of(2)),
+    *(summed(axes, (3, 4), (4, 2), (2, 5), (5, 2), made=lambda x, y, z, w: x @ (y @ (z @ w))) for axes in axes_of(2)),
     *(summed(axes, (3, 0), (0, 2)) for axes in axes_of(2)),
     *(summed(axes, (0, 3), (3, 2)) for axes in axes_of(2)),
     *(summed(axes, (3, 4), (4, 2), made=lambda x, y: finite(x) @ finite(y)) for axes in axes_of(2)),
@@ -259,6 +261,7 @@ OF_TRANSPOSED = (
     of((4, 3), (4, 2))(lambda x, y: [flipped(matmul(flipped(x), y)), matmul(flipped(x), y)]),
     of((4, 3), (5, 4, 2))(lambda x, y: flipped(matmul(ExpandDims((-3,))(flipped(x)), y))),
     of((3,), (1, 4))(lambda x, y: flipped(matmul(ExpandDims((-1,))(x), y))),
+    of((4, 3), (3, 4, 2))(lambda x, y: flipped(matmul(ExpandDims((-2,))(flipped(x)), y))),
     of((2, 4, 3), (2, 4, 5))(lambda x, y: Transpose((-2, -3, -1))(matmul(flipped(x), y))),
     of((2, 3, 4), (2, 4, 5))(lambda x, y: flipped(matmul(Transpose((-2, -3, -1))(tg.swapaxes(x, 0, 1)), y))),
 )
@@ -309,6 +312,7 @@ OF_CHAINS = (
     of((3, 4), (4, 2), (2, 1))(lambda x, y, z: functools.reduce(operator.add, [(x @ y) @ z, tg.sum(x @ y)])),
     of(("bool", (3, 4)), ("bool", (4, 4)), ("bool", (4, 1)))(lambda x, y, z: (x @ y) @ z),
     of((2, 3, 4), (2, 4, 4), (2, 4, 1))(lambda x, y, z: (x @ y) @ z),
+    of((2, 1, 4), (1, 4, 4), (2, 4, 4))(lambda x, y, z: (x @ y) @ z),
 )
 
 FORMS_OF_MATRICES = {

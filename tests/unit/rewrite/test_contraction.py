@@ -1,13 +1,15 @@
 """What becomes of matrix products."""
 
+import functools
 import itertools
 import math
+import operator
 
 import numpy as np
 import pytest
 
 import tg
-from tg.graph.function_graph import FunctionGraph
+from tg.graph.function_graph import FunctionGraph, View
 from tg.graph.interpret import interpret
 from tg.ops.contraction import MatMul
 from tg.ops.creation import iota
@@ -120,6 +122,13 @@ def test_a_product_that_something_else_reads_is_not_computed_twice():
 def test_a_chain_of_unknown_lengths_without_vectors_stays():
     frozen = rewritten([A, B, C], (A @ B) @ C)
     assert frozen == FunctionGraph.of([A, B, C], [(A @ B) @ C]).freeze()
+
+
+def test_a_chain_is_ordered_once_and_not_part_by_part():
+    sizes = (40, 2, 30, 3, 50, 7, 20)
+    inputs = [tg.tensor(f"x{k}", shape=pair) for k, pair in enumerate(itertools.pairwise(sizes))]
+    graph = FunctionGraph.of(inputs, [functools.reduce(operator.matmul, inputs)])
+    assert len(chains._ordered(View(graph))) == 1
 
 
 def test_a_long_chain_with_a_vector_is_ordered_in_linear_time():
@@ -257,6 +266,37 @@ def test_products_of_other_dtypes_agree(dtype):
         interpret(FunctionGraph.of([x, y, v], outputs).freeze(), arrays), interpret(frozen, arrays), strict=True
     ):
         np.testing.assert_array_equal(old, new)
+
+
+def test_products_of_truth_values_agree():
+    rng = np.random.default_rng(0)
+    shapes = {"x": (3, 3), "column": (3, 1), "row": (1, 3), "many": (2, 3, 3)}
+    x, column, row, many = (tg.tensor(n, dtype="bool", shape=s) for n, s in shapes.items())
+    zeros, d = tg.zeros((3, 3), dtype="bool"), tg.diagonal(x)
+    eye = tg.eye(3, dtype="bool")
+    outputs = [column @ row, many @ x, x @ many[..., :1], zeros @ x, x @ eye, eye @ x, (x @ x) @ column]
+    outputs += [Scatter((-2, -1), fn)(zeros, d, iota(3), iota(3)) @ x for fn in (None, tg.add)]
+    outputs += [(x & True) @ (x & True), (x * True) @ column, tg.broadcast_to(row, (3, 3)) @ x]
+    outputs += [tg.broadcast_to(column, (3, 3)) @ x, tg.sum(x @ x, 0), tg.diagonal(x @ x)]
+    arrays = [rng.random(s) < 0.4 for s in shapes.values()]
+    frozen = rewritten([x, column, row, many], *outputs)
+    before = FunctionGraph.of([x, column, row, many], outputs).freeze()
+    for old, new in zip(interpret(before, arrays), interpret(frozen, arrays), strict=True):
+        assert old.dtype == new.dtype
+        np.testing.assert_array_equal(old, new)
+
+
+def test_products_of_truth_values_become_no_sums_as_these_would_count():
+    x, row, many = (tg.tensor(n, "bool", s) for n, s in (("x", (3, 3)), ("row", (1, 1)), ("many", (2, 1, 3))))
+    for y in (tg.diagonal(x @ x), tg.broadcast_to(row, (3, 3)) @ x, many @ tg.swapaxes(many, -1, -2)):
+        frozen = rewritten([x, row, many], y)
+        assert len(products(frozen)) == 1
+        assert not [node for node in frozen.nodes if node.op.name == "Reduce"]
+
+
+def test_complex_products_of_a_column_and_a_row_stay_as_they_round():
+    x, y = tg.tensor("x", "complex128", (3, 1)), tg.tensor("y", "complex128", (1, 3))
+    assert len(products(rewritten([x, y], x @ y))) == 1
 
 
 @pytest.mark.parametrize("fn", [None, tg.add, tg.multiply, tg.minimum, tg.maximum])

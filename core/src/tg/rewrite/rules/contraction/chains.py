@@ -7,7 +7,8 @@ the best one whatever the other lengths are: each matrix then meets a vector. El
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.nodes import Apply
 from tg.ops.contraction import MatMul
@@ -15,7 +16,6 @@ from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import Pass
 from tg.rewrite.rules.contraction.products import matmul
 from tg.rewrite.rules.shape import made_by
-from tg.types.dtypes import BOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,27 +26,24 @@ if TYPE_CHECKING:
     Step = tuple[int, int, int]  # matrices i to p times matrices p to j, all numbered from 0
     Lengths = Sequence[int | None]  # matrix k is lengths[k] by lengths[k + 1]
 
-LONGEST: Final = 24  # matrices of a chain of which the best order is searched for, at a cost of the cube
+LONGEST: Final = 25  # lengths of a chain of which the best order is searched for, at a cost of the cube
 
 
 def _ordered(view: View) -> dict[int, Variable]:
     found: dict[int, Variable] = {}
     inner: set[int] = set()
     for node in reversed(view.applies):
-        if id(node) in inner or not _is_product(node):
+        if type(node.op) is not MatMul or id(node) in inner:
+            continue
+        result = view.results(node)[0]
+        if result.type.ndim != 2:
             continue
         matrices, steps, nodes = _chain(node, view)
         inner.update(nodes)
-        if len(matrices) < 3:
-            continue
         better = _better(_lengths(matrices), steps)
         if better is not None:
-            found[id(view.results(node)[0])] = _multiplied(matrices, better)
+            found[id(result)] = _multiplied(matrices, better)
     return found
-
-
-def _is_product(node: Apply) -> bool:
-    return type(node.op) is MatMul and node.inputs[0].type.ndim == 2 and node.inputs[0].type.dtype != BOOL
 
 
 def _chain(root: Apply, view: View) -> tuple[list[Variable], list[Step], list[int]]:
@@ -82,15 +79,14 @@ def _continued(v: Variable, view: View) -> Apply | None:
 
 
 def _lengths(matrices: Sequence[Variable]) -> list[int | None]:
-    shapes = [[n if isinstance(n, int) else None for n in v.type.shape] for v in matrices]
+    shapes: list[Any] = [v.type.shape for v in matrices]
     between = [a[1] if b[0] is None else b[0] for a, b in itertools.pairwise(shapes)]
     return [shapes[0][0], *between, shapes[-1][1]]
 
 
 def _better(lengths: Lengths, steps: Sequence[Step]) -> list[Step] | None:
     """Steps that cost less than the given ones."""
-    count = len(lengths) - 1
-    if None not in lengths and count <= LONGEST:
+    if None not in lengths and len(lengths) <= LONGEST:
         found = _best(lengths)  # type: ignore[arg-type]
         return found if _cost(lengths, found) < _cost(lengths, steps) else None  # type: ignore[arg-type]
     if 1 not in lengths:
@@ -105,15 +101,14 @@ def _cost(lengths: Sequence[int], steps: Sequence[Step]) -> int:
 
 def _best(lengths: Sequence[int]) -> list[Step]:
     """The cheapest order, by the cheapest orders of all parts."""
-    count = len(lengths) - 1
-    costs = {(i, i + 1): 0 for i in range(count)}
+    costs: Counter[tuple[int, int]] = Counter()  # of a single matrix: none
     splits: dict[tuple[int, int], int] = {}
-    for width in range(2, count + 1):
-        for i in range(count - width + 1):
+    for width in range(2, len(lengths)):
+        for i in range(len(lengths) - width):
             j = i + width
             prices = [(costs[i, p] + costs[p, j] + lengths[i] * lengths[p] * lengths[j], p) for p in range(i + 1, j)]
             costs[i, j], splits[i, j] = min(prices)
-    return _steps_of(splits, count)
+    return _steps_of(splits, len(lengths) - 1)
 
 
 def _steps_of(splits: dict[tuple[int, int], int], count: int) -> list[Step]:

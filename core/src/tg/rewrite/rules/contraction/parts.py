@@ -13,7 +13,6 @@ from tg.ops.shape import ExpandDims, Squeeze, Transpose, expand_dims_at, reshape
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule
 from tg.rewrite.rules.contraction.products import SWAP, matmul, swapped, unless_empty
-from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.reduction.axes import without
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import BOOL
@@ -64,8 +63,7 @@ def _sum_of_product(node: Apply, view: View) -> Variable | None:
     gone = tuple(without(k, both) for k in op.axes if k not in both)
     found = matmul(x, y)
     one: Variable = Squeeze(gone)(found) if gone else found
-    beside = next((v for v in (x, y) if not is_finite(v)), x)
-    return one if len(both) == len(op.axes) else unless_empty(one, n, beside)
+    return one if len(both) == len(op.axes) else unless_empty(one, n)
 
 
 def _kept_sum(x: Variable, axes: Axes) -> Variable:
@@ -187,7 +185,7 @@ def _matrices(x: Variable, batch: list[int], rows: list[int], columns: list[int]
     """An array as matrices: batch axes, then all axes of the rows as one, then all of the columns."""
     named = [*batch, *rows, *columns]
     gone = tuple(k for k in range(-x.type.ndim, 0) if k not in named)
-    left: Variable = Squeeze(gone)(x) if gone else x
+    left: Variable = Squeeze(gone)(x)
     order = tuple(without(k, gone) for k in named)
     moved = left if order == tuple(range(-len(order), 0)) else Transpose(order)(left)
     lengths = [[x.shape[k] for k in group] for group in (batch, rows, columns)]

@@ -46,18 +46,17 @@ def swapped(x: Variable) -> Variable:
     return Transpose(SWAP)(x)  # type: ignore[no-any-return]
 
 
-def unless_empty(x: Variable, n: int | Length, other: Variable) -> Variable:
-    """A result that is 0 where n, a number of summed elements, is 0, which it may miss if `other` is not finite."""
-    if (isinstance(n, int) and n > 0) or is_finite(other):
+def unless_empty(x: Variable, n: int | Length) -> Variable:
+    """A value, or 0 where n, a number of summed elements, is 0: what is not finite would make a NaN of it."""
+    if (isinstance(n, int) and n > 0) or is_finite(x):
         return x
     return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(0))
 
 
 def _over_one(node: Apply, outputs: Any) -> Variable | None:
     x, y = node.inputs
-    dtype = x.type.dtype  # complex products round differently when they are summed
-    if dtype == BOOL or is_complex(dtype) or 1 not in (x.type.shape[-1], y.type.shape[-2]):
-        return None
+    if is_complex(x.type.dtype) or 1 not in (x.type.shape[-1], y.type.shape[-2]):
+        return None  # complex products round differently when they are summed
     return multiply(x, y)
 
 
@@ -75,8 +74,6 @@ def _of_single_rows(node: Apply, outputs: Any) -> Variable | None:
 def _of_one_matrix(node: Apply, outputs: Any) -> Variable | None:
     """Many matrices times a single one: all their rows at once. A single one times many vectors: likewise."""
     x, y = node.inputs
-    if x.type.dtype == BOOL:
-        return None
     lead = tuple(range(-x.type.ndim, -2))
     first, second = ([n == 1 for n in v.type.shape[:-2]] for v in (x, y))
     if all(second) and not all(first) and not made_by(x, Transpose):
@@ -107,12 +104,12 @@ def _unrepeated(v: Variable) -> Variable:
 
 
 def _wanted(v: Variable) -> tuple[int | Length, ...]:
-    assert v.apply is not None
-    return wanted_shape(v.apply.op, v.apply) if made_by(v, BroadcastTo) else v.shape
+    op: Any = made_by(v, BroadcastTo)
+    return wanted_shape(op, v.apply) if op else v.shape
 
 
 def _product_shape(x: Variable, y: Variable) -> tuple[int | Length, ...]:
-    a, b = _wanted(x) if made_by(x, BroadcastTo) else x.shape, _wanted(y) if made_by(y, BroadcastTo) else y.shape
+    a, b = _wanted(x), _wanted(y)
     return (*(broadcast(m, n) for m, n in zip(a[:-2], b[:-2], strict=True)), a[-2], b[-1])
 
 
@@ -121,7 +118,7 @@ def _repeated_left(x: Variable, y: Variable) -> Variable | None:
     if one.type.shape[-1] != 1 or x.type.shape[-1] == 1:
         return broadcast_to(matmul(one, y), _product_shape(x, y))
     total = expand_dims_at(Reduce(add, (-2,))(y), (-2,))
-    found = multiply(unless_empty(one, y.shape[-2], one), total)
+    found = multiply(unless_empty(one, y.shape[-2]), total)
     return broadcast_to(found, _product_shape(x, y))
 
 
@@ -130,7 +127,7 @@ def _repeated_right(x: Variable, y: Variable) -> Variable | None:
     if one.type.shape[-2] != 1 or y.type.shape[-2] == 1:
         return broadcast_to(matmul(x, one), _product_shape(x, y))
     total = expand_dims_at(Reduce(add, (-1,))(x), (-1,))
-    found = multiply(total, unless_empty(one, x.shape[-1], one))
+    found = multiply(total, unless_empty(one, x.shape[-1]))
     return broadcast_to(found, _product_shape(x, y))
 
 
@@ -165,7 +162,7 @@ def _product_of(a: Constant, b: Constant) -> Constant | None:
 
 
 def _scaled(v: Variable) -> tuple[Variable, Constant] | None:
-    if not is_made_by(v, multiply) or v.type.dtype == BOOL:
+    if not is_made_by(v, multiply):
         return None
     x, c = v.inputs
     if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c) and _may_leave(c):
@@ -230,8 +227,6 @@ def _beside(found: Callable[..., Variable | None], *, safe: bool) -> Callable[[A
 
     def apply(node: Apply, outputs: Any) -> Variable | None:
         x, y = node.inputs
-        if x.type.dtype == BOOL:
-            return None
         for special, other, left in ((x, y, True), (y, x, False)):
             if is_finite(other) is safe:
                 new = found(node, special, other, left=left)
