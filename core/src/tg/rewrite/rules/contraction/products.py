@@ -104,8 +104,8 @@ def _unrepeated(v: Variable) -> Variable:
 
 
 def _wanted(v: Variable) -> tuple[int | Length, ...]:
-    op: Any = made_by(v, BroadcastTo)
-    return wanted_shape(op, v.apply) if op else v.shape
+    node: Any = v.apply
+    return wanted_shape(node.op, node) if made_by(v, BroadcastTo) else v.shape
 
 
 def _product_shape(x: Variable, y: Variable) -> tuple[int | Length, ...]:
