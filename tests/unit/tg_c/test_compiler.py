@@ -291,10 +291,12 @@ def test_an_interrupt_ends_the_compiler_and_what_it_has_started(tmp_path, home):
     )
     driver.chmod(0o755)
     script = """
-import signal, threading, time, os, sys
+import pathlib, signal, sys, threading, time
 from tg_c.compiler import compile_unit
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
+pids = pathlib.Path(sys.argv[1])
 def interrupt():
-    while not os.path.exists(sys.argv[1]) or not open(sys.argv[1]).read().endswith("\\n"):
+    while not pids.exists() or not pids.read_text().endswith("\\n"):
         time.sleep(0.01)
     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
