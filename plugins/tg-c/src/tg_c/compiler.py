@@ -15,14 +15,19 @@ import shlex
 import shutil
 import signal
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from tg.errors import BackendUnavailable, TgError, message
 from tg.graph.timing import Span, annotate
 from tg.link.patience import Patience
 from tg_c.cache import UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 __all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "cpu", "level_for", "macros"]
 
@@ -263,15 +268,12 @@ def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tup
 
     environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": os.fspath(temporary)} if temporary else {})}
     pipe = subprocess.PIPE
-    try:
-        child = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, process_group=0)
-    except OSError as error:
-        raise BackendUnavailable(
-            message(f"backend 'c' needs a C compiler: {line[0]} does not run: {error}", hint=_how_to_install())
-        ) from error
+    child: subprocess.Popen[bytes] | None = None
     given: bytes | None = text.encode()
-    with child, Patience(f"{Path(line[0]).name} compiles {text.count(chr(10)):,} lines") as patience:
-        try:
+    try:
+        with _interrupts_held():
+            child = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, process_group=0)
+        with Patience(f"{Path(line[0]).name} compiles {text.count(chr(10)):,} lines") as patience:
             while True:
                 try:
                     words, told = child.communicate(given, timeout=TICK)
@@ -279,11 +281,33 @@ def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tup
                 except subprocess.TimeoutExpired:
                     given = None  # what is left of it goes on being written
                     patience.tick()
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
+    except OSError as error:
+        raise BackendUnavailable(
+            message(f"backend 'c' needs a C compiler: {line[0]} does not run: {error}", hint=_how_to_install())
+        ) from error
+    except BaseException:
+        if child is not None:
+            with child, contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-            raise
+        raise
     return child.returncode, (told + words).decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Interrupts of the main thread wait for the end of the block: what it makes is known by then."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            before(*held[0])
 
 
 def _refusal(source: str, line: tuple[str, ...], code: int, log: str) -> CompileError:
