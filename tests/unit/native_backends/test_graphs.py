@@ -1,14 +1,19 @@
 """Whole graphs on the backends that generate code: checks, inner graphs, run-time lengths, memory, source."""
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tg
+from tests.enumerate.shrink import read
 from tg.errors import BoundsError, NoRuleError, ShapeError
 from tg.graph.function_graph import freeze
+from tg.graph.nodes import Variable
 from tg.types.tensor_type import TensorType
+
+FOUND = Path(__file__).parents[2] / "enumerate" / "found"
 
 
 def vector(name, dtype="float64", n=None):
@@ -220,3 +225,14 @@ def test_arrays_of_many_axes_without_their_first_rows(agrees):
     outputs = [y, tg.sum(y * 2, (0, 4, -1)), tg.exp(tg.transpose(y)) + 1, tg.cumsum(y, 3), tg.sort(y, 2) * y, y[0]]
     for lengths in ((3, 2, 4, 3, 2, 3, 2), (2, 2, 3, 1, 2, 2, 2)):
         agrees([x], outputs, [np.random.default_rng(0).random(lengths)])
+
+
+def test_row_loops_are_not_joined_to_loops_that_need_one_another(backend):
+    """Two joins, each right alone: a stage of one needed a stage of the other, both ways round."""
+    case, *_ = read((FOUND / "loops_that_need_one_another.tg").read_text())
+    inputs = [Variable(t) for t in case.frozen.input_types]
+    outputs = case.frozen.instantiate(inputs)
+    found = tg.function(inputs, outputs, backend=backend)(*case.arrays)
+    wanted = tg.function(inputs, outputs, backend="perform", mode="off")(*case.arrays)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)

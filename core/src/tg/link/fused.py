@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+from tg.errors import RewriteError, message
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
 from tg.link.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
@@ -76,8 +77,12 @@ class Rebuild:
         self.made = {p: self.drafts[p].finish(self.demanded) for p in {-1 - place for place in self.order if place < 0}}
 
     def _order(self) -> list[int]:
-        """What is needed: nodes, and loops as -1 - plan, each after what it reads, which is then demanded."""
-        done, order = set[int](), list[int]()
+        """What is needed: nodes, and loops as -1 - plan, each after what it reads, which is then demanded.
+
+        Raises:
+            RewriteError: loops need one another, which is a mistake in choosing them.
+        """
+        done, begun, order = set[int](), set[int](), list[int]()
         stack = [self._place(self.maker[n]) for n in kept_values(self.frozen) if n in self.maker][::-1]
         while stack:
             top = stack[-1]
@@ -87,6 +92,9 @@ class Rebuild:
             reads = self._reads(top)
             missing = [p for n in reads if n in self.maker and (p := self._place(self.maker[n])) not in done]
             if missing:
+                if top in begun:
+                    raise RewriteError(message("fuse_loops: loops need one another's results"))
+                begun.add(top)
                 stack.extend(reversed(missing))
                 continue
             self.demanded.update(reads)

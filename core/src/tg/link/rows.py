@@ -35,6 +35,7 @@ class Rows:
         self.grouping, self.frozen, self.groups = grouping, grouping.frozen, groups
         self.home = {k: g for g, group in enumerate(groups) for k in group.nodes}
         self.loops: list[list[int]] = [[g] for g in range(len(groups))]  # by group: the groups of its loop
+        self.spans: dict[int, tuple[int, int]] = {}  # of loops with several stages, by id: their levels
         self.links = [list(self._links(g)) for g in range(len(groups))]
         self.users = self._users()
 
@@ -94,7 +95,10 @@ class Rows:
                 if found and self._is_legal(found, space, outer):
                     loop = sorted(found)
                     for one in loop:
+                        self.spans.pop(id(self.loops[one]), None)
                         self.loops[one] = loop
+                    levels = [self.groups[one].level for one in loop]
+                    self.spans[id(loop)] = (min(levels), max(levels))
                     return
 
     def _outers(self, g: int) -> set[int]:
@@ -151,15 +155,31 @@ class Rows:
         return shape == row
 
     def _comes_back(self, nodes: set[int], level: int) -> bool:
-        """Whether a path leaves the nodes and comes back: then they cannot be one loop."""
-        levels = self.grouping.levels
-        stack = [u for k in nodes for u in self.users[k] if u not in nodes and levels[u] <= level]
+        """Whether a path leaves the nodes and comes back: then they cannot be one loop.
+
+        A path that comes to a stage of a loop goes on from all its stages, also from one of a lower level.
+        """
+        levels, top = self.grouping.levels, self._top(level)
+        stack = [u for k in nodes for u in self.users[k] if u not in nodes and levels[u] <= top]
         seen = set(stack)
         while stack:
-            for u in self.users[stack.pop()]:
-                if u in nodes:
-                    return True
-                if u not in seen and levels[u] <= level:
-                    seen.add(u)
-                    stack.append(u)
+            for k in self._together(stack.pop()):
+                for u in self.users[k]:
+                    if u in nodes:
+                        return True
+                    if u not in seen and levels[u] <= top:
+                        seen.add(u)
+                        stack.append(u)
         return False
+
+    def _top(self, level: int) -> int:
+        """The highest level from which loops with several stages lead down to a level again."""
+        for lowest, highest in sorted(self.spans.values()):
+            if lowest <= level:
+                level = max(level, highest)
+        return level
+
+    def _together(self, k: int) -> Sequence[int]:
+        """The nodes of the loop with several stages that a node is in, or itself."""
+        loop = self.loops[self.home[k]] if k in self.home else ()
+        return [n for g in loop for n in self.groups[g].nodes] if len(loop) > 1 else (k,)
