@@ -21,7 +21,7 @@ COMPILES = ("now", "background")
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """What a function is compiled with where its arguments do not say otherwise.
+    """The defaults of a function's options, used where its arguments do not say otherwise.
 
     Each field can be set by an environment variable, `TG_` and the field's name in capitals.
     """

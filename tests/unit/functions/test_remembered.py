@@ -280,3 +280,29 @@ def test_results_differ_by_what_was_compiled_and_not_by_where_it_came_from(kept)
 def test_every_elementwise_function_is_read_as_itself():
     for function in ELEMENTWISE.values():  # tg.clip, for one, is another function than the record of this name
         assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_code_that_is_made_in_the_background_is_taken_from_disk_too(kept):
+    x = tg.vector("x")
+    for _ in range(2):
+        f = tg.function([x], tg.exp(x) * 2.0, compile="background")
+        assert f.wait(60)
+        np.testing.assert_allclose(f([0.0, 1.0]), [2.0, 2 * np.e], rtol=1e-15)
+    assert len(kept()) == 1
+    assert "rewrite" not in steps(f)
+
+
+def test_nothing_is_kept_beside_a_plugin_that_was_registered_by_hand(kept):
+    class Trial:
+        """A plugin that is of no distribution: nobody knows when it changes."""
+
+    manager, x = plugin.registry().manager, tg.vector("x")
+    manager.register(Trial(), name="trial")
+    try:
+        f = tg.function([x], tg.exp(x) * 2.0)
+        assert "rewrite" in steps(f)
+        assert kept() == []
+    finally:
+        manager.unregister(name="trial")
+    tg.function([x], tg.exp(x) * 2.0)
+    assert len(kept()) == 1

@@ -45,7 +45,7 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """How an expression is compiled: for which backend, with which rewrites, under which name.
+    """The options of one compilation: for which backend, with which rewrites, under which name.
 
     `reusable` are pairs of an output and an input, by their places, that may share memory.
     """
@@ -72,7 +72,7 @@ def compile_expression(
         BackendUnavailable: the linker cannot work on this machine.
     """
     again = functools.partial(prepared, inputs, outputs, ones, setting)
-    return link(remembered(inputs, outputs, tuple(ones), setting, again), setting, again)
+    return link(again(), setting, again)
 
 
 def prepared(
@@ -80,9 +80,18 @@ def prepared(
 ) -> FrozenGraph:
     """The rewritten program of an expression for one pattern of lengths that are 1: all that comes before linking.
 
+    It may be one that was kept on disk (`tg.functions.remembered`).
+
     Raises:
         NoRuleError: the backend says that it lacks an op or a dtype.
     """
+    made = functools.partial(_prepared_anew, inputs, outputs, ones, setting)
+    return remembered(inputs, outputs, tuple(ones), setting, made)
+
+
+def _prepared_anew(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
+) -> FrozenGraph:
     with Span("import"):
         graph = FunctionGraph.of(inputs, outputs, ones)
     with Span("rewrite"):
@@ -159,7 +168,7 @@ def _linked(frozen: FrozenGraph, setting: Setting) -> Program:
 
 
 def _executable(linker: Linker, graph: FrozenGraph, request: Request) -> Executable:
-    """What a linker makes of a graph.
+    """The executable that a linker makes of a graph.
 
     Raises:
         PluginError: the linker has raised, which is the cause, or has made something else.
@@ -187,7 +196,7 @@ def interpreted(frozen: FrozenGraph) -> Program:
 
 
 def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Request, tuple[Descriptor, ...]]:
-    """What a linker is given for a program: the graph, its checks lowered where the backend cannot raise, and the rest.
+    """The arguments of `Linker.compile` for a program: the graph, its checks lowered for a backend that cannot raise.
 
     The descriptors are those of the checks that the status counts.
     """

@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
 @final
 class CompileReport:
-    """Where the time of compiling one function went; `print` it, or read its `rows`.
+    """The seconds that each step of compiling one function took; `print` it, or read its `rows`.
 
     The steps of depth 0 are what the user waited for, or a thread worked on: making the function, then each
     specialisation that a call needed, and each call at which a library compiled.

@@ -19,7 +19,7 @@ STATUS_LENGTH: Final = 1 + STATUS_VALUES
 
 
 class Descriptor(Frozen):
-    """What to raise when a check fails: an error class of `tg.errors` by name, a text with `{0}`…`{3}`, a hint.
+    """The error of a check that fails: an error class of `tg.errors` by name, a text with `{0}`…`{3}`, a hint.
 
     The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the number of the
     one that failed, counted from 1. Where that is a call's again, the number inside it, times one more than there are

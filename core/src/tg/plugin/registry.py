@@ -90,8 +90,10 @@ class Registry:
 
     def versions(self, name: str) -> tuple[str, ...]:
         """What decides what a program is compiled to: tg, the backend's plugin and what it requires, the extensions."""
-        provider, core = self._provider(name), self._installed.core
-        plugins = dict.fromkeys((core, provider.plugin, *self._installed.extensions()))
+        return self._memo.get(("versions", name), lambda: self._versions(self._provider(name)))
+
+    def _versions(self, provider: Provider) -> tuple[str, ...]:
+        plugins = dict.fromkeys((self._installed.core, provider.plugin, *self._installed.extensions()))
         required = (f"{project(text)} {installed(text)}" for text in provider.backend.requires)
         return (*(f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins), *required)
 

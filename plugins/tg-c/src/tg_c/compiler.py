@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import re
 import shlex
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from tg.cache.machine import cpu
 from tg.errors import BackendUnavailable, TgError, message
 from tg.graph.timing import Span, annotate
 from tg.link.patience import Patience
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-__all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "cpu", "level_for", "macros"]
+__all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "level_for", "macros"]
 
 CANDIDATES = ("cc", "gcc", "clang")
 
@@ -55,9 +55,6 @@ FORM = (
 )
 NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": ("-mcpu=native",)}  # by machine
 STATEMENTS_AT_O2 = 1500
-CPU_FIELDS = frozenset(  # of /proc/cpuinfo: x86, then Arm
-    ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "CPU variant", "Features")
-)
 READ_BY_COMPILERS = (  # GCC's manual, "Environment Variables Affecting GCC"; clang's; the linkers'
     *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_RUN_PATH", "LDEMULATION", "SOURCE_DATE_EPOCH"),
     *("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT", "MACOSX_DEPLOYMENT_TARGET"),
@@ -180,18 +177,6 @@ def _macros(chosen: Compiler) -> frozenset[str]:
 
     entry = UNITS.lookup(key) or UNITS.store(key, write)
     return frozenset(entry.read_text(encoding="utf-8").partition("\n")[0].split())
-
-
-@functools.cache
-def cpu() -> str:
-    """What `-march=native` depends on: the processor's model and features."""
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
-            first = itertools.takewhile(str.strip, lines)  # of the processors
-            return "".join(line for line in first if line.partition(":")[0].strip() in CPU_FIELDS)
-    except OSError:
-        system = os.uname()
-        return f"{system.machine} {system.version}"  # on macOS the version names the chip family
 
 
 def environment() -> str:

@@ -7,7 +7,7 @@ the best one whatever the other lengths are: each matrix then meets a vector. El
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.nodes import Apply
@@ -101,7 +101,7 @@ def _cost(lengths: Sequence[int], steps: Sequence[Step]) -> int:
 
 def _best(lengths: Sequence[int]) -> list[Step]:
     """The cheapest order, by the cheapest orders of all parts."""
-    costs: Counter[tuple[int, int]] = Counter()  # of a single matrix: none
+    costs: dict[tuple[int, int], int] = defaultdict(int)  # of a single matrix: none
     splits: dict[tuple[int, int], int] = {}
     for width in range(2, len(lengths)):
         for i in range(len(lengths) - width):
