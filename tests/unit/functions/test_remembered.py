@@ -306,3 +306,48 @@ def test_nothing_is_kept_beside_a_plugin_that_was_registered_by_hand(kept):
         manager.unregister(name="trial")
     tg.function([x], tg.exp(x) * 2.0)
     assert len(kept()) == 1
+
+
+PLUGIN = """
+import tg
+from tg.backend import Rewrites, hookimpl, rule
+
+RULE = rule(
+    name="sinh_is_another",
+    match=lambda x: tg.sinh(x),
+    replace=lambda x: tg.{other}(x),
+    phase="canonicalize",
+    kind="reassociates",
+    why="A trial.",
+)
+
+@hookimpl
+def tg_rewrites(backend):
+    return Rewrites((RULE,)) if backend is None else None
+"""
+USER = """
+import tg
+x = tg.vector("x")
+f = tg.function([x], tg.sinh(x), backend="c")
+print(*f([0.5]), "rewrite" in {row.name for row in f.compile_report().rows})
+"""
+
+
+def test_the_rule_of_a_plugin_that_is_worked_on_is_never_passed_over(tmp_path):
+    folder, described = tmp_path / "tg_trial", tmp_path / "tg_trial-0.1.0.dist-info"
+    folder.mkdir()
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: tg-trial\nVersion: 0.1.0\n")
+    (described / "entry_points.txt").write_text("[tg.extensions.1]\ntrial = tg_trial\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environ = {**os.environ, "TG_REMEMBER": "true", "TG_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": paths}
+    found = []
+    for other in ("cosh", "cosh", "tanh", "tanh"):
+        if not found or other not in found[-1]:
+            (folder / "__init__.py").write_text(PLUGIN.format(other=other))
+        command = [sys.executable, "-c", USER]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, cwd=tmp_path)
+        value, is_rewritten = done.stdout.split()
+        found.append((other, is_rewritten))
+        assert float(value) == pytest.approx(getattr(np, other)(0.5), rel=1e-14)
+    assert found == [("cosh", "True"), ("cosh", "False"), ("tanh", "True"), ("tanh", "False")]
