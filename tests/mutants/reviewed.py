@@ -15,6 +15,8 @@ SIGN_OF_EXTREME = (
 )
 NEVER_ZERO = "Nothing that is 0, or stands there no times, comes so far."
 FRACTIONS = "A fraction by 1 is equal to the integer, and takes longer."
+USES = "It is asked whether there are uses; whether there is one alone only of what a squeeze uses as well."
+NEEDED_WHOLE = "What is needed whole is not pushed either way; of what it is a slice the next run of the pass asks."
 
 EQUIVALENT: dict[str, str] = {
     "extreme_of_pieces: signed_zero as exact": SIGN_OF_EXTREME,
@@ -32,7 +34,26 @@ EQUIVALENT: dict[str, str] = {
     "hypot_with_negative: replace, hypot: operands swapped": "A length has no order of its sides.",
     "bounds._lower_bounds: 0 as 1 in atom.rhs > 0": BY_ONE,
     "bounds._lower_bounds: 0 as 1 in atom.rhs > 0 (2)": BY_ONE,
-    "bounds._product: c >= 0 as Gt": "Times 0 both ends are 0.",
+    "bounds._lower_bounds: factor > 0 as GtE": NEVER_ZERO,
+    "bounds._product: c > 0 as GtE": "Times 0 both ends are 0.",
+    "bounds._remainder: low is None or high is None or (not at_most(1, low)) without low is None": (
+        "What is not known counts as 0, of which nobody knows that it is at least 1."
+    ),
+    "reads._Reads.demand: if found.is_all: never": NEEDED_WHOLE,
+    "reads.Read.is_all: not self.axes without its sign": NEEDED_WHOLE,
+    "reads.Read.is_all: return not self.axes and all((w is None for w in self.windows)): None in its place": (
+        NEEDED_WHOLE
+    ),
+    "reads._Reads.demand: 1 as 2 in self.add_use(v, 1)": USES,
+    "reads._Reads.push: 1 as 2 in self.add_use(v, 1)": USES,
+    "bounds.interval: 64 as 63 in limits.bits < 64": "No dtype has 63 bits.",
+    "reads._Reads.visit: uses and kind is Squeeze and self.is_single_slice(node.inputs[0]) without uses": (
+        "What is read of what nobody needs is swept, and not counted when the pass runs again."
+    ),
+    "windows._are_apart: lengths.subtract(a.start, b.start) with operands swapped": (
+        "What is no multiple of a number is none with the other sign."
+    ),
+    "windows._extremes: factor > 0 as GtE": NEVER_ZERO,
     "slices.nothing: np.zeros((), numpy_dtype(y.type.dtype)) by ones": "It is repeated no times.",
     "through._part: 0 as 1 in inside[0] - begin if inside else 0": "What has no size is read nowhere.",
     "movements._reshape_of_broadcast: any(repeated) by all (2)": (
@@ -111,9 +132,6 @@ EQUIVALENT: dict[str, str] = {
         "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."
     ),
     "factors._of_factor: 1 as 2 in _unless_empty(right, z, of_x, 1)": "The sum of nothing, 0, is divided by it.",
-    "axes._of_transposed: y if left == tuple(range(-len(left), 0)) else Transpose(left)(y): always the second": (
-        "A transpose that leaves every axis where it is has the same elements, and goes by a rule of its own."
-    ),
     "cast._bits: 8 as 7 in numpy_dtype(dtype).itemsize * 8": ORDERS,
     "cast._bits: 1 as 2 in 0 if is_unsigned(dtype) else 1": ORDERS,
     "log1mexp_from_log1p: replace, where: log1p: negative: exp: minimum: -0.5 as 0.5": (

@@ -53,9 +53,9 @@ ARITHMETIC = {
 COSTS = frozenset({  # how much is looked at, or pays: beyond it nothing is rewritten, and nothing is wrong
     "DEPTH", "depth", "FEW", "LARGEST", "LARGEST_DISTRIBUTED", "LARGEST_POWER", "LARGEST_RANGE", "LONGEST", "LOOKED_AT",
     "MANY", "MOST_FACTORS", "MOST_PIECES", "MOST_TERMS", "PIECES", "QUOTIENT", "SMALL", "TRIALS", "VERY_MANY", "WRITES",
-    "cost", "gain", "uses", "_cost",
+    "cost", "gain", "trials", "uses", "_cost",
 })  # fmt: skip
-SIGNS = frozenset({"sign", "power"})  # numbers that are 1 or -1: one is above 0 where it is not below
+SIGNS = frozenset({"sign", "power", "step"})  # integers that are not 0: one is above 0 where it is not below
 DTYPES = frozenset({"is_float", "is_inexact"})  # what is said of more is of complex numbers and integers
 
 
@@ -320,7 +320,7 @@ def is_wider(n, change):
 
 
 def is_of_sign(n):
-    """Whether it is asked if a number that is 1 or -1 is above or below 0."""
+    """Whether it is asked if an integer that is not 0 is above or below 0."""
     return isinstance(n, ast.Compare) and name_of(n.left) in SIGNS and ast.unparse(n.comparators[0]) == "0"
 
 

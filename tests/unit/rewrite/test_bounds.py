@@ -70,6 +70,7 @@ BOUNDS = [  # of a vector i of int64 and b of bool, f of float64
     (lambda i, b, f: (i % 7 - 2) * -3, (-12, 6)),
     (lambda i, b, f: -2 * (i % 7 - 2), (-8, 4)),
     (lambda i, b, f: (i % 7 - 2) * 0, (0, 0)),
+    (lambda i, b, f: (i % 7 - 2) * 1, (-2, 4)),
     (lambda i, b, f: (i % 7 - 2) * (i % 3), INT),
     (lambda i, b, f: (i % 3) * (i % 7 - 2), INT),
     (lambda i, b, f: (i % 7) * (2 - i % 3), (0, 12)),
@@ -77,6 +78,7 @@ BOUNDS = [  # of a vector i of int64 and b of bool, f of float64
     (lambda i, b, f: (i % 7 - 5) // 2, (-3, 0)),
     (lambda i, b, f: (i % 7) // 1, (0, 6)),
     (lambda i, b, f: (i % 7) // -2, INT),
+    (lambda i, b, f: (i % 7) // 0, (0, 0)),
     (lambda i, b, f: (i % 7) // (i % 3 + 1), INT),
     (lambda i, b, f: -(i % 7 + 1), (-7, -1)),
     (lambda i, b, f: -i, INT),
@@ -89,6 +91,10 @@ BOUNDS = [  # of a vector i of int64 and b of bool, f of float64
     (lambda i, b, f: tg.minimum(4, i), (None, 4)),
     (lambda i, b, f: tg.minimum(i % 7 + 2, i % 3 + 4), (2, 6)),
     (lambda i, b, f: tg.minimum(i % 7 + 4, i % 3 + 2), (2, 4)),
+    (lambda i, b, f: tg.minimum(i, -4), (None, -4)),
+    (lambda i, b, f: tg.minimum(-4, i), (None, -4)),
+    (lambda i, b, f: tg.maximum(i, -4), (-4, None)),
+    (lambda i, b, f: tg.maximum(-4, i), (-4, None)),
     (lambda i, b, f: tg.maximum(i, 4), (4, None)),
     (lambda i, b, f: tg.maximum(4, i), (4, None)),
     (lambda i, b, f: tg.maximum(i % 7 + 2, i % 3 + 4), (4, 8)),
@@ -106,7 +112,12 @@ BOUNDS = [  # of a vector i of int64 and b of bool, f of float64
     (lambda i, b, f: tg.where(b, 5, i), INT),
     (lambda i, b, f: tg.cast(b, "int64") * 3 - 1, (-1, 2)),
     (lambda i, b, f: tg.cast(f, "int64"), INT),
-    (lambda i, b, f: tg.cast(i % 7, "int32"), (-(2**31), 2**31 - 1)),
+    (lambda i, b, f: tg.cast(i % 7, "int32"), (0, 6)),
+    (lambda i, b, f: tg.cast(i % 2**32, "int32"), (-(2**31), 2**31 - 1)),
+    (lambda i, b, f: tg.cast(tg.minimum(i, 4), "int32"), (-(2**31), 2**31 - 1)),
+    (lambda i, b, f: tg.cast(tg.maximum(i, 4), "int32"), (-(2**31), 2**31 - 1)),
+    (lambda i, b, f: tg.cast(tg.minimum(i, 4), "uint64"), INT),
+    (lambda i, b, f: tg.cast(tg.maximum(tg.cast(i, "uint64"), scalar(4, "uint64")), "int64"), INT),
     (lambda i, b, f: tg.cast(tg.cast(i, "int8"), "int16"), (-128, 127)),
     (lambda i, b, f: tg.cast(tg.cast(i, "uint8"), "int16"), (0, 255)),
     (lambda i, b, f: tg.cast(tg.cast(i, "int8"), "uint8"), (0, 255)),
@@ -181,6 +192,10 @@ def times(k, a):
     return lengths.multiply(k, a)
 
 
+def repeated(v):
+    return tg.broadcast_to(v, (4,))
+
+
 OF_LENGTHS = [  # of a vector of n and a matrix of p by m
     (lambda x, y: n_of(x), lambda n, p, m: (n, n)),
     (lambda x, y: n_of(x) + 2, lambda n, p, m: (plus(n, 2), plus(n, 2))),
@@ -215,6 +230,8 @@ OF_LENGTHS = [  # of a vector of n and a matrix of p by m
     (lambda x, y: tg.minimum(tg.arange(x.shape[0]), 2), lambda n, p, m: (0, lengths.minimum(plus(n, -1), 2))),
     (lambda x, y: tg.arange(x.shape[0]) // 2, lambda n, p, m: (0, lengths.floor_divide(plus(n, -1), 2))),
     (lambda x, y: tg.cast(tg.arange(x.shape[0]), "int32"), lambda n, p, m: (-(2**31), 2**31 - 1)),
+    (lambda x, y: repeated(n_of(x)) // repeated(n_of(y)), lambda n, p, m: INT),
+    (lambda x, y: repeated(n_of(x) - 3) * repeated(n_of(y) - 3), lambda n, p, m: INT),
 ]
 
 
@@ -313,6 +330,15 @@ ORDERS = [  # of lengths n and m, a scalar k in [2, 5], one of which nothing is 
     (lambda n, m, k, u, c: (times(2, lengths.remainder(n, 3)), 4), True),
     (lambda n, m, k, u, c: (times(2, lengths.remainder(n, 3)), 3), False),
     (lambda n, m, k, u, c: (1, lengths.remainder(n, 3)), False),
+    (lambda n, m, k, u, c: (0, lengths.remainder(u, 3)), True),
+    (lambda n, m, k, u, c: (1, lengths.remainder(u, 3)), False),
+    (lambda n, m, k, u, c: (lengths.remainder(u, 3), 2), True),
+    (lambda n, m, k, u, c: (lengths.remainder(u, 3), 1), False),
+    (lambda n, m, k, u, c: (0, lengths.remainder(u, -3)), False),
+    (lambda n, m, k, u, c: (plus(1, lengths.remainder(u, 0)), 0), False),
+    (lambda n, m, k, u, c: (times(-2, half(u, -2)), u), False),
+    (lambda n, m, k, u, c: (half(u, 0), plus(u, 7)), False),
+    (lambda n, m, k, u, c: (plus(u, -2), times(3, lengths.remainder(u, 3))), False),
     (lambda n, m, k, u, c: (lengths.remainder(n, k), 5), False),
 ]
 
@@ -384,6 +410,7 @@ STEPS = [  # of a vector of n, a scalar k of int64 and one of int32
     (lambda x, k, w: tg.arange(5) + tg.arange(5), None),
     (lambda x, k, w: tg.arange(5) // 2, None),
     (lambda x, k, w: tg.arange(5) * LARGE, None),
+    (lambda x, k, w: tg.arange(5) * -LARGE, None),
     (lambda x, k, w: tg.arange(5) * (LARGE - 1), (0, 5, LARGE - 1)),
     (lambda x, k, w: tg.arange(5) * (LARGE // 2) * 2, None),
     (lambda x, k, w: tg.cast(tg.arange(5), "int32"), None),
@@ -441,7 +468,19 @@ def test_steps_move_by_scalars_that_are_not_known():
     assert steps_of(tg.arange(5) + tg.tensor("i", shape=(1,), dtype="int64")) is None
 
 
+def test_a_long_chain_is_followed_a_few_steps():
+    v = tg.arange(5)
+    for _ in range(3000):
+        v = tg.maximum(v + 1, 0)
+    assert interval(v) == (0, None)
+    for _ in range(3000):
+        v = v + 1
+    assert steps_of(v) is None
+
+
 UNIQUE = [
+    ((tg.tensor("i", shape=(None,), dtype="int64"), tg.tensor("j", shape=(1,), dtype="int64")), True),
+    ((tg.tensor("i", shape=(1, 2), dtype="int64"),), False),
     ((const(3),), True),
     ((const(3), const(3)), True),
     ((scalar(3),), True),
@@ -449,6 +488,7 @@ UNIQUE = [
     ((tg.arange(5) * 2, const(1, 1, 1, 1, 1)), True),
     ((const(1, 1, 1, 1, 1), tg.arange(5)), True),
     ((const(3, 1, 2),), True),
+    ((), True),
     ((const(3, 1, 3),), False),
     ((const(3, 1, 3), const(0, 0, 1)), True),
     ((const(3, 1, 3), const(1, 0, 1)), False),

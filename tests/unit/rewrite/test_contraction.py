@@ -11,9 +11,10 @@ import pytest
 import tg
 from tg.graph.function_graph import FunctionGraph, View
 from tg.graph.interpret import interpret
+from tg.graph.nodes import Constant
 from tg.ops.contraction import MatMul
 from tg.ops.creation import iota
-from tg.ops.indexing import Scatter
+from tg.ops.indexing import Gather, Scatter
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -100,6 +101,13 @@ def test_a_chain_with_known_lengths_is_multiplied_in_the_cheapest_order():
     assert found[0] == found[1]
     cost = sum(a[0] * a[1] * b[1] for a, b in products(found[0]))
     assert cost == best_cost(sizes)
+
+
+@pytest.mark.parametrize("shapes", [((40, 2), (None, 30), (None, 3)), ((40, None), (2, None), (30, 3))])
+def test_a_length_that_one_of_two_matrices_knows_is_known(shapes):
+    inputs = [tg.tensor(f"x{k}", shape=shape) for k, shape in enumerate(shapes)]
+    frozen = agree(inputs, [(inputs[0] @ inputs[1]) @ inputs[2]], [normal(40, 2), normal(2, 30), normal(30, 3)])
+    assert [b[-1] for _, b in products(frozen)] == [3, 3]
 
 
 def best_cost(sizes):
@@ -319,3 +327,100 @@ def test_repeats_along_new_axes_of_length_1_too_are_a_multiple():
         )
         assert not [node for node in frozen.nodes if node.op.name == "Reduce"]
         assert interpret(frozen, [np.array(3.0)])[0] == expected
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("factor", [2.0**200, 2.0**-200])
+def test_factors_that_bring_products_into_range_stay_in_front_of_them(dtype, factor):
+    x, y = (tg.tensor(name, dtype, (1, 1)) for name in "xy")
+    frozen = rewritten([x, y], tg.sum(MatMul()(x * factor, y * factor)))
+    small = np.full((1, 1), factor**-3, dtype)
+    assert interpret(frozen, [small, small])[0] == factor**-4
+
+
+@pytest.mark.parametrize("a", [2.0**500, 2.0**-500, 2.0**500 * 1j])
+def test_complex_factors_that_are_far_from_1_stay(a):
+    x, y = (tg.tensor(name, "complex128", (2, 2)) for name in "xy")
+    (operands,) = (n.inputs for n in rewritten([x, y], MatMul()(x * a, y * 2)).nodes if n.op.name == "MatMul")
+    assert not {0, 1} & set(operands)
+
+
+def test_a_factor_stays_in_the_loop_that_makes_an_operand_and_where_the_product_is_no_smaller():
+    for n, inner, last in ((3, 40, "multiply"), (3, 3, "MatMul")):
+        x, y = tg.tensor("x", shape=(n, inner)), tg.tensor("y", shape=(inner, n))
+        frozen = rewritten([x, y], MatMul()(x * 2, y))
+        assert [node.op.name for node in frozen.nodes if node.op.name in ("MatMul", "multiply")][-1] == last
+        frozen = rewritten([x, y], MatMul()(tg.exp(x) * 2, y))
+        assert frozen.nodes[-1].op.name == "MatMul"
+
+
+def test_a_number_times_an_array_of_one_element_is_no_matrix_without_it():
+    s, y = tg.scalar("s"), tg.tensor("y", shape=(1, 5))
+    z = MatMul()(s * Constant(np.full((1, 1), 2.0)), y * 3)
+    frozen = rewritten([s, y], z, exclude=("constant_of_one_value", "matmul_over_one", "matmul_of_repeated"))
+    np.testing.assert_array_equal(interpret(frozen, [np.array(3.0), np.ones((1, 5))])[0], np.full((1, 5), 18.0))
+
+
+def test_many_vectors_times_matrices_that_are_repeated_along_one_leading_axis_only():
+    x, y = tg.tensor("x", shape=(2, 1, 3, 4)), tg.tensor("y", shape=(1, 3, 4, 1))
+    agree([x, y], [MatMul()(x, y)], [normal(2, 1, 3, 4), normal(1, 3, 4, 1)])
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_repeated_nan_multiplies_nothing_where_nothing_is_summed(left, count):
+    y, one = tg.tensor("y", shape=(None, None, None)), tg.tensor("one", shape=(None, 1, 1))
+    if left:
+        z = MatMul()(tg.broadcast_to(one, (y.shape[0], 3, y.shape[1])), y)
+    else:
+        z = MatMul()(y, tg.broadcast_to(one, (y.shape[0], y.shape[2], 3)))
+    arrays = [np.ones((2, count, 5) if left else (2, 5, count)), np.full((2, 1, 1), np.nan)]
+    frozen = rewritten([y, one], z)
+    assert not products(frozen)
+    expected = np.full((2, 3, 5) if left else (2, 5, 3), np.nan if count else 0.0)
+    np.testing.assert_array_equal(interpret(frozen, arrays)[0], expected)
+
+
+def test_only_a_vector_on_the_diagonal_of_one_matrix_of_zeros_is_a_diagonal():
+    x, d, many = tg.matrix("x"), tg.tensor("d", shape=(3,)), tg.tensor("many", shape=(3, 3))
+    finite = tg.where(x > 0, 2.0, 3.0)
+    zeros, k, order = tg.zeros((3, 3)), iota(3), Constant(np.array([1, 2, 0]))
+    stack = Scatter((-2, -1), None)(tg.zeros((3, 3, 3)), many, k, k)
+    written = [
+        Scatter((-2, -1), None)(zeros, d, k, order),
+        Scatter((-2,), None)(zeros, many, k),
+        Scatter((-2,), None)(zeros, many, order),
+    ]
+    outputs = [v for w in written for v in (w @ finite, finite @ w)]
+    outputs += [stack @ finite[None], finite[None] @ stack]
+    wide = Scatter((-2, -1), None)(tg.zeros((3, 5)), d, k, k)
+    outputs += [wide @ tg.concatenate([finite, finite])[:5], finite @ wide]
+    agree([x, d, many], outputs, [normal(3, 3), normal(3), normal(9).reshape(3, 3)])
+
+
+def test_many_identities_repeat_what_they_are_multiplied_by():
+    x, y = tg.tensor("x", shape=(3, 2, 2)), tg.tensor("y", shape=(1, 2, 4))
+    known = tg.assume(x, diagonal=True, unit_diagonal=True)
+    outputs = [MatMul()(known, tg.assume(y, finite=True)), MatMul()(known * 2, tg.assume(y, finite=True))]
+    agree([x, y], outputs, [np.broadcast_to(np.eye(2), (3, 2, 2)).copy(), normal(1, 2, 4)])
+
+
+def test_a_diagonal_matrix_of_unknown_lengths_scales_rows():
+    frozen = agree(
+        [A, B],
+        [tg.assume(A, diagonal=True) @ tg.assume(B, finite=True)],
+        [np.diag([2.0, 3.0]), normal(2, 5)],
+    )
+    assert not products(frozen)
+
+
+def test_elements_of_a_product_are_computed_alone_where_they_are_fewer():
+    x, y = tg.tensor("x", shape=(2, 2, 3)), tg.tensor("y", shape=(2, 3, 2))
+
+    def at(i):
+        return len(products(rewritten([x, y, A, B], i)))
+
+    few, many = (Constant(np.array(places)) for places in ([0, 1, 1], [0, 1, 1, 0, 1]))
+    assert at(Gather((-2, -1))(MatMul()(x, y), few, few)) == 0
+    assert at(Gather((-2, -1))(MatMul()(x, y), many, many)) == 1
+    assert at(tg.diagonal(A @ B, 1)) == 0

@@ -9,9 +9,11 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.elementwise.arithmetic import gate, maximum
 from tg.ops.reduction import Reduce
+from tg.ops.shape import Transpose
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rewrite.rules.reduction import factors
 from tg.types.dtypes import numpy_dtype
 
 CORE = Rewrites(RULES, PASSES)
@@ -476,3 +478,22 @@ def test_no_number_is_among_none(dtype, n):
         data = np.array([0, 1, 2, 255], dtype)
         found = interpret(rewritten([x], made, ONE_HOT), [data])[0]
         np.testing.assert_array_equal(found, (data[:, None] == np.arange(n)).sum(1))
+
+
+@pytest.mark.parametrize("source", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_integers_are_embedded_in_dtypes_that_hold_their_least_and_largest_and_all_between(source):
+    least, largest = (int(n) for n in (np.iinfo(source).min, np.iinfo(source).max))
+    for target in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        fits = np.iinfo(target).min <= least and largest <= np.iinfo(target).max
+        assert factors._is_embedded(source, target) == fits, target
+    for target in ("float16", "float32", "float64"):
+        with np.errstate(over="ignore"):
+            held = float(np.array(largest).astype(target))
+        assert factors._is_embedded(source, target) == (held == largest), target
+
+
+def test_a_strict_rewrite_leaves_the_order_in_which_a_transposed_array_is_summed():
+    x = tg.tensor("x", shape=(3, 4))
+    graph = FunctionGraph.of([x], [Reduce(tg.add, (-2, -1))(Transpose((-1, -2))(x))])
+    frozen = rewrite(graph, [CORE], supported=lambda op, types: True, mode="strict")
+    assert frozen.nodes[0].op.name == "Transpose"

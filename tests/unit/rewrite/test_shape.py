@@ -13,6 +13,7 @@ from tg.ops.shape import BroadcastTo, ExpandDims, Reshape, SpecifyShape, Squeeze
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rewrite.rules.shape.terms import steps
 
 CORE = Rewrites(RULES, PASSES)
 X, Y, V, W = tg.matrix("x"), tg.matrix("y"), tg.vector("v"), tg.vector("w")
@@ -379,3 +380,54 @@ def test_arrays_of_one_value_are_scalars_whatever_stands_beside_them():
     for kept in (np.array([1.0, 1.0, 2.0, 1.0]), np.array([2.0, 1.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0, 2.0])):
         found = agree([U], [U * kept], [np.arange(4.0)])
         assert [c.data.shape for c in found.constants] == [(4,)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "places", "expected"),
+    [
+        ((1, 1, 4), [1, 2], [Squeeze((-3,))]),
+        ((1, 1, 4), [0, 2], [Squeeze((-2,))]),
+        ((1, 4), [None, None, 1], [ExpandDims((-2,))]),
+        ((1, 4), [1, None], [Squeeze((-2,)), ExpandDims((-1,))]),
+        ((1, 1, 4), [None, None, 2], []),
+        ((3, 4), [1, 0], [Transpose((-1, -2))]),
+    ],
+)
+def test_axes_of_length_1_that_are_dropped_serve_once_as_new_ones_and_others_stay(shape, places, expected):
+    assert steps(tg.tensor("x", shape=shape), places) == expected
+
+
+def test_a_transpose_leaves_a_function_that_takes_new_axes_too_wherever_these_stand():
+    for y in (tg.exp(V[:, None] - X.T), tg.exp(X.T - V[:, None])):
+        (*_, last) = ops(rewritten([X, V], y))
+        assert last == "Transpose"
+
+
+def test_a_function_of_one_element_is_a_function_of_a_number():
+    x, only = tg.tensor("x", shape=(1,)), frozenset({"scalars_as_scalars"})
+    graph = FunctionGraph.of([x], [tg.exp(Squeeze((-1,))(x))])
+    frozen = rewrite(graph, [CORE], supported=lambda op, types: True, exclude=only)
+    assert ops(frozen) == ["Squeeze", "exp"]
+
+
+def test_a_stated_shape_of_a_stated_size_is_one_statement():
+    n = tg.scalar("n", dtype="int64")
+    graph = FunctionGraph.of([V, n], [SpecifyShape((None,))(V, SpecifyShape(())(n))])
+    frozen = rewrite(graph, [CORE], supported=lambda op, types: True, exclude=frozenset({"specify_shape_known"}))
+    assert interpret(frozen, [np.ones(3), np.array(3)])[0].shape == (3,)
+
+
+@pytest.mark.parametrize(("inner", "shape", "new"), [((3, 1), (3, 0), (3, 0, 7)), ((1, 2, 0), (4, 2, 0), (4, 0))])
+def test_what_is_repeated_no_times_is_reshaped_as_it_is(inner, shape, new):
+    x = tg.tensor("x", shape=inner)
+    frozen = rewritten([x], tg.exp(tg.reshape(tg.broadcast_to(x, shape), new)))
+    assert interpret(frozen, [np.ones(inner)])[0].shape == new
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_reshape_that_fits_for_no_repeats_only_repeats_nothing_else(count):
+    k = tg.scalar("k", dtype="int64")
+    y = tg.reshape(tg.broadcast_to(U, (k, 4)), (k, k * 4))
+    frozen = rewritten([U, k], y)
+    (found,) = interpret(frozen, [np.ones(4), np.array(count)])
+    np.testing.assert_array_equal(found, np.ones((count, 4 * count)))

@@ -108,6 +108,13 @@ KEPT = [  # what has to see the whole
     tg.gate(ZEROS.at[1:3].set(U), S),
     tg.gate(ZEROS.at[1:3].max(U), X),
     tg.logical_xor(M, tg.zeros((8,), dtype="bool").at[1:3].set(B)),
+    ZEROS.at[1:3].set(U) * np.full((1, 1), 3.0),
+    ZEROS.at[1:3].set(U) * 0.0,
+    tg.cast(ZEROS.at[I].add(tg.absolute(U) * 1.3), "int64"),
+    X + (X * 2).at[1:3].set(U).at[2:4].set(U * 3),
+    X + (X * 2).at[1:3].add(U).at[2:4].set(U * 3),
+    X + (X * 2).at[I].add(U).at[I].max(U * 3),
+    X + (X * 2).at[I].max(U).at[I].set(U * 3),
 ]
 
 
@@ -115,6 +122,24 @@ KEPT = [  # what has to see the whole
 def test_what_does_not_keep_zeros_says_the_same(number):
     before, after = both(INPUTS, [KEPT[number]])
     np.testing.assert_array_equal(interpret(after, ARRAYS)[0], interpret(before, ARRAYS)[0])
+
+
+SIGNED = [  # zeros around what was written that keep their signs
+    tg.cast(NEGATIVE.at[1:3].set(U), "float32"),
+    tg.cast(tg.zeros((8,)).at[1:3].set(U), "float32"),
+    tg.where(M, NEGATIVE.at[1:3].set(U), 0.0),
+    tg.where(M, ZEROS.at[1:3].set(U), NEGATIVE),
+    tg.where(M, NEGATIVE, ZEROS.at[1:3].set(U)),
+    tg.gate(NEGATIVE.at[1:3].set(U), X),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SIGNED)))
+def test_zeros_around_what_was_written_keep_their_signs(number):
+    before, after = both(INPUTS, [SIGNED[number]])
+    (old,), (new,) = (interpret(f, ARRAYS) for f in (before, after))
+    np.testing.assert_array_equal(new, old)
+    np.testing.assert_array_equal(np.signbit(new), np.signbit(old))
 
 
 EXACT = [
@@ -194,6 +219,21 @@ def test_a_sum_by_its_own_rule_is_written_along_the_axes_that_are_left():
     assert type(after.nodes[-1].op) is SliceUpdate
 
 
+def test_multiples_by_their_own_rule_are_those_of_what_was_written():
+    (one,) = (one for one in RULES if one.name == "multiple_of_slice_in_zeros")
+    for made, fires in (
+        (ZEROS.at[1:3].add(U) * 0.1, True),
+        (ZEROS.at[1:3].set(U) / 4.0, True),
+        (-ZEROS.at[I].add(U), True),
+        (ZEROS.at[PLACES].add(U) * 3.0, True),
+        (ZEROS.at[I].add(U) * 0.1, False),
+        (WHOLE.at[I].add(W) * 3, True),
+    ):
+        before, after = both(INPUTS, [made], Rewrites((one,), ()))
+        np.testing.assert_array_equal(interpret(after, ARRAYS)[0], interpret(before, ARRAYS)[0])
+        assert isinstance(after.nodes[-1].op, SliceUpdate | Scatter) is fires
+
+
 def test_other_reductions_see_the_zeros():
     before, after = both([T, V], [tg.max(TABLE, axis=1), tg.prod(TABLE + 1, axis=0), tg.sum(TABLE.at[0].max(1.0))])
     arrays = [np.zeros((4, 6)), -np.ones((2, 3))]
@@ -241,6 +281,17 @@ def test_pieces_that_cover_an_axis_are_joined(number):
     np.testing.assert_array_equal(interpret(after, arrays)[0], interpret(before, arrays)[0])
     assert bool(ops_of(after, Concatenate)) is joined
     assert bool(ops_of(after, SliceUpdate, Scatter)) is not joined
+
+
+def test_pieces_that_are_joined_may_be_written_over_and_read():
+    z, a, b = tg.tensor("z", shape=(4,)), tg.tensor("a", shape=(2,)), tg.tensor("b", shape=(2,))
+    y = z.at[:2].set(a).at[2:].set(b)
+    before, after = both([z, a, b], [tg.sin(y), y.at[1:3].set(a * 2), y.at[3:3].set(a[:0])])
+    arrays = [np.zeros(4), np.arange(2.0), -np.arange(2.0)]
+    for old, new in zip(*(interpret(f, arrays) for f in (before, after)), strict=True):
+        np.testing.assert_array_equal(new, old)
+    assert len(ops_of(after, Concatenate)) == 1
+    assert len(ops_of(after, SliceUpdate)) == 1
 
 
 def test_pieces_whose_first_write_is_read_elsewhere_are_joined_all_the_same_or_not():

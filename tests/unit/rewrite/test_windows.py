@@ -194,6 +194,7 @@ APART = [
     (CHECKED[2], CHECKED[3], True),
     (CHECKED[0], CHECKED[2], False),
     (Window(k, 1, 1), Window(plus(k, 1), 1, 1), False),
+    (Window(0, half, 2), Window(plus(N, lengths.multiply(-2, half)), half, 2), False),
 ]
 
 
@@ -220,6 +221,7 @@ def test_windows_of_lengths_inside_of_others():
         (whole, rows),
         (rows, Window(k, 2, 1)),
         (Window(half, 1, 2), Window(0, 2, 2)),
+        (Window(plus(N, lengths.multiply(-2, half)), half, 2), Window(0, half, 2)),
     ):
         with pytest.raises(LookupError):
             within(r, w, N)
@@ -247,6 +249,10 @@ PARTS = [  # a window, where a piece begins and ends, and what of it lies in the
     (Window(0, N, 1), 0, M, None),
     (Window(M, 2, 1), N, plus(N, 3), None),
     (Window(0, N1, 2), 0, plus(N, 9), None),
+    (Window(0, N1, 2), 0, plus(N1, plus(N, 9)), None),
+    (Window(1, 2, 1), N, 5, None),
+    (Window(0, N, 1), 3, plus(N, 3), None),  # where N may be less than 3
+    (Window(N, M, 1), M, plus(N, M), None),
     (Window(N, N1, -1), 0, plus(N, 9), None),
     (Window(6, 3, -2), 1, 5, Window(3, 2, -2)),
     (Window(6, 3, -2), 3, 4, Window(0, 0, -2)),

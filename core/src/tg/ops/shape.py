@@ -230,6 +230,8 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
 
 def expand_dims_at(x: Variable, axes: tuple[int, ...]) -> Variable:
     """Axes of length 1 inserted at ascending negative places of the result; a constant scalar is reshaped at once."""
+    if not axes:
+        return x
     if isinstance(x, Constant) and x.data.size == 1:
         return Constant(np.expand_dims(x.data, axes).copy())
     return ExpandDims(axes)(x)  # type: ignore[no-any-return]

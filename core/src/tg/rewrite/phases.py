@@ -33,10 +33,10 @@ SWEEPS: Final[Mapping[str, tuple[str, ...]]] = {
 EXACT: Final = "exact"  # the same value for every operand, bit for bit; all NaNs are one value, whose sign and other
 # bits no class keeps: what signbit and copysign make of them may differ
 SIGNED_ZERO: Final = "signed_zero"  # may differ in the sign of a zero, and in what comes of it
-REASSOCIATES: Final = "reassociates"  # the same in exact arithmetic: other roundings, overflow moved or removed; a NaN
-# of finite operands is never hidden, and one comes newly only where an operand, or what was written, is infinite, or
-# where a sum overflows whose terms have lost a factor 0; a stable form may have its limit where what was written has a
-# NaN of an infinite operand
+REASSOCIATES: Final = "reassociates"  # the same in exact arithmetic: other roundings, overflow moved, removed or new; a
+# NaN of finite operands is never hidden, and one comes newly only where an operand, what was written, or a sum or
+# product on the way is infinite; a stable form may have its limit where what was written has a NaN of an infinite
+# operand
 NAN_UNSAFE: Final = "nan_unsafe"  # hides a NaN: of an operand, of an infinite one, or of one outside the domain
 DROPS_ERROR: Final = "drops_error"  # an error that the original would raise is not raised
 KINDS: Final = (EXACT, SIGNED_ZERO, REASSOCIATES, NAN_UNSAFE, DROPS_ERROR)

@@ -26,9 +26,7 @@ def _of_one(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _repeated(x: Variable, axis: int) -> Variable | None:
-    """What a value repeats along an axis, if it does."""
-    if not made_by(x, BroadcastTo):
-        return None
+    """What is repeated along an axis, if a repeated value is along that one."""
     y = x.inputs[0]
     return y if axis < -y.type.ndim or y.type.shape[axis] == 1 else None
 
@@ -56,8 +54,7 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     assert x.apply is not None
     wanted = wanted_shape(x.op, x.apply)
     n = cast_variable(iota(wanted[op.axis]) + 1, dtype)
-    behind = tuple(range(op.axis + 1, 0))
-    return broadcast_to(multiply(y, expand_dims_at(n, behind) if behind else n), wanted)
+    return broadcast_to(multiply(y, expand_dims_at(n, tuple(range(op.axis + 1, 0)))), wanted)
 
 
 def _of_negative(node: Apply, outputs: Any) -> Variable | None:

@@ -41,16 +41,16 @@ def _below(condition: Variable) -> Below | None:
 
 
 def _numbers(v: Variable, axis: int) -> tuple[Variable, int] | None:
-    """The range 0, 1, ... that stands along an axis of a value, and what is added to it."""
+    """What stands along an axis of a value, and the number that is added to it: to a range 0, 1, ... alone."""
     expand = made_by(v, ExpandDims)
-    if not expand or expand.axes != (axis,) or v.type.ndim != 2:
+    if not expand or expand.axes != (axis,):
         return None
     (u,) = v.inputs
     for fn, sign in ((add, 1), (subtract, -1)):
         if u.op is fn.op and type(u.inputs[1]) is Constant and u.inputs[1].data.ndim == 0:
             k = int(u.inputs[1].data)
             return (u.inputs[0], sign * k) if made_by(u.inputs[0], Arange) and abs(k) < LARGE else None
-    return (u, 0) if made_by(u, Arange) else None
+    return (u, 0)
 
 
 def _joined(node: Apply, outputs: Any) -> Variable | bool | None:

@@ -35,9 +35,8 @@ def _positions(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
     if x.type.shape[op.axis] not in (0, 1) and made_by(x, Sort) != Sort(op.axis) and not _repeats(x, op.axis):
         return None
-    behind = tuple(range(op.axis + 1, 0))
-    places = iota(x.shape[op.axis])
-    return broadcast_to(expand_dims_at(places, behind) if behind else places, x.shape)
+    places = expand_dims_at(iota(x.shape[op.axis]), tuple(range(op.axis + 1, 0)))
+    return broadcast_to(places, x.shape)
 
 
 RULES = (

@@ -110,15 +110,10 @@ def _diagonal_of_product(node: Apply, view: View) -> Variable | None:
     if type(op) is not Gather or op.axes != (-2, -1) or not _is_read_once(node.inputs[0], view):
         return None
     z, i, j = node.inputs
-    if not (_is_range(i) or _is_range(j) or _are_few(i, z)):
+    if not (made_by(i, Arange) or made_by(j, Arange) or _are_few(i, z)):
         return None
     x, y = z.inputs
     return Reduce(add, (-1,))(multiply(_at(x, i, -2), _at(y, j, -1)))  # type: ignore[no-any-return]
-
-
-def _is_range(i: Variable) -> bool:
-    """Whether positions are 0, 1, ... or these moved on: no more than the axis has."""
-    return made_by(i, Arange) is not None or (i.op is add.op and any(made_by(u, Arange) for u in i.inputs))
 
 
 def _are_few(i: Variable, z: Variable) -> bool:
@@ -148,8 +143,7 @@ def _transpose_of_product(node: Apply, view: View) -> Variable | None:
 
 
 def _is_swapped(v: Variable) -> bool:
-    if made_by(v, ExpandDims) and all(k < -2 for k in v.apply.op.axes):  # type: ignore[union-attr]
-        v = v.inputs[0]
+    v = v.inputs[0] if made_by(v, ExpandDims) else v
     op: Any = made_by(v, Transpose)
     return bool(op) and op.axes == SWAP
 
@@ -158,7 +152,7 @@ def _product_of_tables(node: Apply, outputs: Any) -> Variable | None:
     """A sum over axes of products of two arrays, each with axes that the other has not, is a matrix product."""
     op: Any = node.op
     (z,) = node.inputs
-    if op.fn is not add or z.op is not multiply.op or z.type.dtype == BOOL:
+    if op.fn is not add or z.type.dtype == BOOL:
         return None
     x, y = z.inputs
     if not x.type.ndim == y.type.ndim == z.type.ndim:

@@ -21,10 +21,9 @@ from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
-from tg.rewrite.rules.elementwise.arithmetic.scalars import constant, exact, is_in_range
-from tg.rewrite.rules.reduction.factors import is_plain
-from tg.rewrite.rules.shape import made_by, wanted_shape
-from tg.types.dtypes import BOOL, is_complex, is_float, is_integer, numpy_dtype
+from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
+from tg.rewrite.rules.shape import made_by
+from tg.types.dtypes import BOOL, is_complex, is_inexact, numpy_dtype
 from tg.types.lengths import broadcast, equal_here, product
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def swapped(x: Variable) -> Variable:
 
 def unless_empty(x: Variable, n: int | Length) -> Variable:
     """A value, or 0 where n, a number of summed elements, is 0: what is not finite would make a NaN of it."""
-    if (isinstance(n, int) and n > 0) or is_finite(x):
+    if (isinstance(n, int) and n) or is_finite(x):
         return x
     return where(greater(as_size_variable(n), 0), x, numpy_dtype(x.type.dtype).type(0))
 
@@ -99,18 +98,12 @@ def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
 def _unrepeated(v: Variable) -> Variable:
     """What is repeated, with as many axes."""
     x = v.inputs[0]
-    missing = v.type.ndim - x.type.ndim
-    return expand_dims_at(x, tuple(range(-v.type.ndim, -v.type.ndim + missing))) if missing else x
-
-
-def _wanted(v: Variable) -> tuple[int | Length, ...]:
-    node: Any = v.apply
-    return wanted_shape(node.op, node) if made_by(v, BroadcastTo) else v.shape
+    return expand_dims_at(x, tuple(range(-v.type.ndim, -x.type.ndim)))
 
 
 def _product_shape(x: Variable, y: Variable) -> tuple[int | Length, ...]:
-    a, b = _wanted(x), _wanted(y)
-    return (*(broadcast(m, n) for m, n in zip(a[:-2], b[:-2], strict=True)), a[-2], b[-1])
+    lead = (broadcast(m, n) for m, n in zip(x.shape[:-2], y.shape[:-2], strict=True))
+    return (*lead, x.shape[-2], y.shape[-1])
 
 
 def _repeated_left(x: Variable, y: Variable) -> Variable | None:
@@ -152,36 +145,35 @@ def _of_multiples(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _product_of(a: Constant, b: Constant) -> Constant | None:
-    """The product of two factors; None where it is no normal number, or so small that products without it overflow."""
-    p, q, dtype = exact(a), exact(b), a.type.dtype
-    if p is None or q is None:  # complex numbers
-        with np.errstate(all="ignore"):
-            both = Constant(np.asarray(a.data * b.data))
-        return both if is_plain(both) else None
-    return constant(p * q, dtype) if is_integer(dtype) or is_in_range(p * q, dtype) else None
+    """The product of two factors, rounded once; None where it may not leave."""
+    with np.errstate(all="ignore"):
+        both = Constant(np.asarray(a.data * b.data))
+    return both if _may_leave(both) else None
 
 
 def _scaled(v: Variable) -> tuple[Variable, Constant] | None:
     if not is_made_by(v, multiply):
         return None
     x, c = v.inputs
-    if is_scalar_constant(c) and x.type.ndim == v.type.ndim and is_plain(c) and _may_leave(c):
+    if is_scalar_constant(c) and x.type.ndim == v.type.ndim and _may_leave(c):
         return x, Constant(c.data.reshape(()))  # type: ignore[attr-defined]
     return None
 
 
 def _may_leave(c: Variable) -> bool:
-    """Whether a factor is not there to bring what is too large or too small into range."""
-    number = exact(c) if is_float(c.type.dtype) else None
-    return number is None or is_in_range(number, c.type.dtype)
+    """Whether a factor is finite, not 0 and not there to bring what is too large or too small into range."""
+    if not is_inexact(c.type.dtype):
+        return True
+    size = Constant(np.abs(c.data))  # type: ignore[attr-defined]
+    return is_in_range(exact(size) or 0, size.type.dtype)
 
 
 def _is_worth_it(x: Variable, result: Variable) -> bool:
     """Whether an array is made for its factor alone, and is known to be larger than the product."""
     if x.apply is not None and isinstance(x.apply.op, Elementwise):
         return False
-    sizes = [product(v.type.shape) if None not in v.type.shape else None for v in (x, result)]  # type: ignore[arg-type]
-    return isinstance(sizes[0], int) and isinstance(sizes[1], int) and sizes[1] < sizes[0]
+    before, after = product(x.shape), product(result.shape)
+    return isinstance(before, int) and isinstance(after, int) and after < before
 
 
 def _is_identity(v: Variable) -> bool:
@@ -197,7 +189,7 @@ def _diagonal_of(v: Variable) -> Variable | None:
         base, d, rows, columns = v.inputs
         if rows is columns and made_by(rows, Arange) and all(equal_here(rows.shape[0], n) for n in base.shape):
             return d
-    return diagonal(v) if holds(v, "diagonal") and equal_here(v.shape[0], v.shape[1]) else None
+    return diagonal(v) if holds(v, "diagonal") else None
 
 
 def _is_all_zero(v: Variable) -> bool:
@@ -214,7 +206,7 @@ def _of_zeros(node: Apply, x: Variable, y: Variable, *, left: bool) -> Variable 
 
 
 def _of_identity(node: Apply, x: Variable, y: Variable, *, left: bool) -> Variable | None:
-    return y if x.type.ndim == 2 and _is_identity(x) else None
+    return y if _is_identity(x) else None
 
 
 def _of_diagonal(node: Apply, x: Variable, y: Variable, *, left: bool) -> Variable | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.graph.nodes import Constant, size_value
+from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.creation import Arange, iota
 from tg.ops.elementwise.arithmetic import (
     add,
@@ -21,20 +22,19 @@ from tg.ops.elementwise.arithmetic import (
 )
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import greater, greater_equal, less, less_equal, where
-from tg.ops.indexing import Nonzero, Slice, WrapIndex
+from tg.ops.indexing import Nonzero, Slice, WrapIndex, split_starts
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
 from tg.ops.sorting import ArgSort, SearchSorted
 from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.bounds import at_most, interval
-from tg.rewrite.rules.indexing.windows import windows_of
+from tg.rewrite.rules.indexing.windows import made_by
 from tg.types import lengths
-from tg.types.dtypes import is_integer
-from tg.types.lengths import LONGEST
+from tg.types.lengths import LONGEST, equal_here
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Apply
 
 BOUNDED = (
     AxisLength, Arange, WrapIndex, Nonzero, ArgReduce, ArgSort, SearchSorted, Reduce, Cast, Constant, BroadcastTo,
@@ -54,8 +54,6 @@ def _unwrapped(node: Apply, outputs: Any) -> Variable | None:
 def _compared(node: Apply, outputs: Any) -> bool | None:
     """A comparison of integers that their bounds decide."""
     a, b = node.inputs
-    if not is_integer(a.type.dtype):
-        return None
     op: Any = node.op
     if op.fn in (greater, greater_equal):
         a, b = b, a
@@ -72,36 +70,27 @@ def _known_start(node: Apply, outputs: Any) -> Variable | None:
     """A slice clamps its start as `WrapIndex` does: a constant index needs no op of its own."""
     op: Any = node.op
     x, *rest = node.inputs
-    changed = False
-    starts, moving = list(op.starts), []
     operands = iter(rest)
-    for k, w in enumerate(windows_of(node)[x.type.ndim - len(starts) :]):
-        if starts[k] is not None:
-            continue
-        start = next(operands)
-        below = start.apply
-        found = None
-        if below is not None and type(below.op) is WrapIndex and w is not None and type(w.size) is int and w.size == 1:
-            found = _constant_place(below, x.shape[x.type.ndim - len(starts) + k])
-        if found is None:
-            moving.append(start)
-        elif isinstance(found, int):
-            starts[k], changed = found, True
-        else:
-            changed = True
-            moving.append(found)
-    return Slice(tuple(starts), op.sizes, op.steps)(x, *moving, *operands) if changed else None
+    given = [next(operands) if start is None else start for start in op.starts]
+    found = list(map(_constant_place, given, x.shape[x.type.ndim - len(given) :]))
+    if all(map(is_, given, found)):
+        return None
+    starts, moving = split_starts(found)
+    return Slice(starts, op.sizes, op.steps)(x, *moving, *operands)  # type: ignore[no-any-return]
 
 
-def _constant_place(wrap: Apply, n: Any) -> int | Variable | None:
-    """Where a constant index into an axis of length n is, before it is clamped."""
+def _constant_place(start: int | Variable, n: Any) -> int | Variable:
+    """Where a constant index into an axis of length n is, before it is clamped; other starts as they are."""
+    wrap = made_by(start, WrapIndex) if isinstance(start, Variable) else None
+    if wrap is None:
+        return start
     i, length = wrap.inputs
     op: Any = wrap.op
-    if not isinstance(i, Constant) or op.mode == "clip" or not lengths.equal_here(size_value(length), n):
-        return None
+    if not isinstance(i, Constant) or op.mode == "clip" or not equal_here(size_value(length), n):
+        return start
     k = int(i.data.reshape(()))
     if abs(k) > LONGEST:
-        return None
+        return start
     return k if k >= 0 else subtract(length, -k)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -55,8 +56,6 @@ UNKNOWN: Final = Interval(None, None)
 
 def at_most(a: Number, b: Number) -> bool:
     """Whether a is known not to exceed b."""
-    if type(a) is int and type(b) is int:
-        return a <= b
     difference = lengths.subtract(b, a)
     if type(difference) is not Length:
         return difference >= 0
@@ -64,13 +63,7 @@ def at_most(a: Number, b: Number) -> bool:
 
 
 def _shown_natural(d: Length) -> bool:
-    of_nothing = lengths.evaluate(d, _without_elements)
-    return not (type(of_nothing) is int and of_nothing < 0) and _is_natural(d, [TRIALS])
-
-
-def _without_elements(atom: Atom) -> int | None:
-    """The length of an axis where all arrays are empty: what fails there is not shown in many trials."""
-    return None if type(atom) in (Derived, ScalarValue) else 0
+    return _is_natural(d, [TRIALS])
 
 
 def _is_natural(d: Number, trials: list[int]) -> bool:
@@ -101,24 +94,22 @@ def _by_factor(term: tuple[Atom, int]) -> int:
 
 def _lower_bounds(atom: Atom, factor: int) -> Iterator[tuple[Number, ...]]:
     """What `factor * atom` is at least, each time as the cases of which one holds."""
+    is_plus = factor > 0
     if type(atom) is ScalarValue:
         owner: Any = atom.owner
         found = interval(owner)
-        for bound in (found.low if factor > 0 else found.high, checked_value(owner)):
+        for bound in (found.low if is_plus else found.high, checked_value(owner)):
             if bound is not None:
                 yield (lengths.multiply(factor, bound),)
     elif type(atom) is Derived:
         left, right = lengths.multiply(factor, atom.lhs), lengths.multiply(factor, atom.rhs)
-        if atom.kind in ("min", "max"):
-            either = (atom.kind == "min") == (factor > 0)  # it is one of both; else at least each of them
-            yield from ((left, right),) if either else ((left,), (right,))
+        if atom.kind == "min":  # one of both, and at most each of them
+            yield from ((left, right),) if is_plus else ((left,), (right,))
         elif atom.kind == "//" and type(atom.rhs) is int and atom.rhs > 0 and factor % atom.rhs == 0:
             share = lengths.multiply(factor // atom.rhs, atom.lhs)
-            yield (lengths.subtract(share, factor - factor // atom.rhs) if factor > 0 else share,)
+            yield (lengths.subtract(share, factor - factor // atom.rhs) if is_plus else share,)
         elif atom.kind == "%" and type(atom.rhs) is int and atom.rhs > 0:
-            yield (0 if factor > 0 else factor * (atom.rhs - 1),)
-    if atom.natural and factor > 0:
-        yield (0,)
+            yield (0 if is_plus else factor * (atom.rhs - 1),)
 
 
 def checked_value(v: Variable) -> Number | None:
@@ -139,7 +130,7 @@ def interval(v: Variable, depth: int = DEPTH) -> Interval:
     if isinstance(v, Constant):
         return _of_constant(v)
     if depth and v.apply is not None:
-        if v.type.dtype == "int64" and v.type.ndim == 0:
+        if v.type.ndim == 0:
             n = size_value(v)
             if lengths.is_exact(n):
                 return Interval(n, n)
@@ -185,12 +176,12 @@ def _product(a: Any, b: Any, c: Any, d: Any) -> Interval:
         return Interval(lengths.multiply(a, c), lengths.multiply(b, d))
     if type(c) is int and same(c, d):
         ends = lengths.multiply(c, a), lengths.multiply(c, b)
-        return Interval(*ends) if c >= 0 else Interval(*ends[::-1])
+        return Interval(*ends) if c > 0 else Interval(*ends[::-1])
     return _product(c, d, a, b) if type(a) is int and same(a, b) else UNKNOWN
 
 
 def _quotient(a: Any, b: Any, c: Any, d: Any) -> Interval:
-    if type(c) is not int or not same(c, d) or c <= 0:
+    if type(c) is not int or not same(c, d) or c < 0:
         return UNKNOWN
     return Interval(lengths.floor_divide(a, c), lengths.floor_divide(b, c))
 
@@ -245,13 +236,9 @@ def _where(op: Any, inputs: Any, depth: int) -> Interval:
 
 
 def _cast(op: Any, inputs: Any, depth: int) -> Interval:
-    (x,) = inputs
-    if not is_integer(x.type.dtype):
-        return interval(x, depth)
-    source, target = np.iinfo(x.type.dtype), np.iinfo(op.dtype)
-    if source.min < target.min or source.max > target.max:
-        return UNKNOWN
-    return interval(x, depth)
+    """Numbers of which both bounds are numbers of the dtype stay what they are."""
+    found = interval(inputs[0], depth)
+    return UNKNOWN if None in found else found
 
 
 def _same(op: Any, inputs: Any, depth: int) -> Interval:
@@ -276,13 +263,8 @@ def _arange(op: Any, inputs: Any, depth: int) -> Interval:
 
 
 def _concatenate(op: Any, inputs: Any, depth: int) -> Interval:
-    found = interval(inputs[0], depth)
-    for v in inputs[1:8]:
-        other = interval(v, depth)
-        if None in found or None in other:
-            return UNKNOWN
-        found = _hull(*found, *other)
-    return found if len(inputs) <= DEPTH else UNKNOWN
+    every = [interval(v, depth) for v in inputs] if len(inputs) <= DEPTH else [UNKNOWN]
+    return UNKNOWN if any(None in found for found in every) else functools.reduce(lambda a, b: _hull(*a, *b), every)
 
 
 def _reduce(op: Any, inputs: Any, depth: int) -> Interval:
@@ -385,11 +367,9 @@ def _moved(fn: Any, found: Steps | None, by: Variable) -> Steps | None:
 
 def is_unique(indices: tuple[Variable, ...]) -> bool:
     """Whether no position repeats among indices of one shape: known of evenly spaced ones and of constants."""
-    if all(v.type.shape and all(n == 1 for n in v.type.shape) for v in indices) or not indices[0].type.ndim:
+    if not indices or any(all(n == 1 for n in v.type.shape) or steps_of(v) is not None for v in indices):
         return True
-    if any(steps_of(v) is not None for v in indices):
-        return True
-    known = [v.data.reshape(-1) for v in indices if isinstance(v, Constant)]
+    known = [v.data.ravel() for v in indices if isinstance(v, Constant)]
     if len(known) != len(indices) or known[0].size > VERY_MANY:
         return False
     return len(set(zip(*(k.tolist() for k in known), strict=True))) == known[0].size

@@ -54,8 +54,6 @@ def _one_position(node: Apply, outputs: Any) -> Variable | None:
         windows[k] = canonical(Window(size_value(p), 1, 1), x.shape[k])
     found = Squeeze(op.axes)(read(x, tuple(windows)))
     rank, rest = indices[0].type.ndim, found.type.ndim
-    if not rank:
-        return found  # type: ignore[no-any-return]
     found = expand_dims_at(found, tuple(range(-rest - rank, -rest)))
     return broadcast_to(found, y.shape)
 
@@ -63,12 +61,12 @@ def _one_position(node: Apply, outputs: Any) -> Variable | None:
 def _single(i: Variable) -> Variable | None:
     """The one position that an index consists of, as a scalar."""
     if isinstance(i, Constant):
-        return Constant(i.data.reshape(-1)[0].copy()) if i.data.size == 1 else None
+        return Constant(i.data.reshape(()).copy()) if i.data.size == 1 else None
     if i.apply is not None and type(i.apply.op) is BroadcastTo:
         i = i.apply.inputs[0]
     if any(n != 1 for n in i.type.shape):
         return None
-    return reshape(i, ()) if i.type.ndim else i
+    return reshape(i, ())
 
 
 def _steps(node: Apply, outputs: Any) -> Variable | None:
@@ -95,9 +93,7 @@ def _repeated(node: Apply, outputs: Any) -> Variable | None:
     source = x
     if x.apply is not None and type(x.apply.op) is BroadcastTo:
         source = x.apply.inputs[0]
-        if source.type.ndim < x.type.ndim:
-            missing = x.type.ndim - source.type.ndim
-            source = expand_dims_at(source, tuple(range(-x.type.ndim, -x.type.ndim + missing)))
+        source = expand_dims_at(source, tuple(range(-x.type.ndim, -source.type.ndim)))
     if not any(source.type.shape[k] == 1 for k in op.axes):
         return None
     return broadcast_to(gathered(source, op.axes, indices), y.shape)
@@ -114,7 +110,7 @@ def gathered(x: Variable, axes: Sequence[int], indices: Sequence[Variable]) -> V
     rest = [(kept.index(k) - len(kept), i) for k, i in zip(axes, indices, strict=True) if k not in single]
     if rest:
         return Gather(tuple(k for k, _ in rest))(y, *(i for _, i in rest))  # type: ignore[no-any-return]
-    return expand_dims_at(y, tuple(range(-y.type.ndim - rank, -y.type.ndim))) if rank else y
+    return expand_dims_at(y, tuple(range(-y.type.ndim - rank, -y.type.ndim)))
 
 
 def _transposed(node: Apply, outputs: Any) -> Variable | None:
@@ -138,19 +134,20 @@ def _written(node: Apply, outputs: Any) -> Variable | None:
     """What was written at the same places, none of which repeats; or what was there, if none of them was written."""
     op: Any = node.op
     y, *indices = node.inputs
-    below = y.apply
-    if below is None or type(below.op) is not Scatter or below.op.axes != op.axes:
+    below = made_by(y, Scatter)
+    if below is None or below.op.axes != op.axes:  # type: ignore[attr-defined]
         return None
     x, v, *places = below.inputs
-    fn = below.op.fn
-    if not all(a is b for a, b in zip(places, indices, strict=True)):
+    fn = below.op.fn  # type: ignore[attr-defined]
+    in_order = all(a is b for a, b in zip(places, indices, strict=True))
+    if not in_order:
         found = _found_among(indices, places)
-        if found is None or (fn is not None and not is_unique(tuple(places))):
+        if found is None:
             return None
         if not found:
             return op(x, *indices)  # type: ignore[no-any-return]
         v = Gather((-v.type.ndim,))(v, Constant(np.array(found, np.int64)))
-    elif not is_unique(tuple(indices)):
+    if (in_order or fn is not None) and not is_unique(tuple(places)):
         return None
     return v if fn is None else fn(op(x, *indices), v)
 
@@ -167,7 +164,7 @@ def _found_among(indices: Sequence[Variable], places: Sequence[Variable]) -> lis
 
 def _positions(indices: Sequence[Variable]) -> list[tuple[int, ...]] | None:
     """Known positions given by vectors, one for each axis."""
-    known = [i.data for i in indices if isinstance(i, Constant) and i.type.ndim == 1 and 0 < i.data.size <= VERY_MANY]
+    known = [i.data for i in indices if isinstance(i, Constant) and i.type.ndim == 1 and i.data.size <= VERY_MANY]
     return list(zip(*(k.tolist() for k in known), strict=True)) if len(known) == len(indices) else None
 
 
@@ -176,13 +173,10 @@ def _all_in_order(node: Apply, outputs: Any) -> Variable | None:
     (mask,) = node.inputs
     if isinstance(mask, Constant):
         return Constant(np.flatnonzero(mask.data).astype(np.int64))
-    below = mask.apply
-    if below is None or type(below.op) is not BroadcastTo or not isinstance(below.inputs[0], Constant):
+    repeated = mask.inputs[0]
+    if not isinstance(repeated, Constant) or repeated.data.size != 1:
         return None
-    value = below.inputs[0].data
-    if value.size != 1:
-        return None
-    return iota(mask.shape[0]) if value.all() else Constant(np.array([], np.int64))
+    return iota(mask.shape[0]) if repeated.data.item() else Constant(np.array([], np.int64))
 
 
 def _chosen(node: Apply, outputs: Any) -> Variable | None:
@@ -190,10 +184,11 @@ def _chosen(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     x, *indices = node.inputs
     below = x.apply
-    if below is None or below.op is not where.op or len(indices) != 1 or x.type.ndim != 1:
+    found = made_by(indices[0], Nonzero)
+    if found is None:
         return None
-    found = indices[0].apply
-    if found is None or type(found.op) is not Nonzero or found.inputs[0] is not below.inputs[0]:
+    assert below is not None  # a choice, for the index is none
+    if found.inputs[0] is not below.inputs[0]:
         return None
     v = below.inputs[1]
     return op(v, *indices) if v.type.ndim == 1 and v.type.shape != (1,) else broadcast_to(v, outputs[0].shape)

@@ -38,12 +38,10 @@ def _piece(node: Apply) -> Piece | None:
 
 def _run(view: View) -> dict[int, Variable]:
     updates = {id(node) for node in view.applies if type(node.op) is SliceUpdate}
-    if len(updates) < 2:
-        return {}
     written_over: set[int] = set()  # applies whose result another write alone goes on with
     for node in view.applies:
         base = node.inputs[0].apply if id(node) in updates else None
-        if base is not None and id(base) in updates and view.uses(node.inputs[0]) == 1:
+        if id(base) in updates and view.uses(node.inputs[0]) == 1:
             written_over.add(id(base))
     replacements: dict[int, Variable] = {}
     for node in view.applies:
@@ -61,34 +59,35 @@ def _joined(node: Apply, written_over: set[int]) -> Variable | None:
     a piece among them that is not needed may have written over part of another.
     """
     x = node.inputs[0]
+    last = _piece(node)
+    if last is None:
+        return None
     pieces: dict[object, Piece] = {}  # the last ones of the chain, by their starts
-    axis = -1
     current: Apply | None = node
     while current is not None:
         found = _piece(current)
-        if found is None or (pieces and found.axis != axis) or key(found.window.start) in pieces:
+        if found is None or found.axis != last.axis or key(found.window.start) in pieces:
             break
-        axis = found.axis
         pieces[key(found.window.start)] = found
         below = current.inputs[0].apply
-        current = below if below is not None and id(below) in written_over else None
-    ordered = _in_order(pieces, x.shape[axis]) if len(pieces) > 1 else None
-    if ordered is None or len(ordered) < 2 or {*map(id, ordered)} != {*map(id, [*pieces.values()][: len(ordered)])}:
+        current = below if id(below) in written_over else None
+    ordered = _in_order(dict(pieces), x.shape[last.axis])
+    if not ordered or {*map(id, ordered)} != {*map(id, [*pieces.values()][: len(ordered)])}:
         return None
-    return Concatenate(axis - x.type.ndim)(*(piece.values for piece in ordered))  # type: ignore[no-any-return]
+    return Concatenate(last.axis - x.type.ndim)(*(piece.values for piece in ordered))  # type: ignore[no-any-return]
 
 
 def _in_order(pieces: dict[object, Piece], n: int | Length) -> list[Piece] | None:
     """The pieces that follow one another from the start of an axis of length n to its end; None if they do not."""
     end: int | Length = 0
     ordered: list[Piece] = []
-    while len(ordered) < len(pieces) and not (ordered and equal_here(end, n)):
-        piece = pieces.get(key(end))
+    while not equal_here(end, n):
+        piece = pieces.pop(key(end), None)
         if piece is None:
             return None
         ordered.append(piece)
         end = add(piece.window.start, piece.window.size)
-    return ordered if equal_here(end, n) else None
+    return ordered
 
 
 PASSES = (

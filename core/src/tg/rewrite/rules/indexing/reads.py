@@ -20,7 +20,7 @@ from tg.rewrite.rule import Pass
 from tg.rewrite.rules.indexing.bounds import steps_of
 from tg.rewrite.rules.indexing.gathers import gathered
 from tg.rewrite.rules.indexing.through import UNUSED, Through, needs_sums, through
-from tg.rewrite.rules.indexing.windows import Windows, all_keys, are_apart, composed, read, windows_of
+from tg.rewrite.rules.indexing.windows import Windows, all_keys, are_apart, read, windows_of
 from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
@@ -128,11 +128,11 @@ class _Reads:
             self.add_use(inner.inputs[0], 1)  # taken back when the slice itself is found to be dead
         elif uses and kind is Gather and is_selective(node):
             self.demand_of_slice(y, node, Chosen(node.op.axes, node.inputs[1:]))  # type: ignore[attr-defined]
-        elif not uses and not reads:
-            for v in node.inputs:
-                self.add_use(v, -1)
         elif not uses and reads:
             self.push(node, y, list(reads.values()))
+        elif not uses:
+            for v in node.inputs:
+                self.add_use(v, -1)
 
     def is_single_slice(self, v: Variable) -> bool:
         """Whether a value is a slice that nothing else uses."""
@@ -199,16 +199,12 @@ def pushed_through(node: Apply, y: Variable, r: Read | Chosen) -> Pushed | None:
     is_pointwise = type(node.op) in (Elementwise, Cast)
     if isinstance(r, Chosen):
         return _chosen_through(node, r, is_pointwise=is_pointwise)
-    found = _of_slice(node, r.windows) if type(node.op) is Slice else through(node, y, r.windows)
+    found = through(node, y, r.windows)
     if found is None:
         return None
-    operands: list[Read | None] = []
-    for v, windows in zip(node.inputs, found.reads, strict=True):
-        if windows is None or windows is UNUSED:
-            operands.append(None)
-        else:
-            operands.append(Read(windows, tuple([k for k in r.axes if -k <= v.type.ndim]) if is_pointwise else ()))
-    return Pushed(r, tuple(operands), found, () if is_pointwise else r.axes)
+    axes = r.axes if is_pointwise else ()
+    operands = tuple([None if w is None or w is UNUSED else Read(w, axes) for w in found.reads])
+    return Pushed(r, operands, found, () if is_pointwise else r.axes)
 
 
 def _chosen_through(node: Apply, r: Chosen, *, is_pointwise: bool) -> Pushed | None:
@@ -219,11 +215,9 @@ def _chosen_through(node: Apply, r: Chosen, *, is_pointwise: bool) -> Pushed | N
         if len(arrays) > 1 and len(r.axes) == 1 and is_of_mask(r.indices):
             return None
         return Pushed(r, tuple([r if v.type.ndim else None for v in node.inputs]), same_op, ())
-    if type(node.op) is Gather and len(node.inputs) == 2:
-        x, i = node.inputs
-        if i.type.ndim == 1 and r.axes == (-x.type.ndim,):
-            return Pushed(r, (None, Chosen((-1,), r.indices)), same_op, ())
-    return None
+    if type(node.op) is not Gather or len(node.inputs) != 2 or r.axes != (-node.inputs[0].type.ndim,):
+        return None
+    return Pushed(r, (None, Chosen((-1,), r.indices)), same_op, ())  # of the last axis of the index
 
 
 def is_selective(node: Apply) -> bool:
@@ -231,7 +225,7 @@ def is_selective(node: Apply) -> bool:
     x, *indices = node.inputs
     if all(x.type.shape[k] == 1 for k in node.op.axes):  # type: ignore[attr-defined]
         return False  # one element says nothing of how often it is taken
-    if len(indices) > 1 and indices[0].type.ndim == 1 and any(steps_of(i) is not None for i in indices):
+    if len(indices) > 1 and any(steps_of(i) is not None for i in indices):
         return True
     if is_of_mask(indices):
         return True
@@ -245,25 +239,15 @@ def is_of_mask(indices: Sequence[Variable]) -> bool:
     return all(i.apply is not None and type(i.apply.op) is Nonzero for i in indices)
 
 
-def _of_slice(node: Apply, windows: Windows) -> Through | None:
-    """A read of a slice as one of what it is a slice of."""
-    x, *rest = node.inputs
-    try:
-        reads = tuple([composed(a, b, n) for a, b, n in zip(windows, windows_of(node), x.shape, strict=True)])
-    except LookupError:
-        return None
-    return Through((reads, *(UNUSED for _ in rest)), lambda operands: operands[0])
-
-
 def pays(y: Variable, found: Sequence[Read | Chosen]) -> bool:
     """Whether computing a value only where it is read is less than computing it once."""
     reads = [r for r in found if isinstance(r, Read)]
     if len(reads) < len(found):
         return len(found) == 1
-    if len(reads) > FEW or not all(_is_smaller(y, r) for r in reads):
-        return False
     if len(reads) == 1:
-        return True
+        return _is_smaller(y, reads[0])
+    if len(reads) > FEW:
+        return False
     total = 0
     for r in reads:
         size = 1
@@ -310,8 +294,6 @@ def _push_into_sums(view: View) -> dict[int, Variable]:
 
 
 def _pushed(view: View, *, sums: bool) -> dict[int, Variable]:
-    if not any(type(node.op) in (Slice, Gather) for node in view.applies):
-        return {}
     return _Reads(view, sums=sums).run()
 
 

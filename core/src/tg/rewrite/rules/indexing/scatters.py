@@ -46,7 +46,7 @@ def _over_scatter(node: Apply, outputs: Any) -> Variable | None:
     x, u = below.inputs[:2]
     if op.fn is None:
         return op(x, v, *indices)  # type: ignore[no-any-return]
-    if below.op.fn is None and op.fn is not None and is_unique(tuple(indices)):  # type: ignore[attr-defined]
+    if below.op.fn is None and is_unique(tuple(indices)):  # type: ignore[attr-defined]
         return Scatter(op.axes)(x, op.fn(u, v), *indices)  # type: ignore[no-any-return]
     return None
 

@@ -13,14 +13,13 @@ from tg.ops.indexing import Slice, SliceUpdate
 from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.indexing.through import UNUSED, made_of, through, through_movement
+from tg.rewrite.rules.indexing.through import MOVEMENTS, UNUSED, made_of, through
 from tg.rewrite.rules.indexing.windows import (
     Window,
     Windows,
     are_apart,
     canonical,
     is_inside,
-    made_by,
     read,
     trimmed,
     windows_of,
@@ -63,9 +62,10 @@ def nothing(y: Variable) -> Variable:
 
 def _moved(node: Apply, outputs: Any) -> Variable | None:
     below = node.inputs[0].apply
-    if below is None or type(below.op) not in (Slice, Transpose, ExpandDims, Squeeze, BroadcastTo, Reshape):
+    if below is None or type(below.op) not in MOVEMENTS:
         return None
-    return through_movement(below, node.inputs[0], windows_of(node))
+    found = through(below, node.inputs[0], windows_of(node))
+    return None if found is None else made_of(found, below.inputs)
 
 
 def _of_integers(node: Apply, outputs: Any) -> Variable | None:
@@ -81,9 +81,8 @@ def _of_integers(node: Apply, outputs: Any) -> Variable | None:
 def _of_pieces(node: Apply, outputs: Any) -> Variable | None:
     """One piece, if all that is read lies in it."""
     joined = node.inputs[0]
-    below = made_by(joined, Concatenate)
-    if below is None:
-        return None
+    below = joined.apply
+    assert below is not None  # a Concatenate: the other operands of a slice have no axes
     windows = windows_of(node)
     axis: int = below.op.axis  # type: ignore[attr-defined]
     w = windows[axis]
@@ -114,9 +113,8 @@ def _known_piece(joined: Apply, windows: Windows, axis: int, w: Window) -> Varia
 
 def _of_update(node: Apply, outputs: Any) -> Variable | None:
     """The values where only they are read, the array where nothing was written."""
-    below = made_by(node.inputs[0], SliceUpdate)
-    if below is None:
-        return None
+    below = node.inputs[0].apply
+    assert below is not None  # a SliceUpdate: the other operands of a slice have no axes
     x, v = below.inputs[:2]
     windows, written = windows_of(node), written_windows(below)
     if any(map(are_apart, windows, written, x.shape)):

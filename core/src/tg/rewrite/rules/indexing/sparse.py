@@ -38,7 +38,7 @@ def is_zeros(v: Variable, *, plain: bool = False) -> bool:
         v = v.apply.inputs[0]
     if not isinstance(v, Constant) or v.data.size > LOOKED_AT or v.data.any():
         return False
-    return not plain or not is_inexact(v.type.dtype) or not np.ascontiguousarray(v.data).view(np.uint8).any()
+    return not plain or not np.ascontiguousarray(v.data).view(np.uint8).any()
 
 
 def has_shape_of(v: Variable, y: Variable) -> bool:
@@ -120,7 +120,7 @@ def _difference_with_sparse(node: Apply, outputs: Any) -> Variable | None:
     (y,) = outputs
     x, other = node.inputs
     s = sparse(other, SliceUpdate, plain=True)
-    if s is None or not (has_shape_of(x, y) and has_shape_of(other, y)) or y.type.dtype == "bool":
+    if s is None or not (has_shape_of(x, y) and has_shape_of(other, y)):
         return None
     op: Any = s.node.op
     if op.fn is add and is_inexact(y.type.dtype):
@@ -142,24 +142,22 @@ def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _multiple(node: Apply, outputs: Any) -> Variable | None:
-    """The negative, a product with a finite number, or a quotient by one that is not 0."""
+    """The negative, or the product with or quotient by a finite number that is not 0."""
     (y,) = outputs
     op: Any = node.op
     if op.fn is negative:
         s = sparse(node.inputs[0], SliceUpdate, Scatter)
         return None if s is None else _written_again(s, op(s.values), y)
-    pairs = (node.inputs, node.inputs[::-1]) if op.fn is multiply else (node.inputs,)
-    for v, c in pairs:
-        s = sparse(v, SliceUpdate, Scatter)
-        if s is None or not isinstance(c, Constant) or c.data.size != 1 or not has_shape_of(v, y):
-            continue
-        if not np.isfinite(c.data.astype(np.complex128)).all() or (op.fn is divide and not c.data.all()):
-            continue
-        if s.node.op.fn is add and is_inexact(y.type.dtype) and not is_unique(s.starts):  # type: ignore[attr-defined]
-            continue
-        factor = Constant(c.data.reshape(()))
-        return _written_again(s, op(s.values, factor) if v is node.inputs[0] else op(factor, s.values), y)
-    return None
+    v, c = node.inputs  # a constant stands behind
+    s = sparse(v, SliceUpdate, Scatter)
+    if s is None or not isinstance(c, Constant) or c.data.size != 1 or not has_shape_of(v, y):
+        return None
+    if s.node.op.fn is add and is_inexact(y.type.dtype) and not is_unique(s.starts):  # type: ignore[attr-defined]
+        return None
+    factor = c.data.reshape(())
+    if not factor or not np.isfinite(factor.astype(np.complex128)):
+        return None
+    return _written_again(s, op(s.values, Constant(factor)), y)
 
 
 def _computed_there(node: Apply, y: Variable, k: int) -> Variable | None:

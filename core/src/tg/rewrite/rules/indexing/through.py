@@ -9,7 +9,7 @@ from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.indexing import Gather, Scatter, SliceUpdate
+from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import (
     BroadcastTo,
@@ -208,7 +208,7 @@ def _slice(node: Apply, y: Variable, windows: Windows) -> Through | None:
         reads = tuple([composed(a, b, n) for a, b, n in zip(windows, inner, x.shape, strict=True)])
     except LookupError:
         return None
-    return Through((reads, *(None for _ in node.inputs[1:])), lambda operands: operands[0])
+    return Through((reads, *(UNUSED for _ in node.inputs[1:])), lambda operands: operands[0])
 
 
 def _reduce(node: Apply, y: Variable, windows: Windows) -> Through:
@@ -285,8 +285,6 @@ def _update(node: Apply, y: Variable, windows: Windows) -> Through | None:
 
 def _meeting(r: Window | None, w: Window | None, n: Any) -> tuple[Window | None, Window | None] | None:
     """Where of a read r, and where of what was written at w, the positions are that both have; None: not known."""
-    if r is None:
-        return w, None
     try:
         return None, within(r, w, n)
     except LookupError:
@@ -312,6 +310,7 @@ MOVEMENTS: Final[dict[type, Any]] = {
     Squeeze: _squeeze,
     BroadcastTo: _broadcast,
     Reshape: _reshape,
+    Slice: _slice,
 }
 COMPUTATIONS: Final[dict[type, Any]] = {
     Elementwise: pointwise,
@@ -336,13 +335,6 @@ def through(node: Apply, y: Variable, windows: Windows) -> Through | None:
     kind = type(node.op)
     find = MOVEMENTS.get(kind) or COMPUTATIONS.get(kind)
     return None if find is None else find(node, y, windows)
-
-
-def through_movement(node: Apply, y: Variable, windows: Windows) -> Variable | None:
-    """What a read of a movement, or of a part of another read, is; None where it is not known."""
-    kind = type(node.op)
-    found = MOVEMENTS[kind](node, y, windows) if kind in MOVEMENTS else _slice(node, y, windows)
-    return None if found is None else made_of(found, node.inputs)
 
 
 def made_of(found: Through, operands: Sequence[Variable]) -> Variable:

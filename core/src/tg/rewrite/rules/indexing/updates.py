@@ -37,7 +37,7 @@ def _in_one_form(node: Apply, outputs: Any) -> Variable | None:
     windows = written_windows(node)
     named = trimmed(windows, x)
     starts = tuple([w.start if type(w.start) is int else None for w in named])
-    if named and starts == op.starts and tuple([w.step for w in named]) == op.steps:
+    if starts == op.starts and tuple([w.step for w in named]) == op.steps:
         return None
     return updated(x, v, windows, op.fn)
 
@@ -70,19 +70,21 @@ def _own_values(node: Apply, outputs: Any) -> Variable | None:
     """X, if what is written at a place was read there, or both repeat one number."""
     op: Any = node.op
     x, v, *_ = node.inputs
-    if op.fn is None and _repeats(x) is not None and _repeats(x) == _repeats(v):
+    if op.fn is not None:
+        return None
+    if _repeats(x) is not None and _repeats(x) == _repeats(v):
         return x
     below = made_by(v, Slice)
-    if op.fn is not None or below is None or below.inputs[0] is not x:
+    if below is None or below.inputs[0] is not x:
         return None
     return x if all_keys(windows_of(below)) == all_keys(written_windows(node)) else None
 
 
-def _repeats(v: Variable) -> object:
-    """What is known of the one number that a value repeats, which equal numbers share; None if it is not known."""
+def _repeats(v: Variable) -> bytes | None:
+    """The one number that a value repeats, which tells 0.0 from -0.0; None if it is not known."""
     below = made_by(v, BroadcastTo)
     v = v if below is None else below.inputs[0]
-    return (v.type.dtype, v.data.tobytes()) if isinstance(v, Constant) and v.data.size == 1 else None
+    return v.data.tobytes() if isinstance(v, Constant) and v.data.size == 1 else None
 
 
 def _over_update(node: Apply, outputs: Any) -> Variable | None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.graph.nodes import size_value
 from tg.ops.indexing import read_slices, split_starts
 from tg.ops.shape import merge_sizes
-from tg.rewrite.rules.indexing.bounds import at_most, checked_value, steps_of
+from tg.rewrite.rules.indexing.bounds import at_most, steps_of
 from tg.types import lengths
-from tg.types.lengths import Derived, Length, ScalarValue, equal_here, key, remembered
+from tg.types.lengths import Derived, Length, equal_here, key, remembered, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,12 +45,10 @@ class Window(NamedTuple):
 
 def _if_any(size: Number) -> Number:
     """The size of a window that is not empty: what is the greater of 0 and n is n then."""
-    for atom, factor, rest in _extremes(size):
-        if (atom.kind == "max") == (factor > 0):
-            a, b = (lengths.add(rest, lengths.multiply(factor, side)) for side in (atom.lhs, atom.rhs))
-            for zero, other in ((a, b), (b, a)):
-                if type(zero) is int and zero == 0:
-                    return other
+    for a, b, is_least in _extremes(size):
+        for zero, other in ((a, b), (b, a)):
+            if not is_least and same(zero, 0):
+                return other
     return size
 
 
@@ -107,44 +105,40 @@ def canonical(w: Window, n: Number) -> Window | None:
         span = (size - 1) * step
         start = max(0, -span, min(start, n - 1 - max(0, span)))
     start = _of_some(start, n)
-    found = Window(start, size, step)
-    if type(start) is Length:
-        plain = [found._replace(start=other) for other in sorted(_unclamped(start, n), key=_terms)]
-        if plain:
-            return next((w for w in plain if is_inside(w, n)), found if is_inside(found, n) else plain[0])
-    return found
+    found = [Window(a, size, step) for a in (*sorted(_unclamped(start, n), key=_terms), start)]
+    return next((w for w in found if is_inside(w, n)), found[0])
 
 
 def _of_some(start: Number, n: Number) -> Number:
     """A start into an axis that has elements: where it has none, nothing is read anyway."""
-    for atom, factor, rest in _extremes(start):
-        for limit, other in ((atom.lhs, atom.rhs), (atom.rhs, atom.lhs)):
-            if atom.kind == "min" and type(limit) is int and limit <= 1 and lengths.same(other, n):
-                return _of_some(lengths.add(rest, factor * limit), n)
+    for a, b, is_least in _extremes(start):
+        for less, more in ((a, b), (b, a)):
+            if same(lengths.subtract(more, less), lengths.subtract(n, 1)):
+                return _of_some(less if is_least else more, n)
     return start
 
 
 def _terms(length: Number) -> int:
-    return len(length.terms) if type(length) is Length else 0
+    return len(getattr(length, "terms", ()))
 
 
 def _unclamped(start: Number, n: Number) -> Iterator[Number]:
     """The start without a limit that the slice sets anyway: it is clamped to [0, n - 1] or closer."""
-    for atom, factor, rest in _extremes(start):
-        a, b = (lengths.add(rest, lengths.multiply(factor, side)) for side in (atom.lhs, atom.rhs))
-        is_least = (atom.kind == "min") == (factor > 0)
+    for a, b, is_least in _extremes(start):
         for limit, other in ((a, b), (b, a)):
             if at_most(n, lengths.add(limit, 1)) if is_least else at_most(limit, 0):
                 yield other
 
 
-def _extremes(length: Number) -> Iterator[tuple[Derived, int, Number]]:
-    """The least or greatest of two lengths that a length has as a term, its sign, and the other terms."""
+def _extremes(length: Number) -> Iterator[tuple[Number, Number, bool]]:
+    """Two lengths of which a length is the least, or the greatest: n - min(n, 1) is that of n - 1 and 0."""
     if type(length) is Length:
         for monomial, factor in length.terms.items():
             atom = monomial[0] if len(monomial) == 1 else None
-            if type(atom) is Derived and atom.kind in ("min", "max") and abs(factor) == 1:
-                yield atom, factor, lengths.subtract(length, lengths.multiply(factor, lengths.of_atom(atom)))
+            if type(atom) is Derived and atom.kind == "min":
+                rest = lengths.subtract(length, lengths.multiply(factor, lengths.of_atom(atom)))
+                a, b = (lengths.add(rest, lengths.multiply(factor, side)) for side in (atom.lhs, atom.rhs))
+                yield a, b, factor > 0
 
 
 def whole(n: Number) -> Window:
@@ -206,25 +200,13 @@ def composed(outer: Window | None, inner: Window | None, n: Number) -> Window | 
     return canonical(Window(start, outer.size, inner.step * outer.step), n)
 
 
-def checked_position(w: Window) -> Number | None:
-    """The one position of a window that a checked constant index says; None for others."""
-    atom = w.start.atom if type(w.start) is Length and type(w.size) is int and w.size == 1 else None
-    return checked_value(atom.owner) if type(atom) is ScalarValue else None  # type: ignore[arg-type]
-
-
 def are_apart(a: Window | None, b: Window | None, n: Number) -> bool:
     """Whether two windows into an axis of length n are known to have no position in common."""
-    if a is None or b is None:
-        a, b = a or whole(n), b or whole(n)
+    a, b = a or whole(n), b or whole(n)
     return bool(remembered((a.key, b.key, key(n)), _are_apart, a, b, n))
 
 
 def _are_apart(a: Window, b: Window, n: Number) -> bool:
-    first, second = checked_position(a), checked_position(b)
-    if first is not None and second is not None:
-        distance = lengths.subtract(first, second)
-        if type(distance) is int:
-            return distance != 0
     if not (is_inside(a, n) and is_inside(b, n)):
         return False
     (low, high), (least, most) = a.ends, b.ends
@@ -247,7 +229,7 @@ def within(r: Window | None, w: Window | None, n: Number) -> Window | None:
         return None
     if type(r.size) is int and r.size == 1:
         r = r._replace(step=w.step)
-    if not (is_inside(r, n) and is_inside(w, n)) or r.step % w.step:
+    if not is_inside(w, n) or r.step % w.step:
         raise LookupError
     distance = lengths.subtract(r.start, w.start)
     if abs(w.step) != 1 and (type(distance) is not int or distance % w.step):

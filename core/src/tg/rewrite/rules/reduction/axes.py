@@ -211,7 +211,7 @@ def _cuts(old: Lengths, new: Lengths) -> list[tuple[int, int]]:
     before, after = _products(old)
     for j, (head, tail) in enumerate(zip(*_products(new), strict=True)):
         for k in range(i, len(old) + 1):
-            if 0 < j < len(new) and same(before[k], head) and same(after[k], tail):
+            if j < len(new) and same(before[k], head) and same(after[k], tail):
                 found.append((k, j))
                 i = k + 1
                 break

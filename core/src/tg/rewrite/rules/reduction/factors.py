@@ -17,7 +17,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIG
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero, is_scalar_constant
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact, is_in_range
-from tg.types.dtypes import is_complex, is_float, is_integer, is_unsigned, numpy_dtype
+from tg.types.dtypes import float_limits, is_complex, is_float, is_integer, is_unsigned, numpy_dtype
 from tg.types.lengths import product
 
 if TYPE_CHECKING:
@@ -66,20 +66,21 @@ def _position_of_cast(node: Apply, outputs: Any) -> Variable | None:
 def _is_embedded(source: str, target: str) -> bool:
     """Whether a dtype has all real numbers of another: none is rounded, wraps or saturates."""
     if is_float(source):
-        return is_float(target) and _digits(source) < _digits(target) and target != "float16"
+        return is_float(target) and digits_of(source) < digits_of(target) and target != "float16"
     if not is_integer(source):
         return False
     bits = numpy_dtype(source).itemsize * 8 - (not is_unsigned(source))
     if is_float(target):
-        return bits <= _digits(target)
+        return bits <= digits_of(target)
     return is_integer(target) and (
         (is_unsigned(source) or not is_unsigned(target))
         and bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target))
     )
 
 
-def _digits(dtype: str) -> int:
-    return {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[dtype]
+def digits_of(dtype: str) -> int:
+    """The binary digits of a floating dtype, up to whose power it holds all whole numbers."""
+    return int(float_limits(dtype).nmant) + 1
 
 
 def _of_complement(node: Apply, outputs: Any) -> Variable | None:

@@ -25,6 +25,7 @@ from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, broadcast_to, expand_
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.axes import reduced, without
+from tg.rewrite.rules.reduction.factors import digits_of
 from tg.rewrite.rules.reduction.order import EXTREMES
 from tg.rewrite.rules.shape import made_by, wanted_shape
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
@@ -67,8 +68,7 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     wide = "float32" if dtype == "float16" else dtype  # float16 has no number for a large count
     count = cast_variable(as_size_variable(n), wide)
     x = cast_variable(one, wide)
-    total = multiply(x, count) if isinstance(n, int) and n > 0 else gate(count, x)
-    return broadcast_to(cast_variable(total, dtype), left)
+    return broadcast_to(cast_variable(gate(count, x), dtype), left)
 
 
 def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
@@ -108,8 +108,7 @@ def _product_of_repeated(node: Apply, outputs: Any) -> Variable | None:
 
 def _largest_count(dtype: str) -> int:
     """A number up to which a dtype holds all whole numbers."""
-    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-    return 1 << digits[dtype] if dtype in digits else int(np.iinfo(dtype).max)
+    return 1 << digits_of(dtype) if is_float(dtype) else int(np.iinfo(dtype).max)
 
 
 def _sum_of_one_hot(node: Apply, outputs: Any) -> Variable | None:
@@ -147,14 +146,14 @@ def _counts_along(v: Variable, axis: int) -> bool:
         if axis in v.apply.op.axes:  # type: ignore[attr-defined]
             return False
         v = v.inputs[0]
-    return v.type.ndim == 1 and made_by(v, Arange) is not None
+    return made_by(v, Arange) is not None
 
 
 def _of_range(node: Apply, outputs: Any) -> Variable | None:
     """The sum and the ends of 0, 1, ..., n - 1."""
     op: Any = node.op
     (x,) = node.inputs
-    n = as_size_variable(x.shape[-1])
+    n = as_size_variable(*x.shape)
     if op.fn is add:
         half = floor_divide(n, 2)  # halved first: only the sum itself may wrap
         return multiply(half, add(subtract(n, 1), subtract(n, multiply(half, 2))))

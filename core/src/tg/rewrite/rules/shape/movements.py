@@ -18,14 +18,14 @@ from tg.rewrite.rules.shape.terms import (
     below_movements,
     entries,
     is_one,
-    is_shape_of,
     made_by,
     places_of,
+    same_shape,
     sized,
     steps,
     wanted_shape,
 )
-from tg.types.lengths import equal_here, key, multiply
+from tg.types.lengths import equal_here, key, multiply, product
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -53,11 +53,6 @@ def _of_broadcast(node: Apply, outputs: Any) -> Variable | None:
     own: Places = [None if p is None or p < missing else p - missing for p in places]
     first = next((k for k, p in enumerate(own) if p is not None), len(own))
     return sized(BroadcastTo, arranged(x, own[first:]), [1 if p is None else lengths[p] for p in places])
-
-
-def _reshape_to_same(node: Apply, outputs: Any) -> Variable | None:
-    x = node.inputs[0]
-    return x if is_shape_of(x, wanted_shape(node.op, node)) else None
 
 
 def _reshape_of_movement(node: Apply, outputs: Any) -> Any:
@@ -92,41 +87,29 @@ def _reshape_of_broadcast(node: Apply, outputs: Any) -> Variable | None:
     x, wanted, lengths = y.apply.inputs[0], wanted_shape(node.op, node), entries(node)
     if x.type.ndim == 0:
         return sized(BroadcastTo, x, lengths)
-    cuts = _cuts(y.shape, wanted)
-    if cuts is None:
-        return None
     missing = y.type.ndim - x.type.ndim
     inside: list[Any] = []
-    for (a, b), (c, d) in itertools.pairwise(cuts):
+    for (a, b), (c, d) in itertools.pairwise(_cuts(y.shape, wanted)):
         repeated = [k < missing or is_one(x.shape[k - missing]) for k in range(a, c) if not is_one(y.shape[k])]
-        if any(repeated) and not all(repeated):
+        if not any(repeated) and equal_here(product(y.shape[a:c]), product(wanted[b:d])):
+            inside.extend(wanted[b:d])
+        elif repeated and all(repeated):
+            inside.extend([1] * (d - b))
+        else:
             return None
-        inside.extend([1] * (d - b) if any(repeated) else wanted[b:d])
     return sized(BroadcastTo, reshape(x, tuple(inside)), lengths)
 
 
-def _cuts(old: Shape, new: Shape) -> list[tuple[int, int]] | None:
-    """Where two shapes of one number of elements can be cut into parts of equal numbers; None if one has a 0."""
-    if any(type(n) is int and n == 0 for n in (*old, *new)):
-        return None
-    ends = {n: i for i, n in enumerate(_products(old))}
-    found: dict[int, int] = {}
-    for j, n in enumerate(_products(new)):
-        if n in ends:
-            found[ends[n]] = j
-    found[0] = 0
-    found[len(old)] = len(new)
-    return sorted(found.items())
+def _cuts(old: Shape, new: Shape) -> list[tuple[int, int]]:
+    """Where two shapes of one number of elements can be cut into parts, of equal numbers unless one before has none."""
+    ends = {n: i for i, n in enumerate(_products(old), 1)}
+    found = {ends[n]: j for j, n in enumerate(_products(new), 1) if n in ends}
+    return sorted({0: 0, **found, len(old): len(new)}.items())
 
 
 def _products(shape: Shape) -> list[object]:
-    """The products of the first lengths, for none of them, one, and so on, in a form that can be compared."""
-    total: Any = 1
-    found: list[object] = [1]
-    for n in shape:
-        total = multiply(total, n)
-        found.append(key(total))
-    return found
+    """The products of the first lengths, of one, two and so on, in a form that can be compared."""
+    return [key(n) for n in itertools.accumulate(shape, multiply)]
 
 
 RULES = (
@@ -152,7 +135,7 @@ RULES = (
     node_rule(
         "reshape_to_same",
         keys=(Reshape,),
-        apply=_reshape_to_same,
+        apply=same_shape,
         phase=CANONICALIZE,
         kind=EXACT,
         why="It changes nothing.",

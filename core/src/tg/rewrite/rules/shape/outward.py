@@ -49,7 +49,7 @@ def _through(node: Apply, outputs: Any) -> Variable | None:
     arrays = [v for v in node.inputs if not is_scalar(v)]
     made = [v.apply for v in arrays if v.apply is not None and type(v.apply.op) in KINDS]
     first = next((m for m in made if type(m.op) is Transpose), made[0] if made else None)
-    if first is None or (type(first.op) is Squeeze and outputs[0].type.ndim == 0):
+    if first is None or outputs[0].type.ndim == 0:
         return None
     if type(first.op) is ExpandDims:
         return _through_expand(node)
@@ -71,8 +71,6 @@ def _before_transpose(v: Variable, movement: Apply) -> Variable | None:
     inverse = Transpose(inverse_permutation(op.axes))
     if type(v) is Constant:
         return Constant(inverse.perform(v.data)[0])
-    if not made_by(v, ExpandDims):
-        return None
     x, places, _ = below_movements(v)
     places = [places[k] for k in inverse.order(len(places))]
     return arranged(x, places) if not any(type(s) is Transpose for s in steps(x, places)) else None
@@ -163,17 +161,17 @@ def _only_moved(view: View, roots: list[Apply]) -> dict[int, Apply]:
 
     for root in roots:
         read(root.inputs[0], root)
-    first = {_kind(root): root for root in reversed(roots)}
+    one_of = {_kind(root): root for root in roots}
     for node in reversed(view.applies):
         v = view.results(node)[0]
         counts = reads.get(id(v))
         if counts is None or len(counts) > 1 or not is_elementwise(v) or v.type.ndim == 0:
             continue
         ((kind, count),) = counts.items()
-        if count == view.uses(v) and _goes_through(v, first[kind].op):
-            found[id(v)] = first[kind]
+        if count == view.uses(v) and _goes_through(v, one_of[kind].op):
+            found[id(v)] = one_of[kind]
             for u in node.inputs:
-                read(u, first[kind])
+                read(u, one_of[kind])
     return found
 
 

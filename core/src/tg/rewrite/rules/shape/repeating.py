@@ -12,15 +12,10 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import BroadcastTo, ExpandDims, SumTo, broadcast_to, sum_to
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.shape.terms import arranged, is_shape_of, made_by, places_of, wanted_shape
+from tg.rewrite.rules.shape.terms import arranged, made_by, places_of, same_shape
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
-
-
-def _same_shape(node: Apply, outputs: Any) -> Variable | None:
-    x = node.inputs[0]
-    return x if is_shape_of(x, wanted_shape(node.op, node)) else None
 
 
 def _of_broadcast(node: Apply, outputs: Any) -> Any:
@@ -42,8 +37,6 @@ def _sum_to(node: Apply, outputs: Any) -> Any:
 
 def _elementwise(node: Apply, outputs: Any) -> Any:
     """f(broadcast_to(x), y) is f(x, y), repeated where y does not repeat it anyway."""
-    if not any(made_by(v, BroadcastTo) for v in node.inputs):
-        return None
     op: Any = node.op
     operands = [v.inputs[0] if made_by(v, BroadcastTo) else v for v in node.inputs]
     return op.fn(*operands) if type(op) is Elementwise else op(*operands)
@@ -73,7 +66,7 @@ RULES = (
     node_rule(
         "broadcast_to_same",
         keys=(BroadcastTo, SumTo),
-        apply=_same_shape,
+        apply=same_shape,
         phase=CANONICALIZE,
         kind=EXACT,
         why="Nothing is repeated.",

@@ -36,8 +36,6 @@ def _axis_length(node: Apply, outputs: Any) -> Variable | None:
 
 def _known_sizes(node: Apply, outputs: Any) -> Any:
     op: Any = node.op
-    if None not in op.shape:
-        return None
     x, *sizes = node.inputs
     values = [size_value(v) for v in sizes]
     if not any(isinstance(n, int) for n in values):

@@ -13,15 +13,10 @@ from tg.ops.shape import SpecifyShape
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.shape.outward import applied
-from tg.rewrite.rules.shape.terms import entries, is_shape_of, made_by, wanted_shape
+from tg.rewrite.rules.shape.terms import entries, is_shape_of, made_by, same_shape
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
-
-
-def _same_shape(node: Apply, outputs: Any) -> Variable | None:
-    x = node.inputs[0]
-    return x if is_shape_of(x, wanted_shape(node.op, node)) else None
 
 
 def _twice(node: Apply, outputs: Any) -> Variable | None:
@@ -56,7 +51,7 @@ RULES = (
     node_rule(
         "specify_shape_known",
         keys=(SpecifyShape,),
-        apply=_same_shape,
+        apply=same_shape,
         phase=CANONICALIZE,
         kind=EXACT,
         why="It says nothing new.",

@@ -37,9 +37,15 @@ def is_shape_of(v: Variable, shape: Sequence[int | Length]) -> bool:
     return len(v.shape) == len(shape) and all(map(equal_here, v.shape, shape))
 
 
+def same_shape(node: Apply, outputs: Any) -> Variable | None:
+    """The operand of an op with sizes, where it is known to have the shape that the op is asked for."""
+    x = node.inputs[0]
+    return x if is_shape_of(x, wanted_shape(node.op, node)) else None
+
+
 def is_one(length: int | Length) -> bool:
     """Whether a length is known to be 1."""
-    return length == 1 if type(length) is int else equal_here(length, 1)
+    return equal_here(length, 1)
 
 
 def entries(node: Apply) -> list[Entry]:
