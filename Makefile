@@ -45,7 +45,7 @@ help:
 	@echo 'make fuzz         random programs, rewritten against unrewritten: BACKEND=c GRAPHS=5000 SEED=0'
 	@echo 'make mutants      every rule broken in every way: which programs and tests notice; FAMILIES="softmax sorting"'
 	@echo 'make enumerate    programs of each family of rules, every replacement by itself: OUTPUTS=20000 SEED=0 BACKEND=c'
-	@echo 'make nightly      the same in the large, with the date as seed: a million outputs, and all backends'
+	@echo 'make nightly      the same in the large, with the date as seed: a million outputs, and conformance whole'
 	@echo 'make conformance  every case, every backend that is installed'
 	@echo 'make conformance-rules  the reference and C without rewriting, exact only, and without each class of rules'
 	@echo 'make sanitize     the quick tier on C and hostile calls, in units that watch memory and undefined behaviour'
@@ -146,6 +146,7 @@ nightly: $(STAMP)
 		seq 0 $$(($(SHARDS) - 1)) | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate --backend $$backend \
 			--outputs $$outputs --seed $(TODAY) --shard {}/$(SHARDS) --found reports/found || exit 1; \
 	done
+	$(MAKE) conformance
 	$(BIN)/python -m tests.mutants.firings
 	$(BIN)/python -m tests.mutants --tests --sample 0.02 --seed $(TODAY) --allowed 0.25
 
