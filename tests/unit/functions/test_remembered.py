@@ -16,8 +16,9 @@ from tg.errors import ShapeError
 from tg.functions import remembered
 from tg.functions.backends import choose
 from tg.functions.compile import Setting, prepared
-from tg.functions.remembered import PROGRAMS, Unnamed, Written
+from tg.functions.remembered import Written
 from tg.graph.text import to_text
+from tg.link.kept import PROGRAMS, Unnamed
 from tg.ops.catalog import ELEMENTWISE
 
 

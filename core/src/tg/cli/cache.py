@@ -56,7 +56,7 @@ def caches() -> Mapping[str, DiskCache]:
     import tg
     from tg import plugin
     from tg.cache.entries import limit
-    from tg.functions.remembered import PROGRAMS
+    from tg.link.kept import PROGRAMS
     from tg.plugin.records import DiskCache
 
     found = {one.name: plugin.registry().cache(one.name) for one in tg.backends() if one.is_available}

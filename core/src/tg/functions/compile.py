@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
-from tg.functions.remembered import remembered
+from tg.functions.remembered import is_of, remembered
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
 from tg.link.declines import Declined
+from tg.link.kept import Kept
 from tg.link.linker import Executable, Linker, Request, node_lines
 from tg.link.loop import Loop
 from tg.link.perform import PerformExecutable
@@ -210,11 +211,12 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         linked = rewrite(thawed, [], supported=supported_by(choice.name), mode="off")
     descriptors = tuple(c.descriptor for c in checked.checks)
     has_status = not backend.raises and bool(descriptors)
+    kept = _kept(linked, setting)
     rule_for = functools.partial(registry.rule_for, choice.name)
     request = Request(
         choice.name,
         choice.options,
-        rule_for,
+        rule_for if kept is None else kept.watched(rule_for),
         setting.name,
         has_status=has_status,
         guard=guard,
@@ -222,10 +224,19 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
         reusable=setting.reusable,
         source_of=functools.partial(rule_source, choice.name),
         declines=registry.declines(choice.name),
-        hosted=registry.hosted(choice.name),
+        hosted=functools.partial(registry.hosted, choice.name),
         versions=functools.partial(registry.versions, choice.name),
+        kept=kept,
     )
     return linked, request, descriptors
+
+
+def _kept(linked: FrozenGraph, setting: Setting) -> Kept | None:
+    """Where what is written of a program is kept: of one that is itself kept."""
+    packages = plugin.registry().packages(setting.choice.name)
+    if linked.kept_as is None or packages is None:
+        return None
+    return Kept(linked, repr(setting.reusable), functools.partial(is_of, packages))
 
 
 def _nobody(key: object) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -19,33 +19,30 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg import plugin
-from tg.cache.entries import Cache
 from tg.cache.machine import cpu
 from tg.configuration import current
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph
-from tg.graph.loc import Loc
 from tg.graph.nodes import Constant
 from tg.graph.text import to_text
 from tg.graph.text.printer import inner_graphs, is_elementwise
 from tg.graph.timing import Span
 from tg.graph.traversal import sorted_applies
+from tg.link.kept import PROGRAMS, Pickler, Unnamed, Unpickler, write
 from tg.plugin.discovery import top_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from tg.functions.compile import Setting
+    from tg.graph.loc import Loc
     from tg.graph.nodes import Variable
     from tg.graph.op import Op
     from tg.plugin.records import Rewrites
 
     Ones = tuple[tuple[int, int], ...]
 
-PROGRAMS: Final = Cache("programs", compiled=".program", is_opened=False)
 FORMAT: Final = "1"
-LARGE: Final = 4096  # bytes of a constant that is not kept but looked up in the expression
 MOST: Final = 1 << 20  # bytes of a program; what has more is mostly numbers that were folded, quickly made again
 PLAIN: Final = (type(None), bool, int, float, complex, str)
 
@@ -71,13 +68,11 @@ def remembered(
         found = make()
         with Span("keep"):
             data = written.written(found)
-            if data is not None and _can_be_kept(setting):
-                PROGRAMS.store(name, functools.partial(_write, data))
+            if data is None or not _can_be_kept(setting):
+                return found
+            PROGRAMS.store(name, functools.partial(write, data))
+    found.keep_as(name)
     return found
-
-
-def _write(data: bytes, path: Path) -> None:
-    path.write_bytes(data)
 
 
 def _may_be_kept(setting: Setting) -> bool:
@@ -106,7 +101,14 @@ def _is_of_packages(rewrites: Rewrites, packages: Sequence[str]) -> bool:
         for field in ("match", "replace", "when", "function", "run", "inner")
         if (found := getattr(one, field, None)) is not None
     }
-    return all(top_level(getattr(one, "__module__", "")) in packages for one in functions)
+    return all(is_of(packages, one) for one in functions)
+
+
+def is_of(packages: Sequence[str], function: Any) -> bool:
+    """Whether a function is of one of these packages."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return top_level(getattr(function, "__module__", "")) in packages
 
 
 def _way(setting: Setting) -> str:
@@ -140,10 +142,6 @@ def _files(folder: str) -> Iterator[str]:
                 yield f"{entry.path} {found.st_size} {found.st_mtime_ns}"
 
 
-class Unnamed(Exception):  # noqa: N818 (it is no error)
-    """An expression has something that no text names."""
-
-
 @final
 class Written:
     """An expression as it was written: a text that names it, and what a kept program takes from it.
@@ -175,7 +173,7 @@ class Written:
         """A program as it is kept; None where it is not."""
         file = io.BytesIO()
         try:
-            _Pickler(file, self._locs, self._constants).dump(program)
+            Pickler(file, self._locs, self._constants).dump(program)
         except (Unnamed, pickle.PicklingError):
             return None
         return file.getvalue() if file.tell() <= MOST else None
@@ -185,7 +183,7 @@ class Written:
         if data is None:
             return None
         try:
-            found = _Unpickler(io.BytesIO(data), self._locs, self._constants).load()
+            found = Unpickler(io.BytesIO(data), self._locs, self._constants).load()
         except Exception:  # noqa: BLE001 (of another version of anything: it is made again)
             return None
         return found if isinstance(found, FrozenGraph) else None
@@ -246,42 +244,3 @@ def _of_function(function: Any) -> str:
     if ELEMENTWISE.get(name) is not function:
         raise Unnamed
     return name
-
-
-@final
-class _Pickler(pickle.Pickler):
-    """Writes lines and large constants as their places in the expression."""
-
-    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._locs = {id(loc): k for k, loc in reversed([*enumerate(locs)])}
-        self._data = {c.key: k for k, c in enumerate(constants) if c.data.nbytes > LARGE}
-
-    def persistent_id(self, value: Any) -> tuple[str, int] | None:
-        """The place, of what has one.
-
-        Raises:
-            Unnamed: a line that is none of the expression's.
-        """
-        if type(value) is Loc:
-            place = self._locs.get(id(value))
-            if place is None:
-                raise Unnamed
-            return "loc", place
-        if type(value) is np.ndarray and value.nbytes > LARGE:
-            place = self._data.get(Constant(value).key)
-            return None if place is None else ("data", place)
-        return None
-
-
-@final
-class _Unpickler(pickle.Unpickler):
-    """Reads what `_Pickler` has written of an equal expression."""
-
-    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
-        super().__init__(file)
-        self._places: dict[str, Sequence[Any]] = {"loc": locs, "data": [c.data for c in constants]}
-
-    def persistent_load(self, place: tuple[str, int]) -> Any:
-        """The line, or the data of the constant, at a place."""
-        return self._places[place[0]][place[1]]

@@ -71,6 +71,7 @@ class FrozenGraph:
 
     __slots__ = (
         "_digest",
+        "_kept_as",
         "_symbolic",
         "arity",
         "assumed",
@@ -83,6 +84,7 @@ class FrozenGraph:
         "types",
     )
     _digest: int | None
+    _kept_as: str | None
     _symbolic: tuple[TensorType, ...] | None
     arity: int
     types: tuple[TensorType, ...]
@@ -118,6 +120,7 @@ class FrozenGraph:
         put(self, "origins", dict(origins or {}))
         put(self, "assumed", dict(sorted((assumed or {}).items())))
         put(self, "_digest", None)
+        put(self, "_kept_as", None)
         put(self, "_symbolic", None)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -138,6 +141,15 @@ class FrozenGraph:
         """The constant with this value number, None if the value is not one."""
         k = number - self.arity
         return self.constants[k] if 0 <= k < len(self.constants) else None
+
+    @property
+    def kept_as(self) -> str | None:
+        """The name under which this program is kept on disk, as it is here; None where it is not."""
+        return self._kept_as
+
+    def keep_as(self, name: str) -> None:
+        """Say that the program is kept under a name: of this object alone, not of copies."""
+        object.__setattr__(self, "_kept_as", name)
 
     @property
     def structure(self) -> tuple[object, ...]:

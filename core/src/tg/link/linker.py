@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.graph.timing import Span
     from tg.link.entry import Signature
+    from tg.link.kept import Kept
     from tg.link.timed import Timed
     from tg.types.tensor_type import TensorType
 
@@ -36,8 +37,9 @@ class Request:
     `source_of(key)`, for messages, is the plugin that gave a rule and how to do without it; None if that is unknown.
     `reusable` are pairs of an output and an input, by their places, that may share memory where the backend can see to
     it (see `tg.link.donation`).
-    `declines` is what the backend's rules have declined so far; `hosted` has the keys of ops that the host may compute
-    where no rule does. `versions()` tells everything installed that decides what a program is compiled to.
+    `declines` is what the backend's rules have declined so far; `hosted()` has the keys of ops that the host may
+    compute where no rule does. `versions()` tells everything installed that decides what a program is compiled to.
+    `kept` is where the backend may keep what it writes of the program; None where nothing of it is kept.
     """
 
     backend: str
@@ -50,8 +52,9 @@ class Request:
     reusable: tuple[tuple[int, int], ...] = ()
     source_of: Callable[[object], tuple[str, str] | None] = lambda key: None
     declines: Declines = dataclasses.field(default_factory=Declines)
-    hosted: frozenset[object] = frozenset()
+    hosted: Callable[[], frozenset[object]] = frozenset
     versions: Callable[[], tuple[str, ...]] = tuple
+    kept: Kept | None = None
 
     def rule(self, op: Op, graph: FrozenGraph, node: int) -> Callable[..., Any]:
         """The rule for an op.
@@ -70,7 +73,7 @@ class Request:
 
     def on_host(self, op: Op, graph: FrozenGraph, node: int) -> bool:
         """Whether the host is to compute a node, which no rule does: its plugin has said that it may."""
-        if op.rule_key not in self.hosted:
+        if op.rule_key not in self.hosted():
             return False
         return self.rule_for(op.rule_key) is None or self.declines.has(op, operand_types(graph, node))
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
-from tg.graph.collector import paused
 from tg.graph.timing import Span
 from tg.link.entry import Native, Signature
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
-from tg_c import entry, unit
+from tg_c import entry, unit, written
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
-from tg_c.program import Program, Unit
 from tg_c.site import Failure
 from tg_c.ticks import Ticks, TimedUnit
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.link.timed import Timed
     from tg_c import Options
+    from tg_c.written import Program
 
     Array = np.ndarray[Any, Any]
 
@@ -49,8 +48,7 @@ class CLinker(Linker):
 
 
 def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> CExecutable:
-    with Span("code"):
-        program = paused(Unit(request, ticks).program)(graph)
+    program = written.program(graph, request) if ticks is None else written.write(graph, request, ticks)
     options: Options = request.options
     level = options.optimize if options.optimize is not None else level_for(program.statements)
     if options.keep_source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.graph.checks import STATUS_LENGTH
 from tg.link.blas import NO_BLAS, blas
@@ -17,9 +17,10 @@ from tg_c.prelude import Prelude
 from tg_c.shapes import LENGTH_FUNCTIONS, UNCOUNTED
 from tg_c.text import C_TYPES, TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
+from tg_c.written import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
 
@@ -74,20 +75,6 @@ TG_PURE i64 tg_times(i64 a, i64 b) {
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &c) || c > (1LL << 62) ? -1 : c;
 }
 """
-
-
-class Program(NamedTuple):
-    """A generated unit: its text, how to get that with the user's lines, and its arguments besides the inputs.
-
-    `reuses` are the outputs and inputs, in pairs, that may share memory.
-    """
-
-    text: str
-    annotated: Callable[[], str]
-    arguments: tuple[np.ndarray[Any, Any], ...]
-    statements: int
-    libraries: tuple[str, ...]
-    reuses: tuple[tuple[int, int], ...]
 
 
 @final

@@ -25,35 +25,48 @@ from tg_numba.engine import Bundle, MissingError, loaded
 from tg_numba.identity import own
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tg_numba.engine import Loaded
 
-__all__ = ["CACHE", "PROGRAMS", "opened"]
+__all__ = ["CACHE", "PROGRAMS", "circumstances", "named", "opened", "reopened"]
 
 PROGRAMS: Final = Cache("numba", compiled=".o", is_opened=False)
 CACHE: Final = DiskCache(PROGRAMS.directory, PROGRAMS.entries, PROGRAMS.size, PROGRAMS.clear, limit)
 
 
-def opened(parts: Iterable[str], addresses: Mapping[str, int], make: Callable[[], Bundle]) -> Loaded:
-    """The code that texts determine, from the cache or made now.
+def named(*parts: str) -> str:
+    """The name of the entry for the code that texts determine."""
+    return PROGRAMS.key(*parts, *circumstances())
+
+
+def opened(name: str, addresses: Mapping[str, int], make: Callable[[], Bundle]) -> Loaded:
+    """The code of a name, from the cache or made now.
 
     Args:
         addresses: of what the code has names for besides functions of libraries.
     """
-    with Span("cache"):
-        key = PROGRAMS.key(*parts, *_circumstances())
-        found = _read(key)
-        annotate("miss" if found is None else "hit")
+    found = reopened(name, addresses)
     if found is not None:
-        with contextlib.suppress(MissingError), Span("open"):
-            return loaded(found, addresses)
-    found = make()
+        return found
+    made = make()
     with Span("cache"):
-        _store(key, found)
+        _store(name, made)
     with Span("open"):
+        return loaded(made, addresses)
+
+
+def reopened(name: str, addresses: Mapping[str, int]) -> Loaded | None:
+    """The code of a name from the cache; None where it is not there, or needs what this process does not have."""
+    with Span("cache"):
+        found = _read(name)
+        annotate("miss" if found is None else "hit")
+    if found is None:
+        return None
+    with contextlib.suppress(MissingError), Span("open"):
         return loaded(found, addresses)
+    return None
 
 
 @functools.cache
@@ -64,7 +77,7 @@ def _machine() -> tuple[str, ...]:
     return (*versions, *processor, own())
 
 
-def _circumstances() -> tuple[str, ...]:
+def circumstances() -> tuple[str, ...]:
     """The machine, and Numba's options that the environment gives."""
     return (*_machine(), *(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("NUMBA_")))
 

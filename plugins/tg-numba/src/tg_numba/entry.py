@@ -260,7 +260,7 @@ def _code(text: str, names: Sequence[str], addresses: Mapping[str, int]) -> Load
     def make() -> Bundle:
         return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
 
-    return cache.opened(["entry", text], addresses, make)
+    return cache.opened(cache.named("entry", text), addresses, make)
 
 
 class _Functions(dict[str, str]):

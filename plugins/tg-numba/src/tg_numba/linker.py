@@ -15,9 +15,8 @@ from tg.link.objects import is_layout_known
 from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, python_length, results_text
 from tg.link.shown import with_names
-from tg_numba import entry, results
+from tg_numba import entry, results, written
 from tg_numba.entry import Compiled
-from tg_numba.program import Program, Unit
 from tg_numba.site import Failure
 from tg_numba.ticks import Ticks, TimedModule
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.link.entry import Signature
     from tg.link.timed import Timed
+    from tg_numba.written import Program
 
     Array = np.ndarray[Any, Any]
 
@@ -48,7 +48,7 @@ class NumbaLinker(Linker):
 
 
 def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> NumbaExecutable:
-    program = Unit(request, ticks).program(graph)
+    program = written.program(graph, request) if ticks is None else written.write(graph, request, ticks)
     with Span("entry"):
         return NumbaExecutable(graph, request, program)
 
@@ -75,7 +75,7 @@ class NumbaExecutable(Executable):
 
     def source(self) -> str:
         """The generated text in LLVM's language, with the user's lines."""
-        return with_names(self._program.text, "define void @{loop}(", "; {text}")
+        return with_names(self._program.text(), "define void @{loop}(", "; {text}")
 
 
 def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from tg_numba.lanes import Lanes, constant_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LIBMVEC: Final = "libmvec.so.1"
 AS_THE_MODE_SAYS: Final = 4  # how an instruction rounds
 GATHERED: Final = 8  # elements that an instruction reads at once
 GATHERS: Final = {  # of a dtype its type in LLVM's language, and what ends the name of the instruction
@@ -27,6 +28,18 @@ REAL: Final = {"float32": "float", "float64": "double"}
 def features() -> frozenset[str]:
     """What the processor has."""
     return frozenset(name for name, there in llvm.get_host_cpu_features().items() if there)
+
+
+@functools.cache
+def has_libmvec() -> bool:
+    """Whether the vector mathematics of glibc is there, which code has names for from now on."""
+    if "sse4.1" not in features():
+        return False
+    try:
+        llvm.load_library_permanently(LIBMVEC)
+    except RuntimeError:
+        return False
+    return True
 
 
 @functools.cache

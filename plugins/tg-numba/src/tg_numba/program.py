@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import DtypeError, message
 from tg.graph.timing import Span
@@ -17,6 +18,7 @@ from tg_numba.machine import SCOPE
 from tg_numba.native import COMPILING, called, nest
 from tg_numba.nest import LENGTH
 from tg_numba.text import WORDS
+from tg_numba.written import GRAPHS, Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,23 +31,12 @@ if TYPE_CHECKING:
     from tg.link.linker import Request
     from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
-    from tg_numba.engine import Bundle, Code, Loaded, Written
+    from tg_numba.engine import Bundle, Code, Written
     from tg_numba.nest import Python
     from tg_numba.ticks import Ticks
 
 COMMENT: Final = re.compile(r"^ *;.*\n", re.MULTILINE)  # says where a line of the user's is, which moves
 LOOP: Final = re.compile(r"@(loop\d+)\b")
-GRAPHS: Final = {"run": "graph0", "plan": "plan0"}  # what the functions that make an entry are called in the text
-
-
-class Program(NamedTuple):
-    """A generated module: its text, its entries, their addresses (0: there is no plan), and what these refer to."""
-
-    text: str
-    run: Callable[..., int]
-    plan: Callable[..., int] | None
-    addresses: tuple[int, int]
-    kept: tuple[object, ...]
 
 
 @final
@@ -65,9 +56,7 @@ class Unit:
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
         self._texts: list[str] = []
-        self._addresses: dict[str, int] = {}  # by symbols
-        if ticks is not None:
-            self.address("ticks", ticks.table.ctypes.data)
+        self._blas: dict[str, None] = {}
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -83,13 +72,12 @@ class Unit:
         if name == f"data{len(self._arrays)}":
             array = constant.data if constant.data.flags.c_contiguous else constant.data.copy("C")
             self._arrays.append(array)
-            self.address(name, array.ctypes.data)
-        return f'@"tg.{name}"'
+        return operand(name)
 
-    def address(self, name: str, value: int) -> str:
-        """An address that is the same throughout the process, as an operand."""
-        self._addresses[f"tg.{name}"] = value
-        return f'@"tg.{name}"'
+    def blas(self, name: str) -> str:
+        """The address of a function of the process's BLAS, as an operand."""
+        self._blas[name] = None
+        return operand(f"blas.{name}")
 
     def function_of(self, function: Callable[..., Any]) -> str:
         """The name of a Python function that nests call."""
@@ -141,28 +129,28 @@ class Unit:
             if plans:
                 self._texts.append(GraphFunction(self, graph, GRAPHS["plan"], is_main=True, plans=True).text())
             code = "\n".join((self.module.text(), *self._texts))
-        report = 1 if graph.checks else 0
-        counts = {"run": graph.arity + len(graph.outputs) + report}
-        if plans:
-            counts["plan"] = graph.arity + 1 + report
         kept: list[object] = []  # what programs share in this process
-        found = self._loaded(code, lambda: self._compiled(code, counts, kept))
-        run = found.caller("run", counts["run"])
-        plan = found.caller("plan", counts["plan"]) if plans else None
-        places = (found.address("run"), found.address("plan") if plans else 0)
-        return Program(self._head() + code, run, plan, places, (found, *self._arrays, self.ticks, *kept))
+        needs = Needs(tuple(self._arrays), tuple(self._blas))
+        addresses = needs.addresses() if self.ticks is None else {**needs.addresses(), **self.ticks.addresses()}
+        counts = entry_counts(graph)
+        name = self._name(code)
+        make = partial(self._compiled, code, counts, addresses, kept)
+        loaded = engine.loaded(make(), addresses) if name is None else cache.opened(name, addresses, make)
+        text = self._head() + code
+        return in_memory(graph, loaded, name, needs, lambda: text, (self.ticks, *kept))
 
-    def _loaded(self, code: str, make: Callable[[], Bundle]) -> Loaded:
-        """The machine code of the module, from the cache if what determines it can be told."""
+    def _name(self, code: str) -> str | None:
+        """The name of the machine code in the cache, if what determines it can be told."""
         nests = [(name, *python) for python, name in self._nests.items()]
         loops = [(name, key) for key, (name, _) in self._loops.items()]
         try:
-            parts = [COMMENT.sub("", code), identity(self.functions)]
+            return cache.named(COMMENT.sub("", code), identity(self.functions), repr(nests), repr(loops))
         except UnknownError:
-            return engine.loaded(make(), self._addresses)
-        return cache.opened([*parts, repr(nests), repr(loops)], self._addresses, make)
+            return None
 
-    def _compiled(self, code: str, counts: Mapping[str, int], kept: list[object]) -> Bundle:
+    def _compiled(
+        self, code: str, counts: Mapping[str, int], addresses: Mapping[str, int], kept: list[object]
+    ) -> Bundle:
         """The object files of the module."""
         names = {name: GRAPHS[name] for name in counts}
         nests, wrappers = self._compiled_nests(kept)
@@ -170,7 +158,7 @@ class Unit:
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
             text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
-            outside = engine.declared([*symbols.values(), *self._addresses])
+            outside = engine.declared([*symbols.values(), *addresses])
             callers = engine.callers({names[name]: count for name, count in counts.items()})
             graphs = engine.assembled("\n".join((text, *wrappers, *outside, callers)), engine.GRAPH_LEVEL)
         kept += loops

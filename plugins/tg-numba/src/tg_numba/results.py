@@ -353,7 +353,7 @@ def _opened() -> Blocks:
     def make() -> Bundle:
         return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
 
-    code = cache.opened(["results", text], {}, make)
+    code = cache.opened(cache.named("results", text), {}, make)
     handler, kept, release, *functions = map(code.address, names)
     code.stay()  # arrays call it when they are dropped, be it at the very end
     for name, address in zip((TAKE, GIVE_BACK), functions, strict=True):

@@ -84,6 +84,10 @@ class Ticks:
         self.table = np.zeros(HEAD + WORDS * MOST, np.int64)
         self.address = '@"tg.ticks"'
 
+    def addresses(self) -> dict[str, int]:
+        """The address of the table, by the name that code has for it."""
+        return {"tg.ticks": self.table.ctypes.data}
+
     def begin(self, body: Body) -> None:
         """Start the clock."""
         body.module.declare("clock_gettime", "i32", ("i32", "ptr"))

@@ -15,31 +15,19 @@ from tg_numba.assembly import Body, Module
 from tg_numba.lanes import Lanes, Pair
 from tg_numba.mathematics import is_written, written
 from tg_numba.pieces import in_vectors
-from tg_numba.processor import features, vector_bytes
+from tg_numba.processor import features, has_libmvec, vector_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-LIBMVEC: Final = "libmvec.so.1"
 PURE: Final = "nounwind willreturn memory(none)"
 COMPLEX: Final = "{double, double}"
 
 
 @functools.cache
-def _has_libmvec() -> bool:
-    if "sse4.1" not in features():
-        return False
-    try:
-        llvm.load_library_permanently(LIBMVEC)
-    except RuntimeError:
-        return False
-    return True
-
-
-@functools.cache
 def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
     """The vector functions for a function of libm, by the number of their lanes."""
-    if not _has_libmvec():
+    if not has_libmvec():
         return {}
     letters = {"b": 16, "d": 32 if "avx2" in features() else 0, "e": 64 if vector_bytes() == 64 else 0}
     size, suffix = (4, "f") if dtype == "float32" else (8, "")

@@ -191,7 +191,7 @@ def _address(site: Site, dtype: str) -> str | None:
     if dtype not in LETTERS or found.source != "numpy-openblas64":
         return None
     name = f"{LETTERS[dtype]}gemm"
-    return site.unit.address(f"blas.{name}", found.table[name]) if name in found.table else None
+    return site.unit.blas(name) if name in found.table else None
 
 
 RULES: Final[dict[object, Rule]] = {t.MatMul: in_float32(matmul)}

@@ -1,0 +1,146 @@
+"""`Kept`: what a backend has written of a program, on disk beside the rewritten program that it was written of.
+
+A program that was kept (`tg.functions.remembered`) has a name, by which another process finds what its backend needs to
+run it, so that no code is generated again. What is kept refers to large constants of the program by their places in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import pickle
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+
+import numpy as np
+
+from tg.cache.entries import Cache
+from tg.graph.loc import Loc
+from tg.graph.nodes import Constant
+from tg.graph.text.printer import inner_graphs
+from tg.graph.timing import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tg.graph.frozen import FrozenGraph
+
+T = TypeVar("T")
+
+PROGRAMS: Final = Cache("programs", compiled=".program", sealed=(".written",), is_opened=False)
+LARGE: Final = 4096  # bytes of a constant that is not kept but looked up in the expression
+MOST: Final = 4 << 20  # bytes of what a backend has written; longer code takes its compiler far longer to make
+
+
+class Unnamed(Exception):  # noqa: N818 (it is no error)
+    """An expression or a program has something that no text names."""
+
+
+@final
+class Kept:
+    """What a backend keeps of one program: anything that can be pickled, without lines of the user's.
+
+    Args:
+        graph: the program, kept under a name.
+        facts: all that decides what is written of it besides the program, its way of compiling and what is installed.
+        is_known: whether a rule is code that the program's name stands for.
+    """
+
+    def __init__(self, graph: FrozenGraph, facts: str, is_known: Callable[[Any], bool]) -> None:
+        assert graph.kept_as is not None, "a program that was kept"
+        self._graph, self._program, self._facts, self._is_known = graph, graph.kept_as, facts, is_known
+        self._is_known_whole = True
+
+    def watched(self, rule_for: Callable[[object], T]) -> Callable[[object], T]:
+        """The same look-up of rules: where a rule is used that is not known, nothing is kept."""
+
+        def found(key: object) -> T:
+            rule = rule_for(key)
+            self._is_known_whole = self._is_known_whole and (rule is None or self._is_known(rule))
+            return rule
+
+        return found
+
+    def read(self, *circumstances: str) -> Any:
+        """What was kept in such circumstances; None where there is nothing that can be read."""
+        with Span("recall"):
+            data = PROGRAMS.read(self._name(circumstances))
+            try:
+                return None if data is None else Unpickler(io.BytesIO(data), (), self._constants).load()
+            except Exception:  # noqa: BLE001 (of another version of anything: it is made again)
+                return None
+
+    def store(self, value: Any, *circumstances: str) -> None:
+        """Keep a value, unless rules took part that are not known, or something in it cannot be kept."""
+        if not self._is_known_whole:
+            return
+        with Span("keep"):
+            file = io.BytesIO()
+            try:
+                Pickler(file, (), self._constants).dump(value)
+            except (Unnamed, pickle.PicklingError):
+                return
+            if file.tell() <= MOST:
+                PROGRAMS.store(self._name(circumstances), functools.partial(write, file.getvalue()))
+
+    def _name(self, circumstances: Sequence[str]) -> str:
+        return PROGRAMS.key(self._program, self._facts, *circumstances, suffix=".written")
+
+    @functools.cached_property
+    def _constants(self) -> list[Constant]:
+        return [
+            c for graph in (self._graph, *inner_graphs(self._graph)) for c in graph.constants if c.data.nbytes > LARGE
+        ]
+
+
+def libc() -> str:
+    """The version of the C library, whose functions code is written for; empty where it does not say."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, ValueError, OSError):
+        return ""
+
+
+def write(data: bytes, path: Path) -> None:
+    """Write the bytes of an entry."""
+    path.write_bytes(data)
+
+
+@final
+class Pickler(pickle.Pickler):
+    """Writes lines and large constants as their places in the expression."""
+
+    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._locs = {id(loc): k for k, loc in reversed([*enumerate(locs)])}
+        self._data = {c.key: k for k, c in enumerate(constants) if c.data.nbytes > LARGE}
+
+    def persistent_id(self, value: Any) -> tuple[str, int] | None:
+        """The place, of what has one.
+
+        Raises:
+            Unnamed: a line that is none of the expression's.
+        """
+        if type(value) is Loc:
+            place = self._locs.get(id(value))
+            if place is None:
+                raise Unnamed
+            return "loc", place
+        if type(value) is np.ndarray and value.nbytes > LARGE:
+            place = self._data.get(Constant(value).key)
+            return None if place is None else ("data", place)
+        return None
+
+
+@final
+class Unpickler(pickle.Unpickler):
+    """Reads what `Pickler` has written of an equal expression."""
+
+    def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
+        super().__init__(file)
+        self._places: dict[str, Sequence[Any]] = {"loc": locs, "data": [c.data for c in constants]}
+
+    def persistent_load(self, place: tuple[str, int]) -> Any:
+        """The line, or the data of the constant, at a place."""
+        return self._places[place[0]][place[1]]

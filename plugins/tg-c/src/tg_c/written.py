@@ -1,0 +1,59 @@
+"""What is written of a program: a unit, now or by a process before this one, beside the rewritten program.
+
+What generates code is imported only where it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tg.graph.collector import paused
+from tg.graph.timing import Span
+from tg.link.blas import blas
+from tg.link.kept import libc
+from tg_c.compiler import compiler, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.linker import Request
+    from tg_c.ticks import Ticks
+
+
+class Program(NamedTuple):
+    """A generated unit: its text, how to get that with the user's lines, and its arguments besides the inputs.
+
+    `reuses` are the outputs and inputs, in pairs, that may share memory.
+    """
+
+    text: str
+    annotated: Callable[[], str]
+    arguments: tuple[np.ndarray[Any, Any], ...]
+    statements: int
+    libraries: tuple[str, ...]
+    reuses: tuple[tuple[int, int], ...]
+
+
+def program(graph: FrozenGraph, request: Request) -> Program:
+    """The unit of a program: the one that was kept, else a new one, which is kept."""
+    if request.kept is None:
+        return write(graph, request)
+    circumstances = (compiler().identity, environment(), blas().source, libc())
+    found = request.kept.read(*circumstances)
+    if found is not None:
+        text, *others = found
+        return Program(text, lambda: write(graph, request).annotated(), *others)
+    made = write(graph, request)
+    request.kept.store((made.text, *made[2:]), *circumstances)
+    return made
+
+
+def write(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> Program:
+    """The unit of a program, generated now; with `ticks`, one that takes the time of its parts."""
+    with Span("code"):
+        from tg_c.program import Unit
+
+        return paused(Unit(request, ticks).program)(graph)

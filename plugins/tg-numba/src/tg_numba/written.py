@@ -1,0 +1,108 @@
+"""What is written of a program: a module in memory, made now or by a process before this one.
+
+What generates code is imported only where it is needed. Beside the rewritten program is kept the name of its machine
+code in the cache, and what the code is given by its process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tg.link.blas import blas
+from tg.link.kept import libc
+from tg.link.shapes import needs_plan
+from tg_numba import cache, results
+from tg_numba.processor import has_libmvec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.linker import Request
+    from tg_numba.engine import Loaded
+    from tg_numba.ticks import Ticks
+
+GRAPHS: Final = {"run": "graph0", "plan": "plan0"}  # what the functions that make an entry are called in the text
+
+
+class Needs(NamedTuple):
+    """What machine code is given by its process: the data of constants, and functions of BLAS by their names."""
+
+    arrays: tuple[np.ndarray[Any, Any], ...]
+    blas: tuple[str, ...]
+
+    def addresses(self) -> dict[str, int]:
+        """The addresses, by the names that code has for them."""
+        data = {f"tg.data{k}": array.ctypes.data for k, array in enumerate(self.arrays)}
+        return {**data, **{f"tg.blas.{name}": blas().table[name] for name in self.blas}}
+
+
+class Program(NamedTuple):
+    """A module in memory: its text, its entries, their addresses (0: there is no plan), and what these refer to.
+
+    `name` is that of its machine code in the cache; None where it is not kept.
+    """
+
+    text: Callable[[], str]
+    run: Callable[..., int]
+    plan: Callable[..., int] | None
+    addresses: tuple[int, int]
+    name: str | None
+    needs: Needs
+    owners: tuple[object, ...]
+
+
+def program(graph: FrozenGraph, request: Request) -> Program:
+    """The module of a program: what was kept of it, else a new one, of which that is kept."""
+    if request.kept is None:
+        return write(graph, request)
+    circumstances = (*cache.circumstances(), str(has_libmvec()), blas().source, libc())
+    found = request.kept.read(*circumstances)
+    if found is not None:
+        name, (arrays, functions) = found
+        needs = Needs(tuple(map(np.ascontiguousarray, arrays)), functions)
+        results.opened()  # what hands out memory: code has names for it
+        loaded = cache.reopened(name, needs.addresses())
+        if loaded is not None:
+            return in_memory(graph, loaded, name, needs, lambda: write(graph, request).text())
+    made = write(graph, request)
+    if made.name is not None:
+        request.kept.store((made.name, tuple(made.needs)), *circumstances)
+    return made
+
+
+def write(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> Program:
+    """The module of a program, generated now; with `ticks`, one that takes the time of its parts."""
+    from tg_numba.program import Unit
+
+    return Unit(request, ticks).program(graph)
+
+
+def in_memory(
+    graph: FrozenGraph,
+    loaded: Loaded,
+    name: str | None,
+    needs: Needs,
+    text: Callable[[], str],
+    owners: tuple[object, ...] = (),
+) -> Program:
+    """The module of a graph whose machine code has been loaded."""
+    counts = entry_counts(graph)
+    run = loaded.caller("run", counts["run"])
+    plan = loaded.caller("plan", counts["plan"]) if "plan" in counts else None
+    places = (loaded.address("run"), loaded.address("plan") if plan is not None else 0)
+    return Program(text, run, plan, places, name, needs, (loaded, *owners))
+
+
+def entry_counts(graph: FrozenGraph) -> dict[str, int]:
+    """How many arrays each entry of a graph's module takes."""
+    report = 1 if graph.checks else 0
+    counts = {"run": graph.arity + len(graph.outputs) + report}
+    return {**counts, "plan": graph.arity + 1 + report} if needs_plan(graph) else counts
+
+
+def operand(name: str) -> str:
+    """An address that is the same throughout the process, as code has it."""
+    return f'@"tg.{name}"'
