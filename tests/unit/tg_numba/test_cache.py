@@ -249,9 +249,9 @@ def test_an_entry_that_needs_what_this_process_lacks_is_made_again(compiled, fro
     with pytest.raises(engine.MissingError, match="tg_nowhere"):
         engine.loaded(bundle, {})
     whole = engine.bundle([engine.assembled("define void @f() {\n ret void\n}")], {"f": "f"})
-    cache.opened(["x"], {}, lambda: whole)
+    cache.opened(cache.named("x"), {}, lambda: whole)
     monkeypatch.setattr(cache, "_read", lambda key: bundle)
-    assert cache.opened(["x"], {}, lambda: whole).address("f")
+    assert cache.opened(cache.named("x"), {}, lambda: whole).address("f")
 
 
 def test_another_numba_option_or_processor_is_another_entry(compiled, frozen_of, monkeypatch):
