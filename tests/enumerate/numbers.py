@@ -276,7 +276,8 @@ def logaddexp(x, y):
     if is_infinite(x) or is_infinite(y) or is_nan(x) or is_nan(y):
         return NAN if is_nan(x) or is_nan(y) else maximum(x, y) if INF in (x, y) else (y if is_infinite(x) else x)
     high, gap = maximum(x, y), absolute(subtract(x, y))
-    return add(high, softplus(-gap))
+    rest = softplus(-gap)
+    return UNKNOWN if rest is UNKNOWN else add(high, rest)
 
 
 def sinc(x):

@@ -13,6 +13,7 @@ from collections import Counter
 import mpmath as mp
 import numpy as np
 from mpmath import mpc, mpf
+from mpmath.libmp import NoConvergence
 
 from tests.enumerate.numbers import (
     BOOLEAN,
@@ -97,7 +98,7 @@ def guarded(fn):
                 return UNKNOWN
         try:
             return fn(*operands)
-        except (OverflowError, ValueError, ZeroDivisionError, mp.NoConvergence, MemoryError):
+        except (OverflowError, ValueError, ZeroDivisionError, NoConvergence, MemoryError):
             return UNKNOWN
 
     return apply
