@@ -69,6 +69,12 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "The difference has lost every digit of exp(-x) once x > 37.",
     ),
     (
+        "argument_minus_softplus",
+        lambda x: x - softplus(x),
+        lambda x: -softplus(-x),
+        "The difference has lost every digit of exp(-x) once x > 37.",
+    ),
+    (
         "softplus_of_negative_plus_argument",
         lambda x: softplus(-x) + x,
         softplus,
