@@ -143,3 +143,15 @@ def test_another_process_imports_no_generator(name, tmp_path):
     assert (same, equal) == (value, slope)
     assert f"tg_{name}.program" in made
     assert none == []
+
+
+def test_where_nothing_can_be_kept_everything_is_computed(tmp_path):
+    """On Numba, which compiles in memory: the rewritten program and what was written of it are optional too."""
+    (tmp_path / "file").write_text("in the way")
+    place = str(tmp_path / "file")
+    environ = {**os.environ, "TG_REMEMBER": "true", "TG_CACHE_DIR": place, "TMPDIR": place}
+    script = "import tempfile; tempfile._candidate_tempdir_list = lambda: []\n" + USER
+    command = [sys.executable, "-c", script, "numba"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    m, v = np.arange(6.0).reshape(2, 3) / 7, np.array([0.3, -0.2, 0.1])
+    assert json.loads(done.stdout)[0] == pytest.approx(np.logaddexp(m @ v, 0).sum() + v.sum(), rel=1e-13)

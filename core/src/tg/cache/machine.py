@@ -1,4 +1,4 @@
-"""The processor, as far as compiled code depends on it: a part of the names of entries."""
+"""The processor and the C library, as far as compiled code depends on them: a part of the names of entries."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ def cpu() -> str:
     except OSError:
         system = os.uname()
         return f"{system.machine} {system.version}"  # on macOS the version names the chip family
+
+
+def libc() -> str:
+    """The version of glibc, whose vector functions code may call; empty where there is another C library."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, ValueError, OSError):
+        return ""

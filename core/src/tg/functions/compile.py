@@ -232,7 +232,7 @@ def requested(frozen: FrozenGraph, setting: Setting) -> tuple[FrozenGraph, Reque
 
 
 def _kept(linked: FrozenGraph, setting: Setting) -> Kept | None:
-    """Where what is written of a program is kept: of one that is itself kept."""
+    """The entry on disk for the generated code of a program, None if the program is not on disk itself."""
     packages = plugin.registry().packages(setting.choice.name)
     if linked.kept_as is None or packages is None:
         return None

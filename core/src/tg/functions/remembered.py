@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import os
-import pickle
 import sys
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from tg import plugin
-from tg.cache.machine import cpu
+from tg.cache.machine import cpu, libc
 from tg.configuration import current
 from tg.graph.dims import named_type
 from tg.graph.frozen import FrozenGraph
@@ -28,7 +26,7 @@ from tg.graph.text import to_text
 from tg.graph.text.printer import inner_graphs, is_elementwise
 from tg.graph.timing import Span
 from tg.graph.traversal import sorted_applies
-from tg.link.kept import PROGRAMS, Pickler, Unnamed, Unpickler, write
+from tg.link.kept import PROGRAMS, Unnamed, dumped, find, keep, loaded
 from tg.plugin.discovery import top_level
 
 if TYPE_CHECKING:
@@ -63,14 +61,14 @@ def remembered(
         except Unnamed:
             return make()
         name = PROGRAMS.key(FORMAT, written.text, repr(ones), _way(setting), *_surroundings(setting.choice.name))
-        found = written.read(PROGRAMS.read(name))
+        found = written.read(find(name))
     if found is None:
         found = make()
         with Span("keep"):
             data = written.written(found)
             if data is None or not _can_be_kept(setting):
                 return found
-            PROGRAMS.store(name, functools.partial(write, data))
+            keep(name, data)
     found.keep_as(name)
     return found
 
@@ -121,7 +119,7 @@ def _surroundings(backend: str) -> tuple[str, ...]:
     registry = plugin.registry()
     chosen = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("TG_") and not k.startswith("TG_CACHE"))
     files = map(_state, registry.packages(backend) or ())
-    return (*registry.versions(backend), *files, *chosen, sys.platform, sys.version, np.__version__, cpu())
+    return (*registry.versions(backend), *files, *chosen, sys.platform, sys.version, np.__version__, cpu(), libc())
 
 
 @functools.cache
@@ -171,21 +169,11 @@ class Written:
 
     def written(self, program: FrozenGraph) -> bytes | None:
         """A program as it is kept; None where it is not."""
-        file = io.BytesIO()
-        try:
-            Pickler(file, self._locs, self._constants).dump(program)
-        except (Unnamed, pickle.PicklingError):
-            return None
-        return file.getvalue() if file.tell() <= MOST else None
+        return dumped(program, self._locs, self._constants, MOST)
 
     def read(self, data: bytes | None) -> FrozenGraph | None:
         """The program that was kept; None where there is none that can be read."""
-        if data is None:
-            return None
-        try:
-            found = Unpickler(io.BytesIO(data), self._locs, self._constants).load()
-        except Exception:  # noqa: BLE001 (of another version of anything: it is made again)
-            return None
+        found = loaded(data, self._locs, self._constants)
         return found if isinstance(found, FrozenGraph) else None
 
     def _place(self, v: Variable) -> str:

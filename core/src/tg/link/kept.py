@@ -6,9 +6,9 @@ run it, so that no code is generated again. What is kept refers to large constan
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
-import os
 import pickle
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
@@ -39,7 +39,7 @@ class Unnamed(Exception):  # noqa: N818 (it is no error)
 
 @final
 class Kept:
-    """What a backend keeps of one program: anything that can be pickled, without lines of the user's.
+    """The entry on disk with what a backend generated for one program: any value that can be pickled without lines.
 
     Args:
         graph: the program, kept under a name.
@@ -63,26 +63,18 @@ class Kept:
         return found
 
     def read(self, *circumstances: str) -> Any:
-        """What was kept in such circumstances; None where there is nothing that can be read."""
+        """The value that was stored under these circumstances, None if there is none that can be read."""
         with Span("recall"):
-            data = PROGRAMS.read(self._name(circumstances))
-            try:
-                return None if data is None else Unpickler(io.BytesIO(data), (), self._constants).load()
-            except Exception:  # noqa: BLE001 (of another version of anything: it is made again)
-                return None
+            return loaded(find(self._name(circumstances)), (), self._constants)
 
     def store(self, value: Any, *circumstances: str) -> None:
         """Keep a value, unless rules took part that are not known, or something in it cannot be kept."""
         if not self._is_known_whole:
             return
         with Span("keep"):
-            file = io.BytesIO()
-            try:
-                Pickler(file, (), self._constants).dump(value)
-            except (Unnamed, pickle.PicklingError):
-                return
-            if file.tell() <= MOST:
-                PROGRAMS.store(self._name(circumstances), functools.partial(write, file.getvalue()))
+            data = dumped(value, (), self._constants, MOST)
+            if data is not None:
+                keep(self._name(circumstances), data)
 
     def _name(self, circumstances: Sequence[str]) -> str:
         return PROGRAMS.key(self._program, self._facts, *circumstances, suffix=".written")
@@ -94,21 +86,46 @@ class Kept:
         ]
 
 
-def libc() -> str:
-    """The version of the C library, whose functions code is written for; empty where it does not say."""
+def find(name: str) -> bytes | None:
+    """The bytes of an entry, None if there is none that can be read."""
     try:
-        return os.confstr("CS_GNU_LIBC_VERSION") or ""
-    except (AttributeError, ValueError, OSError):
-        return ""
+        return PROGRAMS.read(name)
+    except OSError:  # there is no directory, not even a temporary one
+        return None
 
 
-def write(data: bytes, path: Path) -> None:
-    """Write the bytes of an entry."""
+def keep(name: str, data: bytes) -> None:
+    """Write an entry, where there is a directory for it: a program is made again where there is none."""
+    with contextlib.suppress(OSError):
+        PROGRAMS.store(name, functools.partial(_write, data))
+
+
+def _write(data: bytes, path: Path) -> None:
     path.write_bytes(data)
 
 
+def dumped(value: Any, locs: Sequence[Loc], constants: Sequence[Constant], most: int) -> bytes | None:
+    """A value as bytes in which lines and large constants are places; None if there is no way, or it is longer."""
+    file = io.BytesIO()
+    try:
+        _Pickler(file, locs, constants).dump(value)
+    except (Unnamed, pickle.PicklingError):
+        return None
+    return file.getvalue() if file.tell() <= most else None
+
+
+def loaded(data: bytes | None, locs: Sequence[Loc], constants: Sequence[Constant]) -> Any:
+    """The value of such bytes, with the lines and constants of an equal expression; None if they cannot be read."""
+    if data is None:
+        return None
+    try:
+        return _Unpickler(io.BytesIO(data), locs, constants).load()
+    except Exception:  # noqa: BLE001 (of another version of anything: it is made again)
+        return None
+
+
 @final
-class Pickler(pickle.Pickler):
+class _Pickler(pickle.Pickler):
     """Writes lines and large constants as their places in the expression."""
 
     def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
@@ -134,8 +151,8 @@ class Pickler(pickle.Pickler):
 
 
 @final
-class Unpickler(pickle.Unpickler):
-    """Reads what `Pickler` has written of an equal expression."""
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` has written of an equal expression."""
 
     def __init__(self, file: io.BytesIO, locs: Sequence[Loc], constants: Sequence[Constant]) -> None:
         super().__init__(file)

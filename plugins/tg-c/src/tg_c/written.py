@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.graph.collector import paused
 from tg.graph.timing import Span
 from tg.link.blas import blas
-from tg.link.kept import libc
 from tg_c.compiler import compiler, environment
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def program(graph: FrozenGraph, request: Request) -> Program:
     """The unit of a program: the one that was kept, else a new one, which is kept."""
     if request.kept is None:
         return write(graph, request)
-    circumstances = (compiler().identity, environment(), blas().source, libc())
+    circumstances = (compiler().identity, environment(), blas().source)
     found = request.kept.read(*circumstances)
     if found is not None:
         text, *others = found

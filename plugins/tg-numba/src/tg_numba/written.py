@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.link.blas import blas
-from tg.link.kept import libc
 from tg.link.shapes import needs_plan
 from tg_numba import cache, results
 from tg_numba.processor import has_libmvec
@@ -58,7 +57,7 @@ def program(graph: FrozenGraph, request: Request) -> Program:
     """The module of a program: what was kept of it, else a new one, of which that is kept."""
     if request.kept is None:
         return write(graph, request)
-    circumstances = (*cache.circumstances(), str(has_libmvec()), blas().source, libc())
+    circumstances = (*cache.circumstances(), str(has_libmvec()), blas().source)
     found = request.kept.read(*circumstances)
     if found is not None:
         name, (arrays, functions) = found
