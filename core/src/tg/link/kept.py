@@ -81,9 +81,7 @@ class Kept:
 
     @functools.cached_property
     def _constants(self) -> list[Constant]:
-        return [
-            c for graph in (self._graph, *inner_graphs(self._graph)) for c in graph.constants if c.data.nbytes > LARGE
-        ]
+        return [c for graph in (self._graph, *inner_graphs(self._graph)) for c in graph.constants]
 
 
 def find(name: str) -> bytes | None:
