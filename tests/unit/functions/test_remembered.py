@@ -342,6 +342,7 @@ def test_the_rule_of_a_plugin_that_is_worked_on_is_never_passed_over(tmp_path):
     (described / "entry_points.txt").write_text("[tg.extensions.1]\ntrial = tg_trial\n")
     paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     environ = {**os.environ, "TG_REMEMBER": "true", "TG_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": paths}
+    environ["PYTHONDONTWRITEBYTECODE"] = "1"  # which Python takes for that of a file as long, of the same second
     found = []
     for other in ("cosh", "cosh", "tanh", "tanh"):
         if not found or other not in found[-1]:
