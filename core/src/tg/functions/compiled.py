@@ -26,8 +26,8 @@ from tg.graph.dims import tied
 from tg.graph.timing import Span, current_span, recorded
 from tg.graph.traversal import substitute
 from tg.link.declines import Declined
-from tg.link.entry import Signature
 from tg.link.linker import Executable
+from tg.link.signature import Signature
 from tg.turns import Claim, alone
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.functions.lending import DECLINED, Loan, updated
 from tg.functions.shared import snapshots
-from tg.link.entry import Signature
+from tg.link.signature import Signature
 from tg.variables.structure import LEAF, Structure
 
 if TYPE_CHECKING:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.signature import Signature
     from tg.types.tensor_type import TensorType
     from tg.variables.structure import Structure
 
@@ -69,17 +70,6 @@ NESTING: Final = ("end", "leaf", "list", "tuple", "dict", "call")
 SHIFT: Final = 4  # the bits of a word that say what it is; the rest is its operand
 LARGEST: Final = 1 << 63 - SHIFT - 1  # of a word's operand, but for its sign
 SPLIT: Final = 1 << 30
-
-
-class Signature(NamedTuple):
-    """What an entry has to know of the function: what takes the calls it declines, and how results are nested.
-
-    `free` are the inputs that it may overwrite, by their places.
-    """
-
-    general: Callable[..., Any]
-    structure: Structure
-    free: frozenset[int] = frozenset()
 
 
 class Native(NamedTuple):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
     from tg.graph.timing import Span
-    from tg.link.entry import Signature
     from tg.link.kept import Kept
+    from tg.link.signature import Signature
     from tg.link.timed import Timed
     from tg.types.tensor_type import TensorType
 
@@ -177,7 +177,7 @@ class Executable(abc.ABC):
         """What is called as the function is, and does all of a usual call itself; None where there is no such thing.
 
         It takes and gives what the function does, in NumPy arrays, and hands every call that is unusual or fails to
-        `signature.general`, as it was made. See `tg.link.entry`.
+        `signature.general`, as it was made.
         """
         return None
 

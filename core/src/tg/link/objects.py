@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tg.graph.frozen import FrozenGraph
-from tg.link.entry import Signature
+from tg.link.signature import Signature
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg.variables.structure import LEAF, Structure

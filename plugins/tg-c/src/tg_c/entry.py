@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.graph.frozen import FrozenGraph
-    from tg.link.entry import Signature
+    from tg.link.signature import Signature
 
 PLAIN: Final = Flags(level=1)  # more takes longer to compile and no less to call
 

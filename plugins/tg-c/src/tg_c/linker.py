@@ -9,7 +9,7 @@ import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
 from tg.graph.timing import Span
-from tg.link.entry import Native, Signature
+from tg.link.entry import Native
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.signature import Signature
     from tg.link.timed import Timed
     from tg_c import Options
     from tg_c.written import Program

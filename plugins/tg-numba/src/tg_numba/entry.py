@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.link.entry import Signature, Step
+    from tg.link.entry import Step
+    from tg.link.signature import Signature
     from tg.types.tensor_type import TensorType
     from tg_numba.engine import Bundle, Loaded
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.link.entry import Signature
+    from tg.link.signature import Signature
     from tg.link.timed import Timed
     from tg_numba.written import Program
 
