@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from tg.errors import InputError, message
 from tg.functions.shared import snapshots
-from tg.link.shown import lines_of
+from tg.link.timed import lines_of
 from tg.turns import Claim, alone
 
 if TYPE_CHECKING:

@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING, Final
 from tg.link.timed import ASSIGNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tg.graph.loc import Loc
+    from collections.abc import Sequence
 
 LOOP: Final = re.compile(r"\bloop\d+\b")
 PLACE: Final = re.compile(r"^\s*(?:/\*|#|;) (\S.*?:\d+[^:]*:  (.*?))(?: \*/)?$")  # a comment that names a line
 MOST_NAMES: Final = 2  # of one loop
 MOST_LINES: Final = 4  # of those that share a loop
-
-
-def lines_of(locs: Iterable[Loc]) -> tuple[str, ...]:
-    """The user's lines as comments name them."""
-    return tuple(dict.fromkeys(f"{loc}:  {loc.source}" for loc in locs))
 
 
 def with_names(text: str, definition: str, comment: str) -> str:

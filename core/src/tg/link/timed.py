@@ -17,7 +17,7 @@ from tg.link.linker import Request
 from tg.link.loop import Loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.loc import Loc
@@ -92,6 +92,11 @@ def names_at(graph: FrozenGraph, number: int) -> list[str]:
     origin = graph.origins.get(number)
     assigned = (ASSIGNED.match(loc.source) for loc in origin.locs) if origin is not None else ()
     return given or list(dict.fromkeys(found[1] for found in assigned if found is not None))
+
+
+def lines_of(locs: Iterable[Loc]) -> tuple[str, ...]:
+    """The user's lines as comments name them."""
+    return tuple(dict.fromkeys(f"{loc}:  {loc.source}" for loc in locs))
 
 
 # --- programs that Python runs part by part --------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.graph.checks import STATUS_LENGTH
 from tg.link.blas import NO_BLAS, blas
 from tg.link.shapes import needs_plan, shapes_of
-from tg.link.shown import lines_of, with_names
+from tg.link.shown import with_names
+from tg.link.timed import lines_of
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.division import driver
 from tg_c.function import GraphFunction

@@ -14,7 +14,7 @@ from tg.link.linker import operand_types
 from tg.link.objects import HEAD
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
-from tg.link.shown import lines_of
+from tg.link.timed import lines_of
 from tg.link.values import Array, Scalar, Value, is_one, row_major
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_numba.assembly import Body
