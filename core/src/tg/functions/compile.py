@@ -14,7 +14,6 @@ from tg.graph.timing import Span
 from tg.link.declines import Declined
 from tg.link.kept import Kept
 from tg.link.linker import Executable, Linker, Request, node_lines
-from tg.link.loop import Loop
 from tg.link.perform import PerformExecutable
 from tg.ops.control import Call, lower_checks
 from tg.ops.shape import AxisLength
@@ -359,5 +358,5 @@ def _missing_dtype(types: Iterable[TensorType], backend: Backend) -> str | None:
 
 
 def _inner_types(op: Op) -> Iterable[TensorType]:
-    """The types within the stages of a loop nest."""
-    return (t for stage in op.stages for t in stage.program.types) if isinstance(op, Loop) else ()
+    """The types within a loop nest."""
+    return (t for program in op.element_programs for t in program.types)

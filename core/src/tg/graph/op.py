@@ -149,6 +149,16 @@ class Op(Frozen):
         return ()
 
     @property
+    def element_programs(self) -> tuple[FrozenGraph, ...]:
+        """For a loop nest that a lowering has made: the programs on single elements that it runs, in order."""
+        return ()
+
+    @property
+    def element_steps(self) -> tuple[str, ...]:
+        """For such a loop nest: the names of all that it does to elements, for people."""
+        return ()
+
+    @property
     def expands(self) -> bool:
         """Whether this op can be written with other ops: `expansion`."""
         return type(self).has_expansion

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.errors import PluginError, blamed, message
 from tg.link.linker import node_lines
-from tg.link.loop import Loop
 from tg.types.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -128,8 +127,7 @@ def _called(error: Exception, request: Request, op: Op) -> object:
     while traceback is not None:
         running.add(traceback.tb_frame.f_code)
         traceback = traceback.tb_next
-    stages = op.stages if isinstance(op, Loop) else ()
-    for key in (node.op.rule_key for stage in stages for node in stage.program.nodes):
+    for key in (node.op.rule_key for program in op.element_programs for node in program.nodes):
         if getattr(request.rule_for(key), "__code__", None) in running:
             return key
     return op.rule_key

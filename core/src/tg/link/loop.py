@@ -122,6 +122,17 @@ class Loop(Op):
     outer: int
     stages: tuple[Stage, ...]
 
+    @property
+    def element_programs(self) -> tuple[FrozenGraph, ...]:
+        """The programs of the stages."""
+        return tuple(stage.program for stage in self.stages)
+
+    @property
+    def element_steps(self) -> tuple[str, ...]:
+        """The ops of the programs, then what results are combined by."""
+        ops = [node.op.name for stage in self.stages for node in stage.program.nodes]
+        return (*ops, *(r.fn.name for r in self._results() if r.fn is not None))
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The types of what the stages store."""
         found: list[TensorType] = []

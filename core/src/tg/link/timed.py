@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.link.linker import Request
-from tg.link.loop import Loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,12 +76,10 @@ def part_of(graph: FrozenGraph, number: int) -> Part:
 
 def text_of(op: Op) -> str:
     """An op for people; of a loop the ops in it."""
-    if not isinstance(op, Loop):
+    if not op.element_programs:
         fn = getattr(op, "fn", None)
         return op.name if fn is None or fn.name == op.name else f"{op.name} {fn.name}"
-    ops = [node.op.name for stage in op.stages for node in stage.program.nodes]
-    ops += [r.fn.name for stage in op.stages for r in stage.results if r.fn is not None]
-    shown = list(dict.fromkeys(ops))
+    shown = list(dict.fromkeys(op.element_steps))
     return f"loop of {', '.join(shown[:MOST_OPS])}" + (f" and {len(shown) - MOST_OPS} more" * (len(shown) > MOST_OPS))
 
 
