@@ -22,7 +22,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 # The distributions: installed here, editable, and built as wheels.
-WORKSPACE := core $(sort $(wildcard plugins/*)) conformance
+WORKSPACE := core native $(sort $(wildcard plugins/*)) conformance
 TOOLS := basedpyright build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
 
 SUITE := conformance/src/tg_conformance/suite

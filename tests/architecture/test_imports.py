@@ -17,6 +17,7 @@ FRAMEWORKS = (
     "tg_c",
     "tg_jax",
     "tg_mlx",
+    "tg_native",
     "tg_torch",
     "tg_numba",
     "tg_conformance",

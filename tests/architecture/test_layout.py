@@ -33,6 +33,7 @@ PLUGINS = [
     ROOT / "plugins/tg-numba/src/tg_numba",
     ROOT / "plugins/tg-torch/src/tg_torch",
 ]
+NATIVE = ROOT / "native/src/tg_native"
 CASES = ROOT / "conformance/src/tg_conformance/cases"
 
 
@@ -50,7 +51,7 @@ def needs_rules(path: str) -> bool:
 
 
 def source_files() -> list[Path]:
-    roots = [CORE, *PLUGINS, CASES.parent]
+    roots = [CORE, NATIVE, *PLUGINS, CASES.parent]
     generated = {"_entry.py"}
     return sorted(p for root in roots for p in root.rglob("*.py") if p.name not in generated)
 

@@ -20,7 +20,7 @@ FAKES = sorted(path.parent for path in HERE.glob("plugins/*/pyproject.toml"))
 DISTRIBUTIONS = sorted(path.parent for path in WORKSPACE.glob("*/pyproject.toml")) + sorted(
     path.parent for path in WORKSPACE.glob("plugins/*/pyproject.toml")
 )
-RELEASED = ("tg-core", "tg-c")
+RELEASED = ("tg-core", "tg-native", "tg-c")
 KIT = ("tg-core", "tg-conformance")
 TOOLS = ("pip", "hatchling", "editables")
 QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", "PIP_QUIET": "2", "PIP_ROOT_USER_ACTION": "ignore"}
@@ -28,7 +28,7 @@ QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", "PIP_QUIET":
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """A folder of folders: `wheels`; each fake installed alone; `released`, core and C; `needed`, what those need.
+    """A folder of folders: `wheels`; each fake installed alone; `released`, C on core; `needed`, what those need.
 
     The workers of pytest-xdist share it.
     """

@@ -9,7 +9,11 @@ import pytest
 
 WORKSPACE = Path(__file__).parents[2]
 SOURCES = {path.parent.name: path.parent for path in WORKSPACE.glob("plugins/*/pyproject.toml")}
-SOURCES |= {"tg-core": WORKSPACE / "core", "tg-conformance": WORKSPACE / "conformance"}
+SOURCES |= {
+    "tg-core": WORKSPACE / "core",
+    "tg-native": WORKSPACE / "native",
+    "tg-conformance": WORKSPACE / "conformance",
+}
 IMPORTED = {"tg-core": "tg"}
 BACKENDS = ["perform", pytest.param("c", marks=pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler"))]
 

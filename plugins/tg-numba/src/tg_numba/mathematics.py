@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.link.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, POWERS, POWERS_REST, TANH_IS_1, E
+from tg_native.kernels.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, POWERS, POWERS_REST, TANH_IS_1, E
 from tg_numba.assembly import Body
 from tg_numba.lanes import Lanes, select
 from tg_numba.pieces import in_vectors

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, E
 from tg_c.mathematics.kernel import Kernel
+from tg_native.kernels.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, E
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.series import TANH_IS_1
 from tg_c.mathematics.kernel import Kernel
+from tg_native.kernels.series import TANH_IS_1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,9 +16,9 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.link.series import POWERS, POWERS_REST
 from tg_c.libm import ARITIES
 from tg_c.text import literal
+from tg_native.kernels.series import POWERS, POWERS_REST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.series import LN2, E
 from tg_c.mathematics.exponential import PARTS, TAKEN_APART
 from tg_c.mathematics.kernel import Kernel
+from tg_native.kernels.series import LN2, E
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

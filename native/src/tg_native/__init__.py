@@ -1,0 +1,1 @@
+"""What backends that write code themselves have in common: fusion, plans, loops, kernels, entries."""

@@ -1,0 +1,1 @@
+"""Functions of vectors: what is known of them in every language."""
