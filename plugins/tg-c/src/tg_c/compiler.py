@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, final
 from tg.cache.machine import cpu
 from tg.errors import BackendUnavailable, TgError, message
 from tg.graph.timing import Span, annotate
-from tg.link.patience import Patience
 from tg_c.cache import UNITS
+from tg_native.show.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

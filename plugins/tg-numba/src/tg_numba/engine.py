@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import llvmlite.binding as llvm
 
-from tg.link.patience import Patience
 from tg.turns import cover, exclusive
+from tg_native.show.patience import Patience
 from tg_numba.assembly import Module
 from tg_numba.native import COMPILING
 

@@ -14,7 +14,7 @@ from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.objects import is_layout_known
 from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, python_length, results_text
-from tg.link.shown import with_names
+from tg_native.show.shown import with_names
 from tg_numba import entry, results, written
 from tg_numba.entry import Compiled
 from tg_numba.site import Failure

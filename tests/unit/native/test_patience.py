@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tg.link import patience
-from tg.link.patience import LONG, Patience
+from tg_native.show import patience
+from tg_native.show.patience import LONG, Patience
 
 
 class Terminal(io.StringIO):
