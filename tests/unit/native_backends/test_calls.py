@@ -11,9 +11,9 @@ import pytest
 
 import tg
 from tg.functions.compiled import Function
-from tg.link.entry import patience
 from tg.link.linker import Executable
 from tg.types.dtypes import DTYPES, numpy_dtype
+from tg_native.calls.entry import patience
 
 pytestmark = pytest.mark.sampled(2)
 HOSTILE = (

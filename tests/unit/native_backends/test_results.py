@@ -11,7 +11,7 @@ import pytest
 from numpy._core.multiarray import get_handler_name
 
 import tg
-from tg.link import objects
+from tg_native.calls import objects
 
 SMALL, LARGE = 1000, 1 << 18
 NUMPYS = "default_allocator"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tg.cache import spare
-from tg.link import blas as blas_module
-from tg.link.blas import NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit
+from tg_native.calls import blas as blas_module
+from tg_native.calls.blas import NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
 
 ENTRY = """
 tg_i64 tg_plan(const void *const *in, const tg_i64 *dims, tg_i64 *out_dims, tg_i64 *status) { return 0; }
@@ -208,7 +208,7 @@ def test_scipy_with_other_integers_is_not_used(monkeypatch):
 def test_looking_for_a_blas_does_not_import_scipy_where_numpy_has_one():
     if numpy_blas() is None:
         pytest.skip("NumPy has no OpenBLAS of its own here")
-    script = "import sys; from tg.link.blas import blas; blas(); print('scipy' in sys.modules)"
+    script = "import sys; from tg_native.calls.blas import blas; blas(); print('scipy' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "False\n"
     )

@@ -11,11 +11,11 @@ import pytest
 import tg
 from tg.functions.compiled import Function
 from tg.graph.frozen import FrozenGraph
-from tg.link.entry import MOST, Native, patience
 from tg.link.signature import Signature
 from tg.types.tensor_type import TensorType
 from tg.variables.structure import LEAF, Structure
 from tg_c import entry, unit
+from tg_native.calls.entry import MOST, Native, patience
 
 
 class Point(typing.NamedTuple):

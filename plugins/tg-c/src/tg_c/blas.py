@@ -1,4 +1,4 @@
-"""The BLAS of the process (`tg.link.blas`) for compiled units.
+"""The BLAS of the process (`tg_native.calls.blas`) for compiled units.
 
 A unit that contracts includes `BLAS_DECLARATIONS` and calls `tg_dgemm` and its sisters. Their one convention is
 CBLAS with 64-bit integers, whatever is behind them; the C text adapts Fortran's, and takes the plain loops where a
@@ -22,7 +22,7 @@ integers) as an integer, slots 1.. are the functions in the order of `TABLE`.
 
 from __future__ import annotations
 
-from tg.link.blas import TABLE
+from tg_native.calls.blas import TABLE
 
 __all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS"]
 

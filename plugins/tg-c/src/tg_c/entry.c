@@ -1,7 +1,8 @@
-/* The entry of compiled functions: reads a record of the signature, as tg.link.entry writes it, and runs the unit.
+/* The entry of compiled functions: reads a record of the signature, as tg_native.calls.entry writes it, and runs the
+   unit.
 
-   What Python and NumPy offer is bound as a table of addresses, as tg.link.objects has it, and HEAD is the size of an
-   object's head, so that neither a header nor a symbol of either is needed. `results.c` stands before this text.
+   What Python and NumPy offer is bound as a table of addresses, as tg_native.calls.objects has it, and HEAD is the size
+   of an object's head, so that neither a header nor a symbol of either is needed. `results.c` stands before this text.
    Everything of a call is in its frame. A step that finds something unusual gives 0, and the call goes the general
    way. */
 
@@ -374,7 +375,7 @@ object *tg_entry(object *self) { return python.function(&definition, self, 0); }
 
 /* --- what it is tried with ---------------------------------------------------------------------------------------- */
 
-/* See tg.link.objects.works. */
+/* See tg_native.calls.objects.works. */
 i64 tg_probe(const void *const *inputs, const i64 *lengths, void *const *outputs, i64 *status) {
   for (int i = 0; i < 48; i++) ((char *)outputs[0])[i] = ((const char *)inputs[0])[i];
   for (int i = 0; i < 4; i++) ((char *)outputs[1])[i] = ((const char *)inputs[1])[i];

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import TgError
-from tg.link import objects
-from tg.link.entry import Native, record
 from tg_c.cache import UNITS
 from tg_c.compiler import Flags, compile_unit
+from tg_native.calls import objects
+from tg_native.calls.entry import Native, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from tg.link.blas import blas
 from tg_c import entry
 from tg_c.cache import UNITS
 from tg_c.compiler import USUAL, compiler
 from tg_c.machine import VECTOR_LIBRARY, vector_bytes, vector_library
+from tg_native.calls.blas import blas
 
 
 def facts() -> dict[str, str]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from tg.errors import BoundsError, ShapeError, TgError, message
 from tg.graph.timing import Span
-from tg.link.entry import Native
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
 from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
@@ -18,6 +17,7 @@ from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
 from tg_c.site import Failure
 from tg_c.ticks import Ticks, TimedUnit
+from tg_native.calls.entry import Native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.link.blas import NO_BLAS, blas
 from tg.link.shapes import needs_plan, shapes_of
 from tg.link.timed import lines_of
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
@@ -18,6 +17,7 @@ from tg_c.shapes import LENGTH_FUNCTIONS, UNCOUNTED
 from tg_c.text import C_TYPES, TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
 from tg_c.written import Program
+from tg_native.calls.blas import NO_BLAS, blas
 from tg_native.show.shown import with_names
 
 if TYPE_CHECKING:

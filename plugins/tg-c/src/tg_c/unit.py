@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from tg.graph.timing import Span
-from tg.link.blas import Blas, blas
 from tg_c import pool
 from tg_c._entry import ffi
 from tg_c.cache import UNITS
 from tg_c.compiler import USUAL, Flags, compile_unit
+from tg_native.calls.blas import Blas, blas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.graph.collector import paused
 from tg.graph.timing import Span
-from tg.link.blas import blas
 from tg_c.compiler import compiler, environment
+from tg_native.calls.blas import blas
 
 if TYPE_CHECKING:
     from collections.abc import Callable

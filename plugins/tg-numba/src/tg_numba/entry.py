@@ -1,8 +1,8 @@
 """The entry of a compiled function, in machine code: it checks, makes the results, runs the program and nests them.
 
-It is an entry as `tg.link.entry` describes them, but written for one signature in LLVM's language, where everything is
-known beforehand that a record would say. A program gets the arrays of a call as they are, and for a NumPy scalar or a
-float something that has its data where an array has them.
+It is an entry as `tg_native.calls.entry` describes them, but written for one signature in LLVM's language, where
+everything is known beforehand that a record would say. A program gets the arrays of a call as they are, and for a NumPy
+scalar or a float something that has its data where an array has them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.link import objects
-from tg.link.entry import dtypes_of, fits, nesting_of, output_lengths, patience
-from tg.link.objects import HEAD
 from tg.link.shapes import needs_plan
 from tg.types.lengths import LONGEST_GIVEN
+from tg_native.calls import objects
+from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
+from tg_native.calls.objects import HEAD
 from tg_numba import cache, engine, results
 from tg_numba.assembly import Body, Module
 from tg_numba.lengths import derived
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
-    from tg.link.entry import Step
     from tg.link.signature import Signature
     from tg.types.tensor_type import TensorType
+    from tg_native.calls.entry import Step
     from tg_numba.engine import Bundle, Loaded
 
 DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from tg.link import objects
 from tg.types.dtypes import DTYPES, numpy_dtype
+from tg_native.calls import objects
 
 
 def test_the_layout_of_this_interpreter_is_known():

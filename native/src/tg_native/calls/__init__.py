@@ -1,0 +1,1 @@
+"""How compiled programs are called, and what they call: entries, the layout of objects, BLAS."""
