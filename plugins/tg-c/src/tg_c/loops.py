@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.link.staging import Staging
 from tg.link.values import Array, collapsed, is_zero, row_major, spread
 from tg_c.columns import rows
 from tg_c.division import divide, most_parts, time_of, time_to_move
@@ -12,6 +11,7 @@ from tg_c.pointwise import pointwise, program_of, uniform
 from tg_c.shares import joined, may_share, share_of, with_one
 from tg_c.stages import StageWriter
 from tg_c.text import C_TYPES, item_size
+from tg_native.loops.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg.graph.frozen import FrozenGraph, Node
-from tg.link.staging import split
 from tg.link.values import Array, Scalar, collapsed, is_zero, spread
 from tg_c.block import Block, Place
 from tg_c.division import divide, time_of, time_to_move
@@ -14,6 +13,7 @@ from tg_c.machine import vector_bytes
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES, item_size, kind_of, literal
 from tg_c.vectors import Vectors
+from tg_native.loops.staging import split
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.staging import roots as roots_of
-from tg.link.staging import split
 from tg.types.dtypes import is_integer
 from tg_c.block import Block
 from tg_c.ends import CHUNK, Accumulator, tree
@@ -18,6 +16,8 @@ from tg_c.lanes import Lane, as_vector
 from tg_c.pointwise import vectors_for
 from tg_c.positions import position
 from tg_c.text import C_TYPES
+from tg_native.loops.staging import roots as roots_of
+from tg_native.loops.staging import split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from tg.link.staging import Staging
 from tg.link.values import Array, collapsed, row_major, spread
+from tg_native.loops.staging import Staging
 from tg_numba.columns import rows
 from tg_numba.pointwise import pointwise, program_of, uniform
 from tg_numba.stages import StageWriter

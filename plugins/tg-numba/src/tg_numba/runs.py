@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.staging import roots as roots_of
-from tg.link.staging import split
 from tg.types.dtypes import is_integer
+from tg_native.loops.staging import roots as roots_of
+from tg_native.loops.staging import split
 from tg_numba.folds import across
 from tg_numba.lanes import Lanes, constant, everywhere, in_all_lanes, lane_of
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.staging import bounded_by, split
 from tg.link.values import is_zero
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, WrapIndex
+from tg_native.loops.staging import bounded_by, split
 from tg_numba.blocks import load_one, store_one
 from tg_numba.columns import Column
 from tg_numba.folds import Fold, rounds
