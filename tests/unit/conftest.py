@@ -14,10 +14,10 @@ import pytest
 from tg import plugin
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import evaluate_one, interpret
-from tg.link.fused import fuse
 from tg.link.linker import Request
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import is_complex, is_float
+from tg_native.fusion.fused import fuse
 
 
 def frozen_of(backend, inputs, outputs):

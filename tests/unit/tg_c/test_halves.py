@@ -88,7 +88,7 @@ def test_float64_is_rounded_to_float16_once():
 
 @pytest.mark.parametrize("dtype", HALVES)
 def test_each_op_of_a_fused_chain_rounds(dtype, compiled, frozen_of):
-    from tg.link.fused import fuse
+    from tg_native.fusion.fused import fuse
 
     kind = numpy_dtype(dtype)
     rng = np.random.default_rng(0)

@@ -10,7 +10,6 @@ import pytest
 
 import tg
 from tg.errors import DtypeError
-from tg.link.fused import fuse
 from tg.ops.catalog import FAMILIES
 from tg.ops.elementwise.arithmetic import absolute, add, floor_divide, maximum, power, remainder
 from tg.ops.elementwise.cast import Cast, convert
@@ -23,6 +22,7 @@ from tg_c import machine as this_machine
 from tg_c import pointwise, vectors
 from tg_c.machine import masked_moves, vector_bytes
 from tg_conformance.compare import differs
+from tg_native.fusion.fused import fuse
 
 pytestmark = pytest.mark.sampled(2)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

@@ -1,6 +1,6 @@
 """`Loop`: a program on single elements run over an index space, in stages that may reduce and scatter.
 
-Only backends that generate code make loops, by `tg.link.fusion`: loops exist after lowering only and have no
+Only backends that generate code make loops, by `tg_native.fusion.fusion`: loops exist after lowering only and have no
 derivative. What a loop computes is what its stages' ops compute one after the other on whole arrays.
 """
 

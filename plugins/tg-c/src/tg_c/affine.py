@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.link.affine import SharedSums as Shared
-from tg.link.affine import shared_sums
 from tg_c.lanes import as_vector
+from tg_native.fusion.affine import SharedSums as Shared
+from tg_native.fusion.affine import shared_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.fused import fuse
-from tg.link.fusion import Choices, is_scatter_of_elements, none
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.reduction import Reduce
@@ -17,6 +15,8 @@ from tg_c.machine import masked_moves
 from tg_c.pointwise import has_lanes
 from tg_c.text import item_size
 from tg_c.vectors import WIDEST
+from tg_native.fusion.fused import fuse
+from tg_native.fusion.fusion import Choices, is_scatter_of_elements, none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.affine import FLOAT
 from tg.link.values import is_zero
 from tg.ops.indexing import Gather, WrapIndex
 from tg_c.affine import SharedSums
@@ -17,6 +16,7 @@ from tg_c.positions import Limit, gathered, never_empty, wrapped
 from tg_c.runs import runs_of
 from tg_c.scatters import Scatter, Scatters
 from tg_c.text import C_TYPES
+from tg_native.fusion.affine import FLOAT
 from tg_native.loops.staging import split
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.fused import fuse
-from tg.link.fusion import Choices, every, is_scatter_of_elements, none
 from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
+from tg_native.fusion.fused import fuse
+from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 
 if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph, Node

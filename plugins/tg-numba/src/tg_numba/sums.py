@@ -1,4 +1,4 @@
-"""Sums of a stage that share what is summed, chunk by chunk (`tg.link.affine`).
+"""Sums of a stage that share what is summed, chunk by chunk (`tg_native.fusion.affine`).
 
 A chunk has no more than `CHUNK` rounds, so the error of n terms is at most (CHUNK + log2(n)) · eps · Σ(|s · x| + |c|).
 Nothing overflows, vanishes, cancels or hides by this that would not as it is written: a chunk whose sums are not of
@@ -11,7 +11,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.affine import FLOAT, Affine, shared_sums
+from tg_native.fusion.affine import FLOAT, Affine, shared_sums
 from tg_numba.kernel import Block
 from tg_numba.lanes import Lanes, constant, everywhere, in_all_lanes, select
 from tg_numba.processor import fabs, fma
@@ -19,7 +19,7 @@ from tg_numba.processor import fabs, fma
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.affine import SharedSums
+    from tg_native.fusion.affine import SharedSums
     from tg_numba.rounds import Rounds
     from tg_numba.stages import StageWriter
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg.graph.frozen import FrozenGraph
-from tg.link.fusion import MAX_STEPS, UNCHECKED, is_whole
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
+from tg_native.fusion.fusion import MAX_STEPS, UNCHECKED, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tg.graph.frozen import Node
-    from tg.link.fusion import Group, Grouping
+    from tg_native.fusion.fusion import Group, Grouping
 
     Loops = list[tuple[int, list[int]]]  # how many axes the stages of each share, and their groups
 

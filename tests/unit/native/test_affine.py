@@ -8,7 +8,7 @@ import tg
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
-from tg.link.affine import shared_sums
+from tg_native.fusion.affine import shared_sums
 
 SHARED = {"a": 1.7, "b": -0.4, "c": 3.2}
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.errors import RewriteError, message
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
-from tg.link.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
-from tg.link.guards import joined
 from tg.link.loop import Loop, Result, Stage
-from tg.link.rows import Rows
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
+from tg_native.fusion.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
+from tg_native.fusion.guards import joined
+from tg_native.fusion.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tg.graph.op import Op
-    from tg.link.fusion import Choices, Group
-    from tg.link.guards import Loops
     from tg.types.tensor_type import TensorType
+    from tg_native.fusion.fusion import Choices, Group
+    from tg_native.fusion.guards import Loops
 
 MAX_LOCS: Final = 3  # of a loop, as of any node
 NAME: Final = "fuse_loops"

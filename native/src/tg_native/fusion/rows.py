@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from tg.link.fusion import MAX_STEPS, is_view, is_whole, reduced_axes
 from tg.ops.reduction import Reduce
 from tg.types.lengths import key
+from tg_native.fusion.fusion import MAX_STEPS, is_view, is_whole, reduced_axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tg.link.fusion import Group, Grouping, Space
+    from tg_native.fusion.fusion import Group, Grouping, Space
 
 
 class Link(NamedTuple):

@@ -1,0 +1,1 @@
+"""Fusion: ops over one index space, gathered into loops."""
