@@ -6,12 +6,12 @@ import pytest
 import tg
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
-from tg.link.loop import Loop
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.indexing import Scatter, wrap_index
 from tg.ops.reduction import Reduce
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every
+from tg_native.fusion.loop import Loop
 
 WHOLE = Choices(gathers=True, ends=lambda node, graph: True, rows=True)
 

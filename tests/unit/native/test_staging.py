@@ -2,12 +2,12 @@
 
 import tg
 from tg.graph.function_graph import freeze
-from tg.link.loop import Loop
-from tg.link.values import Array, Scalar, row_major
 from tg.ops.indexing import Gather, WrapIndex
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices
+from tg_native.fusion.loop import Loop
 from tg_native.loops.staging import Staging, bounded_by, split
+from tg_native.plan.values import Array, Scalar, row_major
 
 WHOLE = Choices(gathers=True, ends=lambda node, graph: True, columns=lambda node, graph: True, rows=True)
 

@@ -36,7 +36,7 @@ class Request:
     `who_else(key)`, for messages, gives the backends that have a rule and the plugins that failed, with reasons.
     `source_of(key)`, for messages, is the plugin that gave a rule and how to do without it; None if that is unknown.
     `reusable` are pairs of an output and an input, by their places, that may share memory where the backend can see to
-    it (see `tg.link.donation`).
+    it.
     `declines` is what the backend's rules have declined so far; `hosted()` has the keys of ops that the host may
     compute where no rule does. `versions()` tells everything installed that decides what a program is compiled to.
     `kept` is where the backend may keep what it writes of the program; None where nothing of it is kept.

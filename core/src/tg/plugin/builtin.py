@@ -40,8 +40,7 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
 
 @hookimpl
 def tg_ops() -> tuple[Family, ...]:
-    """Core's op families, and the loops that fusion makes of them."""
-    from tg.link.loop import FAMILY
+    """Core's op families."""
     from tg.ops.catalog import FAMILIES
 
-    return (*FAMILIES, FAMILY)
+    return FAMILIES

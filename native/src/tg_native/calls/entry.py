@@ -38,8 +38,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.link.loop import Loop
-from tg.link.shapes import follows_from_inputs, index_space, needs_plan, number_of
 from tg.ops.indexing import Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import AxisLength, BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
@@ -47,6 +45,8 @@ from tg.types import lengths
 from tg.types.dtypes import is_integer
 from tg.types.lengths import Derived, Length, key
 from tg.variables.structure import LEAF
+from tg_native.fusion.loop import Loop
+from tg_native.plan.shapes import follows_from_inputs, index_space, needs_plan, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.errors import RewriteError, message
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
-from tg.link.loop import Loop, Result, Stage
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
 from tg_native.fusion.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
 from tg_native.fusion.guards import joined
+from tg_native.fusion.loop import Loop, Result, Stage
 from tg_native.fusion.rows import Rows
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.link.shapes import resolved
 from tg.ops.indexing import Gather, Scatter, WrapIndex
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
 from tg.types.lengths import key
+from tg_native.plan.shapes import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from tg.link.values import Array, is_one
 from tg.ops.indexing import Gather
+from tg_native.plan.values import Array, is_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tg.graph.frozen import Node
-    from tg.link.loop import Loop, Result, Stage
-    from tg.link.values import Value
     from tg.types.lengths import Length
+    from tg_native.fusion.loop import Loop, Result, Stage
+    from tg_native.plan.values import Value
 
 
 @final

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.link.values import is_one
 from tg.ops.elementwise.arithmetic import divide
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES
+from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

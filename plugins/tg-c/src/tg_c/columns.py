@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.values import Scalar, count
 from tg.types.lengths import multiply
 from tg_c.ends import CHUNK, is_sum, work_dtype
 from tg_c.lanes import Lane
 from tg_c.text import C_TYPES
+from tg_native.plan.values import Scalar, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.loop import Result
-    from tg.link.values import Array
     from tg.types.lengths import Length
     from tg_c.block import Block, Place
     from tg_c.ends import Accumulator
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.fusion.loop import Result
+    from tg_native.plan.values import Array
 
 LEVELS: Final = 4
 SPARE: Final = 64  # elements: at least as many as a vector has

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.link.values import count
 from tg.ops.elementwise import arithmetic, bitwise, comparison, rounding
 from tg.ops.elementwise.record import Elementwise
 from tg_c.text import item_size, kind_of
+from tg_native.plan.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

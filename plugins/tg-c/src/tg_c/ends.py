@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.values import Scalar
 from tg.ops.elementwise.arithmetic import add, minimum, multiply
 from tg.ops.elementwise.comparison import logical_and
 from tg.ops.reduction import identity
@@ -17,14 +16,15 @@ from tg.types.dtypes import is_float
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES, is_half, literal
+from tg_native.plan.values import Scalar
 
 if TYPE_CHECKING:
-    from tg.link.loop import Result
-    from tg.link.values import Array
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg_c.block import Block
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.fusion.loop import Result
+    from tg_native.plan.values import Array
 
 CHUNK: Final = 64  # rounds of a sum between two additions to its partial sums
 LEVELS: Final = 48  # of partial sums: as many as the number of chunks may have binary digits

@@ -12,8 +12,6 @@ from tg.link.blame import rule_error
 from tg.link.declines import taken
 from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
-from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_scalar, is_within, new_shapes, number_of
-from tg.link.values import Array, Scalar, Value, collapsed, is_one, row_major, spread
 from tg.ops.shape import ExpandDims, Squeeze
 from tg.types.lengths import AxisLength, Derived, Length, atoms, evaluate, key, same
 from tg_c.kernel import INDENT, Kernel
@@ -24,6 +22,16 @@ from tg_c.pointwise import one_op
 from tg_c.shapes import length_text, rounded_text
 from tg_c.site import Failure, Site
 from tg_c.text import C_TYPES, elements, identifier, item_size, literal
+from tg_native.plan.shapes import (
+    follows_from_inputs,
+    inexact,
+    is_countable,
+    is_scalar,
+    is_within,
+    new_shapes,
+    number_of,
+)
+from tg_native.plan.values import Array, Scalar, Value, collapsed, is_one, row_major, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

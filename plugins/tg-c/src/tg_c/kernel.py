@@ -11,8 +11,8 @@ from tg_c.text import C_TYPES, integer
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from tg.link.values import Array, Scalar
     from tg_c.division import Division
+    from tg_native.plan.values import Array, Scalar
 
 INDENT = "  "
 

@@ -11,13 +11,13 @@ from tg.errors import BoundsError, ShapeError, TgError, message
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
-from tg.link.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
 from tg_c import entry, unit, written
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
 from tg_c.site import Failure
 from tg_c.ticks import Ticks, TimedUnit
 from tg_native.calls.entry import Native
+from tg_native.plan.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

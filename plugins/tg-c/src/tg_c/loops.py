@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.link.values import Array, collapsed, is_zero, row_major, spread
 from tg_c.columns import rows
 from tg_c.division import divide, most_parts, time_of, time_to_move
 from tg_c.pointwise import pointwise, program_of, uniform
@@ -12,18 +11,19 @@ from tg_c.shares import joined, may_share, share_of, with_one
 from tg_c.stages import StageWriter
 from tg_c.text import C_TYPES, item_size
 from tg_native.loops.staging import Staging
+from tg_native.plan.values import Array, collapsed, is_zero, row_major, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.loop import Loop
-    from tg.link.values import Value
     from tg.types.lengths import Length
     from tg_c.columns import Column
     from tg_c.division import Division
     from tg_c.ends import Accumulator
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.fusion.loop import Loop
+    from tg_native.plan.values import Value
 
 LINE: Final = 128  # bytes between what different threads write: two lines, which some caches fetch together
 

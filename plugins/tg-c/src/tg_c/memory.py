@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from tg.link.memory import ALIGNMENT, Memory
+from tg_native.plan.memory import ALIGNMENT, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.donation import Donation, Written
-from tg.link.values import Array, Scalar
+from tg_native.plan.donation import Donation, Written
+from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tg.link.values import Value
     from tg_c.function import GraphFunction
+    from tg_native.plan.values import Value
 
 FAILS: Final = "goto done"
 

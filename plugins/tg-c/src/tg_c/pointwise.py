@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tg.graph.frozen import FrozenGraph, Node
-from tg.link.values import Array, Scalar, collapsed, is_zero, spread
 from tg_c.block import Block, Place
 from tg_c.division import divide, time_of, time_to_move
 from tg_c.lanes import lane_size
@@ -14,15 +13,16 @@ from tg_c.prelude import Element
 from tg_c.text import C_TYPES, item_size, kind_of, literal
 from tg_c.vectors import Vectors
 from tg_native.loops.staging import split
+from tg_native.plan.values import Array, Scalar, collapsed, is_zero, spread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tg.graph.op import Op
-    from tg.link.values import Value
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 
 class ScalarProgram(NamedTuple):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tg.link.values import is_one, is_zero
 from tg_c.lanes import Lane, as_vector
 from tg_c.text import C_TYPES
+from tg_native.plan.values import is_one, is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from tg.graph.frozen import Node
-    from tg.link.values import Array
     from tg_c.block import Block
     from tg_c.prelude import Prelude
+    from tg_native.plan.values import Array
 
 WRAP: Final = """\
 static inline i64 @NAME(@T x, i64 n) {

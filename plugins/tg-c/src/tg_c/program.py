@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.link.shapes import needs_plan, shapes_of
 from tg.link.timed import lines_of
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.division import driver
@@ -18,6 +17,7 @@ from tg_c.text import C_TYPES, TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
 from tg_c.written import Program
 from tg_native.calls.blas import NO_BLAS, blas
+from tg_native.plan.shapes import needs_plan, shapes_of
 from tg_native.show.shown import with_names
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Constant
     from tg.graph.op import Op
     from tg.link.linker import Request
-    from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
     from tg_c.kernel import Kernel
     from tg_c.ticks import Ticks
+    from tg_native.plan.shapes import Shapes
 
 # Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
 # constant tables to a repetition of their first 128 bits.

@@ -20,9 +20,9 @@ from tg_c.text import C_TYPES
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from tg.link.values import Array
     from tg_c.block import Block
     from tg_c.positions import Table
+    from tg_native.plan.values import Array
 
 
 class Scatter(NamedTuple):

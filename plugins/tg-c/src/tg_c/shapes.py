@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link import shapes
-from tg.link.shapes import LONG_AND_EMPTY, LengthSyntax
 from tg.types.lengths import of_atom
 from tg_c.site import Failure
 from tg_c.text import integer
+from tg_native.plan import shapes
+from tg_native.plan.shapes import LONG_AND_EMPTY, LengthSyntax
 
 if TYPE_CHECKING:
     from collections.abc import Callable

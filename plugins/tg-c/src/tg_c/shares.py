@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.values import Scalar, count
 from tg.ops.elementwise.arithmetic import add
 from tg.types.dtypes import is_float
 from tg_c.division import most_parts
 from tg_c.text import C_TYPES, literal
+from tg_native.plan.values import Scalar, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tg.link.loop import Result
-    from tg.link.values import Array
     from tg_c.division import Division
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.fusion.loop import Result
+    from tg_native.plan.values import Array
 
 MOST: Final = 1024  # elements of an array for each part: of so few, memory for all is at hand
 

@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
 from tg.link.declines import taken
-from tg.link.values import Array, Scalar, Value
 from tg.types.tensor_type import TensorType
+from tg_native.plan.values import Array, Scalar, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.values import is_zero
 from tg.ops.indexing import Gather, WrapIndex
 from tg_c.affine import SharedSums
 from tg_c.block import Block, Place
@@ -18,15 +17,16 @@ from tg_c.scatters import Scatter, Scatters
 from tg_c.text import C_TYPES
 from tg_native.fusion.affine import FLOAT
 from tg_native.loops.staging import split
+from tg_native.plan.values import is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.frozen import Node
-    from tg.link.loop import Result
     from tg.types.lengths import Length
     from tg_c.loops import Nest
     from tg_c.positions import Table
+    from tg_native.fusion.loop import Result
 
 LIGHT: Final = 8  # steps of a stage up to which waiting for an accumulator takes longer than they do
 COPIES: Final = 4  # of the accumulators of such a stage

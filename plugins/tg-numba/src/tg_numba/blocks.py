@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from tg.link.values import is_one, is_zero
 from tg.types.dtypes import is_complex
+from tg_native.plan.values import is_one, is_zero
 from tg_numba.assembly import PARTS, memory_cell, memory_item
 from tg_numba.lanes import Lanes, Pair, constant_text, lane_of, parts
 from tg_numba.pieces import in_vectors

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.values import count
 from tg.ops.reduction import identity
+from tg_native.plan.values import count
 from tg_numba.blocks import load, store
 from tg_numba.folds import CHUNK, is_floating_sum, narrow, wide, working_dtype
 from tg_numba.lanes import Lanes, Pair, constant_of
@@ -17,10 +17,10 @@ from tg_numba.lanes import Lanes, Pair, constant_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.loop import Result
-    from tg.link.values import Array
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_native.fusion.loop import Result
+    from tg_native.plan.values import Array
     from tg_numba.kernel import Block, Kernel
     from tg_numba.lanes import Elements
     from tg_numba.site import Site

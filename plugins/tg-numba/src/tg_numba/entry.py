@@ -13,11 +13,11 @@ import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.link.shapes import needs_plan
 from tg.types.lengths import LONGEST_GIVEN
 from tg_native.calls import objects
 from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg_native.calls.objects import HEAD
+from tg_native.plan.shapes import needs_plan
 from tg_numba import cache, engine, results
 from tg_numba.assembly import Body, Module
 from tg_numba.lengths import derived

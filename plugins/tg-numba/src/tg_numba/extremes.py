@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tg.link.values import is_one
 from tg.ops.elementwise.arithmetic import maximum, minimum
 from tg.ops.reduction import identity
 from tg.types.dtypes import is_complex, is_float
+from tg_native.plan.values import is_one
 from tg_numba.assembly import PARTS
 from tg_numba.blocks import load, store, store_one
 from tg_numba.folds import halves
@@ -17,7 +17,7 @@ from tg_numba.lanes import Lanes, Pair, constant_of, in_all_lanes, lane_of, of_p
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Space
+    from tg_native.plan.values import Space
     from tg_numba.assembly import Body
     from tg_numba.kernel import Kernel
     from tg_numba.lanes import Elements

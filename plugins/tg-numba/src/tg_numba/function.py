@@ -12,11 +12,11 @@ from tg.link.blame import rule_error
 from tg.link.declines import taken
 from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
-from tg.link.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
 from tg.link.timed import lines_of
-from tg.link.values import Array, Scalar, Value, is_one, row_major
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_native.calls.objects import HEAD
+from tg_native.plan.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
+from tg_native.plan.values import Array, Scalar, Value, is_one, row_major
 from tg_numba.assembly import Body
 from tg_numba.lanes import Lanes
 from tg_numba.lengths import countable, fits, operand

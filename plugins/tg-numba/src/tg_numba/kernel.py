@@ -15,8 +15,8 @@ from tg_numba.text import item_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tg.link.values import Array, Scalar
     from tg.types.lengths import Length
+    from tg_native.plan.values import Array, Scalar
     from tg_numba.function import GraphFunction
     from tg_numba.lanes import Elements
 

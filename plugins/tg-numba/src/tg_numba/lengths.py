@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from tg.link.shapes import LONG_AND_EMPTY, is_scalar
 from tg.types.lengths import LONGEST, Derived, Length
+from tg_native.plan.shapes import LONG_AND_EMPTY, is_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

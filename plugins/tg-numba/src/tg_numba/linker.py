@@ -12,8 +12,8 @@ from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
 from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
-from tg.link.shapes import LENGTH_SCOPE, python_length, results_text
 from tg_native.calls.objects import is_layout_known
+from tg_native.plan.shapes import LENGTH_SCOPE, python_length, results_text
 from tg_native.show.shown import with_names
 from tg_numba import entry, results, written
 from tg_numba.entry import Compiled

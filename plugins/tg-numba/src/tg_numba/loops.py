@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from tg.link.values import Array, collapsed, row_major, spread
 from tg_native.loops.staging import Staging
+from tg_native.plan.values import Array, collapsed, row_major, spread
 from tg_numba.columns import rows
 from tg_numba.pointwise import pointwise, program_of, uniform
 from tg_numba.stages import StageWriter
@@ -13,9 +13,9 @@ from tg_numba.stages import StageWriter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.loop import Loop
-    from tg.link.values import Value
     from tg.types.lengths import Length
+    from tg_native.fusion.loop import Loop
+    from tg_native.plan.values import Value
     from tg_numba.lanes import Elements
     from tg_numba.site import Site
 

@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.memory import ALIGNMENT, Memory
+from tg_native.plan.memory import ALIGNMENT, Memory
 from tg_numba import results
 
 if TYPE_CHECKING:

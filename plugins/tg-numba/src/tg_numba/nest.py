@@ -13,8 +13,8 @@ from tg_numba.text import WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Array
     from tg.types.lengths import Length
+    from tg_native.plan.values import Array
     from tg_numba.function import GraphFunction
 
 INDENT = "    "

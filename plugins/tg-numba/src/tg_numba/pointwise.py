@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import FrozenGraph, Node
 from tg.link.declines import taken
-from tg.link.values import Array, Scalar, collapsed, is_one, is_zero, spread
 from tg.ops.elementwise.cast import Cast
 from tg.types.tensor_type import TensorType
+from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 from tg_numba.blocks import load, load_one, store
 from tg_numba.divisors import inverses, quotient
 from tg_numba.half import is_half, working
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.graph.op import Op
-    from tg.link.values import Value
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
+    from tg_native.plan.values import Value
     from tg_numba.divisors import Inverse
     from tg_numba.function import GraphFunction
     from tg_numba.kernel import Block

@@ -14,8 +14,8 @@ from tg_numba.lanes import Lanes, constant, in_all_lanes, is_wide_float, lane_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Array
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Array
     from tg_numba.assembly import Body
     from tg_numba.kernel import Kernel
     from tg_numba.lanes import Elements

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import DtypeError, message
 from tg.graph.timing import Span
-from tg.link.shapes import needs_plan, shapes_of
 from tg.turns import exclusive
+from tg_native.plan.shapes import needs_plan, shapes_of
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
 from tg_numba.function import GraphFunction
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Constant
     from tg.graph.op import Op
     from tg.link.linker import Request
-    from tg.link.shapes import Shapes
     from tg.plugin.records import Rule
+    from tg_native.plan.shapes import Shapes
     from tg_numba.engine import Bundle, Code, Written
     from tg_numba.nest import Python
     from tg_numba.ticks import Ticks

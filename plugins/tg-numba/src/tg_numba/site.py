@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
-from tg.link.values import Array, Scalar, Value
+from tg_native.plan.values import Array, Scalar, Value
 from tg_numba.assembly import memory_cell
 from tg_numba.kernel import MOST, Kernel
 from tg_numba.nest import Nest

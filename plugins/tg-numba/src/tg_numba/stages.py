@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.values import is_zero
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, WrapIndex
 from tg_native.loops.staging import bounded_by, split
+from tg_native.plan.values import is_zero
 from tg_numba.blocks import load_one, store_one
 from tg_numba.columns import Column
 from tg_numba.folds import Fold, rounds
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.graph.frozen import Node
-    from tg.link.loop import Result
     from tg.types.lengths import Length
+    from tg_native.fusion.loop import Result
     from tg_numba.divisors import Inverse
     from tg_numba.lanes import Elements
     from tg_numba.loops import LoopNest

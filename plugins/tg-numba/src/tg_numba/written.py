@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.link.shapes import needs_plan
 from tg_native.calls.blas import blas
+from tg_native.plan.shapes import needs_plan
 from tg_numba import cache, results
 from tg_numba.processor import has_libmvec
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.loop import Loop
 from tg_c.loops import loop
 from tg_c.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 from tg_c.rules.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
+from tg_native.fusion.loop import Loop
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

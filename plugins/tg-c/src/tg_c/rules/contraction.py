@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.link.values import Array, collapsed, is_one, is_zero, spread
 from tg.ops import contraction as t
 from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.cast import Cast
@@ -16,13 +15,14 @@ from tg.types.lengths import is_natural
 from tg_c.prelude import Element
 from tg_c.rules.elementwise.cast import cast
 from tg_c.text import C_TYPES, is_half
+from tg_native.plan.values import Array, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 LETTERS: Final = {"float64": "d", "float32": "s", "complex128": "z", "complex64": "c"}
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.link.shapes import follows_from_inputs, number_of
-from tg.link.values import Array, Scalar
 from tg.ops import control as t
 from tg.types.lengths import AxisLength, evaluate
 from tg_c.text import C_TYPES
+from tg_native.plan.shapes import follows_from_inputs, number_of
+from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 
 def call(op: t.Call, site: Site) -> list[Value]:

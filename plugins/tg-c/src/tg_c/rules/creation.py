@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from tg.ops import creation as t
 
 if TYPE_CHECKING:
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 
 def arange(op: t.Arange, site: Site) -> Value:

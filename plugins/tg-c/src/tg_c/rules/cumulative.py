@@ -9,9 +9,9 @@ from tg_c.prelude import Element
 from tg_c.text import C_TYPES
 
 if TYPE_CHECKING:
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 
 def accumulate(op: t.Accumulate, site: Site) -> Value:

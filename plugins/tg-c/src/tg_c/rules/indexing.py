@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.link.values import Array, Scalar, collapsed, is_one, spread
 from tg.ops import indexing as t
 from tg_c.positions import wrapping
 from tg_c.prelude import Element
 from tg_c.site import Failure
 from tg_c.text import integer, literal
+from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 
 def wrap_index(op: t.WrapIndex, site: Site) -> Value:

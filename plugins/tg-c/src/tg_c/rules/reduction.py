@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.link.values import Array, Scalar, collapsed, is_one
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.elementwise.comparison import greater, less
@@ -19,16 +18,17 @@ from tg_c.division import LIGHT, divide, most_parts, time_to_move
 from tg_c.half import narrowed, widened
 from tg_c.prelude import Element
 from tg_c.text import C_TYPES, PARTS, is_half, item_size, literal, working
+from tg_native.plan.values import Array, Scalar, collapsed, is_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.kernel import Kernel
     from tg_c.prelude import Prelude
     from tg_c.site import Site
+    from tg_native.plan.values import Value
 
 STRIP: Final = 256  # columns that are reduced together
 

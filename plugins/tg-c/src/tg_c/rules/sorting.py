@@ -12,10 +12,10 @@ from tg_c.prelude import Element
 from tg_c.text import C_TYPES, PARTS
 
 if TYPE_CHECKING:
-    from tg.link.values import Array, Value
     from tg.plugin.records import Rule
     from tg_c.kernel import Kernel
     from tg_c.site import Site
+    from tg_native.plan.values import Array, Value
 
 RUN: Final = 16
 

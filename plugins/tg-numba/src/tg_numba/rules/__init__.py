@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.loop import Loop
+from tg_native.fusion.loop import Loop
 from tg_numba.loops import loop
 from tg_numba.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 from tg_numba.rules.elementwise import (

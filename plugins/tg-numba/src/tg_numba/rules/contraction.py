@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.values import spread
 from tg.ops import contraction as t
 from tg.ops.elementwise.arithmetic import multiply
 from tg.types.dtypes import numpy_dtype
 from tg_native.calls.blas import blas
+from tg_native.plan.values import spread
 from tg_numba.assembly import ITEMS
 from tg_numba.blocks import load, load_one, store
 from tg_numba.lanes import Pair, constant_of, of_parts, parts
@@ -19,8 +19,8 @@ from tg_numba.text import item_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Array, Value
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Array, Value
     from tg_numba.kernel import Block
     from tg_numba.lanes import Elements
     from tg_numba.site import Site

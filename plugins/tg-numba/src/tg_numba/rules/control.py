@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.link.shapes import follows_from_inputs, number_of
-from tg.link.values import Array, Scalar, row_major
 from tg.ops import control as t
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import AxisLength, evaluate
+from tg_native.plan.shapes import follows_from_inputs, number_of
+from tg_native.plan.values import Array, Scalar, row_major
 from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.site import Failure
 from tg_numba.text import item_size
 
 if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
-    from tg.link.values import Value
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Value
     from tg_numba.site import Site
 
 

@@ -9,8 +9,8 @@ from tg_numba.blocks import store_one
 from tg_numba.lanes import Lanes
 
 if TYPE_CHECKING:
-    from tg.link.values import Value
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Value
     from tg_numba.site import Site
 
 

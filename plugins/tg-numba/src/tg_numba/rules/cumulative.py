@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.link.values import collapsed
 from tg.ops import cumulative as t
+from tg_native.plan.values import collapsed
 from tg_numba.blocks import load, load_one, store, store_one
 from tg_numba.lanes import of_parts, parts
 
 if TYPE_CHECKING:
-    from tg.link.values import Array, Value
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Array, Value
     from tg_numba.kernel import Block
     from tg_numba.site import Site
 

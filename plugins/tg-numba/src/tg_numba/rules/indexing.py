@@ -7,12 +7,12 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.frozen import Node
-from tg.link.values import Array, Scalar, collapsed, is_one, spread
 from tg.ops import indexing as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
+from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
 from tg_numba.blocks import load, load_one, store, store_one
 from tg_numba.lanes import Lanes, constant_of
 from tg_numba.lengths import derived
@@ -23,9 +23,9 @@ from tg_numba.site import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tg.link.values import Value
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_native.plan.values import Value
     from tg_numba.assembly import Body
     from tg_numba.kernel import Block, Kernel
     from tg_numba.site import Site

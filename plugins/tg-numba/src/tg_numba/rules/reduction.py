@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.link.values import Space, collapsed, is_one
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import maximum
+from tg_native.plan.values import Space, collapsed, is_one
 from tg_numba import extremes
 from tg_numba.blocks import load, store, store_one
 from tg_numba.folds import Fold, narrow, rounds, working_dtype
 from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
-    from tg.link.values import Array, Value
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Array, Value
     from tg_numba.kernel import Block, Kernel
     from tg_numba.lanes import Elements
     from tg_numba.site import Site

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.link.views import VIEWS
+from tg_native.plan.views import VIEWS
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

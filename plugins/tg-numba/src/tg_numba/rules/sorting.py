@@ -14,8 +14,8 @@ from tg_numba.pointwise import in_float32
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.link.values import Value
     from tg.plugin.records import Rule
+    from tg_native.plan.values import Value
     from tg_numba.site import Site
 
 RUN: Final = 16

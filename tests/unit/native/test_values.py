@@ -1,7 +1,7 @@
 """Where values lie: strides in C order, and axes that are gone over as one, of lengths that are known at run time."""
 
-from tg.link.values import TERMS, Array, collapsed, count, row_major
 from tg.types.lengths import AxisLength, evaluate, multiply, of_atom, times
+from tg_native.plan.values import TERMS, Array, collapsed, count, row_major
 
 OWNER = object()
 LENGTHS = tuple(of_atom(AxisLength(OWNER, k - 24)) - 1 for k in range(24))

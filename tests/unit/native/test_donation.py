@@ -2,12 +2,12 @@
 
 import tg
 from tg.graph.function_graph import freeze
-from tg.link.donation import IN_ORDER, Donation, Written
 from tg.link.schedule import Run, schedule
 from tg.ops.indexing import Slice
 from tg.ops.shape import BroadcastTo, Transpose
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices
+from tg_native.plan.donation import IN_ORDER, Donation, Written
 
 VIEWS = (*IN_ORDER, Slice, BroadcastTo, Transpose)
 ROWS = Choices(ends=lambda node, graph: True, rows=True)

@@ -12,13 +12,13 @@ import numpy as np
 
 from tg.graph.interpret import interpret
 from tg.graph.op import Op
-from tg.link.values import is_one
 from tg.ops.elementwise.record import ElementwiseFunction, broadcast_shapes
 from tg.ops.family import Family
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.types.lengths import require_same
 from tg.types.tensor_type import TensorType
+from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,10 @@ import pytest
 import tg
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
-from tg.link.loop import Loop
 from tg.types.tensor_type import TensorType
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import ELEMENTWISE, MAX_STEPS, Choices
+from tg_native.fusion.loop import Loop
 
 
 def fused(inputs, outputs, choices=ELEMENTWISE):

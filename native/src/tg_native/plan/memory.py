@@ -5,13 +5,13 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Final, final
 
-from tg.link.values import Array, count
+from tg_native.plan.values import Array, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tg.link.values import Value
     from tg.types.lengths import Length
+    from tg_native.plan.values import Value
 
 SMALL: Final = 1024  # bytes; a temporary of a known size up to this is part of the function's frame
 FRAME: Final = 32768  # bytes of such arrays in one function

@@ -9,7 +9,7 @@ from tg.types.lengths import Length, same, times
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.memory import Buffer
+    from tg_native.plan.memory import Buffer
 
     Lengths = tuple[int | Length, ...]
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.link.loop import Loop
-from tg.link.shapes import follows_from_inputs, resolved
-from tg.link.values import is_one
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.shape import ExpandDims, Named, Reshape, Squeeze
 from tg.types.lengths import same
+from tg_native.fusion.loop import Loop
+from tg_native.plan.shapes import follows_from_inputs, resolved
+from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

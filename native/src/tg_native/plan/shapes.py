@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.errors import ShapeError, message
 from tg.graph.frozen import ValueSlot, symbolic_inputs, types_for
-from tg.link.loop import Loop
-from tg.link.values import count
 from tg.types import lengths
 from tg.types.lengths import AxisLength, Derived, Length, Requirements, ScalarValue, atoms, of_atom
 from tg.types.tensor_type import TensorType
+from tg_native.fusion.loop import Loop
+from tg_native.plan.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,22 +1,22 @@
 """Ops on shapes in generated code: permuting, inserting, dropping and repeating axes are views of the same memory.
 
-For backends that write pointers, lengths and strides (see `tg.link.values`). A rule is given the op and the backend's
-site of the node.
+For backends that write pointers, lengths and strides (see `tg_native.plan.values`). A rule is given the op and the
+backend's site of the node.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from tg.link.values import Array, Scalar, count, row_major, spread
 from tg.ops import shape as t
+from tg_native.plan.values import Array, Scalar, count, row_major, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.link.values import Value
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
+    from tg_native.plan.values import Value
 
 
 class ViewSite(Protocol):
