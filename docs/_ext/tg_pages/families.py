@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import tg
 from tg import plugin
 from tg.errors import DtypeError
-from tg.plugin.coverage import LOWERED
 from tg.types.dtypes import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS
 from tg_pages.docstring import cell, entry, escaped, myst, sentence, signature, table
 from tg_pages.formula import NAMES, derivatives
@@ -43,7 +42,7 @@ array API standard differs, both work. An *elementwise function* is a record of 
 
 def pages() -> dict[str, str]:
     """A page for each family and one that lists them."""
-    families = [family for family in plugin.registry().families() if family.path != LOWERED]
+    families = [family for family in plugin.registry().families() if not family.is_lowered]
     return {"ops/index.md": index(families), **{f"ops/{family.path}.md": page(family) for family in families}}
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class Family(NamedTuple):
     """A family of operations: its path, its elementwise functions, its op classes, and the functions users call.
 
-    `aliases` are further names that users know some of them by.
+    `aliases` are further names that users know some of them by. `is_lowered` says that only the lowering of a backend
+    makes its ops: no expression has them, and no other backend is asked for them.
     """
 
     path: str
@@ -23,3 +24,4 @@ class Family(NamedTuple):
     ops: tuple[type[Op], ...] = ()
     functions: tuple[Callable[..., Any], ...] = ()
     aliases: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    is_lowered: bool = False

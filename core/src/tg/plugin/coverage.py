@@ -30,9 +30,6 @@ How = Literal["rule", "host", "expansion", "core", "none"]
 WITHOUT_RULES: Final = frozenset({Assume, AxisLength, Call, DimLength, GradClip, GradScale, Named, StopGradient})
 """Removed by core, or done by its linkers, on every backend."""
 
-LOWERED: Final = "loop"
-"""The family that only a backend's own fusion makes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -62,7 +59,7 @@ def coverage(registry: Registry, backends: Sequence[str]) -> tuple[Row, ...]:
     return tuple(
         Row(family.path, key_name(key), tuple(_cell(registry, name, key) for name in backends))
         for family in registry.families()
-        if family.path != LOWERED
+        if not family.is_lowered
         for key in _keys(family)
     )
 

@@ -163,4 +163,4 @@ class Loop(Op):
         return tuple(y for y, r in zip(found, self._results(), strict=True) if r.stored)
 
 
-FAMILY = Family("loop", ops=(Result, Stage, Loop))
+FAMILY = Family("loop", ops=(Result, Stage, Loop), is_lowered=True)
