@@ -207,9 +207,10 @@ def _function(method: Callable[..., Any]) -> FunctionType:
 
 @functools.cache
 def folders_of(backend: str) -> list[str]:
-    """Where the code of a backend lies, and that of extensions: their packages, or the module alone."""
+    """Where the code of a backend lies, of what it requires, and of extensions: their packages, or the module alone."""
     registry = plugin.registry()
-    names = [one.target.partition(":")[0] for one in (registry.provided_by(backend), *registry.extensions())]
+    entries = dict.fromkeys((registry.provided_by(backend), *registry.required(backend), *registry.extensions()))
+    names = [one.target.partition(":")[0] for one in entries]
     kit = __name__.partition(".")[0]
     found = []
     for name in filter(None, names):  # what is registered by hand has no module

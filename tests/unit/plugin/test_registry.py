@@ -7,6 +7,7 @@ import pytest
 
 import tg.plugin
 from tg.errors import BackendUnavailable, PluginError
+from tg.graph import loc
 from tg.graph.op import Op
 from tg.ops.family import Family
 from tg.plugin import Gap, Rewrites, RuleProtocol
@@ -30,6 +31,30 @@ def linked(world, name, **fields):
     linker = SimpleNamespace(name=name, compile=lambda graph, request: None)
     world.module(f"fake_linker_{name}", LINKER=linker)
     world.add_backend(name, fields={"linker": f"fake_linker_{name}:LINKER", **fields})
+
+
+# --- what a backend requires
+
+
+@pytest.mark.parametrize("environ", [{}, {"TG_PLUGINS": "mine"}, {"TG_PLUGINS_OFF": "tg-deep"}], ids=str)
+def test_the_files_of_a_plugin_that_a_backend_requires_are_looked_at_even_where_it_is_forbidden(world, environ):
+    world.add("tg-deep")
+    world.add_backend("mine", fields={"requires": ("tg_deep>=1", "numpy")})
+    world.add_backend("other")
+    registry = world.registry(**environ)
+    assert [entry.distribution for entry in registry.required("mine")] == ["tg-deep"]
+    assert world.entries[0].target in registry.packages("mine")
+    if not environ:
+        assert world.entries[0].target in registry.packages("other")  # it is an extension
+
+
+def test_no_line_of_what_a_backend_requires_is_the_users(world):
+    world.add("numpy", "deep")  # something that is installed
+    linked(world, "mine", requires=("numpy",))
+    target = world.entries[0].target
+    assert not loc._is_inside(target)
+    world.registry(TG_PLUGINS="mine").linker("mine")
+    assert loc._is_inside(target)
 
 
 # --- rules

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, final
@@ -125,7 +126,8 @@ def _surroundings(backend: str) -> tuple[str, ...]:
 @functools.cache
 def _state(package: str) -> str:
     """The files of a package, each with its size and time: a package under development has one version all along."""
-    files = sorted(line for folder in getattr(sys.modules[package], "__path__", ()) for line in _files(folder))
+    folders = getattr(importlib.import_module(package), "__path__", ())
+    files = sorted(line for folder in folders for line in _files(folder))
     return f"{package} {hashlib.blake2b(chr(10).join(files).encode(), digest_size=20).hexdigest()}"
 
 

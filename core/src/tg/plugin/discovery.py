@@ -93,7 +93,7 @@ class Policy:
 
     def refusal(self, entry: Entry) -> tuple[str, str] | None:
         """Why an entry may not be used and what to change, or None where it may."""
-        names = {_normal(entry.distribution), _normal(entry.name)}
+        names = {normal(entry.distribution), normal(entry.name)}
         if names & self.forbidden:
             off = ",".join(sorted(names & self.forbidden))
             return f"forbidden by TG_PLUGINS_OFF={off}", "start without it in TG_PLUGINS_OFF"
@@ -104,7 +104,7 @@ class Policy:
 
     def unmatched(self, entries: Iterable[Entry]) -> tuple[str, ...]:
         """The names in the variables that nothing installed has."""
-        known = {_normal(name) for entry in entries for name in (entry.distribution, entry.name)}
+        known = {normal(name) for entry in entries for name in (entry.distribution, entry.name)}
         return tuple(sorted((self.forbidden | (self.allowed or frozenset())) - known - {"tg-core"}))
 
 
@@ -128,8 +128,9 @@ def near(name: str, known: Iterable[str]) -> str | None:
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(_normal(name) for name in text.split(",") if name.strip())
+    return frozenset(normal(name) for name in text.split(",") if name.strip())
 
 
-def _normal(name: str) -> str:
+def normal(name: str) -> str:
+    """A name of a distribution or an entry as it is compared."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()

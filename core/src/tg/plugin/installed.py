@@ -11,9 +11,10 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tg.graph import loc as locs
 from tg.plugin import faults, problems
 from tg.plugin.certificates import certified
-from tg.plugin.discovery import Entry, Policy, near
+from tg.plugin.discovery import Entry, Policy, near, normal
 from tg.plugin.manager import Manager, Plugin
 from tg.plugin.memo import Memo
 from tg.plugin.records import Backend, BackendStatus, Problem
@@ -85,6 +86,11 @@ class Installed:
     def lack(self, provider: Provider) -> Problem | None:
         """What a backend requires and this machine does not have, by the metadata of what is installed."""
         return self.memo.get(("lack", provider.backend.name), lambda: _lack(provider))
+
+    def required(self, provider: Provider) -> tuple[Entry, ...]:
+        """The entries for tg of distributions that a backend requires, whether or not these take part by themselves."""
+        names = {normal(project(text)) for text in provider.backend.requires}
+        return tuple(entry for entry in self._found if normal(entry.distribution) in names)
 
     def linker(self, provider: Provider) -> Any:
         """A backend's linker, or the `Problem` with what it requires, with importing it or with what was imported."""
@@ -201,6 +207,8 @@ class Installed:
 
     def _linker(self, provider: Provider) -> Any:
         plugin, address = provider.plugin, provider.backend.linker
+        for entry in self.required(provider):
+            locs.claim(entry.target)
         found = self.attribute(plugin, address)
         if isinstance(found, Problem):
             return found

@@ -95,13 +95,22 @@ class Registry:
     def _versions(self, provider: Provider) -> tuple[str, ...]:
         plugins = dict.fromkeys((self._installed.core, provider.plugin, *self._installed.extensions()))
         required = (f"{project(text)} {installed(text)}" for text in provider.backend.requires)
-        return (*(f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins), *required)
+        found = (f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins)
+        return tuple(dict.fromkeys((*found, *required)))
 
     def packages(self, name: str) -> tuple[str, ...] | None:
-        """The packages of tg, a backend's plugin and the extensions; None where one was registered by hand."""
-        plugins = dict.fromkeys((self._installed.core, self._provider(name).plugin, *self._installed.extensions()))
-        targets = [plugin.entry.target for plugin in plugins]
+        """The packages of tg, a backend's plugin, those that it requires, and the extensions.
+
+        None where one was registered by hand.
+        """
+        provider = self._provider(name)
+        plugins = dict.fromkeys((self._installed.core, provider.plugin, *self._installed.extensions()))
+        targets = [entry.target for entry in (*(plugin.entry for plugin in plugins), *self.required(name))]
         return tuple(dict.fromkeys(map(top_level, targets))) if all(targets) else None
+
+    def required(self, name: str) -> tuple[Entry, ...]:
+        """The plugins of distributions that a backend requires: their code is its own, forbidden or not."""
+        return self._installed.required(self._provider(name))
 
     def hosted(self, name: str) -> frozenset[object]:
         """The ops that the host may compute for a backend where no rule does, as their plugins say."""

@@ -43,7 +43,7 @@ def tg_backends() -> tuple[Backend, ...]:
         Backend(
             "c",
             distribution="tg-c",
-            requires=("cffi>=1.17",),
+            requires=("cffi>=1.17", "tg-native"),
             rules=PROTOCOL,
             dtypes=DTYPES,
             shapes="dynamic",

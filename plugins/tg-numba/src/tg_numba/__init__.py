@@ -33,7 +33,7 @@ def tg_backends() -> tuple[Backend, ...]:
         Backend(
             "numba",
             distribution="tg-numba",
-            requires=("numba>=0.65",),
+            requires=("numba>=0.65", "tg-native"),
             rules=PROTOCOL,
             dtypes=DTYPES,
             shapes="dynamic",
