@@ -71,7 +71,7 @@ class Backend:
     distribution: str
     rules: RuleProtocol
     linker: str  # "module:ATTRIBUTE", imported when the first function is compiled
-    requires: tuple[str, ...] = ()  # "minelib>=2": looked up in the metadata of what is installed
+    requires: tuple[str, ...] = ()  # "minelib>=2", by the metadata of what is installed; plugins of tg are its own code
     dtypes: frozenset[str] = frozenset()
     shapes: Shapes = "dynamic"  # "static": a run-time size is a constant of the compiled function
     raises: bool = False  # a rule may raise while running; otherwise failing checks come back as a status
