@@ -23,6 +23,8 @@ from tg.plugin.requirements import installed, project, unmet
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    Engines = tuple[tuple[str, str | None], ...]  # what is required, with the version that is installed
+
 EXTRAS = ("c", "jax", "mlx", "numba", "torch")
 """The backends that are published with tg, each an extra of `tg-core`."""
 
@@ -85,12 +87,18 @@ class Installed:
 
     def lack(self, provider: Provider) -> Problem | None:
         """What a backend requires and this machine does not have, by the metadata of what is installed."""
-        return self.memo.get(("lack", provider.backend.name), lambda: _lack(provider))
+        return self.memo.get(("lack", provider.backend.name), lambda: self._lack(provider))
 
     def required(self, provider: Provider) -> tuple[Entry, ...]:
         """The entries for tg of distributions that a backend requires, whether or not these take part by themselves."""
         names = {normal(project(text)) for text in provider.backend.requires}
         return tuple(entry for entry in self._found if normal(entry.distribution) in names)
+
+    def version(self, requirement: str) -> str | None:
+        """The version of what a requirement names: of a plugin as it was found, else by looking for it."""
+        name = normal(project(requirement))
+        known = (entry.version for entry in self._found if normal(entry.distribution) == name)
+        return next(known, None) or installed(requirement)
 
     def linker(self, provider: Provider) -> Any:
         """A backend's linker, or the `Problem` with what it requires, with importing it or with what was imported."""
@@ -110,7 +118,8 @@ class Installed:
         trouble = self.linker(found) if is_known else self.lack(found)
         entry = found.plugin.entry
         sound = Problem(entry.distribution, entry.version, "available", "")
-        return _status(name, found.backend, trouble if isinstance(trouble, Problem) else sound, entry)
+        engines = tuple((project(text), self.version(text)) for text in found.backend.requires)
+        return _status(name, found.backend, trouble if isinstance(trouble, Problem) else sound, entry, engines)
 
     def names(self) -> tuple[str, ...]:
         """The names of all backends that are installed in any state, or published with tg."""
@@ -205,6 +214,10 @@ class Installed:
     def _attribute(self, plugin: Plugin, address: str) -> Any:
         return self._kept(plugin, f"importing {address}", lambda: _imported(address))
 
+    def _lack(self, provider: Provider) -> Problem | None:
+        found = unmet(provider.backend.requires, self.version)
+        return problems.lacking(provider.plugin.entry, found) if found else None
+
     def _linker(self, provider: Provider) -> Any:
         plugin, address = provider.plugin, provider.backend.linker
         for entry in self.required(provider):
@@ -250,16 +263,12 @@ def _imported(address: str) -> object:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _lack(provider: Provider) -> Problem | None:
-    found = unmet(provider.backend.requires)
-    return problems.lacking(provider.plugin.entry, found) if found else None
-
-
-def _status(name: str, backend: Backend | None, found: Problem, entry: Entry | None = None) -> BackendStatus:
+def _status(
+    name: str, backend: Backend | None, found: Problem, entry: Entry | None = None, engines: Engines = ()
+) -> BackendStatus:
     facts = (name, backend.aliases if backend else (), found.distribution, found.version)
     status = BackendStatus(*facts, found.state, found.reason, found.remedy)
     if backend is None or entry is None:
         return status
-    engines = tuple((project(text), installed(text)) for text in backend.requires)
     told = certified(entry, backend.name, dict(engines))
     return dataclasses.replace(status, engines=engines, devices=backend.devices, dtypes=backend.dtypes, certified=told)

@@ -21,7 +21,7 @@ from tg.plugin.installed import Installed, Provider
 from tg.plugin.memo import Memo
 from tg.plugin.problems import as_error
 from tg.plugin.records import Backend, BackendStatus, DiskCache, Gap, Problem, Rewrites, Rule, key_name
-from tg.plugin.requirements import installed, project
+from tg.plugin.requirements import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +94,7 @@ class Registry:
 
     def _versions(self, provider: Provider) -> tuple[str, ...]:
         plugins = dict.fromkeys((self._installed.core, provider.plugin, *self._installed.extensions()))
-        required = (f"{project(text)} {installed(text)}" for text in provider.backend.requires)
+        required = (f"{project(text)} {self._installed.version(text)}" for text in provider.backend.requires)
         found = (f"{plugin.entry.distribution} {plugin.entry.version}" for plugin in plugins)
         return tuple(dict.fromkeys((*found, *required)))
 

@@ -29,9 +29,11 @@ SIGNS: dict[str, Callable[[Release, Release], bool]] = {
 SPECIFIER = re.compile(r"\s*(?P<sign>>=|<=|==|!=|>|<)\s*v?(?P<version>\d+(?:\.\d+)*)\s*")
 
 
-def unmet(requires: tuple[str, ...]) -> tuple[tuple[str, str | None], ...]:
+def unmet(
+    requires: tuple[str, ...], version_of: Callable[[str], str | None] | None = None
+) -> tuple[tuple[str, str | None], ...]:
     """Those of `requires` that do not hold here, each with the version found, or None."""
-    found = ((text, installed(text)) for text in requires)
+    found = ((text, (version_of or installed)(text)) for text in requires)
     return tuple((text, version) for text, version in found if not _holds(text, version))
 
 
