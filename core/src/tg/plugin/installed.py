@@ -21,7 +21,7 @@ from tg.plugin.records import Backend, BackendStatus, Problem
 from tg.plugin.requirements import installed, project, unmet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Engines = tuple[tuple[str, str | None], ...]  # what is required, with the version that is installed
 
@@ -91,14 +91,12 @@ class Installed:
 
     def required(self, provider: Provider) -> tuple[Entry, ...]:
         """The entries for tg of distributions that a backend requires, whether or not these take part by themselves."""
-        names = {normal(project(text)) for text in provider.backend.requires}
-        return tuple(entry for entry in self._found if normal(entry.distribution) in names)
+        names = dict.fromkeys(normal(project(text)) for text in provider.backend.requires)
+        return tuple(entry for name in names for entry in self._by_distribution.get(name, ()))
 
     def version(self, requirement: str) -> str | None:
         """The version of what a requirement names: of a plugin as it was found, else by looking for it."""
-        name = normal(project(requirement))
-        known = (entry.version for entry in self._found if normal(entry.distribution) == name)
-        return next(known, None) or installed(requirement)
+        return self.memo.get(("version", requirement), lambda: self._version(requirement))
 
     def linker(self, provider: Provider) -> Any:
         """A backend's linker, or the `Problem` with what it requires, with importing it or with what was imported."""
@@ -213,6 +211,22 @@ class Installed:
 
     def _attribute(self, plugin: Plugin, address: str) -> Any:
         return self._kept(plugin, f"importing {address}", lambda: _imported(address))
+
+    def _version(self, requirement: str) -> str | None:
+        known = self._by_distribution.get(normal(project(requirement)))
+        return known[0].version if known else installed(requirement)
+
+    @property
+    def _by_distribution(self) -> Mapping[str, tuple[Entry, ...]]:
+        """The entries that were found, by the normal names of their distributions."""
+        return self.memo.get(("distributions",), self._sorted_by_distribution)
+
+    def _sorted_by_distribution(self) -> Mapping[str, tuple[Entry, ...]]:
+        found: dict[str, tuple[Entry, ...]] = {}
+        for entry in self._found:
+            name = normal(entry.distribution)
+            found[name] = (*found.get(name, ()), entry)
+        return found
 
     def _lack(self, provider: Provider) -> Problem | None:
         found = unmet(provider.backend.requires, self.version)

@@ -23,7 +23,6 @@ from tg.cache.machine import cpu
 from tg.errors import BackendUnavailable, TgError, message
 from tg.graph.timing import Span, annotate
 from tg_c.cache import UNITS
-from tg_native.show.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -250,6 +249,8 @@ def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tup
     the compilers that it starts would go on for as long as they take.
     """
     import subprocess  # 3 ms that a warm cache does not need
+
+    from tg_native.show.patience import Patience
 
     environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": os.fspath(temporary)} if temporary else {})}
     pipe = subprocess.PIPE

@@ -15,7 +15,6 @@ from tg_c import entry, unit, written
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
 from tg_c.site import Failure
-from tg_c.ticks import Ticks, TimedUnit
 from tg_native.calls.entry import Native
 from tg_native.plan.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from tg.link.signature import Signature
     from tg.link.timed import Timed
     from tg_c import Options
+    from tg_c.ticks import Ticks
     from tg_c.written import Program
 
     Array = np.ndarray[Any, Any]
@@ -88,6 +88,8 @@ class CExecutable(Executable):
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
+        from tg_c.ticks import TimedUnit
+
         return TimedUnit(lambda ticks: _compiled(self._graph, self._request, ticks))
 
     def source(self) -> str:

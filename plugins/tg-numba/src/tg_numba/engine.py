@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import llvmlite.binding as llvm
 
 from tg.turns import cover, exclusive
-from tg_native.show.patience import Patience
 from tg_numba.assembly import Module
 from tg_numba.native import COMPILING
 
@@ -130,6 +129,8 @@ def compiled(loops: Sequence[Written]) -> list[Code]:
     found = [_known.get(key) for key in keys]
     missing = {key: loop for key, loop, code in zip(keys, loops, found, strict=True) if code is None}
     made: dict[str, Code] = {}
+    from tg_native.show.patience import Patience
+
     with Patience(f"LLVM compiles {len(missing):,} loops") as patience:
         for group in _groups(missing):
             made.update(dict.fromkeys(group, _made([missing[key] for key in group])))

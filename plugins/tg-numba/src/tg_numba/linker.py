@@ -14,11 +14,9 @@ from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
 from tg_native.calls.objects import is_layout_known
 from tg_native.plan.shapes import LENGTH_SCOPE, python_length, results_text
-from tg_native.show.shown import with_names
 from tg_numba import entry, results, written
 from tg_numba.entry import Compiled
 from tg_numba.site import Failure
-from tg_numba.ticks import Ticks, TimedModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.link.signature import Signature
     from tg.link.timed import Timed
+    from tg_numba.ticks import Ticks
     from tg_numba.written import Program
 
     Array = np.ndarray[Any, Any]
@@ -71,10 +70,14 @@ class NumbaExecutable(Executable):
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
+        from tg_numba.ticks import TimedModule
+
         return TimedModule(lambda ticks: _compiled(self._graph, self._request, ticks))
 
     def source(self) -> str:
         """The generated text in LLVM's language, with the user's lines."""
+        from tg_native.show.shown import with_names
+
         return with_names(self._program.text(), "define void @{loop}(", "; {text}")
 
 
