@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
+from tg.link.timed import text_of
+from tg.plugin.coverage import coverage
 from tg.types.tensor_type import TensorType
 from tg_native.fusion.fused import fuse
-from tg_native.fusion.fusion import ELEMENTWISE, MAX_STEPS, Choices
+from tg_native.fusion.fusion import ELEMENTWISE, MAX_STEPS, Choices, every
 from tg_native.fusion.loop import Loop
 
 
@@ -174,3 +177,21 @@ def test_equal_loops_are_equal():
         made.append(loops(fuse(freeze([x], [tg.exp(x) + 1.0])))[0])
     assert made[0] == made[1]
     assert hash(made[0]) == hash(made[1])
+
+
+def test_a_loop_says_what_it_does_to_elements_and_other_ops_do_nothing_to_them():
+    x, m = tg.vector("x"), tg.matrix("m")
+    found = fused([x, m], [tg.sum(tg.exp(x) * 2.0), m @ x], Choices(ends=every, columns=every))
+    told = {node.op.name: (node.op.element_steps, len(node.op.element_programs)) for node in found.nodes}
+    assert told.pop("Loop") == (("exp", "multiply", "add"), 1)
+    assert set(told.values()) == {((), 0)}
+    assert {text_of(node.op) for node in found.nodes} >= {"loop of exp, multiply, add"}
+
+
+def test_texts_know_loops_and_no_table_of_what_backends_compute_does():
+    x = tg.vector("x")
+    found = fused([x], [tg.exp(x) * 2.0 + x])
+    assert tg.parse(tg.to_text(found)) == found
+    (family,) = (f for f in plugin.registry().families() if Loop in f.ops)
+    assert family.is_lowered
+    assert "Loop" not in {row.op for row in coverage(plugin.registry(), ["perform"])}
