@@ -1,1 +1,1 @@
-"""Functions of vectors: what is known of them in every language."""
+"""The kernel language: functions of lanes, written once and printed by each backend in its own language."""

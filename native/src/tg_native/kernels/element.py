@@ -1,0 +1,68 @@
+"""What elementwise rules are: functions of lanes, chosen by the kind of dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.errors import NoRuleError, message
+from tg_native.kernels.dtypes import WORDS, is_half, kind_of
+from tg_native.kernels.half import narrowed, widened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.graph.op import Op
+    from tg_native.kernels.lanes import Elements
+
+    Function = Callable[..., Any]
+
+ABSENT: Final = "backend {!r} has no rule for {} of {}"
+
+
+@final
+class Elementwise:
+    """A rule by the kind of the last operand's dtype, each a function of the operands in lanes.
+
+    `integer` serves signed and unsigned ones, the first argument all that have none. Halves go through float32 and
+    `floating`; `half` is for what can be done with them as they are stored.
+    """
+
+    __slots__ = ("choices",)
+
+    def __init__(
+        self,
+        every: Function | None = None,
+        *,
+        boolean: Function | None = None,
+        integer: Function | None = None,
+        signed: Function | None = None,
+        unsigned: Function | None = None,
+        floating: Function | None = None,
+        half: Function | None = None,
+        complex: Function | None = None,
+    ) -> None:
+        self.choices = {
+            "boolean": boolean or every,
+            "signed": signed or integer or every,
+            "unsigned": unsigned or integer or every,
+            "floating": floating or every,
+            "half": half,
+            "complex": complex or every,
+        }
+
+    def __call__(self, op: Op, operands: Sequence[Elements], result: str) -> Elements:
+        """The result, of dtype `result`.
+
+        Raises:
+            NoRuleError: there is no function for the dtype.
+        """
+        dtype = operands[-1].dtype
+        kind = kind_of(dtype) if dtype in WORDS else ""
+        if is_half(dtype) and self.choices["half"] is None:
+            kind = "floating"
+            operands = tuple(widened(x) if is_half(x.dtype) else x for x in operands)  # type: ignore[arg-type]
+        found = self.choices.get(kind)
+        if found is None:
+            raise NoRuleError(message(ABSENT.format(operands[-1].body.backend, op.name, dtype)))
+        value: Elements = found(*operands)
+        return narrowed(value, result) if is_half(result) and value.dtype != result else value  # type: ignore[arg-type]

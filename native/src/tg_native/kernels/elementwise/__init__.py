@@ -1,0 +1,30 @@
+"""The kernel of every elementwise function, in files named as core's `ops/elementwise`: one table for all printers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg_native.kernels.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+KERNELS: Final[dict[object, Rule]] = {
+    **arithmetic.KERNELS,
+    **bitwise.KERNELS,
+    **cast.KERNELS,
+    **comparison.KERNELS,
+    **complex.KERNELS,
+    **exponential.KERNELS,
+    **rounding.KERNELS,
+    **trigonometric.KERNELS,
+}

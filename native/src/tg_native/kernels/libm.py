@@ -1,0 +1,53 @@
+"""Functions of libm on lanes: kernels of this package, the platform's vector library, else libm lane by lane."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+from tg_native.kernels.functions import complex_libm
+from tg_native.kernels.mathematics import KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg_native.kernels.lanes import Lanes, Pair
+
+WRITTEN_OUT: Final = 4  # vectors of a function in a unit that are written in place: each costs a compiler 1 to 2 ms
+
+
+def is_written(name: str, dtype: str) -> bool:
+    """Whether a function is a kernel whatever library there is."""
+    return name in KERNELS and dtype in KERNELS[name].preferred
+
+
+def libm(name: str, *operands: Lanes) -> Lanes:
+    """A function of libm, of operands of one float dtype.
+
+    A kernel that is faster than a library's function is taken always, since equal elements have equal results.
+    """
+    body, dtype = operands[0].body, operands[0].dtype
+    kernel = KERNELS.get(name)
+    if kernel is not None and kernel.only:
+        return kernel.on(name, operands, inline=False)
+    if body.exact or not (body.lanes or (body.single_by_kernels and is_written(name, dtype))):
+        return body.one_by_one(name, operands)
+    if kernel is not None and dtype in kernel.preferred:
+        return kernel.on(name, operands, inline=body.uses(name, dtype) <= WRITTEN_OUT)
+    found = body.vector_library(name, operands)
+    if found is None:
+        found = kernel.on(name, operands, inline=False) if kernel is not None else body.one_by_one(name, operands)
+    return found
+
+
+def libm_named(name: str) -> Callable[..., Lanes]:
+    """A function of libm, as rules take them."""
+    return functools.partial(libm, name)
+
+
+def complex_named(name: str) -> Callable[..., Pair]:
+    """A function of libm for complex numbers."""
+    return functools.partial(complex_libm, name)
+
+
+exp, log, log1p, sin, cos = (libm_named(name) for name in ("exp", "log", "log1p", "sin", "cos"))

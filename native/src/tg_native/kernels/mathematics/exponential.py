@@ -1,0 +1,264 @@
+"""Exponentials and logarithms.
+
+An exponential is 2^n e^r, as `tg_native.kernels.series` says. A logarithm is that of 2^k (1 + f) with
+1/sqrt(2) <= 1 + f <= sqrt(2): with s = f / (2 + f), it is 2 s + s^3 R(s^2), where 2 s = f - f^2 / 2 + s f^2 / 2.
+The polynomial R has the least relative error on this interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tg_native.kernels.dtypes import FORMATS, WORDS
+from tg_native.kernels.functions import at_least, at_most, copysign, fma, in_tables, looked_up, scaled, unless
+from tg_native.kernels.lanes import select
+from tg_native.kernels.mathematics.kernel import SPLIT_BY_TABLE, Data, Kernel, polynomial
+from tg_native.kernels.series import EXP_RANGE, LN2, NEAR, NEAR_LESS_1, PER_LN2, POWERS, POWERS_REST, E
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg_native.kernels.lanes import Lanes
+
+R: Final = {
+    "float64": (
+        0.666666666666667, 0.39999999999898067, 0.2857142862655338, 0.22222211054056099, 0.18182894266523453,
+        0.15331568444756336, 0.14618185315506232,
+    ),
+    "float32": (0.6666666865348816, 0.4000012278556824, 0.28550758957862854, 0.23332086205482483),
+}  # fmt: skip
+SQRT_HALF: Final = {"float64": 0.7071067811865476, "float32": 0.7071067690849304}
+EXP2_RANGE: Final = {"float64": (-1076.0, 1025.0), "float32": (-151.0, 129.0)}
+PARTS: Final[dict[str, Data]] = {
+    "float64": {
+        "PER_LN2": PER_LN2,
+        "PER_LN2_REST": 2.0355273740931033e-17,
+        "PER_LN10": 0.4342944819032518,
+        "LG2_HIGH": 0.30102999566383914,
+        "LG2_LOW": 1.42050232272661e-13,
+    },
+    "float32": {
+        "PER_LN2": 1.4426950216293335,
+        "PER_LN2_REST": 1.9259629911266175e-08,
+        "PER_LN10": 0.4342944920063019,
+        "LG2_HIGH": 0.301025390625,
+        "LG2_LOW": 4.605038981195214e-06,
+    },
+}
+
+
+# --- exponentials ----------------------------------------------------------------------------------------------------
+
+
+class Reduced(NamedTuple):
+    """An argument as n log(2) + r: n as a number, its bits where it is a multiple of 1/16, and r."""
+
+    n: Lanes
+    place: Lanes
+    r: Lanes
+
+
+def between(x: Lanes, ends: tuple[float, float]) -> Lanes:
+    """X, or the end beyond which its exponential is 0 or infinite; NaN stays."""
+    bottom, top = ends
+    return at_most(at_least(x, bottom), top)
+
+
+def reduced(x: Lanes, *, finely: bool = False) -> Reduced:
+    """The nearest multiple of log(2), or of a 16th of it, and what is left."""
+    form, numbers = FORMATS[x.dtype], LN2[WORDS[x.dtype]]
+    rounder = form.fine_rounder if finely else form.rounder
+    t = fma(x, PER_LN2, rounder)
+    n = t - rounder
+    return Reduced(n, t.seen_as(form.whole), fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], x)))
+
+
+def less_1(r: Lanes, coefficients: Sequence[float], **given: int) -> Lanes:
+    """e^r - 1."""
+    return fma(r * r, polynomial(r, coefficients, **given), r)
+
+
+def by_table(with_table: Callable[[Lanes], Lanes], without: Callable[[Lanes], Lanes], x: Lanes) -> Lanes:
+    """A function in one of two ways: with numbers from a table, on whole vectors, where an instruction finds them."""
+    return in_tables(with_table, x) if x.body.looks_up(x.dtype) else without(x)
+
+
+def exp(x: Lanes) -> Lanes:
+    """The exponential."""
+    return by_table(_exp_by_table, _exp, x)
+
+
+def _exp(x: Lanes) -> Lanes:
+    n, _, r = reduced(between(x, EXP_RANGE[WORDS[x.dtype]]))
+    return scaled(less_1(r, E[WORDS[x.dtype]]) + 1, n)
+
+
+def _exp_by_table(x: Lanes) -> Lanes:
+    n, place, r = reduced(between(x, EXP_RANGE[WORDS[x.dtype]]), finely=True)
+    return _power_by_table(place, n, r)
+
+
+def _power_by_table(place: Lanes, n: Lanes, r: Lanes) -> Lanes:
+    p = looked_up(POWERS, place, r.dtype)
+    return scaled(fma(p, less_1(r, NEAR[WORDS[r.dtype]], split=SPLIT_BY_TABLE), p), n)
+
+
+def exp2(x: Lanes) -> Lanes:
+    """The power of 2."""
+    return by_table(_exp2_by_table, _exp2, x)
+
+
+def _exp2(x: Lanes) -> Lanes:
+    a, rounder = between(x, EXP2_RANGE[x.dtype]), FORMATS[x.dtype].rounder
+    n = (a + rounder) - rounder
+    r = (a - n) * LN2[WORDS[x.dtype]]["LN2"]
+    return scaled(less_1(r, E[WORDS[x.dtype]]) + 1, n)
+
+
+def _exp2_by_table(x: Lanes) -> Lanes:
+    a, form = between(x, EXP2_RANGE[x.dtype]), FORMATS[x.dtype]
+    s = a + form.fine_rounder
+    n = s - form.fine_rounder
+    return _power_by_table(s.seen_as(form.whole), n, (a - n) * LN2[WORDS[x.dtype]]["LN2"])
+
+
+def expm1(x: Lanes) -> Lanes:
+    """e^x - 1 as 2^n (e^r - 1) + (2^n - 1), by halves, since 2^n may be too large."""
+    return by_table(_expm1_by_table, _expm1, x) if x.dtype == "float64" else _expm1(x)
+
+
+def _expm1(x: Lanes) -> Lanes:
+    n, _, r = reduced(between(x, EXP_RANGE[WORDS[x.dtype]]))
+    h, q = scaled(x.like(0.5), n), less_1(r, E[WORDS[x.dtype]])
+    return copysign(2 * fma(h, q, h - 0.5), x)
+
+
+def _expm1_by_table(x: Lanes) -> Lanes:
+    n, place, r = reduced(between(x, EXP_RANGE[WORDS[x.dtype]]), finely=True)
+    h = scaled(looked_up(POWERS, place, x.dtype) * 0.5, n)
+    return copysign(2 * fma(h, _less_1_by_table(place, r), h - 0.5), x)
+
+
+def _less_1_by_table(place: Lanes, r: Lanes) -> Lanes:
+    """e^r - 1, and what the powers of the table lack of themselves, which counts here."""
+    small = less_1(r, NEAR_LESS_1[WORDS[r.dtype]], split=SPLIT_BY_TABLE)
+    return small + looked_up(POWERS_REST, place, r.dtype)
+
+
+def rise(x: Lanes) -> Lanes:
+    """e^2x - 1, of numbers from 0 to where 2^n is no problem."""
+    return by_table(_rise_by_table, _rise, x) if x.dtype == "float64" else _rise(x)
+
+
+def _doubled(x: Lanes, rounder: float) -> Reduced:
+    """2 x, reduced."""
+    numbers, a = LN2[WORDS[x.dtype]], x + x
+    t = fma(x, 2 * PER_LN2, rounder)
+    n = t - rounder
+    r = fma(n, -numbers["LN2_LOW"], fma(n, -numbers["LN2_HIGH"], a))
+    return Reduced(n, t.seen_as(FORMATS[x.dtype].whole), r)
+
+
+def _rise(x: Lanes) -> Lanes:
+    n, _, r = _doubled(x, FORMATS[x.dtype].rounder)
+    h = scaled(x.like(1), n)
+    return fma(h, less_1(r, E[WORDS[x.dtype]]), h - 1)
+
+
+def _rise_by_table(x: Lanes) -> Lanes:
+    n, place, r = _doubled(x, FORMATS[x.dtype].fine_rounder)
+    h = scaled(looked_up(POWERS, place, x.dtype), n)
+    return fma(h, _less_1_by_table(place, r), h - 1)
+
+
+# --- logarithms ------------------------------------------------------------------------------------------------------
+
+
+def log_of_scaled(k: Lanes, f: Lanes) -> Lanes:
+    """The logarithm of 2^k (1 + f)."""
+    numbers = LN2[WORDS[f.dtype]]
+    s = f / (2 + f)
+    z, h = s * s, f * f * 0.5
+    t = fma(z, polynomial(z, R[f.dtype]), h)
+    return fma(k, numbers["LN2_HIGH"], f - (h - fma(s, t, k * numbers["LN2_LOW"])))
+
+
+def taken_apart(a: Lanes, bias: Lanes) -> tuple[Lanes, Lanes]:
+    """K and 1 + f of a positive normal number: of others, the exponent is not that of their bits.
+
+    Args:
+        bias: the bias of the exponent, with the number that rounds to an integer.
+    """
+    form = FORMATS[a.dtype]
+    half, one, rounder = (a.like(c).bits() for c in (SQRT_HALF[a.dtype], 1, form.rounder))
+    bits = a.bits() - (half - one)
+    k = ((bits >> form.digits) + rounder).seen_as(a.dtype) - bias
+    return k, ((bits & form.fraction) + half).seen_as(a.dtype)
+
+
+def _log(x: Lanes, value: Callable[[Lanes, Lanes], Lanes]) -> Lanes:
+    """A logarithm by k and 1 + f; those of subnormal numbers by what these are times a power of 2."""
+    form = FORMATS[x.dtype]
+    usual = (x >= form.tiny) & (x <= form.most)
+    low, bias = x < form.tiny, x.like(form.rounder + form.bias)
+    a = unless(~usual, x, lambda: select(low, x * form.lift, x))
+    bias = unless(~usual, bias, lambda: select(low, form.rounder + form.bias + form.lifted, bias))
+    y = value(*taken_apart(a, bias))
+
+    def at_ends() -> Lanes:
+        found = select(x == 0, -np.inf, select(x < 0, np.nan, y))
+        return select(x > form.most, x, select(x.is_nan(), x, found))
+
+    return x.body.replaced(x.body.anywhere(~usual), y, at_ends)
+
+
+def log(x: Lanes) -> Lanes:
+    """The logarithm."""
+    return _log(x, lambda k, m: log_of_scaled(k, m - 1))
+
+
+def log2(x: Lanes) -> Lanes:
+    """The logarithm of base 2: that of 1 + f by itself, and k exactly, so that powers of 2 have whole ones."""
+    numbers = PARTS[x.dtype]
+
+    def value(k: Lanes, m: Lanes) -> Lanes:
+        part = log_of_scaled(k.like(0), m - 1)
+        return k + fma(part, numbers["PER_LN2_REST"], part * numbers["PER_LN2"])
+
+    return _log(x, value)
+
+
+def log10(x: Lanes) -> Lanes:
+    """The logarithm of base 10."""
+    numbers = PARTS[x.dtype]
+
+    def value(k: Lanes, m: Lanes) -> Lanes:
+        part = log_of_scaled(k.like(0), m - 1)
+        return fma(k, numbers["LG2_HIGH"], fma(part, numbers["PER_LN10"], k * numbers["LG2_LOW"]))
+
+    return _log(x, value)
+
+
+def log1p(x: Lanes) -> Lanes:
+    """The logarithm of 1 + x: the rounding error of the sum goes into f; where k is 0, f is x."""
+    form = FORMATS[x.dtype]
+    odd = ~((x > -1) & (x <= form.most))
+    a = 1 + x
+    b = a - 1
+    c = (x - b) + (1 - (a - b))
+    k, m = taken_apart(a, x.like(form.rounder + form.bias))
+    y = copysign(log_of_scaled(k, (m - 1) + scaled(c, -k)), x)
+    return unless(odd, y, lambda: select(x == -1, -np.inf, select(x < -1, np.nan, x)))
+
+
+KERNELS: Final = {
+    "exp": Kernel(exp, error=1.5, preferred=("float32", "float64")),
+    "exp2": Kernel(exp2, error=1.5),
+    "expm1": Kernel(expm1, error=2.5),
+    "log": Kernel(log, error=1.5),
+    "log2": Kernel(log2, error=2.5),
+    "log10": Kernel(log10, error=2.5),
+    "log1p": Kernel(log1p, error=2.0),
+}
