@@ -17,7 +17,7 @@ from tg.ops.elementwise.trigonometric import sinc
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg_conformance.compare import differs
-from tg_numba import kernel, processor, vectors
+from tg_numba import body, kernel, processor
 
 pytestmark = pytest.mark.sampled(2)
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -130,7 +130,7 @@ def test_every_function_with_narrower_vectors(dtype, width, compiled, frozen_of)
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
-    monkeypatch.setattr(vectors, "variants", lambda name, dtype, arity: {})
+    monkeypatch.setattr(body, "variants", lambda name, dtype, arity: {})
     agrees_at_lengths(compiled, frozen_of, dtype)
 
 

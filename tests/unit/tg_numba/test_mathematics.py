@@ -1,13 +1,14 @@
-"""The functions of `tg_numba.mathematics` beside exact values, on hostile numbers, however they are written."""
+"""Kernels that stand in loops whatever library there is, printed for LLVM, on hostile numbers."""
 
 import numpy as np
 import pytest
 
 import tg
-from tg_numba import mathematics, processor
-from tg_numba.mathematics import KERNELS, WRITTEN_OUT
+from tg_native.kernels.libm import WRITTEN_OUT
+from tg_native.kernels.mathematics import KERNELS
+from tg_numba import body, processor
 
-CASES = [(name, dtype) for name, kernel in KERNELS.items() for dtype in kernel.dtypes]
+CASES = [(name, dtype) for name, kernel in KERNELS.items() for dtype in kernel.preferred]
 
 
 def numbers(dtype):
@@ -41,9 +42,9 @@ def machine(request, monkeypatch):
     """What the processor has."""
     if request.param == "tables" and not processor.has_tables():
         pytest.skip("this machine has no tables in registers")
-    monkeypatch.setattr(mathematics, "has_tables", lambda: request.param == "tables")
+    monkeypatch.setattr(body, "has_tables", lambda: request.param == "tables")
     if request.param == "no fused products":
-        monkeypatch.setattr(processor, "features", lambda: frozenset[str]())
+        monkeypatch.setattr(body, "features", lambda: frozenset[str]())
 
 
 @pytest.mark.usefixtures("machine")

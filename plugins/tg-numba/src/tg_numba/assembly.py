@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from tg_native.kernels.dtypes import PARTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -29,9 +31,6 @@ ITEMS: Final[Mapping[str, str]] = {
     "float64": "double",
 }
 """LLVM's type of an element in a register; a half is its bits. Complex numbers are two elements."""
-
-PARTS: Final[Mapping[str, str]] = {"complex64": "float32", "complex128": "float64"}
-"""The dtype of the parts of complex numbers."""
 
 SHORT: Final[Mapping[str, str]] = {"float": "f32", "double": "f64"}
 """LLVM's types as they stand in the names of its intrinsics, where that differs."""
@@ -96,9 +95,8 @@ class Module:
         return "\n".join((*self.declarations().values(), *self.defined.values())) + "\n"
 
 
-@final
-class Body:
-    """The inside of a function of `module`, which computes `lanes` elements at a time; 0 stands for single ones."""
+class Lines:
+    """The text of a function of `module` that computes `lanes` elements at a time; 0 stands for single ones."""
 
     def __init__(self, module: Module, lanes: int = 0) -> None:
         self.module, self.lanes = module, lanes
@@ -170,7 +168,7 @@ class Body:
         """A pointer some elements on."""
         return pointer if offset == "0" else self.find(f"getelementptr {item}, ptr {pointer}, i64 {offset}")
 
-    def splat(self, item: str, value: str) -> str:
+    def repeated(self, item: str, value: str) -> str:
         """A value in all lanes."""
         if not self.lanes:
             return value
@@ -185,13 +183,6 @@ class Body:
         return name
 
     # --- blocks --------------------------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def of(self, lanes: int) -> Iterator[None]:
-        """What is computed with another number of lanes."""
-        before, self.lanes = self.lanes, lanes
-        yield
-        self.lanes = before
 
     @contextlib.contextmanager
     def loop(self, start: str, end: str, step: int = 1) -> Iterator[str]:

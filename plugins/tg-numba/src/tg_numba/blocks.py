@@ -6,16 +6,17 @@ import functools
 from typing import TYPE_CHECKING
 
 from tg.types.dtypes import is_complex
+from tg_native.kernels.dtypes import PARTS
+from tg_native.kernels.lanes import Lanes, Pair, lane_of, parts
 from tg_native.plan.values import is_one, is_zero
-from tg_numba.assembly import PARTS, memory_cell, memory_item
-from tg_numba.lanes import Lanes, Pair, constant_text, lane_of, parts
-from tg_numba.pieces import in_vectors
-from tg_numba.processor import GATHERED, gather, has_gathers
+from tg_numba.assembly import memory_cell, memory_item
+from tg_numba.body import body_of, constant_text
+from tg_numba.processor import GATHERED, GATHERS, has_gathers
 
 if TYPE_CHECKING:
     from tg.types.lengths import Length
+    from tg_native.kernels.lanes import Elements
     from tg_numba.kernel import Block, Kernel
-    from tg_numba.lanes import Elements
 
 
 def _from_memory(kernel: Kernel, dtype: str, text: str) -> Lanes:
@@ -46,8 +47,8 @@ def load_one(kernel: Kernel, dtype: str, pointer: str) -> Elements:
     if is_complex(dtype):
         part = PARTS[dtype]
         places = (pointer, body.place(item, pointer, "1"))
-        return Pair(*(Lanes(body, part, body.splat(item, body.made(f"load {item}, ptr {p}"))) for p in places))
-    return _from_memory(kernel, dtype, body.splat(item, body.made(f"load {item}, ptr {pointer}")))
+        return Pair(*(Lanes(body, part, body.repeated(item, body.made(f"load {item}, ptr {p}"))) for p in places))
+    return _from_memory(kernel, dtype, body.repeated(item, body.made(f"load {item}, ptr {pointer}")))
 
 
 def _load_row(kernel: Kernel, item: str, dtype: str, place: str, lanes: int, mask: str | None) -> str:
@@ -76,10 +77,21 @@ def _load_apart(kernel: Kernel, dtype: str, pointer: str, stride: int | Length, 
     return found
 
 
+def _gather(dtype: str, pointer: str, offsets: Lanes) -> Lanes:
+    """The elements at `GATHERED` offsets, where there are such instructions."""
+    body, (item, name) = body_of(offsets), GATHERS[dtype]
+    kind, every = f"<{GATHERED} x {item}>", f"<{GATHERED} x i1>"
+    symbol = f"llvm.x86.avx512.mask.gather.{name}.512"
+    body.module.declare(symbol, kind, [kind, "ptr", offsets.kind, every, "i32"], "nounwind memory(read)")
+    given = f"{kind} zeroinitializer, ptr {pointer}, {offsets.kind} {offsets.text}, {every} splat (i1 true)"
+    size = 8 if item in ("i64", "double") else 4
+    return Lanes(body, dtype, body.made(f"call {kind} @{symbol}({given}, i32 {size})"))
+
+
 def gathered(kernel: Kernel, dtype: str, pointer: str, offsets: Lanes, *, one_by_one: bool = False) -> Elements:
     """The elements at some offsets: by an instruction, or one by one."""
     if has_gathers(dtype) and not one_by_one:
-        return in_vectors(functools.partial(gather, dtype, pointer), GATHERED, offsets)
+        return kernel.body.in_vectors(functools.partial(_gather, dtype, pointer), GATHERED, offsets)
     body, item = kernel.body, memory_item(dtype)
     kind, count = body.type(item), 2 if is_complex(dtype) else 1
     found = ["poison"] * count
@@ -137,7 +149,7 @@ def store(kernel: Kernel, value: Elements, pointer: str, stride: int | Length, b
 
 def _to_memory(value: Lanes) -> str:
     """Elements as they are in memory."""
-    body = value.body
+    body = body_of(value)
     return body.made(f"zext {value.kind} {value.text} to {body.type('i8')}") if value.dtype == "bool" else value.text
 
 

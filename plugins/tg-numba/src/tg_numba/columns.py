@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.ops.reduction import identity
+from tg_native.kernels.lanes import Lanes, Pair, constant_of
 from tg_native.plan.values import count
 from tg_numba.blocks import load, store
+from tg_numba.body import body_of
 from tg_numba.folds import CHUNK, is_floating_sum, narrow, wide, working_dtype
-from tg_numba.lanes import Lanes, Pair, constant_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Result
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array
     from tg_numba.kernel import Block, Kernel
-    from tg_numba.lanes import Elements
     from tg_numba.site import Site
 
 LEVELS: Final = 4
@@ -115,5 +116,5 @@ def _if(condition: str, value: Elements) -> Elements:
     if isinstance(value, Pair):
         return Pair(*(_if(condition, part) for part in value))  # type: ignore[arg-type]
     kind = value.kind
-    text = value.body.find(f"select i1 {condition}, {kind} {value.text}, {kind} zeroinitializer")
+    text = body_of(value).find(f"select i1 {condition}, {kind} {value.text}, {kind} zeroinitializer")
     return Lanes(value.body, value.dtype, text)

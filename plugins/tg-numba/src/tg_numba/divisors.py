@@ -11,14 +11,16 @@ import operator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.ops.elementwise.arithmetic import divide
-from tg_numba.lanes import Lanes, everywhere, is_wide_float, select
-from tg_numba.processor import fabs
+from tg_native.kernels.dtypes import is_wide_float
+from tg_native.kernels.functions import fabs
+from tg_native.kernels.lanes import Lanes, select
+from tg_numba.body import everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.graph.frozen import Node
-    from tg_numba.lanes import Elements
+    from tg_native.kernels.lanes import Elements
 
 LARGE: Final = {"float64": (2.0**1000, 2.0**600), "float32": (2.0**100, 2.0**60)}
 """From which numbers on, and below the inverse of which, divisors are scaled, and by what."""

@@ -19,7 +19,8 @@ from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, p
 from tg_native.calls.objects import HEAD
 from tg_native.plan.shapes import needs_plan
 from tg_numba import cache, engine, results
-from tg_numba.assembly import Body, Module
+from tg_numba.assembly import Module
+from tg_numba.body import Body
 from tg_numba.lengths import derived
 
 if TYPE_CHECKING:

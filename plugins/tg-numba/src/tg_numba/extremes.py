@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.ops.elementwise.arithmetic import maximum, minimum
 from tg.ops.reduction import identity
 from tg.types.dtypes import is_complex, is_float
+from tg_native.kernels.dtypes import PARTS
+from tg_native.kernels.lanes import Lanes, Pair, constant_of, in_all_lanes, lane_of, of_parts, parts, select
 from tg_native.plan.values import is_one
-from tg_numba.assembly import PARTS
 from tg_numba.blocks import load, store, store_one
 from tg_numba.folds import halves
 from tg_numba.kernel import Block
-from tg_numba.lanes import Lanes, Pair, constant_of, in_all_lanes, lane_of, of_parts, parts, select
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Space
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
     from tg_numba.kernel import Kernel
-    from tg_numba.lanes import Elements
 
     Values = Sequence[tuple[str, str]]  # types and operands: of what is best, then of its position
 

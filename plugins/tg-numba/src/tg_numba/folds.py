@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.reduction import identity
 from tg.types.dtypes import is_complex, is_inexact
-from tg_numba.assembly import PARTS
-from tg_numba.half import is_half, narrowed, widened, working
+from tg_native.kernels.dtypes import PARTS, is_half, working
+from tg_native.kernels.half import narrowed, widened
+from tg_native.kernels.lanes import Lanes, Pair, constant_of, lane_of, parts, select
+from tg_numba.body import body_of
 from tg_numba.kernel import Block
-from tg_numba.lanes import Lanes, Pair, constant_of, lane_of, parts, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_native.kernels.lanes import Elements
     from tg_numba.kernel import Kernel
-    from tg_numba.lanes import Elements
     from tg_numba.sums import Sums
 
     Write = Callable[[Block], Sequence[Elements]]
@@ -213,7 +214,7 @@ class Fold:
 
 def across(rule: Rule, fn: Any, value: Elements) -> Elements:
     """All lanes folded into one, two by two: a single element."""
-    body = value.body
+    body = body_of(value)
     if body.lanes > 1:
         low, high = halves(value)
         with body.of(body.lanes // 2):
@@ -226,7 +227,7 @@ def halves(value: Elements) -> list[Elements]:
     """The first half of the lanes, and the second."""
     if isinstance(value, Pair):
         return [Pair(*both) for both in zip(*map(halves, value), strict=True)]
-    body, count = value.body, value.body.lanes // 2
+    body, count = body_of(value), value.body.lanes // 2
     found: list[Elements] = []
     for start in (0, count):
         places = ", ".join(f"i32 {start + k}" for k in range(count))

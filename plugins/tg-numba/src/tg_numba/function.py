@@ -15,17 +15,18 @@ from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.timed import lines_of
 from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_native.calls.objects import HEAD
+from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.lanes import Lanes
 from tg_native.plan.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
 from tg_native.plan.values import Array, Scalar, Value, is_one, row_major
-from tg_numba.assembly import Body
-from tg_numba.lanes import Lanes
+from tg_numba.body import Body
 from tg_numba.lengths import countable, fits, operand
 from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.nest import LENGTH
 from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.pointwise import copied, one_op
 from tg_numba.site import Failure, Site
-from tg_numba.text import identifier, item_size
+from tg_numba.text import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -185,7 +186,7 @@ class GraphFunction:
 
     def number(self, value: Scalar) -> str:
         """A real scalar as an int64."""
-        return Lanes(self.body, value.dtype, value.text).to("int64").text
+        return str(Lanes(self.body, value.dtype, value.text).to("int64").text)
 
     def same(self, a: int | Length, b: int | Length) -> None:
         """Leave the function unless two lengths are equal."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg_numba.assembly import PARTS, Body, Module, memory_cell
+from tg_native.kernels.dtypes import PARTS, item_size
+from tg_native.kernels.lanes import in_all_lanes
+from tg_numba.assembly import Module, memory_cell
+from tg_numba.body import Body
 from tg_numba.engine import Written
-from tg_numba.lanes import in_all_lanes
 from tg_numba.operands import elements, type_of
 from tg_numba.processor import vector_bytes
-from tg_numba.text import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tg.types.lengths import Length
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array, Scalar
     from tg_numba.function import GraphFunction
-    from tg_numba.lanes import Elements
 
 MOST: Final = 64  # lanes
 ALIGNED: Final = "alignstack(64)"  # vectors that are kept over a call must not cross lines of the cache
@@ -134,7 +135,7 @@ class Kernel:
         item = f"i{max(128 // lanes, 8)}"  # fills a register: else LLVM may keep lanes beyond the last over a call
         short = body.find(f"trunc i64 {count} to {item}") if item != "i64" else count
         places = ", ".join(f"{item} {k}" for k in range(lanes))
-        mask = body.find(f"icmp ult <{lanes} x {item}> <{places}>, {body.splat(item, short)}")
+        mask = body.find(f"icmp ult <{lanes} x {item}> <{places}>, {body.repeated(item, short)}")
         return Block(index, mask, count)
 
     def moved(self, array: tuple[str, str], indices: Sequence[str], strides: Sequence[int | Length]) -> str:

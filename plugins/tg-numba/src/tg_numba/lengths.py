@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.types.lengths import Atom
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
 
 FLOOR: Final = """
 define internal i64 @tg.floor(i64 %a, i64 %b) {

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Loop
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Value
-    from tg_numba.lanes import Elements
     from tg_numba.site import Site
 
 

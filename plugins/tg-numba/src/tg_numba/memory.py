@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.types.lengths import Length
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
 
 TIMES: Final = """
 define internal i64 @tg.times(i64 %size, i64 %length) {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg_numba.text import WORDS
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tg.types.dtypes import is_complex
-from tg_numba.assembly import ITEMS, PARTS
-from tg_numba.lanes import Lanes, Pair, constant_text
+from tg_native.kernels.dtypes import PARTS
+from tg_native.kernels.lanes import Lanes, Pair
+from tg_numba.assembly import ITEMS
+from tg_numba.body import body_of, constant_text
 
 if TYPE_CHECKING:
-    from tg_numba.assembly import Body
-    from tg_numba.lanes import Elements
+    from tg_native.kernels.lanes import Elements
+    from tg_numba.body import Body
 
 
 def type_of(dtype: str) -> str:
@@ -40,10 +42,10 @@ def elements(body: Body, dtype: str, operand: str) -> Elements:
 def operand_of(value: Elements) -> str:
     """The operand that a value is."""
     if isinstance(value, Lanes):
-        return value.text
+        return str(value.text)
     found, whole = "poison", type_of(value.dtype)
     for k, part in enumerate(value):
-        found = value.body.find(f"insertvalue {whole} {found}, {part.kind} {part.text}, {k}")
+        found = body_of(value).find(f"insertvalue {whole} {found}, {part.kind} {part.text}, {k}")
     return found
 
 

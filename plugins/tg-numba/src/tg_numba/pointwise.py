@@ -9,12 +9,12 @@ from tg.graph.frozen import FrozenGraph, Node
 from tg.link.declines import taken
 from tg.ops.elementwise.cast import Cast
 from tg.types.tensor_type import TensorType
+from tg_native.kernels.dtypes import is_half, working
+from tg_native.kernels.lanes import constant_of
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 from tg_numba.blocks import load, load_one, store
 from tg_numba.divisors import inverses, quotient
-from tg_numba.half import is_half, working
 from tg_numba.kernel import Kernel
-from tg_numba.lanes import constant_of
 from tg_numba.operands import elements, operand_of
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Value
     from tg_numba.divisors import Inverse
     from tg_numba.function import GraphFunction
     from tg_numba.kernel import Block
-    from tg_numba.lanes import Elements
     from tg_numba.program import Unit
     from tg_numba.site import Site
 

@@ -6,19 +6,21 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.ops.elementwise.arithmetic import add
+from tg_native.kernels.dtypes import is_wide_float
+from tg_native.kernels.lanes import Lanes, constant, in_all_lanes, lane_of, select
 from tg_numba import blocks
 from tg_numba.assembly import memory_cell
 from tg_numba.blocks import load_one, store_one
-from tg_numba.lanes import Lanes, constant, in_all_lanes, is_wide_float, lane_of, select
+from tg_numba.body import body_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.plugin.records import Rule
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
     from tg_numba.kernel import Kernel
-    from tg_numba.lanes import Elements
 
 MOST_INT64: Final = 2**63 - 1
 
@@ -79,7 +81,7 @@ def wrapped(op: Any, index: Lanes, length: Lanes, last: Lanes) -> Lanes:
 
 def offset(array: Whole, at: Sequence[Lanes], safe: Sequence[bool]) -> Lanes:
     """How many elements from the start positions are; those that are not known to be safe are clamped."""
-    body = at[0].body
+    body = body_of(at[0])
     total: Lanes | None = None
     for index, length, stride, is_safe in zip(at, array.lengths, array.strides, safe, strict=True):
         if stride == "0":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.errors import DtypeError, message
 from tg.graph.timing import Span
 from tg.turns import exclusive
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.shapes import needs_plan, shapes_of
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
@@ -17,7 +18,6 @@ from tg_numba.identity import UnknownError, identity
 from tg_numba.machine import SCOPE
 from tg_numba.native import COMPILING, called, nest
 from tg_numba.nest import LENGTH
-from tg_numba.text import WORDS
 from tg_numba.written import GRAPHS, Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:

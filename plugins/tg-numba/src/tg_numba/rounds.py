@@ -12,17 +12,18 @@ import operator
 from typing import TYPE_CHECKING, final
 
 from tg.types.dtypes import is_complex
+from tg_native.kernels.lanes import Lanes, in_all_lanes, of_parts, parts
 from tg_numba.blocks import load, store
+from tg_numba.body import everywhere
 from tg_numba.divisors import inverses, unscaled
-from tg_numba.lanes import Lanes, everywhere, in_all_lanes, of_parts, parts
 from tg_numba.positions import is_near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.types.lengths import Length
+    from tg_native.kernels.lanes import Elements
     from tg_numba.kernel import Block
-    from tg_numba.lanes import Elements
     from tg_numba.stages import StageWriter, Values
 
     Way = Callable[[Values, Block], list[Elements]]

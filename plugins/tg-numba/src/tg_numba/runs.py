@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.types.dtypes import is_integer
+from tg_native.kernels.lanes import Lanes, constant, in_all_lanes, lane_of
 from tg_native.loops.staging import roots as roots_of
 from tg_native.loops.staging import split
+from tg_numba.body import everywhere
 from tg_numba.folds import across
-from tg_numba.lanes import Lanes, constant, everywhere, in_all_lanes, lane_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tg_native.kernels.lanes import Elements
     from tg_numba.divisors import Inverse
-    from tg_numba.lanes import Elements
     from tg_numba.positions import Scattering
     from tg_numba.stages import StageWriter
 

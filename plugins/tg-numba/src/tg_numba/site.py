@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import Node
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
     from tg_numba.function import GraphFunction
     from tg_numba.program import Unit
 

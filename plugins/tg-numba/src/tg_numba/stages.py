@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, WrapIndex
+from tg_native.kernels.dtypes import working
+from tg_native.kernels.lanes import Lanes, constant_of, in_all_lanes
+from tg_native.kernels.libm import WRITTEN_OUT, is_written
 from tg_native.loops.staging import bounded_by, split
 from tg_native.plan.values import is_zero
 from tg_numba.blocks import load_one, store_one
 from tg_numba.columns import Column
 from tg_numba.folds import Fold, rounds
-from tg_numba.half import working
 from tg_numba.kernel import Block, lanes_for
-from tg_numba.lanes import Lanes, constant_of, in_all_lanes
-from tg_numba.mathematics import WRITTEN_OUT, is_written
 from tg_numba.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
 from tg_numba.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
 from tg_numba.rounds import Rounds
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from tg.graph.frozen import Node
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Result
+    from tg_native.kernels.lanes import Elements
     from tg_numba.divisors import Inverse
-    from tg_numba.lanes import Elements
     from tg_numba.loops import LoopNest
 
     Values = dict[int, Elements]

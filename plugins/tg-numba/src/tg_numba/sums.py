@@ -12,9 +12,10 @@ import operator
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg_native.fusion.affine import FLOAT, Affine, shared_sums
+from tg_native.kernels.functions import fabs, fma
+from tg_native.kernels.lanes import Lanes, constant, in_all_lanes, select
+from tg_numba.body import everywhere
 from tg_numba.kernel import Block
-from tg_numba.lanes import Lanes, constant, everywhere, in_all_lanes, select
-from tg_numba.processor import fabs, fma
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

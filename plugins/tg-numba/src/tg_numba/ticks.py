@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.link.linker import Executable
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
 
 HEAD: Final = 2  # words of the table before those of the parts: when, and which part
 WORDS: Final = 2  # of each part: nanoseconds, how often it ran

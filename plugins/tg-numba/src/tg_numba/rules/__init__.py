@@ -10,31 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_native.fusion.loop import Loop
+from tg_native.kernels.elementwise import KERNELS
 from tg_numba.loops import loop
 from tg_numba.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
-from tg_numba.rules.elementwise import (
-    arithmetic,
-    bitwise,
-    cast,
-    comparison,
-    complex,
-    exponential,
-    rounding,
-    trigonometric,
-)
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
 RULES: Final[dict[object, Rule]] = {
-    **arithmetic.RULES,
-    **bitwise.RULES,
-    **cast.RULES,
-    **comparison.RULES,
-    **complex.RULES,
-    **exponential.RULES,
-    **rounding.RULES,
-    **trigonometric.RULES,
+    **KERNELS,
     **contraction.RULES,
     **control.RULES,
     **creation.RULES,

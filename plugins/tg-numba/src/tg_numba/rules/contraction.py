@@ -8,21 +8,21 @@ from tg.ops import contraction as t
 from tg.ops.elementwise.arithmetic import multiply
 from tg.types.dtypes import numpy_dtype
 from tg_native.calls.blas import blas
+from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.lanes import Pair, constant_of, of_parts, parts
 from tg_native.plan.values import spread
 from tg_numba.assembly import ITEMS
 from tg_numba.blocks import load, load_one, store
-from tg_numba.lanes import Pair, constant_of, of_parts, parts
 from tg_numba.lengths import derived
 from tg_numba.pointwise import in_float32
-from tg_numba.text import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.plugin.records import Rule
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array, Value
     from tg_numba.kernel import Block
-    from tg_numba.lanes import Elements
     from tg_numba.site import Site
 
 LETTERS: Final = {"float64": "d", "float32": "s", "complex128": "z", "complex64": "c"}

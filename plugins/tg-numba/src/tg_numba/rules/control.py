@@ -8,11 +8,11 @@ from tg.graph.checks import STATUS_LENGTH
 from tg.ops import control as t
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import AxisLength, evaluate
+from tg_native.kernels.dtypes import item_size
 from tg_native.plan.shapes import follows_from_inputs, number_of
 from tg_native.plan.values import Array, Scalar, row_major
 from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.site import Failure
-from tg_numba.text import item_size
 
 if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops import creation as t
+from tg_native.kernels.lanes import Lanes
 from tg_numba.blocks import store_one
-from tg_numba.lanes import Lanes
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

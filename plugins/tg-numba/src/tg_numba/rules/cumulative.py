@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import cumulative as t
+from tg_native.kernels.lanes import of_parts, parts
 from tg_native.plan.values import collapsed
 from tg_numba.blocks import load, load_one, store, store_one
-from tg_numba.lanes import of_parts, parts
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -12,9 +12,9 @@ from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
+from tg_native.kernels.lanes import Lanes, constant_of
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
 from tg_numba.blocks import load, load_one, store, store_one
-from tg_numba.lanes import Lanes, constant_of
 from tg_numba.lengths import derived
 from tg_numba.pointwise import ScalarProgram, Steps, mapped, pointwise
 from tg_numba.positions import gathered, offset, whole
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.plan.values import Value
-    from tg_numba.assembly import Body
+    from tg_numba.body import Body
     from tg_numba.kernel import Block, Kernel
     from tg_numba.site import Site
 

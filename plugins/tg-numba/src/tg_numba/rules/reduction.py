@@ -15,9 +15,9 @@ from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array, Value
     from tg_numba.kernel import Block, Kernel
-    from tg_numba.lanes import Elements
     from tg_numba.site import Site
 
 VECTORS: Final = 4  # that are folded side by side, for an addition takes as long as four can begin

@@ -1,0 +1,361 @@
+"""The printer of kernels in LLVM's language: what each of their operations is there.
+
+Mathematics that `tg_native` does not write out is libmvec's where glibc has it: at most 4 units in the last place,
+infinities, NaN and signed zeros as in libm. Other functions are called through one function of the module that takes
+the lanes apart.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import TYPE_CHECKING, Any, Final, cast, final
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from tg.types.dtypes import is_float, numpy_dtype
+from tg_native.kernels import body as kernels
+from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
+from tg_native.kernels.lanes import Lanes
+from tg_numba.assembly import ITEMS, Lines, Module
+from tg_numba.processor import features, has_libmvec, has_tables, vector_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg_native.kernels.lanes import Elements
+
+PURE: Final = "nounwind willreturn memory(none)"
+COMPLEX: Final = "{double, double}"
+AS_THE_MODE_SAYS: Final = 4  # how an instruction rounds
+BINARY: Final = {  # of floats, signed and unsigned numbers
+    "add": ("fadd", "add", "add"),
+    "subtract": ("fsub", "sub", "sub"),
+    "multiply": ("fmul", "mul", "mul"),
+    "divide": ("fdiv", "", ""),
+    "quotient": ("", "sdiv", "udiv"),
+    "remainder": ("", "srem", "urem"),
+    "and": ("", "and", "and"),
+    "or": ("", "or", "or"),
+    "xor": ("", "xor", "xor"),
+    "left": ("", "shl", "shl"),
+    "right": ("", "ashr", "lshr"),
+    "<": ("fcmp olt", "icmp slt", "icmp ult"),
+    "<=": ("fcmp ole", "icmp sle", "icmp ule"),
+    ">": ("fcmp ogt", "icmp sgt", "icmp ugt"),
+    ">=": ("fcmp oge", "icmp sge", "icmp uge"),
+    "==": ("fcmp oeq", "icmp eq", "icmp eq"),
+    "!=": ("fcmp une", "icmp ne", "icmp ne"),
+}
+INTRINSICS: Final = frozenset(("fma", "copysign", "fabs", "sqrt", "floor", "ceil", "trunc", "rint"))
+POWER: Final = """\
+define internal i64 @tg.power(i64 %x, i64 %y) noinline nounwind {
+entry:
+  br label %head
+head:
+  %p = phi i64 [1, %entry], [%product, %body]
+  %factor = phi i64 [%x, %entry], [%squared, %body]
+  %left = phi i64 [%y, %entry], [%rest, %body]
+  %go = icmp ne i64 %left, 0
+  br i1 %go, label %body, label %done
+body:
+  %last = and i64 %left, 1
+  %odd = icmp ne i64 %last, 0
+  %more = mul i64 %p, %factor
+  %product = select i1 %odd, i64 %more, i64 %p
+  %squared = mul i64 %factor, %factor
+  %rest = lshr i64 %left, 1
+  br label %head
+done:
+  ret i64 %p
+}"""
+
+
+def constant_text(value: Any, dtype: str) -> str:
+    """A number of a real dtype as LLVM writes constants, exact."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype in ("float16", "bfloat16"):
+        return str(int(np.asarray(value, numpy_dtype(dtype)).view(np.uint16)))
+    if is_float(dtype):
+        with np.errstate(all="ignore"):
+            wide = float(numpy_dtype(dtype).type(value))
+        return f"0x{struct.pack('>d', wide).hex().upper()}"
+    return str(int(value))
+
+
+@final
+class Body(Lines, kernels.Body):
+    """The inside of a function of `module`, which computes `lanes` elements at a time; 0 stands for single ones."""
+
+    backend = "numba"
+    single_by_kernels = True
+
+    def __init__(self, module: Module, lanes: int = 0) -> None:
+        super().__init__(module, lanes)
+        self.machine = kernels.Machine(vector_bytes(), "fma" in features())
+
+    def number(self, value: Any, dtype: str) -> Lanes:
+        return Lanes(self, dtype, self.all(constant_text(value, dtype), ITEMS[dtype]))
+
+    def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
+        x = operands[0]
+        if word in BINARY:
+            floating, signed, unsigned = BINARY[word]
+            name = floating if is_wide_float(x.dtype) else signed if is_signed(x.dtype) else unsigned
+            return self._made(dtype, f"{name} {x.kind} {x.text}, {operands[1].text}")
+        if word in INTRINSICS:
+            symbol = f"llvm.{word}.{self.short(ITEMS[dtype])}"
+            return Lanes(self, dtype, self.called(symbol, x.kind, [v.operand for v in operands]))
+        if word == "negative":
+            if is_wide_float(dtype):
+                return self._made(dtype, f"fneg {x.kind} {x.text}")
+            return self.write("subtract", (x.like(0), x), dtype, None)
+        if word == "not":
+            return self.write("xor", (x, x.like(True if dtype == "bool" else -1)), dtype, None)
+        if word == "select":
+            _, a, b = operands
+            return self._made(dtype, f"select {x.kind} {x.text}, {a.kind} {a.text}, {b.kind} {b.text}")
+        if word == "lookup":
+            return self._looked_up(given, x, dtype)
+        if word == "scaled":
+            return self._scaled(x, operands[1])
+        return self._converted(word, x, dtype)
+
+    def _made(self, dtype: str, expression: str) -> Lanes:
+        return Lanes(self, dtype, self.find(expression))
+
+    # --- other dtypes --------------------------------------------------------------------------------------------
+
+    def _converted(self, word: str, x: Lanes, dtype: str) -> Lanes:
+        if word == "saturate":
+            change = "fptosi" if is_signed(dtype) else "fptoui"
+            name = f"llvm.{change}.sat.{self.short(ITEMS[dtype])}.{self.short(ITEMS[x.dtype])}"
+            return Lanes(self, dtype, self.called(name, self.kind(dtype), [x.operand]))
+        if word == "truncate":
+            return self._changed("fptosi", x, dtype)
+        if word == "view":
+            differ = is_wide_float(x.dtype) != is_wide_float(dtype)
+            return self._changed("bitcast", x, dtype) if differ else Lanes(self, dtype, x.text)
+        if is_float(dtype):
+            if is_float(x.dtype):
+                return self._changed("fpext" if dtype == "float64" else "fptrunc", x, dtype)
+            return self._changed("sitofp" if is_signed(x.dtype) else "uitofp", x, dtype)
+        size, wanted = (0 if d == "bool" else item_size(d) for d in (x.dtype, dtype))
+        if size == wanted:
+            return Lanes(self, dtype, x.text)
+        widens = "sext" if is_signed(x.dtype) else "zext"
+        return self._changed("trunc" if wanted < size else widens, x, dtype)
+
+    def _changed(self, change: str, x: Lanes, dtype: str) -> Lanes:
+        return self._made(dtype, f"{change} {x.kind} {x.text} to {self.kind(dtype)}")
+
+    # --- lanes and blocks ----------------------------------------------------------------------------------------
+
+    def splat(self, value: Lanes) -> Lanes:
+        return Lanes(self, value.dtype, self.repeated(ITEMS[value.dtype], value.text))
+
+    def lane(self, value: Lanes, lane: int) -> Lanes:
+        return self._made(value.dtype, f"extractelement {value.kind} {value.text}, i64 {lane}")
+
+    def in_vectors(self, function: Callable[..., Lanes], width: int, *operands: Lanes) -> Lanes:
+        lanes = self.lanes
+        if not lanes:
+            with self.of(width):
+                found = function(*map(self.splat, operands))
+                return self.lane(found, 0)
+        split = [self._pieces(x, width) for x in operands]
+        with self.of(width):
+            pieces = [function(*given) for given in zip(*split, strict=True)]
+        return self._joined(pieces, width, lanes)
+
+    def _pieces(self, x: Lanes, width: int) -> list[Lanes]:
+        """The lanes in vectors of another width; lanes are repeated where there are too few."""
+        lanes = self.lanes
+        if width == lanes:
+            return [x]
+        texts = [self._shuffled(x.kind, x.text, x.text, range(k, k + width), lanes) for k in range(0, lanes, width)]
+        return [Lanes(self, x.dtype, text) for text in texts]
+
+    def _shuffled(self, kind: str, a: str, b: str, places: Sequence[int], count: int) -> str:
+        indices = ", ".join(f"i32 {k % count}" for k in places)
+        return self.find(f"shufflevector {kind} {a}, {kind} {b}, <{len(places)} x i32> <{indices}>")
+
+    def _joined(self, found: Sequence[Lanes], width: int, lanes: int) -> Lanes:
+        """Vectors one behind the other, or the first lanes of one."""
+        dtype, texts = found[0].dtype, [x.text for x in found]
+        if width > lanes:
+            kind = f"<{width} x {ITEMS[dtype]}>"
+            return Lanes(self, dtype, self._shuffled(kind, texts[0], texts[0], range(lanes), width))
+        while len(texts) > 1:
+            kind = f"<{width} x {ITEMS[dtype]}>"
+            pairs = zip(texts[::2], texts[1::2], strict=True)
+            texts = [self._shuffled(kind, a, b, range(2 * width), 2 * width) for a, b in pairs]
+            width *= 2
+        return Lanes(self, dtype, texts[0])
+
+    def anywhere(self, condition: Lanes) -> str:
+        return self._over_lanes("or", condition)
+
+    def everywhere(self, condition: Lanes) -> str:
+        """Whether a condition holds in all lanes: the operand of a branch."""
+        return self._over_lanes("and", condition)
+
+    def _over_lanes(self, word: str, condition: Lanes) -> str:
+        if not self.lanes:
+            return str(condition.text)
+        return self.called(f"llvm.vector.reduce.{word}.v{self.lanes}i1", "i1", [condition.operand])
+
+    def replaced(self, condition: str, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
+        (text,) = self.either(condition, lambda: [write().operand], lambda: [value.operand])
+        return Lanes(self, value.dtype, text)
+
+    # --- functions -----------------------------------------------------------------------------------------------
+
+    def looks_up(self, dtype: str) -> bool:
+        return has_tables()
+
+    def has_form(self, word: str, dtype: str) -> bool:
+        return word == "scaled" and has_tables() and self.lanes * item_size(dtype) == vector_bytes()
+
+    def _looked_up(self, table: Sequence[float], bits: Lanes, dtype: str) -> Lanes:
+        kind, texts = self.kind(dtype), [f"{ITEMS[dtype]} {constant_text(x, dtype)}" for x in table]
+        parts = [f"<{', '.join(texts[k : k + self.lanes])}>" for k in range(0, len(table), self.lanes)]
+        if len(parts) == 1:
+            given = [(kind, parts[0]), bits.operand]
+            return Lanes(self, dtype, self.called("llvm.x86.avx512.permvar.sf.512", kind, given))
+        given = [(kind, parts[0]), bits.operand, (kind, parts[1])]
+        return Lanes(self, dtype, self.called("llvm.x86.avx512.vpermi2var.pd.512", kind, given))
+
+    def _scaled(self, x: Lanes, n: Lanes) -> Lanes:
+        short, mask = ("ps", "i16") if x.dtype == "float32" else ("pd", "i8")
+        given = [x.operand, n.operand, (x.kind, "zeroinitializer"), (mask, "-1"), ("i32", str(AS_THE_MODE_SAYS))]
+        return Lanes(self, x.dtype, self.called(f"llvm.x86.avx512.mask.scalef.{short}.512", x.kind, given))
+
+    def uses(self, name: str, dtype: str) -> int:
+        return self.module.used(name, max(1, self.lanes * item_size(dtype) // vector_bytes()))
+
+    def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
+        if inline:
+            return write(*operands)
+        x = operands[0]
+        symbol = f"tg.{name}.{WORDS[x.dtype]}.{self.lanes}"
+        if symbol not in self.module.defined:
+            self.module.define(symbol, _definition(symbol, write, operands))
+        return Lanes(self, x.dtype, self.called(symbol, x.kind, [v.operand for v in operands]))
+
+    def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
+        known = variants(name, operands[0].dtype, len(operands))
+        if not known:
+            return None
+        fitting = [n for n in known if n <= self.lanes]
+        width = max(fitting) if fitting else min(known)
+        return self.in_vectors(functools.partial(_called, known[width]), width, *operands)
+
+    def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
+        x = operands[0]
+        symbol = name + ("f" if x.dtype == "float32" else "")
+        if not self.lanes:
+            return _called(symbol, *operands)
+        return self._lane_by_lane(symbol, operands)
+
+    def _lane_by_lane(self, symbol: str, operands: Sequence[Lanes]) -> Lanes:
+        x, item = operands[0], ITEMS[operands[0].dtype]
+        if not symbol.startswith("tg."):
+            self.module.declare(symbol, item, [item] * len(operands), PURE)
+        name = f"tg.lanes.{self.lanes}.{symbol}"
+        self.module.define(name, _taken_apart(name, symbol, self.lanes, item, len(operands)))
+        return Lanes(self, x.dtype, self.called(name, x.kind, [v.operand for v in operands]))
+
+    def redone(self, name: str, condition: Lanes, value: Lanes, operands: Sequence[Lanes]) -> Lanes:
+        other = self.one_by_one(name, operands)
+        return self.write("select", (condition, other, value), value.dtype, None)
+
+    def power(self, base: Lanes, exponent: Lanes) -> Lanes:
+        self.module.define("tg.power", POWER)
+        operands = (base, exponent)
+        return self._lane_by_lane("tg.power", operands) if self.lanes else _called("tg.power", *operands)
+
+    def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
+        given = [part.operand for part in operands]
+        if self.lanes:
+            symbol = f"tg.lanes.{self.lanes}.{name}"
+            self.module.declare(name, COMPLEX, ["double"] * len(given), PURE)
+            self.module.define(symbol, _complex_apart(symbol, name, self.lanes, len(given)))
+            kind = self.type("double")
+            whole = f"{{{kind}, {kind}}}"
+        else:
+            symbol, whole = name, COMPLEX
+        found = self.called(symbol, whole, given, PURE)
+        real, imag = (self._made("float64", f"extractvalue {whole} {found}, {k}") for k in (0, 1))
+        return real, imag
+
+
+def body_of(x: Elements) -> Body:
+    """The body that values are in, as this package's."""
+    return cast("Body", x.body)
+
+
+def everywhere(condition: Lanes) -> str:
+    """Whether a condition holds in all lanes: the operand of a branch."""
+    return body_of(condition).everywhere(condition)
+
+
+@functools.cache
+def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
+    """The vector functions for a function of libm, by the number of their lanes."""
+    if not has_libmvec():
+        return {}
+    letters = {"b": 16, "d": 32 if "avx2" in features() else 0, "e": 64 if vector_bytes() == 64 else 0}
+    size, suffix = (4, "f") if dtype == "float32" else (8, "")
+    found = {n // size: f"_ZGV{letter}N{n // size}{'v' * arity}_{name}{suffix}" for letter, n in letters.items() if n}
+    return {lanes: symbol for lanes, symbol in found.items() if llvm.address_of_symbol(symbol)}
+
+
+def _called(symbol: str, *operands: Lanes) -> Lanes:
+    """A function of as many lanes as the body has."""
+    x = operands[0]
+    return Lanes(x.body, x.dtype, body_of(x).called(symbol, x.kind, [v.operand for v in operands], PURE))
+
+
+def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lanes]) -> str:
+    x = operands[0]
+    body = Body(body_of(x).module, x.body.lanes)
+    names = [f"%{letter}" for letter in "xyz"[: len(operands)]]
+    found = write(*(Lanes(body, x.dtype, name) for name in names))
+    body.do(f"ret {x.kind} {found.text}")
+    parameters = ", ".join(f"{x.kind} {name}" for name in names)
+    return f"define internal {x.kind} @{symbol}({parameters}) noinline nounwind {{\n{body.text()}\n}}"
+
+
+def _taken_apart(name: str, symbol: str, lanes: int, item: str, arity: int) -> str:
+    kind = f"<{lanes} x {item}>"
+    letters = "xyz"[:arity]
+    lines = [f"define internal {kind} @{name}({', '.join(f'{kind} %{x}' for x in letters)}) noinline nounwind {{"]
+    last = "poison"
+    for k in range(lanes):
+        lines += [f"  %{x}{k} = extractelement {kind} %{x}, i64 {k}" for x in letters]
+        lines.append(f"  %f{k} = call {item} @{symbol}({', '.join(f'{item} %{x}{k}' for x in letters)})")
+        lines.append(f"  %r{k} = insertelement {kind} {last}, {item} %f{k}, i64 {k}")
+        last = f"%r{k}"
+    return "\n".join((*lines, f"  ret {kind} {last}", "}"))
+
+
+def _complex_apart(name: str, symbol: str, lanes: int, count: int) -> str:
+    kind = f"<{lanes} x double>"
+    whole = f"{{{kind}, {kind}}}"
+    lines = [
+        f"define internal {whole} @{name}({', '.join(f'{kind} %p{k}' for k in range(count))}) noinline nounwind {{"
+    ]
+    real = imag = "poison"
+    for k in range(lanes):
+        lines += [f"  %e{k}.{p} = extractelement {kind} %p{p}, i64 {k}" for p in range(count)]
+        lines.append(f"  %f{k} = call {COMPLEX} @{symbol}({', '.join(f'double %e{k}.{p}' for p in range(count))})")
+        for letter, last in (("a", real), ("b", imag)):
+            lines.append(f"  %{letter}{k} = extractvalue {COMPLEX} %f{k}, {'ab'.index(letter)}")
+            lines.append(f"  %{letter}{k}.all = insertelement {kind} {last}, double %{letter}{k}, i64 {k}")
+        real, imag = f"%a{k}.all", f"%b{k}.all"
+    lines.append(f"  %first = insertvalue {whole} poison, {kind} {real}, 0")
+    lines.append(f"  %both = insertvalue {whole} %first, {kind} {imag}, 1")
+    return "\n".join((*lines, f"  ret {whole} %both", "}"))
