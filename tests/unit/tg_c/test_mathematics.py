@@ -1,4 +1,4 @@
-"""The kernels of `tg_c.mathematics` beside exact values, on hostile numbers, of every width, without fused products."""
+"""Kernels, printed in C, beside exact values, on hostile numbers, of every width, without fused products."""
 
 import ctypes
 import functools
@@ -9,14 +9,16 @@ import pytest
 import scipy.special
 
 import tg
-from tg_c import vectors
+from tg_c import body, vectors
+from tg_c.body import named
 from tg_c.compiler import Flags, compile_unit
 from tg_c.libm import ARITIES
-from tg_c.machine import masked_moves, vector_bytes, vector_symbol
-from tg_c.mathematics import KERNELS
+from tg_c.machine import has_fused, masked_moves, vector_bytes, vector_symbol
 from tg_c.prelude import Prelude
 from tg_c.text import TYPEDEFS
 from tg_c.vectors import Vectors
+from tg_native.kernels.libm import WRITTEN_OUT
+from tg_native.kernels.mathematics import KERNELS
 
 KINDS = {"f64": np.float64, "f32": np.float32}
 MOVES = {64: "avx512", 32: "avx2", 16: ""}
@@ -85,7 +87,6 @@ NORMAL = {
     "ndtri": lambda p: -mpmath.sqrt(2) * NORMAL["erfcinv"](2 * p),
 }
 EXACT = {**GAMMA, **NORMAL}
-PARTS = {"erf_quantile", "log_of_scaled", "normal_quantile", "rise"}
 
 
 def no_library(name, dtype, arity, count):
@@ -96,7 +97,11 @@ def kernel(name, kind, width, *, symbol=no_library, before=""):
     """A kernel as a function of arrays whose lengths are multiples of the number of lanes."""
     prelude = Prelude(symbol)
     lanes = Vectors(prelude, 8 * width // int(kind[1:]), int(kind[1:]) // 8)
-    load, store, made = lanes.function("load", kind), lanes.function("store", kind), lanes.own(name, kind)
+    load, store, made = (
+        lanes.function("load", kind),
+        lanes.function("store", kind),
+        named(prelude, name, KINDS[kind].__name__, lanes.count, lanes.size),
+    )
     call = f"{made}({', '.join(f'{load}({x} + i)' for x in 'xy'[: ARITIES[name]])})"
     words = {"@K": kind, "@N": str(lanes.count), "@STORE": store, "@CALL": call}
     loop = LOOP
@@ -164,11 +169,13 @@ def machine(request, monkeypatch):
     width, fused = request.param
     monkeypatch.setattr(vectors, "vector_bytes", lambda: width)
     monkeypatch.setattr(vectors, "masked_moves", lambda: MOVES[width])
+    monkeypatch.setattr(body, "vector_bytes", lambda: width)
+    monkeypatch.setattr(body, "has_fused", lambda: fused and has_fused())
     return width, "" if fused else "#undef __FMA__\n"
 
 
 def test_every_kernel_has_a_test():
-    assert set(KERNELS) == {*REFERENCES, *EXACT, *PARTS}
+    assert set(KERNELS) == {*REFERENCES, *EXACT}
 
 
 @pytest.mark.sampled(4)
@@ -330,7 +337,7 @@ def test_functions_of_the_normal_distribution_at_their_ends(name, right, kind):
 def test_a_function_that_libm_lacks_has_a_form_for_one_number(machine):
     _, before = machine
     prelude = Prelude()
-    name = prelude.libm("digamma", "float64")
+    name = named(prelude, "digamma", "float64")
     text = f"{before}{TYPEDEFS}{prelude.text()}\nf64 one(f64 x) {{ return {name}(x); }}\n"
     library = ctypes.CDLL(str(compile_unit(text)))
     library.one.restype, library.one.argtypes = ctypes.c_double, [ctypes.c_double]
@@ -345,7 +352,7 @@ def test_a_function_that_libm_lacks_has_a_form_for_one_number(machine):
 def test_equal_elements_have_equal_results_wherever_they_stand(fn, dtype):
     x = tg.vector("x", dtype=dtype)
     y = fn(x)
-    for k in range(1, 4 * vectors.WRITTEN_OUT):
+    for k in range(1, 4 * WRITTEN_OUT):
         y = y * fn(x * k)
     f = tg.function([x], y, backend="c")
     for value in (0.3, 0.7, 1.37):

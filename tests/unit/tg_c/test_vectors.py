@@ -234,7 +234,8 @@ def test_no_function_of_floats_is_computed_lane_by_lane(dtype, has_library, monk
     outputs = [fn(*xs) for (fn, _), xs in zip(cases, inputs, strict=True)]
     source = compiled(frozen_of(list(itertools.chain(*inputs)), outputs)).source()
     assert "tg_each_" not in source
-    assert "v[k] =" not in source.replace("v[k] = x[k * s]", "")
+    by_lanes = set(re.findall(r"v\[k\] = (\w+)\(", source))
+    assert by_lanes <= (set() if this_machine.has_fused() else {"fmod", "fmodf", "pow", "powf"})
 
 
 def test_what_rows_share_is_computed_once_a_row(compiled, frozen_of):

@@ -70,7 +70,7 @@ INSTALL = {
 _DIAGNOSTIC = re.compile(r"^(?:<stdin>:(?P<line>\d+):(?:\d+:)?|[^\s:]+:) (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _VERSION = re.compile(r"^.*\bversion \d.*$", re.MULTILINE)
 _TARGET = re.compile(r"^Target: (.*)$", re.MULTILINE)
-_VECTOR_MACRO = re.compile(r"^#define (__(?:SSE|AVX)\w*__) ", re.MULTILINE)
+_MACRO = re.compile(r"^#define (__(?:SSE\w*|AVX\w*|FMA|aarch64)__) ", re.MULTILINE)
 _SHOWN_DIAGNOSTICS = 3
 _SHOWN_AROUND = 2
 
@@ -161,18 +161,18 @@ def compile_unit(source: str, options: Flags = USUAL) -> Path:
 
 
 def macros() -> frozenset[str]:
-    """The names of the macros that say which vector instructions the compiler may use: __AVX2__ and the like."""
+    """The names of the macros that say which instructions the compiler may use: __AVX2__, __FMA__ and the like."""
     return _macros(compiler())
 
 
 @functools.cache
 def _macros(chosen: Compiler) -> frozenset[str]:
     line = (*chosen.line(USUAL), "-dM", "-E")
-    key = UNITS.key(chosen.identity, "\0".join(line), cpu(), environment(), suffix=".txt")
+    key = UNITS.key(chosen.identity, "\0".join((*line, _MACRO.pattern)), cpu(), environment(), suffix=".txt")
 
     def write(file: Path) -> None:
         code, words = _run(line, "")
-        file.write_text(" ".join(_VECTOR_MACRO.findall(words)) if code == 0 else "", encoding="utf-8")
+        file.write_text(" ".join(_MACRO.findall(words)) if code == 0 else "", encoding="utf-8")
 
     entry = UNITS.lookup(key) or UNITS.store(key, write)
     return frozenset(entry.read_text(encoding="utf-8").partition("\n")[0].split())

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.link.declines import taken
 from tg.types.tensor_type import TensorType
+from tg_c.body import named
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
 from tg_c.text import C_TYPES, literal
-from tg_c.vectors import size_of, wide_size
+from tg_c.vectors import size_of
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
@@ -76,17 +77,20 @@ class LaneElement(NamedTuple):
     @property
     def parameters(self) -> str:
         """The operands as the parameters x, y and z of a function."""
-        return ", ".join(f"{self.vectors.type(self._kind(v))} {x}" for x, v in zip("xyz", self.operands, strict=False))
+        return ", ".join(
+            f"{self.vectors.type(self.kind_of(v))} {x}" for x, v in zip("xyz", self.operands, strict=False)
+        )
 
     def texts(self, *, mixed: bool = False) -> tuple[str, ...]:
         """The operands as vectors; if `mixed`, those that all lanes share as they are."""
         return tuple(v.text if mixed and not v.kind else self._vector(v) for v in self.operands)
 
-    def _kind(self, operand: Lane) -> str:
+    def kind_of(self, operand: Lane) -> str:
+        """The C type of an element of an operand; masks are as wide as the last operand."""
         return self.vectors.mask(self.kind) if operand.dtype == "bool" else C_TYPES[operand.dtype]
 
     def _vector(self, operand: Lane) -> str:
-        return as_vector(self.vectors, operand, self._kind(operand))
+        return as_vector(self.vectors, operand, self.kind_of(operand))
 
     def expand(self, template: str) -> str:
         """A template with its @ words replaced."""
@@ -94,18 +98,13 @@ class LaneElement(NamedTuple):
 
     def _word(self, word: str) -> str:
         if word in ARITIES:
-            return self.vectors.libm(word, self.kind)
+            return named(self.prelude, word, self.dtype, self.vectors.count, self.vectors.size)
         if word in ("all", "larger", "least", "most", "number", "select", "smaller"):
             return self.vectors.function(word, self.kind)
         if word in ("T", "R"):
             return self.vector if word == "T" else self.result_vector
         if word in ("U", "I"):
             return self.vectors.type(word.lower() + self.vectors.mask(self.kind)[1:])
-        if word in ("D", "float", "whole"):
-            wide = f"f{8 * wide_size(size_of(self.kind))}"
-            if word == "D":
-                return self.vectors.type(wide)
-            return self.vectors.conversion(*((self.kind, wide) if word == "float" else (wide, self.kind)))
         if word == "PLACES":
             return str(8 * size_of(self.kind) - 1)
         return self.kind if word == "P" else literal(limit(word, self.dtype), self.dtype)
@@ -118,10 +117,10 @@ def as_vector(vectors: Vectors, value: Lane, kind: str) -> str:
     return f"{vectors.function('all', kind)}({f'-{value.text}' if value.dtype == 'bool' else value.text})"
 
 
-def lane_size(rule: Rule, dtypes: tuple[str, ...], result: str) -> int | None:
+def lane_size(rule: Rule, op: Op, dtypes: tuple[str, ...], result: str) -> int | None:
     """The bytes of the widest element that a rule works with in lanes, None if it writes nothing for lanes."""
     found = getattr(rule, "lane_size", None)
-    return found(dtypes, result) if found is not None else None
+    return found(op, dtypes, result) if found is not None else None
 
 
 def in_lanes(rule: Rule, op: Op, element: LaneElement) -> Lane:

@@ -1,4 +1,4 @@
-"""The functions that templates may use by name: those of libm, and some beside them that `tg_c.mathematics` has."""
+"""The functions that templates may use by name: those of libm, and some beside them that `tg_native` has."""
 
 from __future__ import annotations
 
@@ -16,5 +16,3 @@ ARITIES: Final = {**dict.fromkeys(UNARY.split(), 1), **dict.fromkeys(BINARY.spli
 """All real functions, with the number of their arguments."""
 COMPLEX_ARITIES: Final = {**dict.fromkeys(COMPLEX.split(), 1), "cpow": 2}
 """The complex ones."""
-ROUNDED: Final = ("ceil", "floor", "rint", "sqrt", "trunc")
-"""The functions that are one instruction, which compilers find in the list of the lanes."""

@@ -26,6 +26,11 @@ def vector_bytes() -> int:
     return next((size for name, size in WIDTHS if name in known), 16)
 
 
+def has_fused() -> bool:
+    """Whether x y + z is one instruction."""
+    return not macros().isdisjoint(("__FMA__", "__aarch64__"))
+
+
 def masked_moves() -> str:
     """The instructions that load and store the first lanes of a vector only: "avx512", "avx2" or "" for none."""
     known = macros()

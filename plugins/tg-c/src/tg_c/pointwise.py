@@ -129,7 +129,7 @@ def vectors_for(site: Site, program: ScalarProgram, varying: Collection[int], le
 
 def _lane_size(site: Site, program: ScalarProgram, node: Node) -> int | None:
     dtypes = tuple(program.dtypes[k] for k in node.inputs)
-    return lane_size(site.rule(node.op), dtypes, program.dtypes[node.outputs[0]])
+    return lane_size(site.rule(node.op), node.op, dtypes, program.dtypes[node.outputs[0]])
 
 
 class _Nest(NamedTuple):

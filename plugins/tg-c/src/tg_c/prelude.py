@@ -9,10 +9,10 @@ import numpy as np
 
 from tg.types.dtypes import is_float, numpy_dtype
 from tg_c import half
+from tg_c.body import named
 from tg_c.complex import FUNCTIONS
-from tg_c.libm import ARITIES, COMPLEX_ARITIES, OWN
+from tg_c.libm import ARITIES, COMPLEX_ARITIES
 from tg_c.text import C_TYPES, PARTS, is_half, item_size, literal, working
-from tg_c.vectors import Vectors
 
 if TYPE_CHECKING:
     from tg_c.machine import Symbol
@@ -31,6 +31,7 @@ class Prelude:
     def __init__(self, symbol: Symbol | None = None) -> None:
         self.symbol = symbol
         self.libraries = {"m"}
+        self.templates: dict[object, str] = {}  # what rules have written: the expressions by op, dtypes and lanes
         self._parts: dict[str, str] = {}
         self._uses: dict[str, int] = {}
 
@@ -52,9 +53,7 @@ class Prelude:
         return "\n".join(self._parts.values())
 
     def libm(self, name: str, dtype: str) -> str:
-        """The name of a function of libm for a dtype, declared, or of the first lane of a kernel's."""
-        if name in OWN:
-            return self._first_lane(name, dtype)
+        """The name of a function of libm for a dtype, declared."""
         single = dtype in ("float32", "complex64")
         found = name + ("f" if single else "")
         kind = "float" if single else "double"
@@ -63,14 +62,6 @@ class Prelude:
         arity = ARITIES.get(name) or COMPLEX_ARITIES[name]
         self.need(found, f"{kind} {found}({', '.join([kind] * arity)});")
         return found
-
-    def _first_lane(self, name: str, dtype: str) -> str:
-        kind, single = C_TYPES[dtype], f"tg_{name}_{C_TYPES[dtype]}"
-        if not self.has(single):
-            vectors = Vectors(self, 2, item_size(dtype))
-            call = f"{vectors.own(name, kind)}({vectors.function('all', kind)}(x))"
-            self.need(single, f"static {kind} {single}({kind} x) {{ return {call}[0]; }}")
-        return single
 
 
 class Element(NamedTuple):
@@ -105,7 +96,9 @@ class Element(NamedTuple):
     def _word(self, word: str) -> str:
         dtype = self.dtype
         part = PARTS.get(dtype, dtype)
-        if word in ARITIES or word in COMPLEX_ARITIES:
+        if word in ARITIES:
+            return named(self.prelude, word, dtype)
+        if word in COMPLEX_ARITIES:
             return self.prelude.libm(word, dtype)
         if word in FUNCTIONS:
             return self.function(word)

@@ -10,23 +10,18 @@ In lanes, the types are GNU vectors, and what is bool is a mask (`tg_c.vectors`)
 holds. A text that means the same on vectors serves there too, such as "x * @exp(y)"; for another, `lanes` has a text
 of its own. In it, @select(mask, x, y) chooses, @number(mask) is 1 or 0, @all(number) repeats, @larger(x, y) and
 @smaller(x, y) are the extremes, NaN if one is, @most(x, y) and @least(x, y) those of integers, and @PLACES is the
-number of the last bit. Where there is none, each lane is computed by itself. A text for integers that is `wide`
-computes with vectors of a floating dtype that has more digits, @D: @float converts to it, @whole back.
+number of the last bit. Where there is none, each lane is computed by itself.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from tg.errors import NoRuleError, message
-from tg.types.dtypes import is_integer
 from tg_c.text import C_TYPES, is_half, item_size, kind_of
-from tg_c.vectors import WIDEST, wide_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tg.graph.op import Op
     from tg_c.lanes import LaneElement
     from tg_c.prelude import Element
@@ -77,7 +72,7 @@ class _Template:
     Halves go through float32 and `floating`; `half` is for what can be done with them as they are stored.
     """
 
-    __slots__ = ("_in_lanes", "own", "texts", "wide")
+    __slots__ = ("_in_lanes", "own", "texts")
 
     def __init__(
         self,
@@ -91,11 +86,9 @@ class _Template:
         half: str | None = None,
         complex: str | None = None,
         lanes: str | dict[str, str | None] | None = None,
-        wide: bool = False,
     ) -> None:
         kinds = {"boolean": boolean, "integer": integer, "signed": signed, "unsigned": unsigned}
         self.texts = _texts(text, **kinds, floating=floating, half=half, complex=complex)
-        self.wide = wide
         self.own = _texts(lanes) if lanes is None or isinstance(lanes, str) else lanes
         self._in_lanes: dict[tuple[tuple[str, ...], str], str | None] = {}
 
@@ -117,21 +110,12 @@ class _Template:
             self._in_lanes[key] = self._find_in_lanes(dtypes, result)
         return self._in_lanes[key]
 
-    def lane_size(self, dtypes: tuple[str, ...], result: str) -> int | None:
+    def lane_size(self, op: Op, dtypes: tuple[str, ...], result: str) -> int | None:
         """The bytes of the widest element that the text for lanes works with, None if there is no such text."""
-        if self.lane_template(dtypes, result) is None:
-            return None
-        size = item_size(dtypes[-1])
-        return wide_size(size) if self.is_wide(dtypes) else size
-
-    def is_wide(self, dtypes: tuple[str, ...]) -> bool:
-        """Whether the text for lanes computes with wider elements."""
-        return self.wide and is_integer(dtypes[-1])
+        return None if self.lane_template(dtypes, result) is None else item_size(dtypes[-1])
 
     def _find_in_lanes(self, dtypes: tuple[str, ...], result: str) -> str | None:
         kind = kind_of(dtypes[-1])
-        if self.is_wide(dtypes) and wide_size(item_size(dtypes[-1])) > WIDEST:
-            return None
         if own := self.own[kind]:
             return own
         text = self.texts[kind]
@@ -203,26 +187,3 @@ class Inline(_Template):
             text = f"{head} {{\n  {element.expand(body).strip()}\n}}"
             element.prelude.need(name, text)
         return f"{name}({', '.join(element.texts())})"
-
-
-@final
-class Written:
-    """A rule of two functions: one that writes the expression for an element, one that writes it for lanes."""
-
-    __slots__ = ("_element", "_lanes")
-
-    def __init__(self, element: Callable[[Any, Element], str], lanes: Callable[[Any, LaneElement], str | None]) -> None:
-        """The functions; that for lanes gives None if each must be computed by itself."""
-        self._element, self._lanes = element, lanes
-
-    def __call__(self, op: Op, element: Element) -> str:
-        """The expression for one element."""
-        return self._element(op, element)
-
-    def in_lanes(self, op: Op, element: LaneElement) -> str | None:
-        """The expression for vectors, None if each lane must be computed by itself."""
-        return self._lanes(op, element)
-
-    def lane_size(self, dtypes: tuple[str, ...], result: str) -> int | None:
-        """The bytes of the widest element that the text for lanes works with."""
-        return max(map(item_size, (*dtypes, result)))

@@ -10,11 +10,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
-from tg_c.libm import ARITIES, OWN, ROUNDED
+from tg_c.libm import ARITIES
 from tg_c.machine import masked_moves, vector_bytes
-from tg_c.mathematics import KERNELS
-from tg_c.mathematics.kernel import FORMATS, write
 from tg_c.text import literal
+from tg_native.kernels.dtypes import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -261,12 +260,11 @@ MOVES: Final = {
 _EACH: Final = re.compile(r"@EACH<([^>]*)>")
 _WORD: Final = re.compile(r"@([A-Z]+)")
 PLACES: Final = 16  # in a table
+ONE_INSTRUCTION: Final = ("ceil", "floor", "rint", "sqrt", "trunc")  # which compilers find in the list of the lanes
 # Neither static nor const, as `tg_c.program` says of its tables.
 TABLE: Final = '__attribute__((visibility("hidden"), aligned(64)))'
 FLOATS: Final = {"f32": "float32", "f64": "float64"}
-WIDEST: Final = 8  # bytes of an element
 MINIMUM: Final = 16  # bytes of the registers of vectors
-WRITTEN_OUT: Final = 4  # uses of a function in a unit that are written out in place: each costs the compiler 2 ms
 REST: Final = {4: "0x7fffffff", 8: "0x7fffffffffffffffLL"}  # all bits but that of the sign
 
 
@@ -278,15 +276,10 @@ def size_of(kind: str) -> int:
     return int(kind[1:]) // 8
 
 
-def literal_of(kind: str, word: str) -> str:
-    """One of `FORMATS` as C text."""
-    value = FORMATS[kind][word]
+def number_of(kind: str, word: str) -> str:
+    """One of the numbers of a floating format as C text."""
+    value = getattr(FORMATS[FLOATS[kind]], word.lower())
     return literal(value, FLOATS[kind]) if isinstance(value, float) else str(value)
-
-
-def wide_size(size: int) -> int:
-    """The bytes of the floating numbers that divide integers of `size` bytes exactly: float32 for 16 bits."""
-    return 4 if size < 4 else 2 * size
 
 
 @final
@@ -372,7 +365,7 @@ class Vectors:
             "N": lambda: ("u" if kind[0] == "u" else "s") + SUFFIXES[size_of(kind)],
             "X": lambda: SUFFIXES[size_of(kind)],
             "TOP": lambda: str((1 << min(8 * size_of(kind) - (kind[0] == "i"), 63)) - 1),
-            **{word: partial(literal_of, kind, word) for word in ("BIAS", "DIGITS", "ROUNDER")},
+            **{word: partial(number_of, kind, word) for word in ("BIAS", "DIGITS", "ROUNDER")},
         }
         self.type(kind)
         return _WORD.sub(lambda m: words[m[1]](), _EACH.sub(lambda m: self._each(m[1]), template))
@@ -425,27 +418,9 @@ class Vectors:
 
     # --- mathematics -------------------------------------------------------------------------------------------------
 
-    def libm(self, name: str, kind: str) -> str:
-        """The name of a function on vectors: of a vector library or of `tg_c.mathematics`, else each lane by itself."""
-        if name in ("fabs", "copysign"):
-            return self.function(name, kind)
-        arity, kernel = ARITIES[name], KERNELS.get(name)
-        if self.prelude.symbol is not None and name not in ROUNDED:
-            if kernel is not None and kind in kernel.preferred:  # always: equal elements have equal results
-                return write(kernel, name, self, kind, inline=self.prelude.uses(name) <= WRITTEN_OUT)
-            symbol = self.prelude.symbol(name, FLOATS[kind], arity, self.count)
-            if symbol is not None:
-                vector = self.type(kind)
-                self.prelude.need(symbol, f"{vector} {symbol}({', '.join([vector] * arity)});")
-                self.prelude.libraries.add("mvec")
-                return symbol
-        if kernel is not None and (self.prelude.symbol is not None or name in OWN):
-            return self.own(name, kind)
-        return self._by_lanes(name, kind, arity)
-
-    def own(self, name: str, kind: str) -> str:
-        """The name of a function of `tg_c.mathematics`, declared; parts of others are written out in these."""
-        return write(KERNELS[name], name, self, kind, inline=name not in ARITIES)
+    def rounded(self, name: str, kind: str) -> str:
+        """The name of a function on vectors that is one instruction for each lane."""
+        return self.function(name, kind) if name in ("fabs", "copysign") else self.by_lanes(name, kind, 1)
 
     def looks_up(self, kind: str) -> bool:
         """Whether one instruction finds a vector of `kind` in a table of `PLACES` numbers."""
@@ -471,21 +446,14 @@ class Vectors:
             self.prelude.need(made, f"{head} {{\n  {loop}\n  return y;\n}}")
         return made
 
-    def halved(self) -> Vectors:
-        """Vectors of half as many lanes."""
-        return Vectors(self.prelude, self.count // 2, self.size)
-
-    def fits(self, kind: str) -> bool:
-        """Whether vectors of `kind` are no wider than those that one instruction works on."""
-        return self.count * size_of(kind) <= vector_bytes()
-
-    def _by_lanes(self, name: str, kind: str, arity: int) -> str:
+    def by_lanes(self, name: str, kind: str, arity: int) -> str:
+        """The name of the function that computes each lane by libm, declared."""
         made = f"tg_{name}_{kind}x{self.count}"
         if not self.prelude.has(made):
             vector, scalar = self.type(kind), self.prelude.libm(name, FLOATS[kind])
             operands = "xy"[:arity]
             head = f"{vector} {made}({', '.join(f'{vector} {x}' for x in operands)})"
-            if name in ROUNDED:
+            if name in ONE_INSTRUCTION:
                 text = f"TG_INLINE {head} {{ return ({vector}){{{self._each(f'{scalar}(x[#])')}}}; }}"
             else:
                 text = self.lane_loop(f"static {head}", vector, f"{scalar}({', '.join(f'{x}[k]' for x in operands)})")

@@ -9,22 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_c.loops import loop
+from tg_c.printed import Printed
 from tg_c.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
-from tg_c.rules.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
 from tg_native.fusion.loop import Loop
+from tg_native.kernels.elementwise import KERNELS
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
 RULES: Final[dict[object, Rule]] = {
-    **arithmetic.RULES,
-    **bitwise.RULES,
-    **cast.RULES,
-    **comparison.RULES,
-    **complex.RULES,
-    **exponential.RULES,
-    **rounding.RULES,
-    **trigonometric.RULES,
+    **{key: Printed(kernel) for key, kernel in KERNELS.items()},
     **contraction.RULES,
     **control.RULES,
     **creation.RULES,

@@ -13,7 +13,6 @@ from tg.ops.elementwise.cast import Cast
 from tg.types.dtypes import is_complex
 from tg.types.lengths import is_natural
 from tg_c.prelude import Element
-from tg_c.rules.elementwise.cast import cast
 from tg_c.text import C_TYPES, is_half
 from tg_native.plan.values import Array, collapsed, is_one, is_zero, spread
 
@@ -52,7 +51,7 @@ def _convert(site: Site, source: Array, target: Array) -> None:
     read, place = kernel.read(source), kernel.write(target)
     indices = kernel.loops(space.shape)
     element = Element((kernel.at(read, indices, space.strides[1]),), (source.dtype,), target.dtype, site.prelude)
-    kernel.line(f"{kernel.at(place, indices, space.strides[0])} = {cast(Cast(target.dtype), element)};")
+    kernel.line(f"{kernel.at(place, indices, space.strides[0])} = {site.element(Cast(target.dtype), element)};")
     kernel.close(len(indices))
     site.call(kernel)
 

@@ -1,1 +1,0 @@
-"""Rules for functions of single elements: C text over the operands x, y, z (see `tg_c.templates`)."""
