@@ -1,0 +1,143 @@
+"""Every kernel has the same bits by all printers, C, LLVM's language and NumPy, for hostile numbers."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.kernels.interpreter import Computed
+from tests.kernels.printed import Case, in_c, in_llvm, run
+from tg.errors import DtypeError, NoRuleError
+from tg.ops.catalog import FAMILIES
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.comparison import where
+from tg.types.dtypes import is_complex, is_float, numpy_dtype
+from tg_c import body as c_body
+from tg_c.machine import has_fused
+from tg_c.prelude import Prelude
+from tg_native.kernels.elementwise import KERNELS as RULES
+from tg_native.kernels.mathematics import KERNELS
+from tg_numba import body as numba_body
+
+FLOATS = ("float32", "float64")
+REAL = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", *FLOATS),
+)
+BINARY = frozenset(("atan2", "fmod", "hypot", "nextafter", "pow"))
+
+
+@pytest.fixture(autouse=True)
+def no_library(monkeypatch):
+    """What is compared is this package's own: no function of a vector library; tables as this machine has them."""
+    monkeypatch.setattr(numba_body, "variants", lambda name, dtype, arity: {})
+
+
+def hostile(dtype, seed, n=600):
+    """Numbers of every size and sign of a dtype, every special one and its neighbours, in an order of its own."""
+    rng, kind = np.random.default_rng(seed), numpy_dtype(dtype)
+    if dtype == "bool":
+        return rng.integers(0, 2, n).astype(bool)
+    if not is_float(dtype):
+        limits = np.iinfo(dtype)
+        known = [0, 1, 2, 3, 7, 8, limits.bits - 1, limits.bits, limits.max, limits.max - 1, limits.min, limits.min + 1]
+        known += [] if limits.min == 0 else [-1, -2, -7]
+        spread = rng.integers(limits.min, limits.max, n // 2, dtype=dtype, endpoint=True)
+        small = rng.integers(-9 if limits.min else 0, 10, n // 2).astype(dtype)
+        found = np.concatenate([np.array(known, dtype), spread, small])
+    else:
+        bits = rng.integers(0, 256, n * kind.itemsize, dtype=np.uint8).view(kind)
+        normal = [(rng.normal(size=n // 4) * size).astype(kind) for size in (1e-3, 1, 5, 200)]
+        whole = rng.integers(-20, 20, n // 4).astype(kind)
+        known = np.array([0, 1, 0.5, 1.5, 2, 88, 104, 710, 745, 1e5, 6e4, 3e38, 1e300, np.inf, np.nan, 1e-40, 1e-310])
+        with np.errstate(all="ignore"):
+            known = known.astype(kind)
+        found = np.concatenate([bits, *normal, whole, known, -known])
+    return rng.permutation(found)
+
+
+def bits_of(array):
+    """The bits of every element, one kind of NaN."""
+    if array.dtype.kind in "biu":
+        return array
+    found = array.copy()
+    with np.errstate(all="ignore"):
+        found[np.isnan(array.astype(np.float64))] = np.nan
+    return found.view(f"uint{8 * array.dtype.itemsize}")
+
+
+def same(case, arrays, name, results):
+    """Whether all results have the same bits; those of the interpreter come first."""
+    first, right = results[0]
+    for other, found in results[1:]:
+        odd = np.flatnonzero(bits_of(right) != bits_of(found))
+        assert not odd.size, (
+            f"{name} of {[a[odd[0]] for a in arrays]}: {first} {right[odd[0]]!r}, {other} {found[odd[0]]!r}, "
+            f"{odd.size} of {right.size} differ"
+        )
+
+
+def interpreted(case, arrays, **options):
+    """The results by NumPy."""
+    body = Computed(arrays[0].size, fused=has_fused(), **options)
+    halves = [
+        a.view(np.uint16) if d in ("float16", "bfloat16") else a for a, d in zip(arrays, case.dtypes, strict=True)
+    ]
+    found = case.write(*(type(body.number(0, d))(body, d, a) for a, d in zip(halves, case.dtypes, strict=True)))
+    whole = np.broadcast_to(np.asarray(found.text), arrays[0].shape)
+    return np.ascontiguousarray(whole).view(numpy_dtype(case.result))
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_a_kernel_of_mathematics(name, dtype):
+    case = Case(KERNELS[name].written, (dtype,) * (1 + (name in BINARY)), dtype)
+    arrays = [hostile(dtype, seed) for seed, _ in enumerate(case.dtypes)]
+    tables = c_body.Body(Prelude(), case.lanes).looks_up(dtype)
+    compiled = {"C": in_c([case])[0], "LLVM": in_llvm([case])[0]}
+    results = [(printer, run(function, case, arrays)) for printer, function in compiled.items()]
+    same(case, arrays, name, [("NumPy", interpreted(case, arrays, tables=tables)), *results])
+
+
+def elementwise():
+    """Every function of single elements and every loop of dtypes that it has, no complex ones."""
+    for family in FAMILIES:
+        for fn in family.elementwise:
+            for dtype in REAL:
+                try:
+                    operands, result = fn.loop((dtype,) * fn.arity)
+                except DtypeError:
+                    continue
+                operands = ("bool", dtype, dtype) if fn is where else operands
+                if any(map(is_complex, (*operands, result))) or fn not in RULES or set(operands) - {dtype, "bool"}:
+                    continue
+                rule, op = RULES[fn], fn.op
+                write = lambda *x, r=rule, o=op, t=result: r(o, x, t)  # noqa: E731
+                yield f"{fn.name} {dtype}", Case(write, operands, result, is_arithmetic=fn.accuracy <= 1)
+    for source, target in itertools.product(REAL, REAL):
+        rule, op = RULES[Cast], Cast(target)
+        yield f"cast {source} {target}", Case(lambda *x, r=rule, o=op, t=target: r(o, x, t), (source,), target)
+
+
+PARTS = 24  # in which the functions are compiled
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("single", [False, True], ids=["lanes", "one"])
+def test_elementwise_functions(single, part):
+    cases = {}
+    for name, case in list(elementwise())[part::PARTS]:
+        if single and not case.is_arithmetic:
+            continue  # of one number C takes libm's own where LLVM takes the kernel that lanes have
+        arrays = [hostile(d, seed)[:600] for seed, d in enumerate(case.dtypes)]
+        try:
+            cases[name] = case, arrays, interpreted(case, arrays, tables=False)
+        except NoRuleError:
+            continue
+    assert len(cases) > 10
+    listed = [case for case, *_ in cases.values()]
+    compiled = zip(in_c(listed, single=single), in_llvm(listed, single=single), strict=True)
+    for (name, (case, arrays, right)), (c, other) in zip(cases.items(), compiled, strict=True):
+        same(case, arrays, name, [("NumPy", right), ("C", run(c, case, arrays)), ("LLVM", run(other, case, arrays))])
