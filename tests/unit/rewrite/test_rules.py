@@ -372,6 +372,7 @@ def test_a_cast_is_superfluous_only_where_no_value_shows_it(source, middle):
     values = {"b": [True, False], "i": [0, 1, -1, 127, 128, -129, 2**31, -(2**31), 2**53 + 1, -(2**63), 2**63 - 1]}
     values["u"] = [abs(v) for v in values["i"]]
     floats = [0.0, -0.0, 1.5, -2.5, 1e-40, 6e4, 7e4, 1e30, -1e30, 1e300, np.inf, -np.inf, np.nan, 2.0**53 + 1]
+    values["c"] = [complex(real, imag) for real in floats for imag in (0.0, -0.0, 2.5, np.nan)]
     kind = numpy_dtype(source).kind
     with np.errstate(all="ignore"):
         x = np.array(values.get(kind, floats)).astype(numpy_dtype(source))
