@@ -24,9 +24,9 @@ EQUIVALENT: dict[str, str] = {
     "extreme_of_repeated: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
+    "diagonal._joined: first.k >= second.k as Gt": "Of two triangles up to one diagonal either is the other.",
     "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
     "equal_of_integer_difference: match, equal: subtract: operands swapped": "x - y is 0 where y - x is.",
-    "special._of_scaled: inner in SCALES and (not value.all()) without inner in SCALES": "x + 0 is x by another rule.",
     "softmax._log_of_quotient_of_exps: op and op.axes == added and (total.inputs[0] is x) without op.axes == added": (
         "log(exp(z)) is z whatever z is; the rule is for those that a softmax leaves."
     ),

@@ -98,14 +98,13 @@ def _truth(v: Variable) -> bool | None:
 def _indicator(node: Apply, outputs: Any) -> Variable | None:
     """where(c, 1, 0) as a cast."""
     c, x, y = node.inputs
-    if not is_scalar_constant(x) or not is_scalar_constant(y):
+    if not isinstance(x, Constant) or not isinstance(y, Constant):
         return None
-    a, b = x.data.reshape(()), y.data.reshape(())  # type: ignore[attr-defined]
-    if any(np.signbit(v.real) or np.signbit(v.imag) for v in (a, b)):
-        return None
-    if a == 1 and b == 0:
+    zero, one = (np.array(bit, x.type.numpy_dtype).tobytes() for bit in (0, 1))
+    choices = x.data.tobytes(), y.data.tobytes()  # -0.0 equals 0, and is not what a cast gives
+    if choices == (one, zero):
         return cast_variable(c, x.type.dtype)
-    return cast_variable(logical_not(c), x.type.dtype) if a == 0 and b == 1 else None
+    return cast_variable(logical_not(c), x.type.dtype) if choices == (zero, one) else None
 
 
 def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
@@ -114,10 +113,8 @@ def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
     if isinstance(op, Elementwise) and op.fn.checks is not None:
         return None
     choices = [v for v in node.inputs if not is_scalar_constant(v)]
-    if not choices or any(v is not choices[0] for v in choices):
-        return None
     found = _choice(choices[0])
-    if found is None or (op.name == "Cast" and not is_made_by(choices[0], where)):
+    if found is None or any(v is not choices[0] for v in choices):
         return None
     values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in found[1:]]
     return where(found[0], *values)

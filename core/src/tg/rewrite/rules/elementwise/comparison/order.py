@@ -59,36 +59,36 @@ class Range(NamedTuple):
 def _range(x: Variable) -> Range:
     if x.apply is not None and type(x.apply.op) is Cast:
         (narrow,) = x.apply.inputs
-        if is_integer(narrow.type.dtype) and has_values(x.type.dtype, narrow.type.dtype):
+        if has_values(x.type.dtype, narrow.type.dtype):
             return _range(narrow)
-    dtype = x.type.dtype
-    low, high, open_low, open_high = -np.inf, np.inf, False, False
-    if dtype == "bool":
-        low, high = 0, 1
-    elif is_integer(dtype):
-        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    elif is_finite(x):
-        open_low = open_high = True
-    if low < 0 and holds(x, "nonnegative"):
+    low, high, open_low, open_high = _limits(x)
+    if holds(x, "nonnegative"):
         low, open_low = 0, holds(x, "positive")
-    elif low == 0 and holds(x, "positive"):
-        open_low = True
-    if high > 0 and holds(x, "nonpositive"):
+    if holds(x, "nonpositive"):
         high, open_high = 0, holds(x, "negative")
     return Range(low, high, open_low, open_high)
+
+
+def _limits(x: Variable) -> Range:
+    """The range of the dtype, or of its finite numbers."""
+    dtype = x.type.dtype
+    if is_integer(dtype):
+        return Range(int(np.iinfo(dtype).min), int(np.iinfo(dtype).max), open_low=False, open_high=False)
+    if dtype == "bool":
+        return Range(0, 1, open_low=False, open_high=False)
+    is_open = is_finite(x)
+    return Range(-np.inf, np.inf, is_open, is_open)
 
 
 def _beyond_limits(node: Apply, outputs: Any) -> bool | None:
     """A comparison with a constant that what is known of the value decides."""
     x, c = node.inputs
     fn = node.op.fn  # type: ignore[attr-defined]
-    if not isinstance(c, Constant) or not c.data.size or is_complex(c.type.dtype):
+    if not isinstance(c, Constant) or is_complex(c.type.dtype):
         return None
     data = c.data if c.data.dtype.kind in "iu" else c.data.astype(np.float64)
-    if np.isnan(data).all():
-        return bool(fn is not_equal and x.type.dtype != "bool")
-    if np.isnan(data).any():
-        return None
+    if np.isnan(data).all():  # or there is none
+        return fn is not_equal
     return _decided(fn, _range(x), data.min().item(), data.max().item(), x)
 
 
@@ -129,11 +129,9 @@ def _of_converted(node: Apply, outputs: Any) -> Variable | None:
         return None
     (narrow,) = x.apply.inputs
     source = narrow.type.dtype
-    if is_complex(x.type.dtype) or not has_values(x.type.dtype, source):
+    if not has_values(x.type.dtype, source):
         return None
     if isinstance(y, Constant):
-        if source == "bool":
-            return None
         with np.errstate(all="ignore"):
             data = convert(y.data, source)
         same = bool((convert(data, y.type.dtype) == y.data).all())

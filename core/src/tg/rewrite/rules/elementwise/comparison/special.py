@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from tg.graph.facts import holds
 from tg.ops.elementwise.arithmetic import absolute, add, cbrt, divide, multiply, negative, sign, square, subtract
 from tg.ops.elementwise.cast import Cast
@@ -23,12 +21,11 @@ from tg.ops.elementwise.comparison import (
 )
 from tg.ops.elementwise.complex import conjugate
 from tg.ops.elementwise.exponential import exp, exp2, expm1, sigmoid, softplus
-from tg.ops.elementwise.record import Elementwise
 from tg.ops.elementwise.rounding import ceil, floor, rint, trunc
 from tg.ops.elementwise.trigonometric import arcsinh, arctan, cosh, sinh, tanh
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import ANY, FLOATING, INEXACT, INTEGER, node_rule, rule
-from tg.rewrite.rules.elementwise.arithmetic import is_finite, is_scalar_constant
+from tg.rewrite.rules.elementwise.arithmetic.analysis import is_finite, is_finite_and_nonzero
 from tg.rewrite.rules.elementwise.cast import holds as has_values
 from tg.types.dtypes import is_complex, is_float
 
@@ -42,8 +39,7 @@ KEEPS_SIZE: Final = frozenset((negative, absolute, floor, ceil, trunc, rint))  #
 KEEPS_NAN: Final = KEEPS_SIZE | {
     exp, exp2, expm1, sigmoid, softplus, tanh, sinh, cosh, arctan, arcsinh, sign, square, cbrt,
 }  # fmt: skip
-SHIFTS: Final = frozenset((add, subtract))
-SCALES: Final = frozenset((multiply, divide))
+SHIFTS_AND_SCALES: Final = frozenset((add, subtract, multiply, divide))
 
 
 def _by_facts(node: Apply, outputs: Any) -> bool | None:
@@ -67,23 +63,14 @@ def _of_operand(node: Apply, outputs: Any) -> Variable | None:
         (x,) = made.inputs
         widens = is_float(x.type.dtype) and has_values(y.type.dtype, x.type.dtype)
         return fn(x) if widens else None
-    inner = made.op.fn if isinstance(made.op, Elementwise) else None
+    inner = made.op.fn
     if is_complex(y.type.dtype):
         return fn(made.inputs[0]) if inner in (negative, conjugate) else None
     if inner in (KEEPS_NAN if fn is isnan else KEEPS_SIZE) and is_float(made.inputs[0].type.dtype):
         return fn(made.inputs[0])  # type: ignore[no-any-return]
-    return _of_scaled(fn, inner, made) if fn is isnan and inner in SHIFTS | SCALES else None
-
-
-def _of_scaled(fn: Any, inner: Any, made: Apply) -> Variable | None:
-    """isnan(x + c) and isnan(x * c) for a finite c, which in a product is not 0."""
-    x, c = made.inputs
-    if not is_scalar_constant(c):
-        return None
-    value = c.data  # type: ignore[attr-defined]
-    if not np.isfinite(value).all() or (inner in SCALES and not value.all()):
-        return None
-    return fn(x)  # type: ignore[no-any-return]
+    if fn is isnan and inner in SHIFTS_AND_SCALES and is_finite_and_nonzero(made.inputs[1]):
+        return fn(made.inputs[0])
+    return None
 
 
 def _itself(fn: Any) -> Any:
@@ -157,6 +144,6 @@ RULES = (
         kind=EXACT,
         why="The operand is NaN, or infinite, where the result is; the function need not be computed.",
         example=lambda x: isnan(exp(x)),
-        below=(*KEEPS_NAN, conjugate, Cast, *SHIFTS, *SCALES),
+        below=(*KEEPS_NAN, conjugate, Cast, *SHIFTS_AND_SCALES),
     ),
 )
