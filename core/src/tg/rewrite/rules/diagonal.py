@@ -60,10 +60,10 @@ def _joined(node: Apply, outputs: Any) -> Variable | bool | None:
     first, second = (_below(_without_not(v)) for v in (a, b))
     if first is None or second is None or first.rows is not second.rows or first.columns is not second.columns:
         return None
-    is_not = tuple(v.op is logical_not.op for v in (a, b))
-    if is_not in ((False, False), (True, True)):
-        return a if (first.k >= second.k) is (whole is not is_not[0]) else b
-    inside, outside = (second.k, first.k) if is_not[0] else (first.k, second.k)
+    a_is_not, b_is_not = (v.op is logical_not.op for v in (a, b))
+    if a_is_not is b_is_not:
+        return a if (first.k >= second.k) is (whole is not a_is_not) else b
+    inside, outside = (second.k, first.k) if a_is_not else (first.k, second.k)
     if whole:
         return True if inside >= outside else None
     return False if inside <= outside else None
