@@ -71,6 +71,15 @@ def test_what_is_known_of_a_float_decides_a_comparison_where_all_its_values_agre
         assert decides(fn, x, v, c) == decided(compare, values, c), (fn.name, c)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_numbers_of_few_digits_are_compared_as_others_are(dtype):
+    x = tg.vector("x", dtype=dtype)
+    v = tg.assume(x, finite=True, nonnegative=True)
+    values = np.array([0.0, 1.0, 50.0])
+    for (fn, compare), c in itertools.product(COMPARISONS.items(), (-np.inf, -1.0, 0.0, 1.0, np.inf, np.nan)):
+        assert decides(fn, x, v, np.array(c, numpy_dtype(dtype))) == decided(compare, values, c), (fn.name, c)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
 def test_the_limits_of_integers_decide_a_comparison_where_all_of_them_agree(dtype):
     x = tg.vector("x", dtype=dtype)
@@ -85,7 +94,6 @@ def test_the_limits_of_integers_decide_a_comparison_where_all_of_them_agree(dtyp
     [
         ("int8", "int16", range(-128, 128)),
         ("uint8", "float32", range(256)),
-        ("bool", "float64", range(2)),
         ("float64", "uint8", range(256)),  # what is too large is the largest
         ("uint8", "int8", range(-128, 128)),  # what is too large wraps
     ],
@@ -98,16 +106,20 @@ def test_a_converted_value_has_the_limits_that_the_conversion_leaves(source, wid
         assert decides(fn, x, tg.cast(x, wide), c) == decided(compare, values, c), (fn.name, c)
 
 
-def test_a_comparison_with_several_numbers_is_decided_where_all_of_them_agree():
+@pytest.mark.parametrize("facts", [("positive", "finite"), ("negative", "finite"), ("nonzero", "not_nan")])
+def test_a_comparison_with_several_numbers_is_decided_where_all_of_them_agree(facts):
     x = tg.vector("x")
-    v = tg.assume(x, positive=True, finite=True)
-    values = np.array([5e-324, 1.0, FINITE])[:, None]
-    for several in ([-1.0, 0.0], [0.0, -0.0], [-1.0, 1.0], [np.nan, np.nan], [np.nan, -1.0], [np.nan, np.inf], []):
+    v = tg.assume(x, **dict.fromkeys(facts, True))
+    values = np.array([n for n in FLOATS if fact_holds_of(n, facts)])[:, None]
+    for several in ([-1.0, 0.0], [0.0, -0.0], [0.0, 1.0], [-1.0, 1.0], [np.nan, np.nan], [np.nan, 0.0], [np.nan, 1.0]):
         c = np.array(several)
         for fn, compare in COMPARISONS.items():
             wanted = decided(compare, values, c) if not np.isnan(c).any() or np.isnan(c).all() else None
-            if c.size:
-                assert decides(fn, x, v, c) == wanted, (fn.name, several)
+            assert decides(fn, x, v, c) == wanted, (fn.name, several)
+
+
+def fact_holds_of(number, facts):
+    return all(KNOWN[(name,)](number) for name in facts)
 
 
 def test_a_complex_number_other_than_0_may_have_a_part_that_is_0():
@@ -226,6 +238,29 @@ def test_a_function_of_two_numbers_is_a_choice_of_two(formula, expected):
 def test_a_function_of_more_than_two_numbers_is_computed(formula):
     c, x = tg.vector("c", dtype="bool"), tg.vector("x", dtype="int64")
     assert not rewritten("constant_choices", [c, x], formula(c, tg.where(c, 5, -2), x))[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "fires"),
+    [
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(c, where(c, x, y), z), True),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(c, x, where(c, y, z)), True),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(c, where(d, x, y), z), False),
+        ("where_decided_inside", lambda where, c, d, x, y, z: where(c, x, where(d, y, z)), False),
+        ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, where(d, x, y), y), True),
+        ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, x, where(d, x, y)), True),
+        ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, where(d, y, x), y), False),
+        ("where_of_joined_conditions", lambda where, c, d, x, y, z: where(c, x, where(d, y, x)), False),
+        ("where_same", lambda where, c, d, x, y, z: where(c, x, x), True),
+    ],
+)
+def test_choices_of_choices_are_what_numpy_chooses(name, formula, fires):
+    names = [tg.vector(n, dtype="bool") for n in "cd"] + [tg.vector(n) for n in "xyz"]
+    bits = np.array(list(itertools.product((True, False), repeat=2))).T
+    arrays = [*bits, *(np.full(4, n) for n in (1.0, 2.0, 3.0))]
+    frozen, fired = rewritten(name, names, formula(tg.where, *names))
+    assert interpret(frozen, arrays)[0].tolist() == formula(np.where, *arrays).tolist()
+    assert fired is fires
 
 
 # --- NaN and infinities -----------------------------------------------------------------------------------------------

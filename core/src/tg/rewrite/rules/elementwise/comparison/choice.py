@@ -39,9 +39,8 @@ INTEGER: Final = SIGNED_INTEGER | {"uint8", "uint16", "uint32", "uint64"}
 
 def _known_condition(node: Apply, outputs: Any) -> Variable | None:
     c, x, y = node.inputs
-    if not isinstance(c, Constant):
-        return None
-    return x if c.data.all() else y if not c.data.any() else None
+    truth = _truth(c)
+    return None if truth is None else x if truth else y
 
 
 def _same_choices(node: Apply, outputs: Any) -> Variable | None:
@@ -80,8 +79,6 @@ def _logic(node: Apply, outputs: Any) -> Variable | None:
     if x.type.dtype != "bool":
         return None
     first, second = (_truth(v) for v in (x, y))
-    if first is not None and second is not None:
-        return c if first and not second else logical_not(c) if second and not first else None
     if first is not None:
         return logical_or(c, y) if first else logical_and(logical_not(c), y)
     if second is not None:
@@ -90,9 +87,8 @@ def _logic(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _truth(v: Variable) -> bool | None:
-    if not isinstance(v, Constant) or (v.data.any() and not v.data.all()):
-        return None
-    return bool(v.data.all())
+    """The truth that a constant is; a constant array of one value is a scalar by a rule of its own."""
+    return bool(v.data) if is_scalar_constant(v) else None  # type: ignore[attr-defined]
 
 
 def _indicator(node: Apply, outputs: Any) -> Variable | None:
@@ -113,22 +109,23 @@ def _constant_choices(node: Apply, outputs: Any) -> Variable | None:
     if isinstance(op, Elementwise) and op.fn.checks is not None:
         return None
     choices = [v for v in node.inputs if not is_scalar_constant(v)]
+    if any(v is not choices[0] for v in choices):
+        return None
     found = _choice(choices[0])
-    if found is None or any(v is not choices[0] for v in choices):
+    if found is None:
         return None
     values = [_applied(op, [one if v is choices[0] else v for v in node.inputs]) for one in found[1:]]
     return where(found[0], *values)
 
 
 def _choice(v: Variable) -> tuple[Variable, Any, Any] | None:
-    """The condition and the two numbers between which a value chooses."""
+    """The condition and the two numbers between which a `where` or a cast chooses."""
     if is_made_by(v, where):
         c, x, y = v.inputs
         return (c, x, y) if is_scalar_constant(x) and is_scalar_constant(y) else None
-    if v.apply is None or type(v.apply.op) is not Cast or v.inputs[0].type.dtype != "bool":
-        return None
+    (b,) = v.inputs
     kind = v.type.numpy_dtype
-    return v.inputs[0], Constant(np.array(1, kind)), Constant(np.array(0, kind))
+    return (b, Constant(np.array(1, kind)), Constant(np.array(0, kind))) if b.type.dtype == "bool" else None
 
 
 def _applied(op: Any, operands: list[Any]) -> Constant:

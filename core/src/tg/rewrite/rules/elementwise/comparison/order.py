@@ -41,10 +41,8 @@ ORDERINGS: Final = (less, less_equal, greater, greater_equal)
 
 
 def _constant_second(node: Apply, outputs: Any) -> Variable | None:
-    c, x = node.inputs
-    if not isinstance(c, Constant) or isinstance(x, Constant):
-        return None
-    return EXCHANGED[node.op.fn](x, c)  # type: ignore[attr-defined]
+    c, x = node.inputs  # one is a constant
+    return None if isinstance(x, Constant) else EXCHANGED[node.op.fn](x, c)  # type: ignore[attr-defined]
 
 
 class Range(NamedTuple):
@@ -70,12 +68,10 @@ def _range(x: Variable) -> Range:
 
 
 def _limits(x: Variable) -> Range:
-    """The range of the dtype, or of its finite numbers."""
+    """The range of an integer dtype, or of numbers that may be infinite or not; truths have a rule of their own."""
     dtype = x.type.dtype
     if is_integer(dtype):
         return Range(int(np.iinfo(dtype).min), int(np.iinfo(dtype).max), open_low=False, open_high=False)
-    if dtype == "bool":
-        return Range(0, 1, open_low=False, open_high=False)
     is_open = is_finite(x)
     return Range(-np.inf, np.inf, is_open, is_open)
 
@@ -86,10 +82,9 @@ def _beyond_limits(node: Apply, outputs: Any) -> bool | None:
     fn = node.op.fn  # type: ignore[attr-defined]
     if not isinstance(c, Constant) or is_complex(c.type.dtype):
         return None
-    data = c.data if c.data.dtype.kind in "iu" else c.data.astype(np.float64)
-    if np.isnan(data).all():  # or there is none
+    if np.isnan(c.data).all():  # or there is none
         return fn is not_equal
-    return _decided(fn, _range(x), data.min().item(), data.max().item(), x)
+    return _decided(fn, _range(x), c.data.min().item(), c.data.max().item(), x)
 
 
 def _decided(fn: Any, r: Range, least: float, most: float, x: Variable) -> bool | None:
