@@ -184,6 +184,14 @@ def test_values_are_compared_before_they_are_converted_where_that_is_the_same(fi
         np.testing.assert_array_equal(interpret(frozen, [a, b])[0], compare(a.astype(wide), b.astype(wide)))
 
 
+def test_a_number_of_two_parts_was_not_converted():
+    a, b = tg.vector("a"), tg.vector("b")
+    z = tg.ops.elementwise.complex.complex(a, b)
+    frozen, fired = rewritten("comparison_of_converted", [a, b], tg.equal(tg.cast(a, "complex128"), z))
+    assert interpret(frozen, [np.array([1.0, 1.0]), np.array([0.0, 1.0])])[0].tolist() == [True, False]
+    assert not fired
+
+
 # --- choices ----------------------------------------------------------------------------------------------------------
 
 SIGNED = (0.0, -0.0, 1.0, 2.0)
