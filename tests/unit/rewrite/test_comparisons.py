@@ -310,3 +310,11 @@ def test_what_is_asked_of_an_operand_is_true_of_the_result(dtype):
             frozen, _ = rewritten("finiteness_of_operand", [x], fn(change(x)))
             found, wanted = interpret(frozen, [at])[0], test(expected(at))
             assert found.tolist() == wanted.tolist(), (fn.name, expected)
+
+
+@pytest.mark.parametrize("fn", TESTS)
+def test_a_number_that_gets_more_digits_is_asked_before_it_is_converted(fn):
+    x = tg.vector("x", dtype="float32")
+    frozen, fired = rewritten("finiteness_of_operand", [x], fn(tg.cast(x, "float64")))
+    assert fired
+    assert [node.op.name for node in frozen.nodes] == [fn.name]
