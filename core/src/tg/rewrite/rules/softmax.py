@@ -9,7 +9,7 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import greater, isnan, not_equal, where
+from tg.ops.elementwise.comparison import greater, less, not_equal, where
 from tg.ops.elementwise.exponential import exp, log, log1p, softplus
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, axis_length, expand_dims_at
@@ -66,7 +66,7 @@ def _logsumexp_of_multiple(node: Apply, outputs: Any) -> Variable | None:
     if isinstance(c, Constant):
         return None
     some = cast_variable(not_equal(value, -np.inf), value.type.dtype)  # 0 of no terms
-    one = where(isnan(value), value, some)
+    one = where(less(value, np.inf), some, value)  # NaN and infinities meet c as the sum does
     return where(greater(c, 0), scaled, log(multiply(one, c) if is_product else divide(one, c)))
 
 
