@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tg
+from tests.unit.rewrite.examine import One, admitted
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.nodes import Constant, as_size_variable
@@ -431,3 +432,40 @@ def test_a_reshape_that_fits_for_no_repeats_only_repeats_nothing_else(count):
     frozen = rewritten([U, k], y)
     (found,) = interpret(frozen, [np.ones(4), np.array(count)])
     np.testing.assert_array_equal(found, np.ones((count, 4 * count)))
+
+
+# --- one rule by itself ----------------------------------------------------------------------------------------------
+
+
+def by_itself(name, inputs, output):
+    """What one rule alone makes of a value, and whether it fired."""
+    (one,) = (one for one in RULES if one.name == name)
+    graph = FunctionGraph.of(inputs, [output])
+    frozen = rewrite(graph, [One(admitted(one))], supported=lambda op, types: True)
+    return frozen, bool(graph.fired.get(name))
+
+
+def test_a_number_of_which_nothing_is_known_is_itself_in_any_sum():
+    k, m = tg.scalar("k", dtype="int64"), tg.scalar("m", dtype="int64")
+    n = tg.absolute(k)
+    frozen, fired = by_itself("comparison_of_lengths", [k, m], tg.equal(n + m, m + n))
+    assert fired
+    assert interpret(frozen, [np.array(np.iinfo(np.int64).min), np.array(-1)])[0] == True  # noqa: E712
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"), [((2, 2), (1, 4), (4, 1)), ((2, 6), (3, 4), (1, 4)), ((4,), (2, 2), (2, 2))]
+)
+def test_a_constant_goes_below_a_reshape_where_it_has_its_shape(old, new, other):
+    x, c = tg.tensor("x", shape=old), np.arange(np.prod(other), dtype=np.float64).reshape(other)
+    frozen, fired = by_itself("elementwise_of_movement", [x], Reshape(new)(x) + tg.constant(c))
+    at = np.linspace(1, 2, np.prod(old)).reshape(old)
+    np.testing.assert_array_equal(interpret(frozen, [at])[0], at.reshape(new) + c)
+    assert fired is (new == other)
+
+
+def test_an_axis_of_length_1_that_is_repeated_no_further_is_dropped_before_repeating():
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    frozen = rewritten([x, n], Squeeze((-1,))(tg.broadcast_to(x, (n,))))
+    assert "BroadcastTo" not in ops(frozen)
+    assert interpret(frozen, [np.array([5.0]), np.array(1)])[0] == 5.0

@@ -39,7 +39,7 @@ def _merged(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _of_broadcast(node: Apply, outputs: Any) -> Variable | None:
-    """A movement of broadcast_to(x) is broadcast_to of a movement of x."""
+    """A movement of broadcast_to(x) is broadcast_to of a movement of x: where it drops an axis both have length 1."""
     (y,) = node.inputs
     if not made_by(y, BroadcastTo):
         return None
@@ -47,9 +47,6 @@ def _of_broadcast(node: Apply, outputs: Any) -> Variable | None:
     x, lengths = y.apply.inputs[0], entries(y.apply)
     missing = y.type.ndim - x.type.ndim
     places = places_of(node.op, y.type.ndim)
-    dropped = set(range(y.type.ndim)) - {p for p in places if p is not None}
-    if not all(is_one(x.shape[p - missing]) for p in dropped if p >= missing):
-        return None
     own: Places = [None if p is None or p < missing else p - missing for p in places]
     first = next((k for k, p in enumerate(own) if p is not None), len(own))
     return sized(BroadcastTo, arranged(x, own[first:]), [1 if p is None else lengths[p] for p in places])
