@@ -13,6 +13,7 @@ BY_ONE = "A quotient by 1 is the number itself, a remainder 0: neither is an ato
 SIGN_OF_EXTREME = (
     "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
 )
+EXCHANGED = "It is the equation with x and y exchanged, of a function that does not tell them apart."
 NEVER_ZERO = "Nothing that is 0, or stands there no times, comes so far."
 FRACTIONS = "A fraction by 1 is equal to the integer, and takes longer."
 USES = "It is asked whether there are uses; whether there is one alone only of what a squeeze uses as well."
@@ -24,6 +25,10 @@ EQUIVALENT: dict[str, str] = {
     "extreme_of_repeated: signed_zero as exact": SIGN_OF_EXTREME,
     "extreme_of_reshape: signed_zero as exact": SIGN_OF_EXTREME,
     "gates._gate_of_quotient: 0 as 1 in limits(dtype)[0]": "The least and the largest number differ in their sign.",
+    "bits_and_of_and: match, bitwise_and: x as x1": EXCHANGED,
+    "bits_or_of_or: match, bitwise_or: x as x1": EXCHANGED,
+    "and_of_and: match, logical_and: x as x1": EXCHANGED,
+    "or_of_or: match, logical_or: x as x1": EXCHANGED,
     "diagonal._joined: first.k >= second.k as Gt": "Of two triangles up to one diagonal either is the other.",
     "diagonal._numbers: abs(k) < LARGE as LtE": "The bound is far from where anything wraps.",
     "equal_of_integer_difference: match, equal: subtract: operands swapped": "x - y is 0 where y - x is.",
