@@ -298,6 +298,13 @@ def test_positions_among_numbers_that_a_cast_wraps_are_those_after_it():
         assert found == np.argmax(at.astype(target)) == 0
 
 
+@pytest.mark.parametrize("source", ["int8", "uint8", "float64"])
+def test_positions_among_truths_are_those_of_the_first(source):
+    x, at = tg.vector("x", dtype=source), np.array([0, 1, 5], source)
+    found = by_itself("position_of_cast", [x], tg.argmax(tg.cast(x, "bool")), [at])
+    assert found == np.argmax(at.astype(bool)) == 1
+
+
 def test_a_reduction_of_no_elements_may_be_of_some_that_are_reduced():
     x = tg.matrix("x")
     inner = Reduce(maximum, (-1,), total=True)(x)
