@@ -317,3 +317,26 @@ def test_a_0_stays_in_front_of_what_may_be_infinite_beside_it():
     product = a * E(u) * b * 0.0 / (E(u) + E(2 * u))
     ((new,), _) = values([a, b, u], [product], np.full(1, 1e200), np.full(1, 1e200), np.full(1, -600.0))
     assert new == 0
+
+
+def test_a_softmax_that_is_moved_meets_its_reciprocal_behind_a_gate():
+    g, x = tg.tensor("g", shape=(2, 3)), tg.tensor("x", shape=(3, 2))
+    p = tg.softmax(tg.where(x > 0, x, -np.inf), 0)
+    at = np.array([[1.0, 0.0, 2.0], [3.0, 4.0, 5.0]]), np.array([[-1.0, 1.0], [0.5, 2.0], [3.0, -2.0]])
+    for moved in (p.T, tg.reshape(p, (2, 3))):
+        ((new,), (old,)) = values([g, x], [tg.gate(g * moved, 1 / moved)], *at)
+        np.testing.assert_allclose(new, old, rtol=1e-14)
+        assert (new == 0).sum() == 3
+
+
+def test_a_sum_of_exponentials_meets_its_reciprocal_behind_a_gate_as_a_scalar():
+    g, x = tg.scalar("g"), tg.tensor("x", shape=(2, 2))
+    total = tg.sum(tg.exp(tg.where(x > 0, x, -np.inf)))
+    new = rewrite(
+        FunctionGraph.of([g, x], [tg.gate(g * total, 1 / total)]), [EXPONENTIALS], supported=lambda op, types: True
+    )
+    assert "divide" not in [node.op.name for node in new.nodes]
+    for at, expected in ((1.0, 3.0), (-1.0, 0.0)):
+        with np.errstate(all="ignore"):
+            (found,) = interpret(new, [np.array(3.0), np.array([[at, -2.0], [-3.0, -0.5]])])
+        assert found == expected

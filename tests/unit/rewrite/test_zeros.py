@@ -87,6 +87,7 @@ OPERANDS = {  # the infinities that a function of finite numbers has
     "read": (lambda x, y: tg.concatenate([masked(x)[:, 1:], y[:, :1]], 1), BELOW),
     "converted": (lambda x, y: tg.cast(tg.cast(masked(x), "float32"), "float64"), BELOW),
     "running sum": (lambda x, y: tg.cumsum(masked(x), 1), BELOW),
+    "running product": (lambda x, y: tg.cumprod(-tg.log(tg.absolute(x)), 1), BOTH),
     "total": (lambda x, y: tg.sum(masked(x), 1, keepdims=True) + y, BELOW),
     "total of finite ones": (lambda x, y: tg.sum(x, 1, keepdims=True) + y, NEVER),
     "matrices": (lambda x, y: x @ y.T, NEVER),
@@ -134,6 +135,22 @@ def test_a_value_below_its_maximum_or_above_its_minimum_has_one_end():
         assert closed_by(Factor("exp", either, sign=-1)) is not None
 
 
+def test_the_maximum_of_another_row_is_no_bound():
+    x = tg.tensor("x", shape=(2, 2))
+    z = 1 / x
+    at = np.array([[0.0, 2.0], [1.0, 3.0]])
+    for bound, largest in (
+        (tg.max(z, 1)[None], [np.inf, 1.0]),
+        (tg.broadcast_to(tg.max(z, 1)[None], (2, 2)), [np.inf, 1.0]),
+        (tg.max(z, 0)[:, None], [[np.inf], [0.5]]),
+    ):
+        closed = closed_by(Factor("exp", z - bound, sign=-1))
+        assert closed is not None
+        with np.errstate(all="ignore"):
+            (told,) = interpret(FunctionGraph.of([x], [closed]).freeze(), [at])
+            np.testing.assert_array_equal(told, 1 / at - largest == np.inf)
+
+
 def rows(values):
     return tg.sum(tg.exp(values), -1, keepdims=True)
 
@@ -141,6 +158,11 @@ def rows(values):
 FACTORS = {  # a factor of an operand that may be infinite on either side and of another one
     **{kind: (lambda u, v, kind=kind: (kind, u, FUNCTIONS[kind])) for kind in FUNCTIONS},
     "softmax": lambda u, v: ("softmax", tg.softmax(tg.where(v > 0, u, -np.inf)), None),
+    "moved softmax": lambda u, v: (
+        "softmax",
+        tg.swapaxes(tg.softmax(tg.where(v > 0, u, -np.inf)), 0, 1)[:, None],
+        None,
+    ),
     "rows": lambda u, v: ("sum", rows(tg.where(v > 2, u, -np.inf)), None),
     "repeated rows": lambda u, v: ("sum", tg.broadcast_to(rows(u), u.shape), None),
     "1 and rows": lambda u, v: ("sum", rows(u) + 1, None),
@@ -169,6 +191,7 @@ def test_a_factor_is_zero_where_it_says(name, power, sign):
     closed = closed_by(factor)
     assert closed is not None or not zero.any()
     if closed is not None:
+        assert closed.type.ndim == operand.type.ndim
         told, zero, found = np.broadcast_arrays(computed(inputs, closed), zero, found)
         np.testing.assert_array_equal(told | np.isnan(found), zero | np.isnan(found))
         hid = hidden(factor, closed).value()
@@ -183,7 +206,7 @@ def test_a_factor_that_is_never_zero_is_not_asked():
     never = (
         Factor("sigmoid", u, power=-1), Factor("expm1", u), Factor("sinh", u), Factor("cosh", u), Factor("other", u),
         Factor("sum", rows(u) + 1), Factor("sum", tg.exp(u) + tg.exp(y)), Factor("sum", tg.exp(y) + tg.exp(u)),
-        Factor("softmax", tg.softmax(u), power=-1), Factor("softmax", x), Factor("sum", rows(x)), Factor("exp", y),
-        Factor("sum", rows(tg.log(x)), power=-1),
+        Factor("softmax", tg.softmax(u), power=-1), Factor("softmax", tg.softmax(x)), Factor("sum", rows(x)),
+        Factor("exp", y), Factor("sum", rows(tg.log(x)), power=-1),
     )  # fmt: skip
     assert [closed_by(f) for f in never] == [None] * len(never)

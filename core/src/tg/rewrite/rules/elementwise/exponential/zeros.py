@@ -7,7 +7,7 @@ over 0 and the -inf of a mask are infinite on the way, and gate(a * exp(log(0)),
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -37,10 +37,10 @@ from tg.ops.elementwise.trigonometric import arcsinh, arctan, cos, cosh, sin, si
 from tg.ops.indexing import Gather, Slice, SliceUpdate
 from tg.ops.reduction import Reduce
 from tg.ops.shape import expand_dims_at
-from tg.ops.shape_ops import Concatenate, SpecifyShape, SumTo
+from tg.ops.shape_ops import BroadcastTo, Concatenate, SpecifyShape, SumTo
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor
-from tg.rewrite.rules.elementwise.exponential.terms import MOVEMENTS, aligned_sum_of_exp, logs_of_sum
+from tg.rewrite.rules.elementwise.exponential.terms import MOVEMENTS, aligned_sum_of_exp, inside, logs_of_sum
 from tg.types.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ EVEN: Final = frozenset(fn.op for fn in (absolute, cosh, hypot, square))
 BOUNDED: Final = frozenset(fn.op for fn in (sigmoid, tanh, arctan, sin, cos))
 LOGARITHMS: Final = frozenset(fn.op for fn in (log, log2, log10))
 MOVES: Final = (
-    *MOVEMENTS, Slice, SliceUpdate, Gather, Concatenate, SpecifyShape, SumTo, Cast, Accumulate, Softmax,
+    *MOVEMENTS, Slice, SliceUpdate, Gather, Concatenate, SpecifyShape, SumTo, Cast, Softmax,
 )  # fmt: skip
 
 
@@ -93,8 +93,8 @@ def _ends(f: Factor) -> tuple[list[End], bool]:
         return [(u, sign)], False
     if kind in ("sinh", "cosh") and power < 0:
         return [(u, end) for end in BOTH], False
-    if kind == "softmax" and power > 0 and u.apply is not None:
-        return [(u.inputs[0], -1)], False
+    if kind == "softmax" and power > 0:
+        return [(_operand_of_softmax(u), -1)], False
     if kind == "sum":
         found = aligned_sum_of_exp(u)
         if found is None:
@@ -104,10 +104,22 @@ def _ends(f: Factor) -> tuple[list[End], bool]:
     return [], False
 
 
+def _operand_of_softmax(v: Variable) -> Variable:
+    """What the softmax is of that a value is, moved as it is."""
+    node: Any = v.apply
+    x: Variable = node.inputs[0]
+    if type(node.op) is not Softmax:
+        x = node.op(_operand_of_softmax(x), *node.inputs[1:])
+    return x
+
+
 def _beside(f: Factor, u: Variable) -> Variable:
     """The operand of a factor where it stands; of a sum of exponentials the largest one."""
     found = aligned_sum_of_exp(f.u) if f.kind == "sum" else None
-    return u if found is None else expand_dims_at(Reduce(maximum, found.axes, total=True)(u), found.axes)
+    if found is None:
+        return u
+    largest = Reduce(maximum, found.axes, total=True)(u)
+    return largest if f.u.type.ndim == 0 else expand_dims_at(largest, found.axes)
 
 
 def _may_be_infinite(v: Variable, sign: int) -> bool:
@@ -144,6 +156,8 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
         return [(inputs[0], sign)] if sign > 0 else None
     if op in EVEN:
         return [(u, end) for u in inputs for end in BOTH] if sign > 0 else []
+    if type(op) is Accumulate:
+        return [(inputs[0], end) for end in (BOTH if op.fn is multiply else (sign,))]
     if op is negative.op:
         return [(inputs[0], -sign)]
     if op is subtract.op:
@@ -167,8 +181,13 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
 
 def _bound(x: Variable, y: Variable) -> int:
     """1 where y is a maximum or the logsumexp of x and others beside it, -1 where it is a minimum, 0 where neither."""
-    while y.apply is not None and type(y.apply.op) in MOVEMENTS:
+    if y.apply is not None and type(y.apply.op) is BroadcastTo:
         y = y.inputs[0]
-    if y.apply is None or type(y.apply.op) not in (Reduce, LogSumExp) or y.inputs[0] is not x:
+    total, added = inside(y)
+    node = total.apply
+    if node is None or type(node.op) not in (Reduce, LogSumExp) or node.inputs[0] is not x:
         return 0
-    return {maximum: 1, minimum: -1}.get(getattr(y.apply.op, "fn", maximum), 0)
+    op: Any = node.op
+    if added != op.axes and total.type.ndim:
+        return 0
+    return {maximum: 1, minimum: -1}.get(getattr(op, "fn", maximum), 0)
