@@ -340,3 +340,26 @@ def test_a_sum_of_exponentials_meets_its_reciprocal_behind_a_gate_as_a_scalar():
         with np.errstate(all="ignore"):
             (found,) = interpret(new, [np.array(3.0), np.array([[at, -2.0], [-3.0, -0.5]])])
         assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda a, b, x, v: tg.gate(a * E(x) - b * E(x), T(-x) * T(v)), [0.0, np.nan, 0.0, 0.3]),
+        (lambda a, b, x, v: tg.gate(a * E(x) - b * E(x), T(v) * T(-x)), [0.0, np.nan, 0.0, 0.3]),
+        (lambda a, b, x, v: tg.gate(-(b * E(x) - a * E(x)), T(-x) * tg.softmax(v)), [0.0, np.nan, 0.0, np.nan]),
+        (lambda a, b, x, v: tg.gate(tg.gate(a - b, E(v)) + tg.gate(b - a, E(v)), T(-v)), [0.0, np.nan, 0.0, 0.0]),
+        (
+            lambda a, b, x, v: tg.gate(tg.gate(a, E(v)) + tg.gate(b, E(v)) * E(x), T(-v)),
+            [np.nan, np.nan, 2 * np.e / (1 + np.e), 2.4],
+        ),
+    ],
+)
+def test_a_gate_hides_what_is_nan_where_the_terms_of_a_sum_cancel(build, expected):
+    inputs = [tg.vector(letter) for letter in "abxv"]
+    at = [
+        np.array(some) for some in ([2.0, 2.0, 1.0, 3.0], [2.0, 1.0, 1.0, 1.8], [0.0] * 4, [np.nan, np.nan, 1.0, 0.0])
+    ]
+    ((new,), (old,)) = values(inputs, [build(*inputs)], *at)
+    np.testing.assert_allclose(new, expected, rtol=1e-14)
+    np.testing.assert_allclose(old, expected, rtol=1e-14)

@@ -23,16 +23,19 @@ from tg.rewrite.rules.elementwise.exponential.reading import guarded, product_of
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
     inside,
+    relation,
     signed,
     stripped,
 )
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.nodes import Apply, Variable
 
 MOST_TERMS: Final = 6
-NAN_THROUGH: Final = frozenset(fn.op for fn in (exp, expm1, sigmoid, sinh, cosh, tanh))
+NAN_THROUGH: Final = frozenset(fn.op for fn in (exp, expm1, sigmoid, sinh, cosh, tanh, gate))
 PRODUCTS: Final = (multiply, divide, gate)
 BELOW: Final = (
     exp, expm1, sigmoid, sinh, cosh, Softmax, multiply, divide, gate, negative, square, power, add, subtract,
@@ -75,19 +78,21 @@ def _distributed(found: Product) -> Variable | None:
     if place is None:
         return None
     outer = [f for f in found.factors if f.kind != OTHER]
-    open_to = [f for f in found.factors if f.is_gated and not _is_finite(f)]  # 0 of a sum hides them, its terms do not
+    signs, products = zip(*((sign, product_of(term)) for term, sign in _terms(found.factors[place].u)), strict=True)
+    open_to = [f for f in found.factors if f.is_gated and not _is_number_with(f, products)]  # 0 of a sum hides these
     if any(f.kind == OTHER for f in open_to):
         return None
+    for p in products:
+        stage = p.outside()
+        p.factors.extend([f.at(f.stage + stage) for f in outer])
     free = all(f.bounded and f.power > 0 for f in outer)
-    terms = _terms(found.factors[place].u)
-    products = [_with_factors(term, outer) for term, _ in terms]
     met = [simplify(p) for p in products]
     if not (all(met) or (free and any(met))):
         return None
     if any(_has(p, f) for p in products for f in open_to):
         return None
     made: Variable | None = None
-    for product, (_, sign) in zip(products, terms, strict=True):
+    for product, sign in zip(products, signs, strict=True):
         value = rebuilt(product)
         if value is None:
             return None
@@ -111,8 +116,11 @@ def _with_sum(found: Product, place: int, made: Variable) -> Variable | None:
     return rebuilt(Product(*(f for f, _ in kept), sign=found.sign))
 
 
-def _is_finite(f: Factor) -> bool:
-    return f.power > 0 and (f.bounded or is_finite(f.value().v))
+def _is_number_with(f: Factor, terms: Sequence[Product]) -> bool:
+    """Whether a factor is finite wherever a sum is a number, unless all terms are 0."""
+    related = [[g for g in term.factors if g.kind != OTHER and relation(g.u, f.u)] for term in terms]
+    is_shown = all(related) or any(not g.is_gated for some in related for g in some)  # a NaN of its argument
+    return f.power > 0 and ((f.bounded and is_shown) or is_finite(f.value().v))
 
 
 def _has(found: Product, f: Factor) -> bool:
@@ -138,14 +146,6 @@ def _terms(v: Variable) -> list[tuple[Variable, int]]:
     return found
 
 
-def _with_factors(term: Variable, outer: list[Factor]) -> Product:
-    """A term times the factors that its sum has: in front of their gates and behind its own."""
-    found = product_of(term)
-    stage = found.outside()
-    found.factors.extend([f.at(f.stage + stage) for f in outer])
-    return found
-
-
 def _is_nan_with(v: Variable, u: Variable, depth: int = MOST_TERMS) -> bool:
     """Whether a value is NaN wherever u is: a product or quotient of it, or a function, that no gate hides."""
     if v is u:
@@ -155,7 +155,7 @@ def _is_nan_with(v: Variable, u: Variable, depth: int = MOST_TERMS) -> bool:
         return False
     if node.op in (multiply.op, divide.op):
         return any(_is_nan_with(x, u, depth - 1) for x in node.inputs)
-    return (node.op in NAN_THROUGH or node.op is gate.op) and _is_nan_with(node.inputs[0], u, depth - 1)
+    return node.op in NAN_THROUGH and _is_nan_with(node.inputs[0], u, depth - 1)
 
 
 def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
