@@ -363,3 +363,13 @@ def test_a_gate_hides_what_is_nan_where_the_terms_of_a_sum_cancel(build, expecte
     ((new,), (old,)) = values(inputs, [build(*inputs)], *at)
     np.testing.assert_allclose(new, expected, rtol=1e-14)
     np.testing.assert_allclose(old, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [tg.exp, tg.tanh])
+def test_a_guard_stays_beside_functions_of_a_complex_infinity(function):
+    p, y = (tg.vector(letter, dtype="complex128") for letter in "py")
+    sums = tg.where(tg.isnan(p), p, y) + function(p), function(p) - tg.where(tg.isnan(p), p, y)
+    at = np.array([complex(-np.inf, np.nan), complex(np.nan, 1.0), 2j]), np.array([1j, 1j, 1j])
+    for new, old in zip(*values([p, y], sums, *at), strict=True):
+        assert new.tobytes() == old.tobytes()
+        np.testing.assert_array_equal(np.isnan(new), [True, True, False])

@@ -161,6 +161,8 @@ def _is_nan_with(v: Variable, u: Variable, depth: int = MOST_TERMS) -> bool:
 def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
     """A guard in a sum whose other term is NaN wherever the guard is for."""
     x, y = node.inputs
+    if not is_float(x.type.dtype):  # of a complex infinity with a part that is NaN some functions are numbers
+        return None
     for place, (v, other) in enumerate(((x, y), (y, x))):
         inner, sign = stripped(v)
         found = guarded(inner)
