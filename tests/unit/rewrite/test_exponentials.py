@@ -365,6 +365,16 @@ def test_a_gate_hides_what_is_nan_where_the_terms_of_a_sum_cancel(build, expecte
     np.testing.assert_allclose(old, expected, rtol=1e-14)
 
 
+def test_what_a_guard_asks_for_is_not_multiplied_until_it_vanishes():
+    b, u, v, x, w = (tg.vector(letter) for letter in "buvxw")
+    y = b * E(x)
+    product = (tg.where(tg.isnan(u), tg.gate(y, u), y) + v * E(x)) * (T(-x) * T(w))
+    at = [np.full(2, number) for number in (1e-150, np.nan, 1.0, -200.0, -400.0)]
+    ((new,), (old,)) = values([b, u, v, x, w], [product], *at)
+    assert np.isnan(old).all()
+    assert np.isnan(new).all()
+
+
 @pytest.mark.parametrize("function", [tg.exp, tg.tanh])
 def test_a_guard_stays_beside_functions_of_a_complex_infinity(function):
     p, y = (tg.vector(letter, dtype="complex128") for letter in "py")

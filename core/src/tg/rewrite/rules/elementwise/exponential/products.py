@@ -82,6 +82,8 @@ def _distributed(found: Product) -> Variable | None:
     open_to = [f for f in found.factors if f.is_gated and not _is_number_with(f, products)]  # 0 of a sum hides these
     if any(f.kind == OTHER for f in open_to):
         return None
+    if any(guard.is_gated for p in products for guard in p.guards):  # with more factors what it asks for may vanish
+        return None
     for p in products:
         stage = p.outside()
         p.factors.extend([f.at(f.stage + stage) for f in outer])
