@@ -168,6 +168,46 @@ def test_the_terms_of_a_sum_meet_what_is_outside_where_it_overflows(build, expec
     np.testing.assert_allclose(new, np.nan if expected is None else expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda a, b, x, w: (a * E(x) - b * E(x)) * (T(-x) * E(w)),
+        lambda a, b, x, w: (a * E(x) - b * E(x)) / (E(-w) / T(-x)),
+        lambda a, b, x, w: (T(-x) * (1 + E(w))) * (a * E(x) - b * E(x)),
+        lambda a, b, x, w: (a * E(x) - b) * (T(-x) * E(w)),
+        lambda a, b, x, w: (a - b * E(x)) * (tg.cosh(w) * T(-x)),
+        lambda a, b, x, w: tg.gate(a * E(x) - b * E(x), T(-x) * E(w)),
+    ],
+)
+def test_an_exponential_that_meets_no_term_of_a_sum_stays_outside(build):
+    inputs = [tg.vector(letter) for letter in "abxw"]
+    for at, expected in (
+        ((1e200, 1e200, 0.0, 460.0), 0.0),
+        ((0.0, 0.0, 1.0, 460.0), 0.0),
+        ((2.0, 1.0, 0.0, 1.0), None),
+    ):
+        ((new,), (old,)) = values(inputs, [build(*inputs)], *(np.full(1, number) for number in at))
+        np.testing.assert_allclose(new, old if expected is None else expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda a, c, x, y: tg.gate(a * E(x) + E(x), c) * tg.expm1(-x), [np.nan, np.nan, np.nan, 9 * (1 - np.e)]),
+        (lambda a, c, x, y: tg.gate(E(-x) * y, E(x) * a + E(x) * c), [0.0, 0.0, np.nan, 20.0]),
+        (lambda a, c, x, y: tg.gate(y, (E(x) * a + E(x) * c) * E(-x)), [0.0, 0.0, 0.0, 20.0]),
+        (lambda a, c, x, y: E(-x) * y / (E(x) * a + E(x) * c), [np.nan, np.nan, np.nan, 4 / 5 * np.exp(-2)]),
+        (lambda a, c, x, y: y / (E(x) * a + E(x) * c) * E(x), [np.nan, np.nan, np.nan, 4 / 5]),
+    ],
+)
+def test_the_terms_of_a_sum_behind_a_gate_or_a_line_stay(build, expected):
+    inputs = [tg.vector(letter) for letter in "acxy"]
+    at = [2.0, 2.0, 1.0, 2.0], [np.nan, np.nan, 1.0, 3.0], [0.0, 1.0, np.nan, 1.0], [0.0, 0.0, 0.0, 4.0]
+    ((new,), (old,)) = values(inputs, [build(*inputs)], *map(np.array, at))
+    np.testing.assert_allclose(old, expected, rtol=1e-14)
+    np.testing.assert_allclose(new, expected, rtol=1e-14)
+
+
 def test_a_guard_stays_where_what_it_guards_meets_others():
     g, u, x = (tg.vector(name) for name in "gux")
     p, q = (tg.where(tg.isnan(u), u, g * tg.sigmoid(v)) for v in (-x, x))

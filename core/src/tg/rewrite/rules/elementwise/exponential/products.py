@@ -54,11 +54,11 @@ def _meeting_factors(node: Apply, outputs: Any) -> Variable | None:
             return None
         parts.append(part)
     found = JOINED[node.op](*reversed(parts)) or product_of(y)
-    if not found.is_special:
-        return None
     if simplify(found):
         return rebuilt(found)
-    return _distributed(found)
+    place = _sum_of(found)
+    outer = frozenset(k for k, f in enumerate(found.factors) if f.kind != OTHER)
+    return None if place is None else _distributed(found, place, outer)
 
 
 def _sum_of(found: Product) -> int | None:
@@ -69,31 +69,27 @@ def _sum_of(found: Product) -> int | None:
     return None
 
 
-def _distributed(found: Product) -> Variable | None:
-    """The product with the sum of the products of each term and the factors outside that may meet what is in it.
+def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable | None:
+    """The product with the sum of the products of each term and the factors outside that meet what is in it.
 
-    Others stay: products with them may be too large where that with the sum is not, as a * x - a * y where x is y.
+    Others stay, but for those that are at most 1: products with them may be too large where that with the sum is not,
+    as a * x - a * y where x is y.
     """
-    place = _sum_of(found)
-    if place is None:
-        return None
-    outer = [f for f in found.factors if f.kind != OTHER]
     signs, products = zip(*((sign, product_of(term)) for term, sign in _terms(found.factors[place].u)), strict=True)
-    open_to = [f for f in found.factors if f.is_gated and not _is_number_with(f, products)]  # 0 of a sum hides these
-    if any(f.kind == OTHER for f in open_to):
-        return None
+    open_to = [k for k, f in enumerate(found.factors) if f.is_gated and not _is_number_with(f, products)]
     if any(guard.is_gated for p in products for guard in p.guards):  # with more factors what it asks for may vanish
         return None
     for p in products:
         stage = p.outside()
-        p.factors.extend([f.at(f.stage + stage) for f in outer])
-    free = all(f.bounded and f.power > 0 for f in outer)
+        p.factors.extend([found.factors[k].at(found.factors[k].stage + stage) for k in sorted(outer)])
     met = [simplify(p) for p in products]
-    if not (all(met) or (free and any(met))):
+    left = frozenset(k for k in outer if any(_has(p, found.factors[k]) for p in products))
+    large = frozenset(k for k in left if not found.factors[k].bounded or found.factors[k].power < 0)
+    if large:
+        return _distributed(found, place, outer - large)
+    if not any(met) or any(k not in outer or k in left for k in open_to):  # a 0 of the sum hides what terms do not
         return None
-    if any(_has(p, f) for p in products for f in open_to):
-        return None
-    made: Variable | None = None
+    made: Any = None
     for product, sign in zip(products, signs, strict=True):
         value = rebuilt(product)
         if value is None:
@@ -102,16 +98,16 @@ def _distributed(found: Product) -> Variable | None:
             made = value if sign > 0 else negative(value)
         else:
             made = add(made, value) if sign > 0 else subtract(made, value)
-    return _with_sum(found, place, made) if made is not None else None
+    return _with_sum(found, place, outer, made)
 
 
-def _with_sum(found: Product, place: int, made: Variable) -> Variable | None:
+def _with_sum(found: Product, place: int, outer: frozenset[int], made: Variable) -> Variable | None:
     """The product with another sum, which holds what was outside; None where it may overflow on the way."""
-    parts = frozenset(k for k, f in enumerate(found.factors) if f.kind != OTHER or k == place)
+    parts = outer | {place}
     kept = [
         (f._replace(u=made), parts) if k == place else (f, frozenset((k,)))
         for k, f in enumerate(found.factors)
-        if f.kind == OTHER
+        if k not in outer
     ]
     if grows(found.factors, kept, parts):
         return None
