@@ -208,6 +208,22 @@ def test_the_terms_of_a_sum_behind_a_gate_or_a_line_stay(build, expected):
     np.testing.assert_allclose(new, expected, rtol=1e-14)
 
 
+def test_the_terms_of_a_sum_meet_what_is_behind_a_finite_gate():
+    a, b, c, v, x = (tg.vector(letter) for letter in "abcvx")
+    f = tg.assume(c, finite=True)
+    products = (
+        tg.gate(a * E(x) - b * E(x), f) * E(-x),
+        tg.gate(a * E(x) - b * E(x), f * T(-x)),
+        tg.gate(a * E(x) - b * E(x), T(-x) / f),  # may be infinite
+        tg.gate(a * T(v) * E(x) + b * E(x), T(v) / f) * tg.expm1(-x),
+    )
+    new, old = values([a, b, c, v, x], products, *(np.full(1, number) for number in (5.0, 2.0, 4.0, 0.0, 800.0)))
+    np.testing.assert_allclose(new, [[12.0], [12.0], [np.nan], [-np.inf]])
+    new, old = values([a, b, c, v, x], products, *(np.full(1, number) for number in (5.0, 2.0, 0.0, 0.0, 0.0)))
+    np.testing.assert_allclose(new, [[0.0], [0.0], [np.inf], [np.nan]])
+    np.testing.assert_allclose(old, [[0.0], [0.0], [np.inf], [np.nan]])
+
+
 def test_a_guard_stays_where_what_it_guards_meets_others():
     g, u, x = (tg.vector(name) for name in "gux")
     p, q = (tg.where(tg.isnan(u), u, g * tg.sigmoid(v)) for v in (-x, x))

@@ -76,7 +76,7 @@ def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable 
     as a * x - a * y where x is y.
     """
     signs, products = zip(*((sign, product_of(term)) for term, sign in _terms(found.factors[place].u)), strict=True)
-    open_to = [k for k, f in enumerate(found.factors) if f.is_gated and not _is_number_with(f, products)]
+    shown = frozenset(k for k in outer if _is_shown(found.factors[k].u, products))
     if any(guard.is_gated for p in products for guard in p.guards):  # with more factors what it asks for may vanish
         return None
     for p in products:
@@ -87,7 +87,8 @@ def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable 
     large = frozenset(k for k in left if not found.factors[k].bounded or found.factors[k].power < 0)
     if large:
         return _distributed(found, place, outer - large)
-    if not any(met) or any(k not in outer or k in left for k in open_to):  # a 0 of the sum hides what terms do not
+    kept = [f for k, f in enumerate(found.factors) if k not in outer or k in left - shown]
+    if not any(met) or any(f.is_gated and not _is_finite(f) for f in kept):  # a 0 of the sum hides what terms do not
         return None
     made: Any = None
     for product, sign in zip(products, signs, strict=True):
@@ -114,11 +115,14 @@ def _with_sum(found: Product, place: int, outer: frozenset[int], made: Variable)
     return rebuilt(Product(*(f for f, _ in kept), sign=found.sign))
 
 
-def _is_number_with(f: Factor, terms: Sequence[Product]) -> bool:
-    """Whether a factor is finite wherever a sum is a number, unless all terms are 0."""
-    related = [[g for g in term.factors if g.kind != OTHER and relation(g.u, f.u)] for term in terms]
-    is_shown = all(related) or any(not g.is_gated for some in related for g in some)  # a NaN of its argument
-    return f.power > 0 and ((f.bounded and is_shown) or is_finite(f.value().v))
+def _is_finite(f: Factor) -> bool:
+    return f.power > 0 and is_finite(f.value().v)
+
+
+def _is_shown(u: Variable, terms: Sequence[Product]) -> bool:
+    """Whether a sum is NaN wherever u is, unless all terms are 0, and hide it behind gates."""
+    related = [[f for f in term.factors if relation(f.u, u)] for term in terms]
+    return all(related) or any(not f.is_gated for some in related for f in some)
 
 
 def _has(found: Product, f: Factor) -> bool:
@@ -137,8 +141,6 @@ def _terms(v: Variable) -> list[tuple[Variable, int]]:
         if node is not None and room and (node.op is add.op or node.op is subtract.op):
             x, y = node.inputs
             stack.extend(((y, sign if node.op is add.op else -sign), (x, sign)))
-        elif node is not None and node.op is negative.op:
-            stack.append((node.inputs[0], -sign))
         else:
             found.append((term, sign))
     return found
