@@ -75,7 +75,8 @@ def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable 
     Others stay, but for those that are at most 1: products with them may be too large where that with the sum is not,
     as a * x - a * y where x is y.
     """
-    signs, products = zip(*((sign, product_of(term)) for term, sign in _terms(found.factors[place].u)), strict=True)
+    terms = _terms(found.factors[place].u)
+    products = [product_of(term) for term, _ in terms]
     shown = frozenset(k for k in outer if _is_shown(found.factors[k].u, products))
     if any(guard.is_gated for p in products for guard in p.guards):  # with more factors what it asks for may vanish
         return None
@@ -91,14 +92,11 @@ def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable 
     if not any(met) or any(f.is_gated and not _is_finite(f) for f in kept):  # a 0 of the sum hides what terms do not
         return None
     made: Any = None
-    for product, sign in zip(products, signs, strict=True):
+    for product, (_, is_added) in zip(products, terms, strict=True):
         value = rebuilt(product)
         if value is None:
             return None
-        if made is None:
-            made = value if sign > 0 else negative(value)
-        else:
-            made = add(made, value) if sign > 0 else subtract(made, value)
+        made = value if made is None else add(made, value) if is_added else subtract(made, value)
     return _with_sum(found, place, outer, made)
 
 
@@ -130,19 +128,19 @@ def _has(found: Product, f: Factor) -> bool:
     return any(g.u is f.u and (g.kind, g.sign, g.power) == (f.kind, f.sign, f.power) for g in found.factors)
 
 
-def _terms(v: Variable) -> list[tuple[Variable, int]]:
-    """The terms of a sum and their signs; from the right on what is too much stays together."""
-    found: list[tuple[Variable, int]] = []
-    stack = [(v, 1)]
+def _terms(v: Variable) -> list[tuple[Variable, bool]]:
+    """The terms of a sum, and whether they are added; from the right on what is too much stays together."""
+    found: list[tuple[Variable, bool]] = []
+    stack = [(v, True)]
     while stack:
-        term, sign = stack.pop()
+        term, is_added = stack.pop()
         node = term.apply
         room = len(found) + len(stack) < MOST_TERMS - 1
         if node is not None and room and (node.op is add.op or node.op is subtract.op):
             x, y = node.inputs
-            stack.extend(((y, sign if node.op is add.op else -sign), (x, sign)))
+            stack.extend(((y, is_added is (node.op is add.op)), (x, is_added)))
         else:
-            found.append((term, sign))
+            found.append((term, is_added))
     return found
 
 
@@ -151,7 +149,7 @@ def _is_nan_with(v: Variable, u: Variable, depth: int = MOST_TERMS) -> bool:
     if v is u:
         return True
     node = v.apply
-    if node is None or not depth:
+    if node is None or depth == 0:
         return False
     if node.op in (multiply.op, divide.op):
         return any(_is_nan_with(x, u, depth - 1) for x in node.inputs)
