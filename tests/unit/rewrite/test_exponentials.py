@@ -439,3 +439,72 @@ def test_a_guard_stays_beside_functions_of_a_complex_infinity(function):
     for new, old in zip(*values([p, y], sums, *at), strict=True):
         assert new.tobytes() == old.tobytes()
         np.testing.assert_array_equal(np.isnan(new), [True, True, False])
+
+
+def guard(p, y, *, is_gated=False):
+    return tg.where(tg.isnan(p), tg.gate(y, p) if is_gated else p, y)
+
+
+GUARDED_SUMS = {  # of a softmax p along rows, y and z: a product with a sum, and whether the guard in it goes
+    "a sum of rows": (lambda p, y, z: p * tg.sum(guard(p, y), -1, keepdims=True), True),
+    "from the other side": (lambda p, y, z: tg.sum(guard(p, y), -1, keepdims=True) * p, True),
+    "gated": (lambda p, y, z: p * tg.sum(guard(p, y, is_gated=True), -1, keepdims=True), True),
+    "a negative sum": (lambda p, y, z: p * -tg.sum(guard(p, y), -1, keepdims=True), True),
+    "negative before it is expanded": (lambda p, y, z: p * (-tg.sum(guard(p, y), -1))[:, None], True),
+    "negative twice": (lambda p, y, z: p * tg.negative((-tg.sum(guard(p, y), -1))[:, None]), True),
+    "repeated": (lambda p, y, z: p * tg.broadcast_to(tg.sum(guard(p, y), -1, keepdims=True), (3, 3)), True),
+    "of a vector": (lambda p, y, z: tg.softmax(z) * tg.sum(guard(tg.softmax(z), y[0])), True),
+    "of one of the other operands": (lambda p, y, z: y * tg.sum(guard(p, y), -1, keepdims=True), False),
+    "a sum of columns": (lambda p, y, z: p * tg.sum(guard(p, y), 0, keepdims=True), False),
+    "a sum of all": (lambda p, y, z: p * tg.sum(guard(p, y)), False),
+    "beside columns": (lambda p, y, z: p * tg.sum(guard(p, y), -1)[None], False),
+    "a maximum": (lambda p, y, z: p * tg.max(guard(p, y), -1, keepdims=True), False),
+    "of another softmax": (lambda p, y, z: tg.softmax(y, -1) * tg.sum(guard(p, y), -1, keepdims=True), False),
+    "of a softmax along columns": (lambda p, y, z: tg.softmax(y, 0) * tg.sum(guard(p, y), -1, keepdims=True), False),
+    "of a number that is repeated": (lambda p, y, z: p * tg.sum(guard(p, y[:, :1]), -1, keepdims=True), False),
+    "nothing guarded": (lambda p, y, z: p * tg.sum(y, -1, keepdims=True), False),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED_SUMS)
+def test_a_guard_in_a_sum_goes_where_a_softmax_is_nan_along_all_of_it(name):
+    x, y, z = tg.tensor("x", shape=(3, 3)), tg.tensor("y", shape=(3, 3)), tg.tensor("z", shape=(3,))
+    build, goes = GUARDED_SUMS[name]
+    output = build(tg.softmax(x, -1), y, z)
+    new = rewrite(FunctionGraph.of([x, y, z], [output]), [EXPONENTIALS], supported=lambda op, types: True)
+    assert ("isnan" not in [node.op.name for node in new.nodes]) is (goes or name == "nothing guarded")
+    at = np.array([[1.0, np.nan, 2.0], [0.0, 1.0, 3.0], [-1.0, 2.0, 0.5]])
+    numbers = np.array([[1.0, 2.0, -4.0], [3.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
+    for vector in ([1.0, 2.0, 0.0], [np.nan, 1.0, 2.0]):
+        (found,), (expected,) = values([x, y, z], [output], at, numbers, np.array(vector))
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+GUARDS = {  # of p, y and z: a sum with a guard, and whether the guard goes
+    "itself": (lambda p, y, z: guard(p, y) - p, True),
+    "on the right": (lambda p, y, z: p + guard(p, y), True),
+    "gated": (lambda p, y, z: guard(p, y, is_gated=True) + p, True),
+    "negative": (lambda p, y, z: -guard(p, y) - p, True),
+    "subtracted": (lambda p, y, z: tg.exp(p) - guard(p, y), True),
+    "a product": (lambda p, y, z: guard(p, y) + z * p, True),
+    "a quotient": (lambda p, y, z: guard(p, y) + z / p, True),
+    "behind a product": (lambda p, y, z: guard(p, y) + tg.tanh(z * p) * y, True),
+    "gated by another": (lambda p, y, z: guard(p, y) + tg.gate(p, z), True),
+    "a gate that hides it": (lambda p, y, z: guard(p, y) + tg.gate(z, p), False),
+    "a function that hides it": (lambda p, y, z: guard(p, y) + tg.where(p > 0, p, z), False),
+    "another": (lambda p, y, z: guard(p, y) + z * y, False),
+    "no guard": (lambda p, y, z: tg.where(tg.isnan(p), z, y) - p, False),
+    "a guard of another": (lambda p, y, z: guard(z, y) + p, False),
+}
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_goes_where_the_other_term_is_nan_with_it(name):
+    inputs = [tg.vector(letter) for letter in "pyz"]
+    build, goes = GUARDS[name]
+    output = build(*inputs)
+    new = rewrite(FunctionGraph.of(inputs, [output]), [EXPONENTIALS], supported=lambda op, types: True)
+    assert ("isnan" not in [node.op.name for node in new.nodes]) is goes
+    at = [np.nan, np.nan, 2.0, -1.0], [1.0, 0.0, 3.0, 0.0], [0.0, 2.0, np.nan, np.nan]
+    (found,), (expected,) = values(inputs, [output], *map(np.array, at))
+    np.testing.assert_array_equal(found, expected)
