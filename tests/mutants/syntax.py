@@ -52,8 +52,8 @@ ARITHMETIC = {
 
 COSTS = frozenset({  # how much is looked at, or pays: beyond it nothing is rewritten, and nothing is wrong
     "DEPTH", "depth", "FEW", "LARGEST", "LARGEST_DISTRIBUTED", "LARGEST_POWER", "LARGEST_RANGE", "LONGEST", "LOOKED_AT",
-    "MANY", "MOST_FACTORS", "MOST_PIECES", "MOST_TERMS", "PIECES", "QUOTIENT", "SMALL", "TRIALS", "VERY_MANY", "WRITES",
-    "cost", "gain", "trials", "uses", "_cost",
+    "MANY", "MOST_FACTORS", "MOST_NODES", "MOST_PIECES", "MOST_TERMS", "PIECES", "QUOTIENT", "SMALL", "TRIALS",
+    "VERY_MANY", "WRITES", "cost", "gain", "trials", "uses", "_cost",
 })  # fmt: skip
 SIGNS = frozenset({"sign", "power", "step"})  # integers that are not 0: one is above 0 where it is not below
 DTYPES = frozenset({"is_float", "is_inexact"})  # what is said of more is of complex numbers and integers

@@ -462,6 +462,8 @@ GUARDED_SUMS = {  # of a softmax p along rows, y and z: a product with a sum, an
     "of another softmax": (lambda p, y, z: tg.softmax(y, -1) * tg.sum(guard(p, y), -1, keepdims=True), False),
     "of a softmax along columns": (lambda p, y, z: tg.softmax(y, 0) * tg.sum(guard(p, y), -1, keepdims=True), False),
     "of a number that is repeated": (lambda p, y, z: p * tg.sum(guard(p, y[:, :1]), -1, keepdims=True), False),
+    "of a running sum": (lambda p, y, z: tg.cumsum(z) * tg.sum(guard(tg.cumsum(z), y[0])), False),
+    "of a sine": (lambda p, y, z: tg.sin(z) * tg.sum(guard(tg.sin(z), y[0])), False),
     "nothing guarded": (lambda p, y, z: p * tg.sum(y, -1, keepdims=True), False),
 }
 
@@ -475,7 +477,7 @@ def test_a_guard_in_a_sum_goes_where_a_softmax_is_nan_along_all_of_it(name):
     assert ("isnan" not in [node.op.name for node in new.nodes]) is (goes or name == "nothing guarded")
     at = np.array([[1.0, np.nan, 2.0], [0.0, 1.0, 3.0], [-1.0, 2.0, 0.5]])
     numbers = np.array([[1.0, 2.0, -4.0], [3.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
-    for vector in ([1.0, 2.0, 0.0], [np.nan, 1.0, 2.0]):
+    for vector in ([1.0, 2.0, 0.0], [np.nan, 1.0, 2.0], [1.0, np.nan, 2.0]):
         (found,), (expected,) = values([x, y, z], [output], at, numbers, np.array(vector))
         np.testing.assert_allclose(found, expected, rtol=1e-15)
 

@@ -83,6 +83,7 @@ OPERANDS = {  # the infinities that a function of finite numbers has
     "product with a mask": (lambda x, y: masked(x) * y, BOTH),
     "product with a mask on the right": (lambda x, y: y * masked(x), BOTH),
     "several multiples of a mask": (lambda x, y: masked(x) * np.array([1.0, -2.0, -1.0, 1.0]), BOTH),
+    "several multiples of a mask beside it": (lambda x, y: masked(x) * np.array([[1.0, -2.0, -1.0, 1.0]]), BOTH),
     "moved": (lambda x, y: tg.swapaxes(tg.swapaxes(masked(x), 0, 1)[:, None], 0, 2)[:, 0], BELOW),
     "read": (lambda x, y: tg.concatenate([masked(x)[:, 1:], y[:, :1]], 1), BELOW),
     "converted": (lambda x, y: tg.cast(tg.cast(masked(x), "float32"), "float64"), BELOW),
@@ -207,6 +208,32 @@ def test_a_factor_that_is_never_zero_is_not_asked():
         Factor("sigmoid", u, power=-1), Factor("expm1", u), Factor("sinh", u), Factor("cosh", u), Factor("other", u),
         Factor("sum", rows(u) + 1), Factor("sum", tg.exp(u) + tg.exp(y)), Factor("sum", tg.exp(y) + tg.exp(u)),
         Factor("softmax", tg.softmax(u), power=-1), Factor("softmax", tg.softmax(x)), Factor("sum", rows(x)),
-        Factor("exp", y), Factor("sum", rows(tg.log(x)), power=-1),
+        Factor("exp", y), Factor("sum", rows(tg.log(x)), power=-1), Factor("cosh", rows(u)), Factor("other", rows(u)),
+        Factor("expm1", rows(u)), Factor("sigmoid", rows(u), power=-1),
     )  # fmt: skip
     assert [closed_by(f) for f in never] == [None] * len(never)
+
+
+def test_a_function_of_a_sum_of_exponentials_is_zero_where_the_sum_is_infinite():
+    x, y = (tg.tensor(n, shape=(2, 4)) for n in "xy")
+    total = tg.sum(tg.exp(1 / x))
+    closed = closed_by(Factor("exp", total, power=-1))
+    assert closed is not None
+    assert computed([x, y], closed)
+    assert not computed([x, y], tg.equal(total, 0))
+
+
+def test_a_sum_of_no_exponentials_is_zero():
+    x = tg.tensor("x", shape=(2, None))
+    closed = closed_by(Factor("sum", rows(masked(x))))
+    assert closed is not None
+    for at, expected in ((np.zeros((2, 0)), [[True], [True]]), (np.array([[-1.0], [1.0]]), [[True], [False]])):
+        (told,) = interpret(FunctionGraph.of([x], [closed]).freeze(), [at])
+        np.testing.assert_array_equal(told, expected)
+
+
+def test_a_value_with_many_uses_is_looked_at_once():
+    u = tg.vector("u")
+    for _ in range(15):
+        u = u - tg.sin(u) * u
+    assert closed_by(Factor("exp", u)) is None

@@ -64,11 +64,11 @@ MOVES: Final = (
 
 def closed_by(f: Factor) -> Variable | None:
     """Where a factor is 0 because its operand is infinite; None where that is so only if an input is infinite."""
-    ends, every = _ends(f)
-    if not ends or not (all if every else any)(_may_be_infinite(u, sign) for u, sign in ends):
+    ends = _ends(f)
+    some, join = (all, logical_and) if f.power > 0 else (any, logical_or)  # a sum is 0 where all its terms are
+    if not ends or not some(_may_be_infinite(u, sign) for u, sign in ends):
         return None
-    found = [equal(_beside(f, u), number(sign * np.inf, u)) for u, sign in ends]
-    return functools.reduce(logical_and if every else logical_or, found)
+    return functools.reduce(join, [equal(_beside(f, u), number(sign * np.inf, u)) for u, sign in ends])
 
 
 def hidden(f: Factor, closed: Variable) -> Factor:
@@ -82,26 +82,26 @@ def number(value: float, like: Variable) -> Constant:
     return Constant(np.array(value, numpy_dtype(like.type.dtype)))
 
 
-def _ends(f: Factor) -> tuple[list[End], bool]:
-    """The infinities of operands at which a factor is 0: at each of them, or where all are."""
+def _ends(f: Factor) -> list[End]:
+    """The infinities of operands at which a factor is 0, a divisor at each of them, others where all are."""
     kind, u, sign, power = f.kind, f.u, f.sign, f.power
     if kind == "exp":
-        return [(u, -sign * power)], False
+        return [(u, -sign * power)]
     if kind == "sigmoid" and power > 0:
-        return [(u, -sign)], False
+        return [(u, -sign)]
     if kind == "expm1" and power < 0:
-        return [(u, sign)], False
+        return [(u, sign)]
     if kind in ("sinh", "cosh") and power < 0:
-        return [(u, end) for end in BOTH], False
+        return [(u, end) for end in BOTH]
     if kind == "softmax" and power > 0:
-        return [(_operand_of_softmax(u), -1)], False
+        return [(_operand_of_softmax(u), -power)]
     if kind == "sum":
         found = aligned_sum_of_exp(u)
         if found is None:
-            return [(v, -power) for v in logs_of_sum(u)], power > 0
+            return [(v, -power) for v in logs_of_sum(u)]
         if power < 0 or not found.plus_one:
-            return [(found.x, -power)], False
-    return [], False
+            return [(found.x, -power)]
+    return []
 
 
 def _operand_of_softmax(v: Variable) -> Variable:
@@ -172,7 +172,7 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
     ):
         return [(inputs[0], sign)]
     if op is multiply.op and isinstance(inputs[1], Constant) and inputs[1].data.size == 1:
-        return [(inputs[0], sign if inputs[1].data > 0 else -sign), (inputs[1], 1), (inputs[1], -1)]
+        return [(inputs[0], sign if inputs[1].data > 0 else -sign), *((inputs[1], end) for end in BOTH)]
     divided = op in (divide.op, reciprocal.op)
     if op is multiply.op or type(op) is MatMul or (divided and holds(inputs[-1], "nonzero")):
         return [(u, end) for u in inputs for end in BOTH]
