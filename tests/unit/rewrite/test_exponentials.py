@@ -160,6 +160,11 @@ def test_the_terms_of_a_sum_meet_what_is_outside_and_no_other_factor(build, expe
         (lambda a, b, u: a / (E(u) + E(u) * b) * E(u), None),
         (lambda a, b, u: (E(u) * b - E(u)) * T(-u) * a * b, [0.0, 12.0]),
         (lambda a, b, u: tg.gate(a * (E(u) - E(u) * b), 1 / E(u)), -4.0),
+        (lambda a, b, u: tg.gate(tg.gate(a, E(u)) + tg.gate(b, E(u)), T(-u)), [0.0, 5.0]),
+        (lambda a, b, u: (E(u) * b - E(u) * a) * (T(-u) * E(a)), [0.0, np.exp(2.0)]),
+        (lambda a, b, u: (1 + E(b)) * T(-u) * (E(u) * b - E(u) * a), [0.0, 1 + np.exp(3.0)]),
+        (lambda a, b, u: (E(-u) * a + E(-u) * b) * (1 + E(u)), [np.inf, 5.0]),
+        (lambda a, b, u: (E(-u) * E(a) * a + E(-u) * E(a) * b) * E(u), 5 * np.exp(2.0)),
     ],
 )
 def test_the_terms_of_a_sum_meet_what_is_outside_where_it_overflows(build, expected):
@@ -193,19 +198,33 @@ def test_an_exponential_that_meets_no_term_of_a_sum_stays_outside(build):
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
-        (lambda a, c, x, y: tg.gate(a * E(x) + E(x), c) * tg.expm1(-x), [np.nan, np.nan, np.nan, 9 * (1 - np.e)]),
-        (lambda a, c, x, y: tg.gate(E(-x) * y, E(x) * a + E(x) * c), [0.0, 0.0, np.nan, 20.0]),
-        (lambda a, c, x, y: tg.gate(y, (E(x) * a + E(x) * c) * E(-x)), [0.0, 0.0, 0.0, 20.0]),
-        (lambda a, c, x, y: E(-x) * y / (E(x) * a + E(x) * c), [np.nan, np.nan, np.nan, 4 / 5 * np.exp(-2)]),
-        (lambda a, c, x, y: y / (E(x) * a + E(x) * c) * E(x), [np.nan, np.nan, np.nan, 4 / 5]),
+        (
+            lambda a, c, x, y: tg.gate(a * E(x) + E(x), c) * tg.expm1(-x),
+            [np.nan, np.nan, np.nan, 9 * (1 - np.e), np.nan],
+        ),
+        (lambda a, c, x, y: tg.gate(E(-x) * y, E(x) * a + E(x) * c), [0.0, 0.0, np.nan, 20.0, np.nan]),
+        (lambda a, c, x, y: tg.gate(y, (E(x) * a + E(x) * c) * E(-x)), [0.0, 0.0, 0.0, 20.0, np.nan]),
+        (lambda a, c, x, y: E(-x) * y / (E(x) * a + E(x) * c), [np.nan, np.nan, np.nan, 4 / 5 * np.exp(-2), np.nan]),
+        (lambda a, c, x, y: y / (E(x) * a + E(x) * c) * E(x), [np.nan, np.nan, np.nan, 4 / 5, np.nan]),
+        (lambda a, c, x, y: tg.gate(y, E(x)) * (tg.gate(a - 2, 1 / E(x)) + tg.gate(a * a - 4, E(-x))), None),
     ],
 )
 def test_the_terms_of_a_sum_behind_a_gate_or_a_line_stay(build, expected):
     inputs = [tg.vector(letter) for letter in "acxy"]
-    at = [2.0, 2.0, 1.0, 2.0], [np.nan, np.nan, 1.0, 3.0], [0.0, 1.0, np.nan, 1.0], [0.0, 0.0, 0.0, 4.0]
+    expected = [0.0, 0.0, np.nan, 0.0, np.nan] if expected is None else expected
+    at = [2.0, 2, 1, 2, 2], [np.nan, np.nan, 1, 3, 2], [0.0, 1, np.nan, 1, np.nan], [0.0, 0, 0, 4, 4]
     ((new,), (old,)) = values(inputs, [build(*inputs)], *map(np.array, at))
     np.testing.assert_allclose(old, expected, rtol=1e-14)
     np.testing.assert_allclose(new, expected, rtol=1e-14)
+
+
+def test_what_is_multiplied_with_a_sum_stands_behind_the_gates_of_its_terms():
+    c, x, v, y = (tg.vector(letter) for letter in "cxvy")
+    product = (tg.gate(c, E(v)) + E(x) * c) * (T(tg.log(y)) * T(-x))
+    at = [1.0, 1.0], [0.5, 0.5], [np.nan, 2.0], [0.0, 3.0]
+    ((new,), (old,)) = values([c, x, v, y], [product], *map(np.array, at))
+    np.testing.assert_allclose(new, old, rtol=1e-14)
+    assert np.isnan(new[0])
 
 
 def test_the_terms_of_a_sum_meet_what_is_behind_a_finite_gate():
@@ -404,6 +423,7 @@ def test_a_sum_of_exponentials_meets_its_reciprocal_behind_a_gate_as_a_scalar():
         (lambda a, b, x, v: tg.gate(a * E(x) - b * E(x), T(-x) * T(v)), [0.0, np.nan, 0.0, 0.3]),
         (lambda a, b, x, v: tg.gate(a * E(x) - b * E(x), T(v) * T(-x)), [0.0, np.nan, 0.0, 0.3]),
         (lambda a, b, x, v: tg.gate(-(b * E(x) - a * E(x)), T(-x) * tg.softmax(v)), [0.0, np.nan, 0.0, np.nan]),
+        (lambda a, b, x, v: tg.gate(tg.gate(a - 2, E(v)) + a - b, T(-v)), [0.0, np.nan, -np.e / (1 + np.e), 1.1]),
         (lambda a, b, x, v: tg.gate(tg.gate(a - b, E(v)) + tg.gate(b - a, E(v)), T(-v)), [0.0, np.nan, 0.0, 0.0]),
         (
             lambda a, b, x, v: tg.gate(tg.gate(a, E(v)) + tg.gate(b, E(v)) * E(x), T(-v)),

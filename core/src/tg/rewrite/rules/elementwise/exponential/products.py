@@ -82,7 +82,7 @@ def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable 
         return None
     for p in products:
         stage = p.outside()
-        p.factors.extend([found.factors[k].at(found.factors[k].stage + stage) for k in sorted(outer)])
+        p.factors.extend([f.at(f.stage + stage) for k, f in enumerate(found.factors) if k in outer])
     met = [simplify(p) for p in products]
     left = frozenset(k for k in outer if any(_has(p, found.factors[k]) for p in products))
     large = frozenset(k for k in left if not found.factors[k].bounded or found.factors[k].power < 0)
