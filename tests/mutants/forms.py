@@ -13,7 +13,7 @@ from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
 from tests.mutants.forms_of_choices import FORMS_OF_CHOICES
 from tests.mutants.forms_of_indices import FORMS_OF_INDICES
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
-from tests.mutants.forms_of_products import CHAINS
+from tests.mutants.forms_of_products import CHAINS, GUARDS_IN_SUMS, SUMS, beside_a_complex_infinity
 from tests.mutants.forms_of_trees import FORMS_OF_TREES
 from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import gate
@@ -195,7 +195,9 @@ FORMS = {
         lambda p, y: y * 2 - tg.where(tg.isnan(p), p, y),
         lambda p, y: tg.softmax(p, -1) - tg.where(tg.isnan(tg.softmax(p, -1)), tg.softmax(p, -1), y),
         lambda p, y: tg.where(tg.isnan(p), p, y) - tg.exp(p) * y,
+        beside_a_complex_infinity,
     ),
+    "superfluous_guard_in_sum": GUARDS_IN_SUMS,
     "meeting_exponentials": (
         *CHAINS,
         lambda x, y: tg.exp(x) * (y * tg.exp(-x)),
@@ -231,6 +233,7 @@ FORMS = {
         lambda x: tg.square(tg.exp(x)) * tg.sigmoid(-x),
         lambda x: tg.exp(x) ** 2 / (1 + tg.exp(x)) ** 2,
         lambda x, y: (tg.exp(x) + y) * tg.exp(-x),
+        *SUMS,
     ),
     "cancelled_factors": (
         lambda x, y: (x * y) / (x * tg.sin(y)),

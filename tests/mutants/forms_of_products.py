@@ -145,3 +145,36 @@ CHAINS = (
     lambda x, y: tg.reshape(tg.exp(tg.sum(x)) * y, (-1,)) * tg.exp(-tg.sum(x)),
     lambda x, y: tg.swapaxes(tg.exp(x[0]) * y, 0, 1) * tg.exp(-x[0])[:, None],
 )
+
+SUMS = (  # whose terms meet what is outside, or must not
+    lambda x, y: tg.exp(-x) * y / (tg.exp(x) * y - tg.exp(x)),
+    lambda x, y: gate(1 + y * y, tg.exp(x)) * (gate(y, tg.exp(-x)) + gate(y * 3, tg.exp(-x))),
+    lambda x, y: gate(y * tg.exp(x) - tg.exp(x), tg.sigmoid(-x) * tg.sigmoid(y / (y - 1))),
+    lambda x, y: gate(gate(y, tg.exp(x)) + gate(1 - y, tg.exp(x)), tg.sigmoid(-x)),
+    lambda x, y: (y * tg.exp(x) - tg.exp(x)) * (tg.sigmoid(-x) * tg.exp(y)),
+    lambda x, y: gate(y * tg.exp(x) - tg.exp(x), y / (y - 1)) * tg.expm1(-x),
+)
+
+
+def rows(y, p):
+    """The sums of rows of y, guarded by p."""
+    return tg.sum(guarded(y, p, is_gated=False), -1)
+
+
+GUARDS_IN_SUMS = (
+    lambda x, y: tg.softmax(x, -1) * -rows(y, tg.softmax(x, -1))[..., None],
+    lambda x, y: tg.softmax(x, -1) * (-rows(y, tg.softmax(x, -1)))[..., None],
+    lambda x, y: tg.softmax(x, -1) * tg.broadcast_to(rows(y, tg.softmax(x, -1))[..., None], x.shape),
+    lambda x, y: tg.softmax(x, -1) * tg.max(guarded(y, tg.softmax(x, -1), is_gated=False), -1, keepdims=True),
+    lambda x, y: tg.softmax(y, -1) * rows(y, tg.softmax(x, -1))[..., None],
+    lambda x, y: tg.cumsum(x, -1) * rows(y, tg.cumsum(x, -1))[..., None],
+    lambda x, y: tg.exp(x) * rows(y, tg.exp(x))[..., None],
+    lambda x, y: y * rows(y, x)[..., None],
+)
+INFINITY = np.complex128(complex(-np.inf, np.nan))
+
+
+def beside_a_complex_infinity(p, y):
+    """A guard of numbers of which some are NaN, and have an exponential that is 0."""
+    z = tg.where(p > 0, INFINITY, tg.cast(p, "complex128"))
+    return guarded(tg.cast(y, "complex128"), z, is_gated=False) + tg.exp(z)

@@ -163,7 +163,7 @@ def test_the_terms_of_a_sum_meet_what_is_outside_and_no_other_factor(build, expe
         (lambda a, b, u: tg.gate(tg.gate(a, E(u)) + tg.gate(b, E(u)), T(-u)), [0.0, 5.0]),
         (lambda a, b, u: (E(u) * b - E(u) * a) * (T(-u) * E(a)), [0.0, np.exp(2.0)]),
         (lambda a, b, u: (1 + E(b)) * T(-u) * (E(u) * b - E(u) * a), [0.0, 1 + np.exp(3.0)]),
-        (lambda a, b, u: (E(-u) * a + E(-u) * b) * (1 + E(u)), [np.inf, 5.0]),
+        (lambda a, b, u: (E(-u) + E(-u) / T(a)) * (1 + E(u)), [np.inf, 2 + np.exp(-2.0)]),
         (lambda a, b, u: (E(-u) * E(a) * a + E(-u) * E(a) * b) * E(u), 5 * np.exp(2.0)),
     ],
 )

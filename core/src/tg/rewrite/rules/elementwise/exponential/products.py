@@ -9,6 +9,7 @@ from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh, tanh
 from tg.ops.reduction import Reduce
+from tg.ops.shape import expand_dims_at
 from tg.ops.shape_ops import BroadcastTo, ExpandDims
 from tg.ops.softmax import Softmax
 from tg.rewrite.pattern import is_made_by
@@ -64,9 +65,13 @@ def _meeting_factors(node: Apply, outputs: Any) -> Variable | None:
 def _sum_of(found: Product) -> int | None:
     """The place of a factor that is a sum, in front of all gates."""
     for k, f in enumerate(found.factors):
-        if f.kind == OTHER and f.stage == 0 and f.power > 0 and (is_made_by(f.u, add) or is_made_by(f.u, subtract)):
+        if f.kind == OTHER and f.stage == 0 and f.power > 0 and _is_sum(f.u):
             return k
     return None
+
+
+def _is_sum(v: Variable) -> bool:
+    return is_made_by(v, add) or is_made_by(v, subtract)
 
 
 def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable | None:
@@ -134,11 +139,9 @@ def _terms(v: Variable) -> list[tuple[Variable, bool]]:
     stack = [(v, True)]
     while stack:
         term, is_added = stack.pop()
-        node = term.apply
-        room = len(found) + len(stack) < MOST_TERMS - 1
-        if node is not None and room and (node.op is add.op or node.op is subtract.op):
-            x, y = node.inputs
-            stack.extend(((y, is_added is (node.op is add.op)), (x, is_added)))
+        if _is_sum(term) and len(found) + len(stack) < MOST_TERMS - 1:
+            x, y = term.inputs
+            stack.extend(((y, is_added is is_made_by(term, add)), (x, is_added)))
         else:
             found.append((term, is_added))
     return found
@@ -189,7 +192,7 @@ def _superfluous_guard_in_sum(node: Apply, outputs: Any) -> Variable | None:
         if found is None or found[0] is not p or not is_shaped_like(found[1], made.inputs[0]):
             continue
         rest: Variable = made.op(found[1])
-        return multiply(p, signed(ExpandDims(added)(rest) if added else rest, sign))
+        return multiply(p, signed(expand_dims_at(rest, added), sign))
     return None
 
 
