@@ -66,7 +66,7 @@ def closed_by(f: Factor) -> Variable | None:
     """Where a factor is 0 because its operand is infinite; None where that is so only if an input is infinite."""
     ends = _ends(f)
     some, join = (all, logical_and) if f.power > 0 else (any, logical_or)  # a sum is 0 where all its terms are
-    if not ends or not some(_may_be_infinite(u, sign) for u, sign in ends):
+    if not some(_may_be_infinite(u, sign) for u, sign in ends) or not ends:
         return None
     return functools.reduce(join, [equal(_beside(f, u), number(sign * np.inf, u)) for u, sign in ends])
 
