@@ -47,6 +47,12 @@ PLAIN = (
     *(of(("complex128", a), ("complex128", b))(matmul) for a, b in SHAPES[1::3]),
 )
 
+OF_ROWS = (
+    *PLAIN,
+    *(of((*a, 1, k), (*b, k, 1))(matmul) for a, b in (*LEADS[1:2], *LEADS[4:6], ((3,), (3,))) for k in (None, 5, 1, 0)),
+    of((2, 3, 4), (2, 3, 4))(lambda x, y: matmul(ExpandDims((-2,))(x), ExpandDims((-1,))(y))),
+)
+
 
 def expanded(x, rank):
     return ExpandDims(tuple(range(-rank, -x.type.ndim)))(x)
@@ -317,7 +323,7 @@ OF_CHAINS = (
 
 FORMS_OF_MATRICES = {
     "matmul_over_one": PLAIN,
-    "matmul_of_single_rows": PLAIN,
+    "matmul_of_single_rows": OF_ROWS,
     "matmul_of_one_matrix": OF_ONE,
     "matmul_of_repeated": OF_REPEATED,
     "matmul_of_diagonal": OF_DIAGONAL,
