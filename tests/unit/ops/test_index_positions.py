@@ -32,6 +32,22 @@ def test_a_slice_by_a_step_known_at_run_time_is_numpys(backend: str) -> None:
         f(x, 0, 1, 2)
 
 
+@pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available and one.name != "loopback"])
+def test_steps_of_any_size_are_numpys(backend: str) -> None:
+    v, start = tg.vector("v"), tg.scalar("start", dtype="int64")
+    x, first, steps = np.arange(5.0), 2, (-(2**63), -(2**31) - 1, -2, 2**31, 2**62)
+    outputs, wanted = [], []
+    for step in steps:
+        outputs += [v[::step], v[start::step], v.at[::step].set(7.0), v.at[start::step].add(7.0)]
+        written, added = x.copy(), x.copy()
+        written[::step] = 7.0
+        added[first::step] += 7.0
+        wanted += [x[::step], x[first::step], written, added]
+    found = tg.function([v, start], outputs, backend=backend, mode="off")(x, first)
+    for k, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        np.testing.assert_array_equal(one, other, err_msg=f"output {k % 4}, step {steps[k // 4]}")
+
+
 def test_slices_by_run_time_steps_stand_among_other_indices() -> None:
     t, w = tg.tensor("t", shape=(None, None, None)), tg.scalar("w", dtype="int64")
     x, places = np.arange(24.0).reshape(2, 3, 4), np.array([0, 1])

@@ -233,8 +233,9 @@ def window(
         if abs(span) >= n:
             raise BoundsError(message(f"slice: found {size} positions by {step}, needed them within a length of {n}"))
         first = max(0, -span, min(start, n - 1 - max(0, span)))
-        stop = first + span + (1 if step > 0 else -1)
-        found.append(slice(first, stop if stop >= 0 else None, step))
+        stop = first + span + (1 if span >= 0 else -1)
+        # That of one position may be of any size, and libraries have steps of 32 bits.
+        found.append(slice(first, stop if stop >= 0 else None, step if span else 1))
     return tuple(found)
 
 

@@ -84,7 +84,10 @@ def _positions(front: int, lows: Sequence[Any]) -> list[Any]:
 
 def _thinned(x: Any, sizes: Sequence[int], steps: Sequence[int]) -> Any:
     """Every `|step|`-th position along the last axes, backwards where a step is negative."""
-    taken = tuple(slice(None, None, step) if size else slice(0, 0) for size, step in zip(sizes, steps, strict=True))
+    taken = (  # of one position the step may be of any size, and one of JAX has less than 64 bits
+        slice(None, None, step if size > 1 else None) if size else slice(0, 0)
+        for size, step in zip(sizes, steps, strict=True)
+    )
     return x[(..., *taken)]
 
 

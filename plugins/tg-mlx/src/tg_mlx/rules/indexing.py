@@ -79,8 +79,15 @@ def _read(x: Any, lows: Any, extents: Sequence[int]) -> Any:
 
 def _thinned(x: Any, sizes: Sequence[int], steps: Sequence[int]) -> Any:
     """Every `|step|`-th position along the last axes, backwards where a step is negative."""
-    taken = tuple(slice(None, None, step) if size else slice(0, 0) for size, step in zip(sizes, steps, strict=True))
-    return x[(..., *taken)]
+    return x[(..., *_taken(sizes, steps))]
+
+
+def _taken(sizes: Sequence[int], steps: Sequence[int]) -> tuple[slice, ...]:
+    """Slices of such positions; for one position there is no step, since one of MLX has 32 bits."""
+    return tuple(
+        slice(None, None, step if size > 1 else None) if size else slice(0, 0)
+        for size, step in zip(sizes, steps, strict=True)
+    )
 
 
 def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
@@ -93,7 +100,7 @@ def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
         return written(op, x, v, t.window(x.shape, known, sizes, op.steps))
     extents = _extents(sizes, op.steps)
     lows = _lows(x.shape, op.starts, starts, sizes, op.steps)
-    new = written(op, _read(x, lows, extents), v, tuple(slice(None, None, step) for step in op.steps))
+    new = written(op, _read(x, lows, extents), v, _taken(sizes, op.steps))
     found = mx.slice_update(x, new, lows, list(range(x.ndim - len(extents), x.ndim)))
     return copy(found) if new.shape == x.shape else found
 
