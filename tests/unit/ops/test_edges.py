@@ -291,3 +291,21 @@ def test_python_numbers_are_weak_and_fit(dtype: str, number: float) -> None:
 
 def same_value(number: int, dtype: str) -> bool:
     return dtype == "float32" or np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
+
+
+LIMITS = (-(2**64), -(2**63) - 1, -(2**63), 1 - 2**63, -5, 0, 5, 2**62, 2**63 - 2, 2**63 - 1, 2**63, 2**70)
+
+
+def test_known_ranges_near_the_limits_of_int64_are_pythons() -> None:
+    steps = (-(2**70), -(2**63), -(2**62), -1, 1, 2**62, 2**63 - 1, 2**63, 2**64)
+    few = [(a, b, s) for a in LIMITS for b in LIMITS for s in steps if not range(a, b, s)[9:]]
+    held = [r for r in few if all(-(2**63) <= v < 2**63 for v in range(*r))]
+    ranges = [tg.arange(*r) for r in held]
+    assert {v.type.dtype for v in ranges} == {"int64"}
+    for r, found in zip(held, tg.function([], ranges, backend="perform")(), strict=True):
+        assert found.tolist() == list(range(*r)), r
+    beyond = sorted(set(few) - set(held))
+    assert beyond
+    for r in beyond:
+        with pytest.raises(tg.RangeError, match="needed values that int64 can hold"):
+            tg.arange(*r)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, power, subtract
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.graph.checks import Check
+
+LIMIT: Final = 1 << 63  # int64 holds the integers below it, down to its negative
 
 
 @final
@@ -88,6 +90,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None)
         int64 for integers, the floating dtype that they promote to for others; or `dtype`.
     Raises:
         InputError: step is the number 0.
+        RangeError: one of the values, if these are known, is beyond int64.
         ShapeError: an argument is not a scalar.
     Source:
         numpy.arange
@@ -102,7 +105,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: object = None)
     if any(isinstance(v, float) or (isinstance(v, Variable) and is_inexact(v.type.dtype)) for v in ends):
         values = _floating_range(*ends)
     else:
-        values = _integer_range(*(size_value(v) if isinstance(v, Variable) else v for v in ends))
+        few = _few_at_the_limits(ends)
+        lengths = (size_value(v) if isinstance(v, Variable) else v for v in ends)
+        values = _integer_range(*lengths) if few is None else few
     return values if dtype is None else cast_variable(values, dtype_name(dtype))
 
 
@@ -118,6 +123,20 @@ def as_scalar(what: str, value: Any) -> Any:
     if found.ndim or found.dtype.kind not in "biuf":
         raise ShapeError(message(f"{what}: found {value!r}, needed a real scalar"))
     return found.item()
+
+
+def _few_at_the_limits(ends: Sequence[Any]) -> Variable | None:
+    """The values where int64 does not hold the known start or step, or what has the other sign: two at most."""
+    if not all(isinstance(v, int) for v in ends):
+        return None
+    first, _, step = ends
+    taken = range(*ends)
+    for v in taken[:1], taken[-1:]:
+        if v and not -LIMIT <= v[0] < LIMIT:
+            raise RangeError(message(f"arange: found {v[0]}, needed values that int64 can hold"))
+    if taken[2:] or (abs(first) < LIMIT and abs(step) < LIMIT):
+        return None
+    return as_variable(np.array(list(taken), np.int64))
 
 
 def _integer_range(first: Any, last: Any, step: Any) -> Variable:
