@@ -212,10 +212,15 @@ class _Judge:
         return found
 
     def is_turned(self, place):
-        """Whether a rounding now and then, or another order of adding, brings a value as far as its replacement is."""
+        """Whether rounding brings a value as far as its replacement is, now and then or in another order.
+
+        That is another order of adding, or that what has several uses is computed for each of them: where d owes all
+        that it is to rounding, y * d - z * d is 0 for equal y and z only if both d are rounded alike.
+        """
         if self._turned is None:
             self.allowed(place, mpf(1))
             self._turned = moved(self.data.values, self.old, self.v, self.u, MORE_RUNS)
+            self._turned = np.maximum(self._turned, used_apart(self.data.values, self.old, self.v, self.u))
             self._turned = np.maximum(self._turned, added_otherwise(self.data.values, self.old, self.v, self.u))
         size = self._turned[place]
         return bool(size > TURNED * self._spread[place] and gap(self.u, self.r)[place] <= MULTIPLE * size)
@@ -444,6 +449,39 @@ def moved(values, region, v, base, runs):
         for _ in range(runs):
             other = np.asarray(values.again(region, [v], again)[0])
             size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
+    return size
+
+
+def used_apart(values, region, v, base):
+    """How far a value is moved when each use of what is inside a region takes it as one run has rounded it, or another.
+
+    Rewriting need not compute what has two uses once: operands that are rounded anew at each use say so of one
+    rounding, and not of what a sum is whose terms have cancelled.
+    """
+    rng = np.random.default_rng(0)
+    noise = Rounding(rng)
+    before, made = {}, {}
+
+    def again(node, operands, results):
+        given = [
+            before[v_key(u)] if v_key(u) in before and rng.integers(2) else x
+            for u, x in zip(node.inputs, operands, strict=True)
+        ]
+        given = noise.operands(node.op, given)
+        try:
+            found = node.op.perform(*given)
+        except Exception:  # noqa: BLE001 (a check on the way would have failed)
+            found = results
+        found = [noise.result(node.op, given, y) for y in found]
+        made.update({(id(node), k): y for k, y in enumerate(found)})
+        return found
+
+    size = np.zeros(base.shape)
+    with np.errstate(all="ignore"):
+        for _ in range(MORE_RUNS):
+            other = np.asarray(values.again(region, [v], again)[0])
+            size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
+            before, made = made, {}
     return size
 
 

@@ -77,6 +77,20 @@ def test_what_a_rare_rounding_turns_over_may_be_as_far_as_that_and_no_farther():
     assert judged("reassociates", before, lambda x: other(x) * 1e30, x) is not None
 
 
+def test_what_has_two_uses_may_be_rounded_otherwise_for_each_of_them():
+    """Y * d - z * d is 0 for equal y and z whatever d is; d owes all that it is to the rounding of 1e8 + x."""
+    x, y = of(0.1, 0.3), of(3.0, -2.0)
+    d, other = (lambda x: x + 1e8 - 1e8 - x), (lambda x: x + 3e8 - 3e8 - x)
+
+    def before(x, y, z):
+        once = d(x)
+        return once * y - z * once
+
+    after = lambda x, y, z: d(x) * y - z * other(x)  # noqa: E731
+    assert judged("reassociates", before, after, x, y, y) is None
+    assert judged("reassociates", before, lambda *at: after(*at) * 1e4, x, y, y) is not None
+
+
 def test_an_overflow_that_comes_is_let_be_on_hostile_arrays_alone():
     """Of x * (y * z) and x * y * z the second overflows at 1e200, 1e200 and 1e-300; its sine is NaN then."""
     arrays = of(1e200), of(1e200), of(1e-300)
