@@ -289,6 +289,7 @@ OVERFLOWING = {  # of a = b = 1e200, x = 1e-300, z = 0, u = -600 and w = 460: th
         lambda a, b, x, z, u, w: a * E(u) / E(-(1 + tg.sum(E(tg.log(w - 1)), keepdims=True))) * x / E(u),
         1e-100 * np.exp(460),
     ),
+    "divisors in front": (lambda a, b, x, z, u, w: E(z) / x / 1e290 * b / E(z), 1e210),
     "the reciprocal of a share": (
         lambda a, b, x, z, u, w: a * E(u) * (E(z) + E(w)) * x / (E(z) * E(u)),
         1e-100 * np.exp(460),

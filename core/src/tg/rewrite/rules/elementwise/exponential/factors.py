@@ -206,11 +206,17 @@ def _values(factors: list[Factor], depth: int = 0) -> list[Written]:
 
 
 def _in_turn(values: list[Written]) -> Written:
-    """The product of values and reciprocals, one by one: all above a line may overflow, or vanish, as all below it."""
-    first = next((k for k, (_, power) in enumerate(values) if power > 0), None)
-    if first is None:
-        return Written(functools.reduce(multiply, [v for v, _ in values]), -1)
-    made = values[first].v
-    for v, power in (*values[:first], *values[first + 1 :]):
+    """The product of values and reciprocals, one by one: all above a line may overflow, or vanish, as all below it.
+
+    Only reciprocals that stand in front are one divisor: 1 / b / c * a is a / (b * c), for a / b has not been made.
+    """
+    count = next((k for k, (_, power) in enumerate(values) if power > 0), len(values))
+    below = [v for v, _ in values[:count]]
+    if count == len(values):
+        return Written(functools.reduce(multiply, below), -1)
+    made = values[count].v
+    if below:
+        made = divide(made, functools.reduce(multiply, below))
+    for v, power in values[count + 1 :]:
         made = multiply(made, v) if power > 0 else divide(made, v)
     return Written(made, 1)
