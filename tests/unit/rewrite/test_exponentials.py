@@ -253,6 +253,37 @@ def test_a_guard_stays_where_what_it_guards_meets_others():
         assert np.isnan(new[0])
 
 
+E, T, G, X, N = tg.exp, tg.sigmoid, tg.gate, tg.expm1, np.nan
+HIDING = {  # at g = h = 2, z = 0 and u = nan: what gates hide of u, and what they do not
+    "a zero that would go behind": (lambda g, h, z, u: G(X(z), tg.cosh(u)) * E(-z), 0.0),
+    "an infinite exponent that would go behind": (
+        lambda g, h, z, u: G(G(g, E(tg.log(z))), T(u)) * T(-tg.log(z)),
+        0.0,
+    ),
+    "a zero that would go in front": (lambda g, h, z, u: G(G(g, 1 / tg.cosh(z)), T(u)) * tg.sinh(z), N),
+    "a zero that would go in front of a guard": (
+        lambda g, h, z, u: G(G(G(g, E(u)) * E(-z), E(-u)), T(z)) * X(z),
+        N,
+    ),
+    "a zero behind a guard": (lambda g, h, z, u: G((G(g, E(u)) + G(h, E(u))) * X(z), E(-u)), N),
+    "a zero in front of a guard": (lambda g, h, z, u: G((G(g * X(z), E(u)) + G(h * X(z), E(u))), E(-u)), 0.0),
+    "a zero behind a guard that was there": (
+        lambda g, h, z, u: (tg.where(tg.isnan(u), G(g * E(z), u), g * E(z)) + h * E(z)) * X(z) * E(-z),
+        N,
+    ),
+    "a zero beside a guard at its gate": (lambda g, h, z, u: G(g, E(u) * z * E(-u)), N),
+}
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_gates_hide_what_they_hid_before_factors_met(name):
+    inputs = [tg.vector(letter) for letter in "ghzu"]
+    build, expected = HIDING[name]
+    (new,), (old,) = values(inputs, [build(*inputs)], *(np.full(1, number) for number in (2.0, 2.0, 0.0, np.nan)))
+    np.testing.assert_array_equal(old, [expected])
+    np.testing.assert_array_equal(new, [expected])
+
+
 def test_what_is_left_of_an_operand_stays_together():
     r, p, x, y = (tg.vector(name) for name in "rpxy")
     product = (r * tg.exp(x)) * (p * tg.exp(-y)) * tg.sigmoid(-x)
@@ -261,7 +292,6 @@ def test_what_is_left_of_an_operand_stays_together():
     np.testing.assert_allclose(new, old, rtol=1e-14)
 
 
-E, T = tg.exp, tg.sigmoid
 OVERFLOWING = {  # of a = b = 1e200, x = 1e-300, z = 0, u = -600 and w = 460: the product without what cancels
     "exponentials": (lambda a, b, x, z, u, w: a * E(u) * b * x / E(u), 1e100),
     "beside a 0": (lambda a, b, x, z, u, w: a * E(u) * b * z / E(u), 0.0),

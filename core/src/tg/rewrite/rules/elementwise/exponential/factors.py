@@ -106,10 +106,15 @@ def _moved(u: Variable, node: Apply) -> Variable:
 
 
 class Guard(NamedTuple):
-    """A value with which a product is NaN, though it cancelled in it; where the product is not 0, if gated."""
+    """A value with which a product is NaN, though it cancelled in it; at a gate where what stands before is not 0."""
 
     u: Variable
-    is_gated: bool
+    stage: int
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a 0 of what stands before hides that it is NaN."""
+        return self.stage % 2 == 1
 
 
 class Product:
@@ -129,7 +134,7 @@ class Product:
     @property
     def last(self) -> int:
         """The last stage."""
-        return max((f.stage for f in self.factors), default=0)
+        return max([*(f.stage for f in self.factors), *(g.stage for g in self.guards)], default=0)
 
     def outside(self) -> int:
         """The stage at which a factor is multiplied with all of the product."""
@@ -175,15 +180,24 @@ def rebuilt(found: Product) -> Variable | None:
     if any(exact(f.value().v) == 0 for f in found.factors):
         return None  # nothing is gained, and what was small where exponentials met may be infinite beside it
     made: Variable | None = None
+    guards = sorted(found.guards, key=lambda g: (not g.is_gated, g.stage))  # a NaN that no gate hides is one to the end
     for stage, some in itertools.groupby(found.factors, lambda f: f.stage):
+        while guards and guards[0].is_gated and guards[0].stage <= stage:
+            made = _guarded(made, guards.pop(0))
         if made is not None and stage % 2:
             made = gate(made, _product(list(some)))
         else:
             made = _product([*([] if made is None else [Factor(OTHER, made)]), *some])
-    for u, is_gated in found.guards:
-        one = Constant(np.array(1, u.type.numpy_dtype))
-        made = where(isnan(u), u, one) if made is None else where(isnan(u), gate(made, u) if is_gated else u, made)
+    for guard in guards:
+        made = _guarded(made, guard)
     return made if made is None or found.sign > 0 else negative(made)
+
+
+def _guarded(made: Variable | None, guard: Guard) -> Variable:
+    u = guard.u
+    if made is None:
+        return where(isnan(u), u, Constant(np.array(1, u.type.numpy_dtype)))
+    return where(isnan(u), gate(made, u) if guard.is_gated else u, made)
 
 
 def _product(factors: list[Factor]) -> Variable:

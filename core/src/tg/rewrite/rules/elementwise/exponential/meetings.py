@@ -51,7 +51,9 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
     if result is not None:
         others = [f for k, f in enumerate(found.factors) if k not in (i, j)]
         stage = _stage_of(result, first, last, others)
-        if stage is None or _hides(last, [f for f in others if stage < f.stage <= last.stage]):
+        moved = last if stage == first.stage else first
+        behind: list[Factor | Guard] = [*others, *found.guards]
+        if stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage]):
             return False
         if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
             result, closed = hidden(result, closed), None
@@ -102,8 +104,8 @@ def _stage_of(result: Factor, first: Factor, last: Factor, others: list[Factor])
     return last.stage if _is_finite_with(result, last) else None
 
 
-def _hides(f: Factor, behind: list[Factor]) -> bool:
-    """Whether a factor that comes to stand in front of others is 0 where it would hide what is NaN among them."""
+def _may_close(f: Factor, behind: list[Factor | Guard]) -> bool:
+    """Whether a factor that comes to stand in front of others, or no longer does, is 0 where it hides some of them."""
     is_zero = f.kind in ("expm1", "sinh") and f.power > 0  # at 0
     return any(g.is_gated for g in behind) and (is_zero or closed_by(f) is not None)
 
@@ -129,7 +131,7 @@ def _keep_nan(found: Product, u: Variable, stage: int) -> None:
         if f.bounded and f.power > 0:
             found.factors[k] = f.at(stage)
             return
-    found.guards.append(Guard(u, is_gated=stage > 0))
+    found.guards.append(Guard(u, stage))
 
 
 def _meeting(a: Factor, b: Factor) -> Meeting | None:

@@ -55,7 +55,8 @@ def product_of(v: Variable) -> Product:
         return _read(v, DEPTH, gates=True)
     u, y = found
     inner = _read(y, DEPTH - 1, gates=True)
-    return Product(*inner.factors, sign=inner.sign, guards=(Guard(u, is_gated=v.inputs[1] is not u),))
+    stage = 0 if v.inputs[1] is u else inner.outside() + 1
+    return Product(*inner.factors, sign=inner.sign, guards=(Guard(u, stage),))
 
 
 def _read(v: Variable, depth: int, *, gates: bool) -> Product:
