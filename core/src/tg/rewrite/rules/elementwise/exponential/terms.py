@@ -65,15 +65,15 @@ def signed(u: Variable, sign: int) -> Variable:
 
 
 def log_of_term(v: Variable) -> Variable | None:
-    """The logarithm of a term of a written-out sum, if it is known: of exp(u), c * exp(u), or a constant c > 0."""
+    """The logarithm of a term of a written-out sum, if it is known: of exp(u), exp(u) * c, or a constant c > 0."""
     if is_made_by(v, exp):
         return v.inputs[0]
     if type(v) is Constant and v.data.size == 1 and is_float(v.type.dtype):
         with np.errstate(all="ignore"):
             logarithm = Constant(np.log(v.data).astype(v.data.dtype))
-        return logarithm if np.isfinite(logarithm.data).all() else None
+        return logarithm if np.isfinite(logarithm.data) else None
     if is_made_by(v, multiply) and is_made_by(v.inputs[0], exp):
-        shift = log_of_term(v.inputs[1]) if type(v.inputs[1]) is Constant else None
+        shift = log_of_term(v.inputs[1])
         return None if shift is None else add(v.inputs[0].inputs[0], shift)
     return None
 
@@ -81,17 +81,17 @@ def log_of_term(v: Variable) -> Variable | None:
 def logs_of_sum(v: Variable) -> list[Variable]:
     """The logarithms of the terms of exp(x) + exp(y) + ...; none where a value is not such a sum."""
     found: list[Variable] = []
-    stack, exponentials = [v], 0
+    stack, has_exponentials = [v], False
     while stack:
         term = stack.pop()
         if is_made_by(term, add):
             stack.extend(reversed(term.inputs))
         elif len(found) < MOST_TERMS and (logarithm := log_of_term(term)) is not None:
             found.append(logarithm)
-            exponentials += type(term) is not Constant
+            has_exponentials = has_exponentials or type(term) is not Constant
         else:
             return []
-    return found if exponentials and len(found) > 1 else []
+    return found if has_exponentials and len(found) > 1 else []
 
 
 def log_of_sum(logs: list[Variable]) -> Variable:
