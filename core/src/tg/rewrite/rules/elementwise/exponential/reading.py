@@ -35,6 +35,7 @@ from tg.rewrite.rules.elementwise.exponential.terms import (
     stripped,
     sum_of_exp,
 )
+from tg.rewrite.rules.shape.terms import made_by
 from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
@@ -170,6 +171,8 @@ def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Produc
         if below is None:
             continue
         del inner.factors[k]
+        if f.is_gated and not _is_shown(f.u, f.stage, inner):
+            inner.guards.append(Guard(f.u, f.stage))  # their gate hides its NaN from what is 0, not from their sum
         rest = rebuilt(inner)
         rest = None if rest is None or rest.type.ndim > terms.type.ndim else in_shape_of(rest, terms)
         if rest is None:  # it has to be repeated as the quotients were before it is summed
@@ -177,6 +180,20 @@ def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Produc
         kind = UNPLACED if aligned_sum_of_exp(below) is None else "sum"
         return Product(Factor(OTHER, op(rest)), Factor(kind, below, power=-1, stage=int(f.is_gated)))
     return None
+
+
+def _is_shown(total: Variable, stage: int, found: Product) -> bool:
+    """Whether a product is NaN wherever a sum of exponentials is, unless gates at a stage or before it hide that."""
+    others: list[Factor | Guard] = [*found.factors, *found.guards]
+    return any(_is_nan_with(g.u, total) for g in others if g.stage <= stage or not g.is_gated)
+
+
+def _is_nan_with(v: Variable, total: Variable) -> bool:
+    """Whether a value is NaN wherever a sum of exponentials is: the sum, its softmax, or what these guard."""
+    if guarded(v) is not None:
+        v = v.inputs[1]
+    op, found = made_by(v, Softmax), aligned_sum_of_exp(total)
+    return v is total or bool(op and found and (op.axis,) == found.axes and v.inputs[0] is found.x)
 
 
 def _without_axes(v: Variable, axes: tuple[int, ...]) -> Variable | None:
