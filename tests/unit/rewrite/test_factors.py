@@ -59,3 +59,12 @@ def test_nan_of_a_divisor_that_leaves_a_sum_is_shown_where_a_term_showed_it(name
         news, (left * shares, gate(left + nan, shares), left + 0 * S[:, :1], left + nan), strict=True
     ):
         np.testing.assert_allclose(new, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("move", [lambda v: v.reshape((6,)), lambda v: v.T, lambda v: v[None]])
+def test_a_share_of_what_is_masked_is_0_where_it_is_moved(move):
+    x, y = (tg.tensor(name, shape=(2, 3)) for name in "xy")
+    share = tg.softmax(tg.where(x > 0, x, -np.inf), -1)
+    at = np.array([[0.5, -1.0, 2.0], [-0.5, 1.0, 3.0]]), np.array([[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]])
+    ((new,), _) = values([x, y], [tg.gate(move(y * share), 1 / move(share))], *at)
+    np.testing.assert_allclose(new, move(np.where(at[0] > 0, at[1], 0)), rtol=1e-14)

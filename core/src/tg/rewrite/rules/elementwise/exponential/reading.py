@@ -225,9 +225,12 @@ def _fills(f: Factor, product: Variable) -> bool:
 
 
 def _moved_factor(f: Factor, node: Apply) -> Factor:
-    """A factor where a movement takes it; a sum of exponentials may come to stand beside them, or cease to."""
+    """A factor where a movement takes it; a sum of exponentials may come to stand beside them, or cease to.
+
+    A softmax is no longer one: nothing is known of where its operand is infinite.
+    """
     moved = f.moved(node)
-    if moved.kind not in ("sum", UNPLACED):
+    if moved.kind not in ("sum", "softmax", UNPLACED):
         return moved
     return moved._replace(kind=OTHER if aligned_sum_of_exp(moved.u) is None else "sum")
 
