@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_exponentials import values
+from tests.unit.rewrite.test_exponentials import EXPONENTIALS, values
+from tg.graph.function_graph import FunctionGraph
+from tg.rewrite.driver import rewrite
 
 E, T = tg.exp, tg.sigmoid
 G, Z, U = (v.ravel() for v in np.meshgrid([0.0, 2.0], [0.0, 3.0], [np.nan, 1.0]))
@@ -68,3 +70,203 @@ def test_a_share_of_what_is_masked_is_0_where_it_is_moved(move):
     at = np.array([[0.5, -1.0, 2.0], [-0.5, 1.0, 3.0]]), np.array([[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]])
     ((new,), _) = values([x, y], [tg.gate(move(y * share), 1 / move(share))], *at)
     np.testing.assert_allclose(new, move(np.where(at[0] > 0, at[1], 0)), rtol=1e-14)
+
+
+def rewritten(inputs, output):
+    """The names of the ops that a program has once it is rewritten by the rules of exponentials."""
+    new = rewrite(FunctionGraph.of(inputs, [output]), [EXPONENTIALS], supported=lambda op, types: True)
+    return [node.op.name for node in new.nodes]
+
+
+def test_what_is_left_is_multiplied_and_divided_in_its_order():
+    a, v, w, u = inputs = [tg.vector(letter) for letter in "avwu"]
+    product = 1 / E(v) / tg.cosh(w) * a * E(u) * E(-u)
+    at = [np.full(1, number) for number in (1e200, -460.0, 460.0, 1.0)]
+    ((new,), _) = values(inputs, [product], *at)
+    np.testing.assert_allclose(new, 2e200, rtol=1e-12)  # where a / exp(v) is 1e400
+
+
+READ = {  # of a = 2, b = 3, c = 5 and u = +-800, where one exponential is infinite
+    "two with gates": (lambda a, b, c, u: tg.gate(a, E(u)) * tg.gate(b, c) * E(-u), 30.0),
+    "gates in the second": (lambda a, b, c, u: b * tg.gate(a, E(u)) * E(-u), 6.0),
+    "gates in a divisor": (lambda a, b, c, u: tg.gate(a, E(u)) / tg.gate(b, c) * E(-u), 2 / 15),
+    "gates in a divisor alone": (lambda a, b, c, u: E(u) / tg.gate(b, c) * E(-u), 1 / 15),
+    "a gate in what is gated": (lambda a, b, c, u: tg.gate(a, E(u) * tg.gate(b, c)) * E(-u), 30.0),
+    "a gate in a square": (lambda a, b, c, u: tg.square(E(u) * tg.gate(b, c)) * E(-u) / E(u), 225.0),
+    "a guard beside a gate": (
+        lambda a, b, c, u: tg.gate(a, E(u)) * tg.where(tg.isnan(c), tg.gate(b * E(c), c), b * E(c)) * E(-u),
+        6 * np.exp(5.0),
+    ),
+    "a sign": (lambda a, b, c, u: -(-a * E(u)) * -b * E(-u), -6.0),
+    "a cube": (lambda a, b, c, u: (-T(u)) ** 3 * a / T(u) ** 3, -2.0),
+    "reciprocals": (lambda a, b, c, u: (-T(u)) ** -2 * a * T(u) * T(u), 2.0),
+    "one reciprocal": (lambda a, b, c, u: (-T(u)) ** -1 * a * T(u), -2.0),
+    "a square": (lambda a, b, c, u: tg.square(-T(u)) * a / T(u) / T(u), 2.0),
+    "1 and an exponential": (lambda a, b, c, u: a * (1 + E(u)) * T(-u) * b, 6.0),
+    "divided by 1 and an exponential": (lambda a, b, c, u: a / (1 + E(u)) / T(-u) * b, 6.0),
+    "a written sum": (lambda a, b, c, u: a * (E(u) + E(2 * u)) / (E(u) + E(2 * u)), 2.0),
+    "1 and two": (lambda a, b, c, u: a * (E(u) + E(2 * u) + 1) / (E(u) + E(2 * u) + 1), 2.0),
+    "functions": (lambda a, b, c, u: a * tg.cosh(-u) * b / tg.cosh(u), 6.0),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_factors_are_found_in_products_of_all_forms(name):
+    inputs = [tg.vector(letter) for letter in "abcu"]
+    build, expected = READ[name]
+    ((new,), _) = values(inputs, [build(*inputs)], *(np.full(2, n) for n in (2.0, 3.0, 5.0)), np.array([-800.0, 800.0]))
+    np.testing.assert_allclose(new, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda a, b, c: a,
+        lambda a, b, c: tg.gate(a, c),
+        lambda a, b, c: tg.gate(b, a),
+        lambda a, b, c: b * c,
+        lambda a, b, c: tg.gate(c, b),
+    ],
+)
+@pytest.mark.parametrize("condition", [tg.isnan, tg.isfinite])
+def test_what_is_no_guard_is_computed_as_it_is_written(other, condition):
+    a, b, c, u = inputs = [tg.vector(letter) for letter in "abcu"]
+    y = b * E(u)
+    choices = tg.where(condition(c), other(a, y, c), y) * E(-u), tg.where(condition(c), other(a, y, c), y) * E(u)
+    at = np.array([2.0, 0.0, 2.0]), np.array([3.0, 3.0, 0.0]), np.array([np.nan, 5.0, np.nan]), np.full(3, 0.5)
+    for new, old in zip(*values(inputs, choices, *at), strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-14)
+
+
+def softmax(x, axis):
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+LARGE, WEIGHTS = np.array([[800.0, 801.0, 799.0], [802.0, 800.0, 801.5]]), np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 7.0]])
+TAKEN_OUT = {  # of a sum of exponentials that is infinite
+    "repeated": (lambda w, s: E(s) * total(w / tg.broadcast_to(total(E(s)), (2, 3))), (1, 1)),
+    "of all": (lambda w, s: E(s) * total(w / tg.sum(E(s))), (1, None)),
+    "of all, repeated": (lambda w, s: E(s) * total(w / tg.broadcast_to(tg.sum(E(s)), (2, 3))), (1, None)),
+    "of all, over all": (lambda w, s: E(s) * tg.sum(w / tg.sum(E(s))), (None, None)),
+    "over all, kept": (
+        lambda w, s: E(s) * tg.sum(w / tg.sum(E(s), (0, 1), keepdims=True), (0, 1), keepdims=True),
+        (None, None),
+    ),
+    "kept later": (lambda w, s: E(s) * tg.sum(w / total(E(s)), 1)[:, None], (1, 1)),
+    "along the other axis": (lambda w, s: E(s) * tg.sum(w / tg.sum(E(s), 0, keepdims=True), 0, keepdims=True), (0, 0)),
+    "a product": (lambda w, s: E(s) * total((w / 2.0) / total(E(s)) * 2.0), (1, 1)),
+    "in a square": (lambda w, s: tg.square(total(w / total(E(s))) * E(s)) / total(w), None),
+}
+
+
+def total(v):
+    return tg.sum(v, 1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", TAKEN_OUT)
+def test_a_divisor_leaves_a_sum_for_the_exponentials_outside(name):
+    s, w = (tg.tensor(letter, shape=(2, 3)) for letter in "sw")
+    build, axes = TAKEN_OUT[name]
+    ((new,), _) = values([s, w], [build(w, s)], LARGE, WEIGHTS)
+    outer, inner = axes or (1, 1)
+    expected = WEIGHTS.sum(outer, keepdims=True) * softmax(LARGE, inner)
+    np.testing.assert_allclose(
+        new, expected**2 / WEIGHTS.sum(1, keepdims=True) if axes is None else expected, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("is_gated", [True, False])
+@pytest.mark.parametrize("quotient", [lambda w, t: w / t, lambda w, t: tg.gate(w, 1 / t)])
+def test_a_guard_of_terms_is_as_hidden_where_their_divisor_has_left(is_gated, quotient):
+    s, w, u = (tg.tensor(letter, shape=(2, 3)) for letter in "swu")
+    weights, at = np.array([[0.0, 1.0, 2.0], [3.0, 5.0, 0.5]]), np.array([[np.nan, 1.0, 1.0], [np.nan, 1.0, 1.0]])
+    y = quotient(w, total(E(s)))
+    guarded = tg.where(tg.isnan(u), tg.gate(y, u) if is_gated else u, y)
+    ((new,), _) = values([s, w, u], [total(guarded) * E(s)], LARGE, weights, at)
+    left = np.where(np.isnan(at), gate(weights, at) if is_gated else at, weights).sum(1, keepdims=True)
+    np.testing.assert_allclose(new, left * softmax(LARGE, 1), rtol=1e-12)
+
+
+STAYING = {  # as NumPy computes them
+    "a product of quotients": (lambda w, s, v, n: v.exp(s) * v.prod(w / n(v.exp(s)), 1, keepdims=True)),
+    "products": lambda w, s, v, n: v.exp(s) * n(w * n(v.exp(s))),
+    "nothing else": lambda w, s, v, n: v.exp(s) * n(1 / n(v.exp(s))),
+    "below a line": lambda w, s, v, n: v.exp(w) / n(w / n(v.exp(s))) * v.exp(-w),
+    "the other axis": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), 0, keepdims=True),
+    "a sum of two": lambda w, s, v, n: v.exp(s) * n(w / (v.exp(s) + v.exp(w))),
+    "two axes": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), (0, 1), keepdims=True),
+    "a maximum": lambda w, s, v, n: v.exp(s) * v.max(w / v.exp(s), 1, keepdims=True),
+    "one row": lambda w, s, v, n: v.exp(s) * n(w / v.sum(v.exp(s), 1)[0]),
+    "rows along columns": lambda w, s, v, n: v.exp(s[:, :2]) * n(w[:, :2] / v.sum(v.exp(s[:, :2]), 1)[None]),
+    "no exponential": lambda w, s, v, n: v.exp(s) * n(w / n(s)) * v.exp(-s),
+}
+
+
+@pytest.mark.parametrize("name", STAYING)
+def test_sums_of_quotients_are_what_they_are(name):
+    s, w = (tg.tensor(letter, shape=(2, 3)) for letter in "sw")
+    at = LARGE - 800.5, WEIGHTS
+    ((new,), _) = values([s, w], [STAYING[name](w, s, tg, total)], *at)
+    expected = STAYING[name](at[1], at[0], np, lambda v: np.sum(v, 1, keepdims=True))
+    np.testing.assert_allclose(new, expected, rtol=1e-12)
+
+
+def test_only_sums_of_exponentials_leave_a_sum():
+    s, w, z = (tg.tensor(letter, shape=(2, 3)) for letter in "swz")
+    product = E(s) * total(w / z[:, :1]) * E(-s)
+    ((new,), _) = values([s, w, z], [product], LARGE, np.full((2, 3), 1e308), np.full((2, 3), 1e10))
+    np.testing.assert_allclose(new, np.full((2, 3), 3e298), rtol=1e-12)  # though the sum of w is infinite
+
+
+def test_a_sum_that_does_not_stand_beside_its_exponentials_meets_none():
+    y, w = (tg.tensor(letter, shape=(2, 3)) for letter in "yw")
+    s = -tg.log(y)
+    t = tg.sum(E(s), 1)
+    outputs = tg.gate(tg.sum(w / t[:, None], 1), t), t / tg.sum(E(s), 0)[1:]
+    at = np.array([[0.0, 1.0, 2.0], [1.0, 0.5, 0.25]]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    (first, second), _ = values([y, w], outputs, *at)
+    np.testing.assert_allclose(first, [0.0, 15.0], rtol=1e-14)  # 1 / inf closes the gate
+    with np.errstate(divide="ignore"):
+        powers = 1 / at[0]
+    np.testing.assert_allclose(second, powers.sum(1) / powers.sum(0)[1:], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("terms", "guards"),
+    [
+        (lambda w, z, s, t: tg.gate(w, 1 / t), 1),
+        (lambda w, z, s, t: tg.gate(w, tg.softmax(s, 1) / t), 0),
+        (lambda w, z, s, t: tg.softmax(s, 1) * tg.gate(w, z / t), 0),
+        (lambda w, z, s, t: tg.gate(w, z / t) / t, 0),
+        (lambda w, z, s, t: w * z / t, 0),
+        (lambda w, z, s, t: tg.gate(w, z / t / t), 0),
+        (lambda w, z, s, t: tg.gate(w, z / tg.sum(E(s))), 1),
+        (lambda w, z, s, t: tg.gate(w, tg.softmax(s, 0) / t), 1),
+        (lambda w, z, s, t: tg.gate(w, tg.softmax(z, 1) / t), 1),
+        (lambda w, z, s, t: tg.gate(tg.gate(w, z / t) * z, tg.softmax(s, 1)), 1),
+        (lambda w, z, s, t: tg.gate(tg.where(tg.isnan(tg.softmax(s, 1)), tg.softmax(s, 1), w), 1 / t), 1),
+    ],
+)
+def test_a_divisor_leaves_a_guard_where_nothing_else_in_the_terms_is_nan_with_it(terms, guards):
+    s, w, z = (tg.tensor(letter, shape=(2, 3)) for letter in "swz")
+    names = rewritten([s, w, z], tg.gate(total(terms(w, z, s, total(E(s)))), E(s)))
+    assert "Reduce" in names
+    assert names.count("isnan") == guards
+
+
+def test_only_what_has_exponentials_is_taken_apart():
+    a, b, c, u = inputs = [tg.tensor(letter, shape=(2, 3)) for letter in "abcu"]
+    names = rewritten(inputs, E(u) * tg.reshape(a * b, (2, 3)) * tg.square(c) * E(-u))
+    assert "square" in names
+    names = rewritten(inputs, E(tg.reshape(u, (6,))) * tg.reshape(a * b, (6,)) * E(-tg.reshape(u, (6,))))
+    assert names.count("Reshape") == 2  # of a * b, and of u that may be NaN
+
+
+def test_a_value_that_is_used_again_and_again_is_not_read_as_often():
+    x = tg.vector("x")
+    v = E(x)
+    for _ in range(40):
+        v = v * v
+    ((new,), _) = values([x], [v], np.array([0.0, 2.0**-40]))
+    np.testing.assert_allclose(new, [1.0, np.e], rtol=1e-3)

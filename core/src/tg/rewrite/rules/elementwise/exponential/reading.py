@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square, subtract
+from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square
 from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp
 from tg.ops.reduction import Reduce
@@ -67,10 +67,13 @@ def _read(v: Variable, depth: int, *, gates: bool) -> Product:
         gates: whether it may be read as a product with gates.
     """
     node = v.apply
-    reader = READERS.get(node.op.rule_key) if node is not None and depth else None
-    found = reader(v, node, depth - 1, gates) if reader is not None and node is not None else None
-    if found is not None and len(found.factors) <= MOST_FACTORS:
-        return found
+    if node is None or not depth or node.op.rule_key not in READERS:
+        return _whole(v)
+    found = READERS[node.op.rule_key](v, node, depth - 1, gates)
+    return found if found is not None and len(found.factors) <= MOST_FACTORS else _whole(v)
+
+
+def _whole(v: Variable) -> Product:
     return Product() if is_number(v, 1) else _one(OTHER, v)
 
 
@@ -84,27 +87,18 @@ def _read_negative(v: Variable, node: Apply, depth: int, gates: bool) -> Product
 
 
 def _read_pair(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
-    """The factors of a product or a quotient. Of two operands with gates the second is one factor, as divisors are.
-
-    What has no factor that may meet others is one as well: in another order it may overflow, or vanish, on the way.
-    """
+    """The factors of a product or a quotient. Of two operands with gates the second is one factor, as divisors are."""
     x, y = node.inputs
     a = _read(x, depth, gates=gates)
     b = _read(y, depth, gates=gates and node.op is multiply.op and not a.last)
-    if not any(_may_meet(f) for f in (*a.factors, *b.factors)):
-        return None
     return JOINED[node.op](a, b)
-
-
-def _may_meet(f: Factor) -> bool:
-    return f.kind != OTHER or is_made_by(f.u, add) or is_made_by(f.u, subtract)
 
 
 def _read_gate(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
     """The factors of d stand behind a gate; one inside d stays."""
     if not gates:
         return None
-    dy, d = (_read(u, depth, gates=True) for u in node.inputs)
+    dy, d = (_read(u, depth, gates=k == 0) for k, u in enumerate(node.inputs))
     return JOINED[node.op](dy, d)
 
 
@@ -162,23 +156,22 @@ def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Produc
         return _one(UNPLACED, v)
     op: Any = node.op
     (terms,) = node.inputs
-    if op.fn is not add or not op.axes or not gates:
+    if op.fn is not add or not gates:
         return None
     inner = product_of(terms)
     for k, f in enumerate(inner.factors):
-        total = aligned_sum_of_exp(f.u) if f.kind == "sum" and f.power < 0 else None
-        below = _without_axes(f.u, op.axes) if total is not None and set(op.axes) <= set(total.axes) else None
+        below = _without_axes(f.u, op.axes) if f.kind == "sum" and f.power < 0 else None
         if below is None:
             continue
         del inner.factors[k]
         if f.is_gated and not _is_shown(f.u, f.stage, inner):
             inner.guards.append(Guard(f.u, f.stage))  # their gate hides its NaN from what is 0, not from their sum
         rest = rebuilt(inner)
-        rest = None if rest is None or rest.type.ndim > terms.type.ndim else in_shape_of(rest, terms)
-        if rest is None:  # it has to be repeated as the quotients were before it is summed
+        summed = None if rest is None else in_shape_of(rest, terms)  # repeated as the quotients were
+        if summed is None:
             return None
         kind = UNPLACED if aligned_sum_of_exp(below) is None else "sum"
-        return Product(Factor(OTHER, op(rest)), Factor(kind, below, power=-1, stage=int(f.is_gated)))
+        return Product(Factor(OTHER, op(summed)), Factor(kind, below, power=-1, stage=int(f.is_gated)))
     return None
 
 
@@ -198,9 +191,7 @@ def _is_nan_with(v: Variable, total: Variable) -> bool:
 
 def _without_axes(v: Variable, axes: tuple[int, ...]) -> Variable | None:
     """A value that stands beside others with length 1 along some axes, or is repeated along them, without the axes."""
-    if v.type.ndim == 0:
-        return v
-    if v.apply is not None and type(v.apply.op) is BroadcastTo:
+    if made_by(v, BroadcastTo):
         v = v.inputs[0]
     total, added = inside(v)
     return total if v.type.ndim == 0 or added == axes else None
