@@ -101,6 +101,11 @@ READ = {  # of a = 2, b = 3, c = 5 and u = +-800, where one exponential is infin
     "a cube": (lambda a, b, c, u: (-T(u)) ** 3 * a / T(u) ** 3, -2.0),
     "reciprocals": (lambda a, b, c, u: (-T(u)) ** -2 * a * T(u) * T(u), 2.0),
     "one reciprocal": (lambda a, b, c, u: (-T(u)) ** -1 * a * T(u), -2.0),
+    "the first power": (lambda a, b, c, u: T(u) ** 1.0 * a * (1 + E(-u)), 2.0),
+    "divided by reciprocals": (lambda a, b, c, u: b / T(u) ** -2 * (1 + E(-u)) * (1 + E(-u)), 3.0),
+    "too many for a cube": (lambda a, b, c, u: (T(-a) * a * b * c * a * b * c) ** 3 * (1 + E(a)) * E(u) * E(-u), None),
+    "a softmax": (lambda a, b, c, u: tg.softmax(u, -1) * a / tg.softmax(u, -1), 2.0),
+    "at most 1": (lambda a, b, c, u: a * E(u) * tg.softmax(c, -1) * b / E(u), 3.0),
     "a square": (lambda a, b, c, u: tg.square(-T(u)) * a / T(u) / T(u), 2.0),
     "1 and an exponential": (lambda a, b, c, u: a * (1 + E(u)) * T(-u) * b, 6.0),
     "divided by 1 and an exponential": (lambda a, b, c, u: a / (1 + E(u)) / T(-u) * b, 6.0),
@@ -115,6 +120,7 @@ def test_factors_are_found_in_products_of_all_forms(name):
     inputs = [tg.vector(letter) for letter in "abcu"]
     build, expected = READ[name]
     ((new,), _) = values(inputs, [build(*inputs)], *(np.full(2, n) for n in (2.0, 3.0, 5.0)), np.array([-800.0, 800.0]))
+    expected = 900.0**3 / (1 + np.exp(2.0)) ** 2 if expected is None else expected
     np.testing.assert_allclose(new, expected, rtol=1e-13)
 
 
@@ -155,6 +161,8 @@ TAKEN_OUT = {  # of a sum of exponentials that is infinite
     ),
     "kept later": (lambda w, s: E(s) * tg.sum(w / total(E(s)), 1)[:, None], (1, 1)),
     "along the other axis": (lambda w, s: E(s) * tg.sum(w / tg.sum(E(s), 0, keepdims=True), 0, keepdims=True), (0, 0)),
+    "a quotient that is kept": (lambda w, s: (tg.sum(w, 1) / tg.sum(E(s), 1))[:, None] * E(s), (1, 1)),
+    "1 beside it": (lambda w, s: (tg.sum(w, 1) / (tg.sum(E(s), 1) + 1.0))[:, None] * E(s), (1, 1)),
     "a product": (lambda w, s: E(s) * total((w / 2.0) / total(E(s)) * 2.0), (1, 1)),
     "in a square": (lambda w, s: tg.square(total(w / total(E(s))) * E(s)) / total(w), None),
 }
@@ -193,7 +201,8 @@ STAYING = {  # as NumPy computes them
     "products": lambda w, s, v, n: v.exp(s) * n(w * n(v.exp(s))),
     "nothing else": lambda w, s, v, n: v.exp(s) * n(1 / n(v.exp(s))),
     "below a line": lambda w, s, v, n: v.exp(w) / n(w / n(v.exp(s))) * v.exp(-w),
-    "the other axis": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), 0, keepdims=True),
+    "the other axis": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), 0, keepdims=True) * v.exp(-s),
+    "twice divided": lambda w, s, v, n: n(w / n(v.exp(s))) / n(v.exp(s)) * v.exp(s),
     "a sum of two": lambda w, s, v, n: v.exp(s) * n(w / (v.exp(s) + v.exp(w))),
     "two axes": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), (0, 1), keepdims=True),
     "a maximum": lambda w, s, v, n: v.exp(s) * v.max(w / v.exp(s), 1, keepdims=True),
@@ -270,3 +279,89 @@ def test_a_value_that_is_used_again_and_again_is_not_read_as_often():
         v = v * v
     ((new,), _) = values([x], [v], np.array([0.0, 2.0**-40]))
     np.testing.assert_allclose(new, [1.0, np.e], rtol=1e-3)
+
+
+def test_a_sum_in_a_divisor_is_one_factor():
+    s, w = (tg.tensor(letter, shape=(2, 3)) for letter in "sw")
+    product = E(s) / total(tg.gate(w, 1 / total(E(w)))) * E(-s)
+    ((new,), _) = values([s, w], [product], LARGE, WEIGHTS)
+    expected = np.exp(WEIGHTS).sum(1, keepdims=True) / WEIGHTS.sum(1, keepdims=True)
+    np.testing.assert_allclose(new, np.broadcast_to(expected, (2, 3)), rtol=1e-12)
+
+
+def test_a_written_sum_of_scalars_divides_what_it_did():
+    s, a, b = tg.tensor("s", shape=(2, 3)), tg.scalar("a"), tg.scalar("b")
+    product = total(tg.gate(s, tg.softmax(s, 1) / (E(a) + E(b)))) * E(a)
+    ((new,), _) = values([s, a, b], [product], WEIGHTS, np.array(1.0), np.array(2.0))
+    expected = (WEIGHTS * softmax(WEIGHTS, 1)).sum(1, keepdims=True) / (1 + np.e)
+    np.testing.assert_allclose(new, expected, rtol=1e-12)
+
+
+MOVED = {  # products that are moved, and of what the exponential of u meets them
+    "all alike": (lambda w, u: E(u) * w, lambda u: u, 1),
+    "one row of them": (lambda w, u: E(u[:1]) * w, lambda u: u, None),
+    "one row beside all": (lambda w, u: E(u) * w[:1], lambda u: u, None),
+    "1 beside one row": (lambda w, u: (E(u[:1]) + np.ones((2, 3))) * w, lambda u: u, None),
+    "a scalar": (lambda w, u: E(u[0, 0]) * w, lambda u: u[0, 0], 1),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+@pytest.mark.parametrize("move", [lambda v: v.reshape((6,)), lambda v: v.T, lambda v: v[:, None]])
+def test_a_product_is_moved_factor_by_factor_where_all_have_its_elements(name, move):
+    w, u = (tg.tensor(letter, shape=(2, 3)) for letter in "wu")
+    build, argument, left = MOVED[name]
+    beside = argument(u)
+    beside = move(beside) if beside.type.ndim else beside
+    ((new,), (old,)) = values([w, u], [move(build(w, u)) * E(-beside)], WEIGHTS, WEIGHTS - 3)
+    np.testing.assert_allclose(new, old, rtol=1e-13)
+    if left is not None:
+        ((new,), _) = values([w, u], [move(build(w, u)) * E(-beside)], WEIGHTS, LARGE)
+        np.testing.assert_allclose(new, move(WEIGHTS), rtol=1e-13)
+
+
+def test_rows_are_moved_where_there_is_one_of_them_alone():
+    w, u = (tg.tensor(letter, shape=(2, 3)) for letter in "wu")
+    ((new,), _) = values([w, u], [(E(u[:1]) * w).T * E(-u[:1].T)], WEIGHTS, LARGE)
+    np.testing.assert_allclose(new, WEIGHTS.T, rtol=1e-13)
+
+
+def test_a_sum_that_is_moved_away_from_its_exponentials_meets_none():
+    y, w = (tg.tensor(name, shape=(2, 3)) for name in "yw")
+    t = total(E(-tg.log(y)))
+    at = np.array([[0.0, 1.0, 2.0], [1.0, 0.5, 0.25]]), WEIGHTS
+    ((new,), _) = values([y, w], [tg.gate((w / t).T, t.T)], *at)
+    np.testing.assert_allclose(new, WEIGHTS.T * [[0.0, 1.0]], rtol=1e-14)  # 1 / inf closes the gate
+
+
+def test_powers_that_are_no_products_of_few_factors_stay():
+    a, u = inputs = [tg.vector(letter) for letter in "au"]
+    at = np.array([2.0, 3.0]), np.array([-1.0, 0.5])
+    sigmoid = 1 / (1 + np.exp(-at[1]))
+    for power, number in ((0.5, 0.5), (-0.5, -0.5), (1.5, 1.5), (4.0, 4.0), (-4.0, -4.0), (a, at[0]), (0.0, 0.0)):
+        product = T(u) ** power * a / T(u)
+        ((new,), _) = values(inputs, [product], *at)
+        np.testing.assert_allclose(new, sigmoid**number * at[0] / sigmoid, rtol=1e-14)
+    assert "power" in rewritten(inputs, T(u) ** 4.0 * a / T(u))
+    assert "power" in rewritten(inputs, T(u) ** -4.0 * a * T(u))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda w, y, u: w,
+        lambda w, y, u: tg.gate(w, u),
+        lambda w, y, u: tg.gate(y, w),
+        lambda w, y, u: tg.gate(u, y),
+        lambda w, y, u: tg.gate(y, u),
+        lambda w, y, u: y * u,
+    ],
+)
+@pytest.mark.parametrize("condition", [tg.isnan, tg.isfinite])
+def test_terms_with_what_is_no_guard_are_computed_as_written(other, condition):
+    s, w, u = (tg.tensor(letter, shape=(2, 3)) for letter in "swu")
+    y = (w - 1.0) / total(E(s))
+    sums = total(tg.where(condition(u), other(w, y, u), y)) * E(s)
+    at = np.array([[np.nan, 1.0, 2.0], [3.0, 1.0, np.nan]])
+    ((new,), (old,)) = values([s, w, u], [sums], LARGE - 800, WEIGHTS, at)
+    np.testing.assert_allclose(new, old, rtol=1e-13)

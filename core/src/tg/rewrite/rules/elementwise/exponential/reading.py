@@ -170,8 +170,7 @@ def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Produc
         summed = None if rest is None else in_shape_of(rest, terms)  # repeated as the quotients were
         if summed is None:
             return None
-        kind = UNPLACED if aligned_sum_of_exp(below) is None else "sum"
-        return Product(Factor(OTHER, op(summed)), Factor(kind, below, power=-1, stage=int(f.is_gated)))
+        return Product(Factor(OTHER, op(summed)), Factor("sum", below, power=-1, stage=int(f.is_gated)))
     return None
 
 
@@ -205,9 +204,8 @@ def _read_moved(v: Variable, node: Apply, depth: int, gates: bool) -> Product | 
     if type(node.op) is Reshape and not all(_fills(f, node.inputs[0]) for f in inner.factors):
         return None
     moved = [_moved_factor(f, node) for f in inner.factors]
-    if all(f.kind in (OTHER, UNPLACED) for f in moved):
-        return None
-    return Product(*moved, sign=inner.sign)
+    product = Product(*moved, sign=inner.sign)
+    return product if product.is_special else None
 
 
 def _fills(f: Factor, product: Variable) -> bool:
