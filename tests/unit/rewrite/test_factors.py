@@ -6,7 +6,9 @@ import pytest
 import tg
 from tests.unit.rewrite.test_exponentials import EXPONENTIALS, values
 from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
 from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Guard, Product, rebuilt
 
 E, T = tg.exp, tg.sigmoid
 G, Z, U = (v.ravel() for v in np.meshgrid([0.0, 2.0], [0.0, 3.0], [np.nan, 1.0]))
@@ -21,6 +23,7 @@ def gate(x, y):
     [
         (lambda g, z, u: tg.gate(tg.gate(g, E(u)) * z, E(-u)), gate(gate(G, U * 0 + 1) * Z, U * 0 + 1)),
         (lambda g, z, u: tg.gate(tg.gate(tg.gate(g, E(u)), z), E(-u)), gate(gate(gate(G, U * 0 + 1), Z), U * 0 + 1)),
+        (lambda g, z, u: tg.gate(tg.gate(tg.gate(g, z), E(u)), E(-u)), gate(gate(G, Z), U * 0 + 1)),
         (lambda g, z, u: tg.gate(tg.gate(g, E(u) * z), E(-u)), gate(G, (U * 0 + 1) * Z)),
         (lambda g, z, u: tg.gate(g, E(u) * z * E(-u)), gate(G, (U * 0 + 1) * Z)),
         (lambda g, z, u: tg.gate(g * E(u) * E(-u), z), gate(G * (U * 0 + 1), Z)),
@@ -365,3 +368,53 @@ def test_terms_with_what_is_no_guard_are_computed_as_written(other, condition):
     at = np.array([[np.nan, 1.0, 2.0], [3.0, 1.0, np.nan]])
     ((new,), (old,)) = values([s, w, u], [sums], LARGE - 800, WEIGHTS, at)
     np.testing.assert_allclose(new, old, rtol=1e-13)
+
+
+def test_a_divisor_and_what_is_gated_keep_their_gates():
+    a, b, u, x = inputs = [tg.vector(letter) for letter in "abux"]
+    products = E(x) / tg.gate(b, E(x)), tg.gate(a * E(-x), tg.gate(b, E(x) * E(u)))
+    at = np.full(3, 2.0), np.array([3.0, 3.0, 0.0]), np.array([0.5, np.nan, np.nan]), np.full(3, 1.5)
+    (quotient, product), _ = values(inputs, products, *at)
+    np.testing.assert_allclose(quotient, [1 / 3, 1 / 3, np.inf], rtol=1e-14)
+    np.testing.assert_allclose(product, [6 * np.exp(0.5), np.nan, 0.0], rtol=1e-14)
+
+
+def test_a_factor_that_meets_none_stays_as_it_is_written():
+    w, u, x = inputs = [tg.tensor(letter, shape=(2, 3)) for letter in "wux"]
+    assert "sigmoid" not in rewritten(inputs, w * (1 + E(u)) * E(x) * E(-x))
+    assert "sigmoid" not in rewritten(inputs, tg.reshape(w * (1 + E(u)), (6,)) * E(x.ravel()) * E(-x.ravel()))
+
+
+def test_a_product_is_repeated_as_often_as_an_operand_says():
+    w, u, n = tg.tensor("w", shape=(1, 3)), tg.tensor("u", shape=(1, 3)), tg.scalar("n", dtype="int64")
+    product = tg.broadcast_to(E(u) * w, (n, 3)) * E(-tg.broadcast_to(u, (n, 3)))
+    ((new,), _) = values([w, u, n], [product], WEIGHTS[:1], LARGE[:1], np.array(2))
+    np.testing.assert_allclose(new, np.repeat(WEIGHTS[:1], 2, 0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("stages", [(1, 0), (3, 1), (1, 3), (0, 3), (2, 1), (3, 3)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_guards_are_written_at_their_stages(stages, sign):
+    g, z, u, v = inputs = [tg.vector(letter) for letter in "gzuv"]
+    at = [w.ravel() for w in np.meshgrid([0.0, 2.0], [0.0, 3.0], [np.nan, 1.0], [np.nan, 1.0])]
+    factors = Factor(OTHER, g), Factor(OTHER, z, stage=2)
+    made = rebuilt(Product(*factors, sign=sign, guards=tuple(map(Guard, (u, v), stages))))
+    assert made is not None
+    expected = np.ones(16)
+    for stage in range(4):
+        given = {0: [at[0]], 2: [at[1]]}.get(stage, [])
+        given += [w * 0 + 1 for w, k in zip(at[2:], stages, strict=True) if k == stage]
+        for w in given:
+            expected = gate(expected, w) if stage % 2 and stage != 0 else expected * w
+    (new,) = interpret(FunctionGraph.of(inputs, [made]).freeze(), at)
+    np.testing.assert_array_equal(new, sign * expected)
+
+
+def test_what_nothing_stands_before_is_gated_by_nothing():
+    g, z = inputs = [tg.vector(letter) for letter in "gz"]
+    made = rebuilt(Product(Factor(OTHER, g, stage=1), Factor(OTHER, z, stage=2)))
+    assert made is not None
+    (new,) = interpret(FunctionGraph.of(inputs, [made]).freeze(), [np.array([2.0, np.nan]), np.array([3.0, 0.0])])
+    np.testing.assert_array_equal(new, [6.0, np.nan])
+    assert rebuilt(Product()) is None
+    assert rebuilt(Product(sign=-1)) is None
