@@ -14,6 +14,7 @@ SIGN_OF_EXTREME = (
     "Which of two zeros an extreme is each backend says; the reference goes on from piece to piece as in one array."
 )
 EXCHANGED = "It is the equation with x and y exchanged, of a function that does not tell them apart."
+SIGN_OF_POWER = "Of the power of what is written is asked only whether it is above 0."
 NEVER_ZERO = "Nothing that is 0, or stands there no times, comes so far."
 FRACTIONS = "A fraction by 1 is equal to the integer, and takes longer."
 USES = "It is asked whether there are uses; whether there is one alone only of what a squeeze uses as well."
@@ -134,6 +135,11 @@ EQUIVALENT: dict[str, str] = {
         "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."
     ),
     "factors._of_factor: 1 as 2 in _unless_empty(right, z, of_x, 1)": "The sum of nothing, 0, is divided by it.",
+    "factors._in_turn: 1 as 2 in Written(made, 1)": SIGN_OF_POWER,
+    "factors._in_turn: 1 as 2 in -1": SIGN_OF_POWER,
+    "reading._read_add: 1 as 2 in -1 (2)": SIGN_OF_POWER,
+    "reading._read_function: 1 as 2 in Written(v, 1)": SIGN_OF_POWER,
+    "reading._repeated: n > 0 as GtE": NEVER_ZERO,
     "cast._bits: 8 as 7 in numpy_dtype(dtype).itemsize * 8": ORDERS,
     "cast._bits: 1 as 2 in 0 if is_unsigned(dtype) else 1": ORDERS,
     "log1mexp_from_log1p: replace, where: log1p: negative: exp: minimum: -0.5 as 0.5": (

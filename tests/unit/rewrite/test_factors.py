@@ -345,6 +345,8 @@ def test_powers_that_are_no_products_of_few_factors_stay():
         product = T(u) ** power * a / T(u)
         ((new,), _) = values(inputs, [product], *at)
         np.testing.assert_allclose(new, sigmoid**number * at[0] / sigmoid, rtol=1e-14)
+    ((new,), _) = values(inputs, [T(u) ** -1.0 / T(u) * a], *at)
+    np.testing.assert_allclose(new, at[0] / sigmoid**2, rtol=1e-14)
     assert "power" in rewritten(inputs, T(u) ** 4.0 * a / T(u))
     assert "power" in rewritten(inputs, T(u) ** -4.0 * a * T(u))
 
