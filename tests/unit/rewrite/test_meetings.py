@@ -15,7 +15,29 @@ FUNCTIONS = {
     "exp": np.exp, "expm1": np.expm1, "sinh": np.sinh, "cosh": np.cosh, "sigmoid": lambda u: 1 / (1 + np.exp(-u)),
 }  # fmt: skip
 KINDS = [(kind, sign, power) for kind in FUNCTIONS for sign in (1, -1) for power in (1, -1)]
-Y, C, Z = (v.ravel() for v in np.meshgrid([0.0, 2.0], [0.0, 3.0, np.nan], [0.0, 0.5, 1.0, 7.0]))
+SHARES = {  # sums of exponentials, and what has a share of one, which are values of their own
+    "sum": (lambda u: tg.exp(u) + tg.exp(2.0 * u), lambda u: np.exp(u) + np.exp(2 * u)),
+    "total": (lambda u: tg.sum(tg.exp(u), -1, keepdims=True), np.exp),  # of rows of length 1
+    "1 + total": (lambda u: tg.sum(tg.exp(u), -1, keepdims=True) + 1.0, lambda u: 1 + np.exp(u)),
+    "softmax": (lambda u: tg.softmax(u, -1), lambda u: np.exp(u) / np.exp(u)),
+}
+EVERY = [*KINDS, *((kind, 1, power) for kind in SHARES for power in (1, -1))]
+GRID = np.meshgrid([0.0, 2.0], [0.0, 3.0, np.nan], [0.0, 0.5, 1.0, 7.0, np.nan])
+Y, C, Z = (v.reshape(-1, 1) for v in GRID)
+
+
+def factor(kind, u, sign, power, stage=0):
+    """A factor as reading finds it."""
+    if kind in FUNCTIONS:
+        return Factor(kind, u, sign, power, stage, bounded=kind == "sigmoid")
+    value = SHARES[kind][0](u)
+    return Factor("softmax" if kind == "softmax" else "sum", value, 1, power, stage, bounded=kind == "softmax")
+
+
+def number(kind, u, sign, power):
+    """What a factor is, by NumPy."""
+    fn = FUNCTIONS.get(kind) or SHARES[kind][1]
+    return fn(sign * u) ** float(power)
 
 
 def computed(factors):
@@ -27,30 +49,115 @@ def computed(factors):
     return made
 
 
+def of(product, inputs, *arrays):
+    """The value of a product."""
+    return interpret(FunctionGraph.of(inputs, [rebuilt(product)]).freeze(), list(arrays))[0]
+
+
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("stages", [(s, t) for s in range(4) for t in range(s, 4)])
 @pytest.mark.parametrize("other", range(4))
 @pytest.mark.parametrize("infinity", [1, -1])
 def test_what_meets_is_as_hidden_as_before(stages, other, infinity):
-    y, c, z = inputs = [tg.vector(name) for name in "ycz"]
+    y, c, z = inputs = [tg.tensor(name, shape=(None, 1)) for name in "ycz"]
     u, at = infinity * tg.log(z), infinity * np.log(Z)
     expected, kept, outputs, names = [], [], [], []
-    for a, b in itertools.product(KINDS, KINDS):
-        factors = [Factor(OTHER, y), Factor(OTHER, c, stage=other)]
-        numbers = [(0, Y), (other, C)]
-        for (kind, sign, power), stage in zip((a, b), stages, strict=True):
-            factors.append(Factor(kind, u, sign, power, stage, bounded=kind == "sigmoid"))
-            numbers.append((stage, FUNCTIONS[kind](sign * at) ** float(power)))
+    made = {(one, stage): factor(one[0], u, *one[1:], stage) for one in EVERY for stage in set(stages)}
+    for a, b in itertools.product(EVERY, EVERY):
+        numbers = [(0, Y), (other, C), *((s, number(n[0], at, *n[1:])) for n, s in zip((a, b), stages, strict=True))]
+        factors = [
+            Factor(OTHER, y),
+            Factor(OTHER, c, stage=other, bounded=True),
+            made[a, stages[0]],
+            made[b, stages[1]],
+        ]
         product = Product(*sorted(factors, key=lambda f: f.stage))
         if simplify(product):
             names.append((a, b))
             outputs.append(rebuilt(product))
             expected.append(computed(numbers))
-            kept.append(
-                np.isnan(expected[-1]) & ~np.isnan(computed([numbers[0], (other, np.full(C.shape, 3.0)), *numbers[2:]]))
-            )
+            without = computed([numbers[0], (other, np.full(C.shape, 3.0)), *numbers[2:]])
+            kept.append(np.isnan(expected[-1]) & (np.isnan(Z) | ~np.isnan(without)))
     new = interpret(FunctionGraph.of(inputs, outputs).freeze(), [Y, C, Z])
     for name, x, v, is_kept in zip(names, new, expected, kept, strict=True):
-        number = ~np.isnan(v)
-        np.testing.assert_allclose(x[number], v[number], rtol=1e-14, err_msg=str(name))
+        is_number = ~np.isnan(v)
+        np.testing.assert_allclose(x[is_number], v[is_number], rtol=1e-14, err_msg=str(name))
         assert np.isnan(x[is_kept]).all(), name
+
+
+POINTS = np.array([[-3.0], [-0.5], [0.7], [2.0]])
+AMOUNTS = {
+    **{one: number(one[0], POINTS, *one[1:]) for one in KINDS},
+    "1": np.ones(POINTS.shape), "tanh": np.tanh(POINTS), "tanh of half": np.tanh(POINTS / 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("a", KINDS)
+@pytest.mark.parametrize("b", KINDS)
+def test_two_functions_meet_where_they_amount_to_one_that_is_not_0_over_0(a, b):
+    u = tg.tensor("u", shape=(None, 1))
+    product = Product(factor(a[0], u, *a[1:]), factor(b[0], u, *b[1:]))
+    value = number(a[0], POINTS, *a[1:]) * number(b[0], POINTS, *b[1:])
+    one = any(np.allclose(value, sign * v, rtol=1e-12) for v in AMOUNTS.values() for sign in (1, -1))
+    poles = a[0] == b[0] and a[0] in ("expm1", "sinh") and a[2] != b[2]
+    assert simplify(product) == (one and not poles)
+    np.testing.assert_allclose(of(product, [u], POINTS), value, rtol=1e-14)
+    assert product.sign in (1, -1)
+    for f in product.factors if one and not poles else ():
+        if f.bounded:
+            assert (np.abs(of(Product(f), [u], POINTS)) ** f.power <= 1).all()
+
+
+@pytest.mark.parametrize("kind", SHARES)
+@pytest.mark.parametrize("power", [1, -1])
+def test_a_share_of_a_sum_meets_its_exponential_and_a_sum_itself(kind, power):
+    u = tg.tensor("u", shape=(None, 1))
+    one = factor(kind, u, 1, power)
+    for name, other in (("exp", (1, -power)), ("exp", (1, power)), ("exp", (-1, -power)), (kind, (1, -power))):
+        second = factor("exp", u, *other) if name == "exp" else one.to_power(-1)
+        value = number(kind, POINTS, 1, power) * number(name, POINTS, *other)
+        for pair in ((one, second), (second, one)):
+            product = Product(*pair)
+            assert simplify(product) == (name == kind or (other == (1, -power) and kind != "softmax"))
+            assert product.sign == 1
+            np.testing.assert_allclose(of(product, [u], POINTS), value, rtol=1e-14)
+            if name == "exp" and kind != "softmax" and other == (1, -power):
+                (share,) = product.factors
+                assert (share.bounded, share.power) == (True, -power)
+
+
+def test_the_sign_of_what_has_met_is_multiplied_with_that_of_the_product():
+    u = tg.tensor("u", shape=(None, 1))
+    for sign in (1, -1):
+        product = Product(factor("expm1", u, 1, 1), factor("exp", u, -1, 1), sign=sign)
+        assert simplify(product)
+        assert product.sign == -sign
+
+
+@pytest.mark.parametrize("stages", [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 3)])
+def test_it_is_asked_for_an_infinite_operand_only_where_a_gate_is_closed_by_it(stages):
+    y, z = (tg.tensor(name, shape=(None, 1)) for name in "yz")
+    first, last = stages
+    for u, may_close in ((tg.log(z), first < last and last % 2 == 1), (z, False)):
+        pair = factor("exp", u, 1, 1, first), factor("exp", u, -1, 1, last)
+        product = Product(Factor(OTHER, y), *pair)
+        assert simplify(product)
+        assert any(f.kind == OTHER and f.u is not y for f in product.factors) == may_close
+        assert [g.stage for g in product.guards] == [first if first % 2 and last % 2 else 0]
+
+
+def test_nothing_is_guarded_where_what_is_left_is_nan_as_well():
+    y, u = (tg.tensor(name, shape=(None, 1)) for name in "yu")
+    pair = [factor("exp", u, 1, 1), factor("exp", u, -1, 1)]
+    at = lambda *stages: [f.at(s) for f, s in zip(pair, stages, strict=True)]  # noqa: E731
+    beside = {  # what is left, and its stage: guards, and where it stands then
+        ("cosh", 1, 0, (0, 0)): ([], 0), ("cosh", 1, 1, (0, 0)): ([0], 1), ("cosh", 1, 2, (1, 1)): ([], 2),
+        ("cosh", 1, 1, (1, 1)): ([], 1), ("cosh", 1, 1, (1, 3)): ([], 1), ("cosh", 1, 3, (1, 1)): ([1], 3),
+        ("sigmoid", 1, 1, (0, 0)): ([], 0), ("sigmoid", 1, 3, (1, 1)): ([], 1), ("sigmoid", -1, 1, (0, 0)): ([0], 1),
+        ("sigmoid", 1, 1, (1, 1)): ([], 1),
+    }  # fmt: skip
+    for (kind, power, stage, stages), (guards, stands) in beside.items():
+        left = factor(kind, u, 1, power, stage)
+        product = Product(*sorted([Factor(OTHER, y), *at(*stages), left], key=lambda f: f.stage))
+        assert simplify(product)
+        assert ([g.stage for g in product.guards], product.factors[-1].stage) == (guards, stands), (kind, stage)

@@ -55,8 +55,10 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
         behind: list[Factor | Guard] = [*others, *found.guards]
         if stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage]):
             return False
-        if closed is not None and result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
-            result, closed = hidden(result, closed), None
+        if result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
+            beside = closed_by(last) if first.is_gated and not last.is_gated else closed  # and 0 times it, too
+            if beside is not None:
+                result, closed = hidden(result, beside), None
         result = result.at(stage)
     factors = _with(found.factors, i, j, result)
     if factors is None:
