@@ -152,8 +152,6 @@ def _alike(a: Factor, b: Factor) -> Meeting | None:
         return None
     if a.sign == b.sign * r or a.kind == "cosh":
         return None, 1
-    if a.kind != "sigmoid":
-        return None
     above = a if a.power > 0 else b  # sigmoid(u) / sigmoid(-u) is exp(u)
     return Factor("exp", above.u, above.sign), 1
 
@@ -167,20 +165,12 @@ def _has_terms(v: Variable) -> bool:
     return isinstance(count, int) and count > 0
 
 
-def _exp_and_sigmoid(a: Factor, b: Factor) -> Meeting | None:
-    """sigmoid(u) * exp(-u) is sigmoid(-u)."""
+def _exp_and_reflected(a: Factor, b: Factor) -> Meeting | None:
+    """sigmoid(u) * exp(-u) is sigmoid(-u), and expm1(u) * exp(-u) is -expm1(-u)."""
     exponent = a.sign * a.power * relation(a.u, b.u)
     if exponent != -b.sign * b.power:
         return None
-    return Factor("sigmoid", b.u, -b.sign, b.power, bounded=True), 1
-
-
-def _exp_and_expm1(a: Factor, b: Factor) -> Meeting | None:
-    """expm1(u) * exp(-u) is -expm1(-u)."""
-    exponent = a.sign * a.power * relation(a.u, b.u)
-    if exponent != -b.sign * b.power:
-        return None
-    return Factor("expm1", b.u, -b.sign, b.power), -1
+    return Factor(b.kind, b.u, -b.sign, b.power, bounded=b.bounded), 1 if b.kind == "sigmoid" else -1
 
 
 def _expm1_and_sigmoid(a: Factor, b: Factor) -> Meeting | None:
@@ -219,8 +209,8 @@ MEETINGS: Final = {
     ("sigmoid", "sigmoid"): _alike,
     ("exp", "exp"): _alike,
     ("softmax", "softmax"): _alike,
-    ("exp", "sigmoid"): _exp_and_sigmoid,
-    ("exp", "expm1"): _exp_and_expm1,
+    ("exp", "sigmoid"): _exp_and_reflected,
+    ("exp", "expm1"): _exp_and_reflected,
     ("expm1", "sigmoid"): _expm1_and_sigmoid,
     ("sinh", "cosh"): _sinh_and_cosh,
     ("cosh", "cosh"): _alike,
