@@ -58,11 +58,10 @@ def is_at_most_one(f: Factor) -> bool:
     """Whether a factor is known to be at most 1 in size."""
     if f.kind != OTHER:
         return f.power > 0 if f.bounded else f.power < 0 and (f.kind == "cosh" or (f.kind == "sum" and _has_one(f.u)))
-    v, power = f.value()
-    number = exact(v)
+    number = exact(f.u)
     if number is None:
         return f.bounded and f.power > 0
-    return size(number) <= 1 if power > 0 else size(number) >= 1
+    return size(number) <= 1 if f.power > 0 else size(number) >= 1
 
 
 def _has_one(v: Variable) -> bool:
