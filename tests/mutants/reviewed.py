@@ -154,6 +154,7 @@ EQUIVALENT: dict[str, str] = {
     "logarithms._log_of_expm1: 2 as 1 in minimum(x, 2)": BOUND,
     "logarithms._of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
     "meetings._exp_and_expm1: 1 as 2 in -1": "Of the sign of a product is asked only whether it is above 0.",
+    "partial.grows: cancelled <= q as Lt": "The product of what cancels is 1, which is made in any case.",
     "products._meeting_factors: JOINED[node.op](*reversed(parts)) or product_of(y)"
     " without JOINED[node.op](*reversed(parts))": (
         "Reading the product anew finds the factors that its operands have, one level less deep, and takes longer."

@@ -260,7 +260,7 @@ HIDING = {  # at g = h = 2, z = 0 and u = nan: what gates hide of u, and what th
         lambda g, h, z, u: G(G(g, E(tg.log(z))), T(u)) * T(-tg.log(z)),
         0.0,
     ),
-    "a zero that would go in front": (lambda g, h, z, u: G(G(g, 1 / tg.cosh(z)), T(u)) * tg.sinh(z), N),
+    "a zero that would go in front": (lambda g, h, z, u: G(G(g / tg.cosh(z), T(u)), tg.sinh(z)), N),
     "a zero that would go in front of a guard": (
         lambda g, h, z, u: G(G(G(g, E(u)) * E(-z), E(-u)), T(z)) * X(z),
         N,

@@ -1,5 +1,6 @@
 """Factors that meet across gates: what is hidden stays hidden, what is shown stays shown, wherever the two stand."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import tg
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Product, rebuilt
+from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Guard, Product, rebuilt
 from tg.rewrite.rules.elementwise.exponential.meetings import simplify
 
 FUNCTIONS = {
@@ -54,6 +55,14 @@ def of(product, inputs, *arrays):
     return interpret(FunctionGraph.of(inputs, [rebuilt(product)]).freeze(), list(arrays))[0]
 
 
+@functools.cache
+def meeting():
+    """The pairs that meet where no gate is."""
+    u = tg.tensor("u", shape=(None, 1))
+    pairs = itertools.product(EVERY, EVERY)
+    return [(a, b) for a, b in pairs if simplify(Product(factor(a[0], u, *a[1:]), factor(b[0], u, *b[1:])))]
+
+
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("stages", [(s, t) for s in range(4) for t in range(s, 4)])
 @pytest.mark.parametrize("other", range(4))
@@ -63,7 +72,7 @@ def test_what_meets_is_as_hidden_as_before(stages, other, infinity):
     u, at = infinity * tg.log(z), infinity * np.log(Z)
     expected, kept, outputs, names = [], [], [], []
     made = {(one, stage): factor(one[0], u, *one[1:], stage) for one in EVERY for stage in set(stages)}
-    for a, b in itertools.product(EVERY, EVERY):
+    for a, b in meeting():
         numbers = [(0, Y), (other, C), *((s, number(n[0], at, *n[1:])) for n, s in zip((a, b), stages, strict=True))]
         factors = [
             Factor(OTHER, y),
@@ -103,6 +112,7 @@ def test_two_functions_meet_where_they_amount_to_one_that_is_not_0_over_0(a, b):
     assert simplify(product) == (one and not poles)
     np.testing.assert_allclose(of(product, [u], POINTS), value, rtol=1e-14)
     assert product.sign in (1, -1)
+    assert len(product.guards) == (not product.factors)
     for f in product.factors if one and not poles else ():
         if f.bounded:
             assert (np.abs(of(Product(f), [u], POINTS)) ** f.power <= 1).all()
@@ -144,6 +154,10 @@ def test_it_is_asked_for_an_infinite_operand_only_where_a_gate_is_closed_by_it(s
         assert simplify(product)
         assert any(f.kind == OTHER and f.u is not y for f in product.factors) == may_close
         assert [g.stage for g in product.guards] == [first if first % 2 and last % 2 else 0]
+        product = Product(Factor(OTHER, y), factor("exp", u, 1, 1, first), factor("sigmoid", u, -1, 1, last))
+        assert simplify(product)
+        assert any(f.kind == "sigmoid" for f in product.factors)
+        assert any(f.kind == OTHER and f.u is not y for f in product.factors) == may_close
 
 
 def test_nothing_is_guarded_where_what_is_left_is_nan_as_well():
@@ -161,3 +175,47 @@ def test_nothing_is_guarded_where_what_is_left_is_nan_as_well():
         product = Product(*sorted([Factor(OTHER, y), *at(*stages), left], key=lambda f: f.stage))
         assert simplify(product)
         assert ([g.stage for g in product.guards], product.factors[-1].stage) == (guards, stands), (kind, stage)
+
+
+OVER, MINUS = ("sigmoid", 1, -1), ("expm1", 1, -1)  # 1 + exp(-u), and 1 / expm1(u)
+PLACES = (  # two factors and their stages: where what they amount to stands, None where they do not meet
+    (("exp", 1, 1), OVER, {(0, 0): 0, (0, 1): 0, (0, 2): 0, (1, 1): 1, (1, 2): None, (1, 3): 1, (2, 3): 2}),
+    (OVER, ("exp", 1, 1), {(0, 0): 0, (0, 1): None, (0, 2): 2, (1, 1): 1, (1, 2): 2, (1, 3): 3, (2, 3): None}),
+    (("exp", 1, 1), MINUS, {(0, 1): None, (0, 2): 2, (1, 2): 2, (1, 3): 3}),
+    (MINUS, ("exp", 1, 1), {(0, 1): 0, (0, 2): 0, (1, 2): None, (1, 3): 1}),
+    (("exp", -1, 1), ("expm1", 1, 1), {(0, 1): 0, (0, 2): 0, (1, 2): None, (1, 3): 1}),
+    (("expm1", 1, 1), ("exp", -1, 1), {(0, 1): None, (0, 2): 2, (1, 2): 2, (1, 3): 3}),
+    (("sigmoid", 1, 1), ("sigmoid", -1, -1), {(0, 0): 0, (0, 1): None, (0, 2): None, (1, 2): None, (1, 3): 3}),
+    (("exp", -1, 1), ("sigmoid", 1, 1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
+    (("sinh", 1, 1), ("cosh", 1, -1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
+)
+
+
+@pytest.mark.parametrize("row", range(len(PLACES)))
+def test_what_two_amount_to_stands_where_it_is_finite_or_as_hidden(row):
+    u = tg.tensor("u", shape=(None, 1))
+    a, b, places = PLACES[row]
+    for stages, expected in places.items():
+        pair = [factor(one[0], u, *one[1:], stage) for one, stage in zip((a, b), stages, strict=True)]
+        product = Product(*pair)
+        assert simplify(product) == (expected is not None), stages
+        assert expected is None or [f.stage for f in product.factors] == [expected], stages
+
+
+@pytest.mark.parametrize(("stage", "meets"), [(0, True), (1, False), (2, False), (3, True)])
+def test_what_is_infinite_where_neither_is_stays_hidden_by_the_first_alone(stage, meets):
+    u, c = (tg.tensor(name, shape=(None, 1)) for name in "uc")
+    pair = [factor(kind, u, *about) for kind, *about in ((*OVER, 1), ("exp", 1, 1, 3))]
+    product = Product(*sorted([factor("cosh", c, 1, 1, stage), *pair], key=lambda f: f.stage))
+    assert simplify(product) == meets
+
+
+@pytest.mark.parametrize(("stage", "meets"), [(0, True), (1, False), (2, True), (3, False), (4, True)])
+def test_a_factor_that_is_0_at_0_meets_where_no_gate_is_in_between(stage, meets):
+    u, c = (tg.tensor(name, shape=(None, 1)) for name in "uc")
+    pair = [factor("cosh", u, 1, -1), factor("sinh", u, 1, 1, 3)]
+    other = Factor(OTHER, c, stage=stage, bounded=True)
+    product = Product(*sorted([other, *pair], key=lambda f: f.stage))
+    assert simplify(product) == meets
+    guarded = Product(*pair, guards=(Guard(c, stage),))
+    assert simplify(guarded) == meets
