@@ -154,6 +154,8 @@ EQUIVALENT: dict[str, str] = {
     "logarithms._log_of_expm1: 2 as 1 in minimum(x, 2)": BOUND,
     "logarithms._of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
     "meetings._exp_and_expm1: 1 as 2 in -1": "Of the sign of a product is asked only whether it is above 0.",
+    "meetings._place: stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage])"
+    " without stage is None": "What has no stage has that of neither, and no place.",
     "partial.grows: cancelled <= q as Lt": "The product of what cancels is 1, which is made in any case.",
     "products._meeting_factors: JOINED[node.op](*reversed(parts)) or product_of(y)"
     " without JOINED[node.op](*reversed(parts))": (

@@ -9,7 +9,8 @@ import pytest
 import tg
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Guard, Product, rebuilt
+from tg.rewrite.pattern import is_made_by
+from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Guard, Operand, Product, rebuilt
 from tg.rewrite.rules.elementwise.exponential.meetings import simplify
 
 FUNCTIONS = {
@@ -17,7 +18,7 @@ FUNCTIONS = {
 }  # fmt: skip
 KINDS = [(kind, sign, power) for kind in FUNCTIONS for sign in (1, -1) for power in (1, -1)]
 SHARES = {  # sums of exponentials, and what has a share of one, which are values of their own
-    "sum": (lambda u: tg.exp(u) + tg.exp(2.0 * u), lambda u: np.exp(u) + np.exp(2 * u)),
+    "sum": (lambda u: tg.exp(u) + tg.exp(u * 2.0), lambda u: np.exp(u) + np.exp(2 * u)),
     "total": (lambda u: tg.sum(tg.exp(u), -1, keepdims=True), np.exp),  # of rows of length 1
     "1 + total": (lambda u: tg.sum(tg.exp(u), -1, keepdims=True) + 1.0, lambda u: 1 + np.exp(u)),
     "softmax": (lambda u: tg.softmax(u, -1), lambda u: np.exp(u) / np.exp(u)),
@@ -145,6 +146,17 @@ def test_the_sign_of_what_has_met_is_multiplied_with_that_of_the_product():
 
 
 @pytest.mark.parametrize("stages", [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 3)])
+def test_a_share_is_hidden_only_where_an_infinite_operand_may_be_behind_a_gate(stages):
+    z = tg.tensor("z", shape=(None, 1))
+    for u, may_be_hidden in ((tg.log(z), stages not in ((0, 0), (0, 2), (1, 1))), (z, False)):
+        for names in (("exp", 1), ("sum", -1)), (("sum", -1), ("exp", 1)):
+            product = Product(*(factor(name, u, 1, power, s) for (name, power), s in zip(names, stages, strict=True)))
+            assert simplify(product)
+            (share,) = product.factors
+            assert is_made_by(share.u, tg.where) == (may_be_hidden and names[stages == (1, 2)][0] == "exp")
+
+
+@pytest.mark.parametrize("stages", [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 3)])
 def test_it_is_asked_for_an_infinite_operand_only_where_a_gate_is_closed_by_it(stages):
     y, z = (tg.tensor(name, shape=(None, 1)) for name in "yz")
     first, last = stages
@@ -152,7 +164,8 @@ def test_it_is_asked_for_an_infinite_operand_only_where_a_gate_is_closed_by_it(s
         pair = factor("exp", u, 1, 1, first), factor("exp", u, -1, 1, last)
         product = Product(Factor(OTHER, y), *pair)
         assert simplify(product)
-        assert any(f.kind == OTHER and f.u is not y for f in product.factors) == may_close
+        closing = [f for f in product.factors if f.kind == OTHER and f.u is not y]
+        assert [(f.stage, f.bounded) for f in closing] == [(first, True)] * may_close
         assert [g.stage for g in product.guards] == [first if first % 2 and last % 2 else 0]
         product = Product(Factor(OTHER, y), factor("exp", u, 1, 1, first), factor("sigmoid", u, -1, 1, last))
         assert simplify(product)
@@ -175,6 +188,57 @@ def test_nothing_is_guarded_where_what_is_left_is_nan_as_well():
         product = Product(*sorted([Factor(OTHER, y), *at(*stages), left], key=lambda f: f.stage))
         assert simplify(product)
         assert ([g.stage for g in product.guards], product.factors[-1].stage) == (guards, stands), (kind, stage)
+
+
+def test_what_is_left_says_nothing_of_another_value_and_all_of_its_own():
+    u, v = (tg.tensor(name, shape=(None, 1)) for name in "uv")
+    pair = [factor("exp", u, 1, 1), factor("exp", u, -1, 1)]
+    lefts = (  # what is left, guards, and where it stands then
+        (factor("cosh", v, 1, 1), [0], 0), (Factor(OTHER, u), [], 0), (Factor(OTHER, -u, power=-1), [], 0),
+        (Factor(OTHER, v), [0], 0), (Factor(OTHER, u, stage=1, bounded=True), [0], 1),
+        (factor("sigmoid", v, 1, 1, 1), [0], 1),
+    )  # fmt: skip
+    for left, guards, stands in lefts:
+        product = Product(*pair, left)
+        assert simplify(product)
+        assert ([g.stage for g in product.guards], product.factors[-1].stage) == (guards, stands), left
+    product = Product(*pair, factor("sigmoid", v, 1, 1, 1), factor("sigmoid", u, 1, 1, 3))
+    assert simplify(product)
+    assert [(f.u, f.stage) for f in product.factors] == [(u, 0), (v, 1)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "one", "cancels"),
+    [
+        ((3, 4), -1, False, True), ((3, 0), -1, False, False), ((3, None), -1, False, False), ((3, 0), -1, True, True),
+        ((None, 1), -1, False, True), ((0, 4), 0, False, False), ((2, 4), (0, 1), False, True),
+    ],
+)  # fmt: skip
+def test_a_sum_cancels_where_it_is_known_to_have_terms(shape, axis, one, cancels):
+    x = tg.tensor("x", shape=shape)
+    total = tg.sum(tg.exp(x), axis, keepdims=True)
+    f = Factor("sum", total + 1.0 if one else total)
+    assert simplify(Product(f, f.to_power(-1))) == cancels
+    assert not simplify(Product(f, f))
+
+
+def test_each_term_of_a_written_sum_has_its_share():
+    at = [np.array([[0.5], [-1.0]]), np.array([[2.0], [0.25]]), np.array([[-0.75], [1.5]])]
+    x, y, z = inputs = [tg.tensor(name, shape=(None, 1)) for name in "xyz"]
+    total, number = (
+        Factor("sum", tg.exp(x) + (tg.exp(y) + tg.exp(z) * 2.0), power=-1),
+        np.exp(at) * [[[1]], [[1]], [[2]]],
+    )
+    for k, u in enumerate((x, y)):
+        for order in (1, -1):
+            product = Product(*[factor("exp", u, 1, 1), total][::order])
+            assert simplify(product)
+            np.testing.assert_allclose(of(product, inputs, *at), number[k] / number.sum(0), rtol=1e-14)
+    for other in (factor("exp", x, -1, 1), factor("exp", x, 1, -1), factor("exp", z, 1, 1)):
+        assert not simplify(Product(other, total))
+    product = Product(factor("exp", y, 1, -1), total.to_power(-1))
+    assert simplify(product)
+    np.testing.assert_allclose(of(product, inputs, *at), number.sum(0) / number[1], rtol=1e-14)
 
 
 OVER, MINUS = ("sigmoid", 1, -1), ("expm1", 1, -1)  # 1 + exp(-u), and 1 / expm1(u)
@@ -210,12 +274,35 @@ def test_what_is_infinite_where_neither_is_stays_hidden_by_the_first_alone(stage
     assert simplify(product) == meets
 
 
-@pytest.mark.parametrize(("stage", "meets"), [(0, True), (1, False), (2, True), (3, False), (4, True)])
-def test_a_factor_that_is_0_at_0_meets_where_no_gate_is_in_between(stage, meets):
+@pytest.mark.parametrize("stages", [(2, 5), (1, 3)])
+@pytest.mark.parametrize("stage", range(8))
+def test_a_factor_that_is_0_at_0_meets_where_no_gate_is_in_between(stages, stage):
     u, c = (tg.tensor(name, shape=(None, 1)) for name in "uc")
-    pair = [factor("cosh", u, 1, -1), factor("sinh", u, 1, 1, 3)]
+    first, last = stages
+    pair = [factor("cosh", u, 1, -1, first), factor("sinh", u, 1, 1, last)]
+    meets = stage % 2 == 0 or not first < stage <= last
     other = Factor(OTHER, c, stage=stage, bounded=True)
     product = Product(*sorted([other, *pair], key=lambda f: f.stage))
     assert simplify(product) == meets
     guarded = Product(*pair, guards=(Guard(c, stage),))
     assert simplify(guarded) == meets
+
+
+def test_what_two_amount_to_stands_in_the_place_of_one_of_them():
+    u, *others = (tg.tensor(name, shape=(None, 1)) for name in "uabc")
+    operand = Operand(1)
+    a, b, c = (factor("cosh", v, 1, 1, 2)._replace(within=(operand,)) for v in others)
+    last = factor("exp", u, 1, 1, 2)._replace(within=(operand,))
+    product = Product(factor(*OVER[:1], u, *OVER[1:]), a, b, last, c)
+    assert simplify(product)
+    assert [f.u for f in product.factors] == [a.u, b.u, u, c.u]
+    assert [(f.stage, f.within) for f in product.factors] == [(2, (operand,))] * 4
+
+
+def test_a_share_of_1_stands_in_any_case_and_others_where_no_product_is_larger():
+    y, u = (tg.tensor(name, shape=(None, 1)) for name in "yu")
+    exp, reciprocal = factor("exp", u, 1, 1), factor("exp", u, -1, 1)
+    over, expm1, share = factor(OVER[0], u, *OVER[1:]), factor("expm1", u, 1, 1), factor("sigmoid", u, 1, 1)
+    for pair, stands in (((exp, over), False), ((reciprocal, expm1), False), ((reciprocal, share), True)):
+        assert simplify(Product(Factor(OTHER, y), *pair)) == stands
+        assert simplify(Product(*pair, Factor(OTHER, y)))

@@ -126,11 +126,11 @@ def _is_finite_with(result: Factor, f: Factor) -> bool:
 
 def _keep_nan(found: Product, u: Variable, stage: int) -> None:
     """Let the product be NaN where u is, though two functions of it, the first at a stage, have cancelled."""
-    related = [(k, f) for k, f in enumerate(found.factors) if f.kind != OTHER and relation(f.u, u)]
+    related = [(k, f) for k, f in enumerate(found.factors) if relation(f.u, u)]
     if any(not f.is_gated or f.stage <= stage for _, f in related):
         return
     for k, f in related:
-        if f.bounded and f.power > 0:
+        if f.kind != OTHER and f.bounded and f.power > 0:  # others may be 0, in front of gates
             found.factors[k] = f.at(stage)
             return
     found.guards.append(Guard(u, stage))
