@@ -119,6 +119,18 @@ def test_two_functions_meet_where_they_amount_to_one_that_is_not_0_over_0(a, b):
             assert (np.abs(of(Product(f), [u], POINTS)) ** f.power <= 1).all()
 
 
+@pytest.mark.parametrize("a", KINDS)
+def test_functions_meet_of_one_argument_and_of_its_negative_alone(a):
+    u, v = (tg.tensor(name, shape=(None, 1)) for name in "uv")
+    first = factor(a[0], u - v, *a[1:])
+    for b in KINDS:
+        assert not simplify(Product(first, factor(b[0], u, *b[1:])))
+        product = Product(first, factor(b[0], v - u, -b[1], b[2]))
+        assert simplify(product) == ((a, b) in meeting())
+        value = number(a[0], POINTS, *a[1:]) * number(b[0], POINTS, *b[1:])
+        np.testing.assert_allclose(of(product, [u, v], POINTS, 0 * POINTS), value, rtol=1e-14)
+
+
 @pytest.mark.parametrize("kind", SHARES)
 @pytest.mark.parametrize("power", [1, -1])
 def test_a_share_of_a_sum_meets_its_exponential_and_a_sum_itself(kind, power):
@@ -251,6 +263,8 @@ PLACES = (  # two factors and their stages: where what they amount to stands, No
     (("expm1", 1, 1), ("exp", -1, 1), {(0, 1): None, (0, 2): 2, (1, 2): 2, (1, 3): 3}),
     (("sigmoid", 1, 1), ("sigmoid", -1, -1), {(0, 0): 0, (0, 1): None, (0, 2): None, (1, 2): None, (1, 3): 3}),
     (("exp", -1, 1), ("sigmoid", 1, 1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
+    (("exp", 1, -1), ("sum", 1, 1), {(0, 0): 0, (0, 1): None, (0, 2): None, (1, 2): None, (1, 3): 3}),
+    (("sum", 1, 1), ("exp", 1, -1), {(0, 0): 0, (0, 1): None, (0, 2): None, (1, 2): None, (1, 3): 3}),
     (("sinh", 1, 1), ("cosh", 1, -1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
 )
 
@@ -297,6 +311,13 @@ def test_what_two_amount_to_stands_in_the_place_of_one_of_them():
     assert simplify(product)
     assert [f.u for f in product.factors] == [a.u, b.u, u, c.u]
     assert [(f.stage, f.within) for f in product.factors] == [(2, (operand,))] * 4
+
+
+@pytest.mark.parametrize("stage", range(5))
+def test_what_is_0_nowhere_meets_across_what_is_gated(stage):
+    u, c = (tg.tensor(name, shape=(None, 1)) for name in "uc")
+    pair = [factor("exp", u, -1, 1), factor("sigmoid", u, 1, 1, 3)]
+    assert simplify(Product(*sorted([Factor(OTHER, c, stage=stage), *pair], key=lambda f: f.stage)))
 
 
 def test_a_share_of_1_stands_in_any_case_and_others_where_no_product_is_larger():

@@ -108,7 +108,7 @@ def _stage_of(result: Factor, first: Factor, last: Factor, others: list[Factor])
 
 def _may_close(f: Factor, behind: list[Factor | Guard]) -> bool:
     """Whether a factor that comes to stand in front of others, or no longer does, is 0 where it hides some of them."""
-    is_zero = f.kind in ("expm1", "sinh") and f.power > 0  # at 0
+    is_zero = f.kind in ("expm1", "sinh")  # at 0: reciprocals of these stay where they are
     return any(g.is_gated for g in behind) and (is_zero or closed_by(f) is not None)
 
 
