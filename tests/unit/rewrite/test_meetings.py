@@ -232,6 +232,7 @@ def test_a_sum_cancels_where_it_is_known_to_have_terms(shape, axis, one, cancels
     f = Factor("sum", total + 1.0 if one else total)
     assert simplify(Product(f, f.to_power(-1))) == cancels
     assert not simplify(Product(f, f))
+    assert simplify(Product(Factor("exp", f.u), Factor("exp", f.u, power=-1)))
 
 
 def test_each_term_of_a_written_sum_has_its_share():
