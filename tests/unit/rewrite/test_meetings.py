@@ -303,15 +303,15 @@ def test_a_factor_that_is_0_at_0_meets_where_no_gate_is_in_between(stages, stage
     assert simplify(guarded) == meets
 
 
-def test_what_two_amount_to_stands_in_the_place_of_one_of_them():
+@pytest.mark.parametrize("within", [(), (Operand(1),)])
+def test_what_two_amount_to_stands_in_the_place_of_one_of_them(within):
     u, *others = (tg.tensor(name, shape=(None, 1)) for name in "uabc")
-    operand = Operand(1)
-    a, b, c = (factor("cosh", v, 1, 1, 2)._replace(within=(operand,)) for v in others)
-    last = factor("exp", u, 1, 1, 2)._replace(within=(operand,))
+    a, b, c = (factor("cosh", v, 1, 1, 2)._replace(within=within) for v in others)
+    last = factor("exp", u, 1, 1, 2)._replace(within=within)
     product = Product(factor(*OVER[:1], u, *OVER[1:]), a, b, last, c)
     assert simplify(product)
     assert [f.u for f in product.factors] == [a.u, b.u, u, c.u]
-    assert [(f.stage, f.within) for f in product.factors] == [(2, (operand,))] * 4
+    assert [(f.stage, f.within) for f in product.factors] == [(2, within)] * 4
 
 
 @pytest.mark.parametrize("stage", range(5))
@@ -325,6 +325,8 @@ def test_a_share_of_1_stands_in_any_case_and_others_where_no_product_is_larger()
     y, u = (tg.tensor(name, shape=(None, 1)) for name in "yu")
     exp, reciprocal = factor("exp", u, 1, 1), factor("exp", u, -1, 1)
     over, expm1, share = factor(OVER[0], u, *OVER[1:]), factor("expm1", u, 1, 1), factor("sigmoid", u, 1, 1)
-    for pair, stands in (((exp, over), False), ((reciprocal, expm1), False), ((reciprocal, share), True)):
+    below, hyperbolic = factor("sigmoid", u, -1, 1), (factor("sinh", u, 1, 1), factor("cosh", u, 1, -1))
+    rows = ((exp, over), False), ((reciprocal, expm1), False)
+    for pair, stands in (*rows, ((reciprocal, share), True), ((expm1, below), True), (hyperbolic, True)):
         assert simplify(Product(Factor(OTHER, y), *pair)) == stands
         assert simplify(Product(*pair, Factor(OTHER, y)))
