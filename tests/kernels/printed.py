@@ -12,9 +12,9 @@ from tg_c import body as c
 from tg_c.compiler import Flags, compile_unit
 from tg_c.machine import vector_bytes
 from tg_c.prelude import Prelude
-from tg_c.text import C_TYPES, TYPEDEFS
+from tg_c.text import TYPEDEFS
 from tg_c.vectors import Vectors
-from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.dtypes import WORDS, item_size
 from tg_native.kernels.lanes import Lanes
 from tg_numba import body as llvm_body
 from tg_numba.assembly import Module, memory_item
@@ -71,14 +71,14 @@ def _c_loop(prelude, name, case, lanes):
         operands.append(Lanes(body, dtype, letter, "i64" if dtype == "bool" and lanes else ""))
         kind = "i8" if dtype == "bool" else body.item(dtype)
         if not lanes:
-            loads.append(f"const {C_TYPES[dtype]} {letter} = {letter}s[i];")
+            loads.append(f"const {WORDS[dtype]} {letter} = {letter}s[i];")
         elif dtype == "bool":
             loaded = f"{vectors.function('load', kind)}({letter}s + i)"
             loads.append(f"const i64x{lanes} {letter} = {vectors.masks(loaded, 'i64')};")
         else:
             loads.append(f"const {body.kind(dtype)} {letter} = {vectors.function('load', kind)}({letter}s + i);")
     found = case.write(*operands)
-    arrays = ", ".join(f"const {C_TYPES[d]} *{x}s" for d, x in zip(case.dtypes, "xyz", strict=False))
+    arrays = ", ".join(f"const {WORDS[d]} *{x}s" for d, x in zip(case.dtypes, "xyz", strict=False))
     if not lanes:
         store = f"out[i] = {found.text}"
     elif case.result == "bool":
@@ -87,7 +87,7 @@ def _c_loop(prelude, name, case, lanes):
     else:
         store = f"{vectors.function('store', body.item(case.result))}(out + i, {body.vector(found)})"
     inside = "\n".join(("{", *loads, *body.lines, f"{store};", "}"))
-    head = LOOP.format(name=name, out=C_TYPES[case.result], arrays=arrays, lanes=lanes or 1, store="@")
+    head = LOOP.format(name=name, out=WORDS[case.result], arrays=arrays, lanes=lanes or 1, store="@")
     return head.replace("@;", inside)
 
 

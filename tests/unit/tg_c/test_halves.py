@@ -12,7 +12,8 @@ from tg.types.tensor_type import TensorType
 from tg_c import unit
 from tg_c.half import narrowed, widened
 from tg_c.prelude import Prelude
-from tg_c.text import C_TYPES, TYPEDEFS
+from tg_c.text import TYPEDEFS
+from tg_native.kernels.dtypes import WORDS
 
 HALVES = ("float16", "bfloat16")
 SOURCES = {"float32": "f32", "float64": "f64"}
@@ -50,7 +51,7 @@ def same_bits_but_for_nan(found, wanted):
 @pytest.mark.parametrize("dtype", HALVES)
 def test_every_half_becomes_the_same_float32(dtype):
     x = np.arange(2**16, dtype=np.uint16).view(numpy_dtype(dtype))
-    kind = C_TYPES[dtype]
+    kind = WORDS[dtype]
     found = converted(dtype, lambda p: widened(p, dtype, "x[i]"), f"const {kind} *x, f32 *y", x, np.float32)
     with np.errstate(invalid="ignore"):
         same_bits_but_for_nan(found, x.astype(np.float32))
@@ -73,7 +74,7 @@ def edges(dtype, source):
 @pytest.mark.parametrize("dtype", HALVES)
 def test_numbers_are_rounded_to_the_nearest_half(dtype, source):
     x = edges(dtype, source)
-    arguments = f"const {SOURCES[source]} *x, {C_TYPES[dtype]} *y"
+    arguments = f"const {SOURCES[source]} *x, {WORDS[dtype]} *y"
     found = converted(dtype, lambda p: narrowed(p, dtype, "x[i]", source), arguments, x, numpy_dtype(dtype))
     with np.errstate(all="ignore"):
         same_bits_but_for_nan(found, x.astype(numpy_dtype(dtype)))

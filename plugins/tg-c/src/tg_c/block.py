@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from tg.ops.elementwise.arithmetic import divide
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Block:
         dtype, text = self.dtypes[divisor], self.values[divisor].text
         if dtype in LARGE:
             self._inverse[divisor] = str(divisor)
-            self.kernel.line(f"const {C_TYPES[dtype]} inverse{divisor} = 1 / {text};")
+            self.kernel.line(f"const {WORDS[dtype]} inverse{divisor} = 1 / {text};")
             size, large = f"__builtin_fabs({text})", LARGE[dtype]
             self.kernel.line(f"const int usual{divisor} = {size} < {large} && {size} > 1 / {large};")
 
@@ -182,7 +182,7 @@ class Block:
 
     def name(self, number: int, value: Lane) -> None:
         """A local that holds a value."""
-        kind = self.vectors.type(value.kind) if value.kind and self.vectors is not None else C_TYPES[value.dtype]
+        kind = self.vectors.type(value.kind) if value.kind and self.vectors is not None else WORDS[value.dtype]
         self.kernel.line(f"const {kind} t{number} = {value.text};")
         self.values[number] = value._replace(text=f"t{number}")
 
@@ -202,7 +202,7 @@ class Block:
         assert self.vectors is not None
         value = self.values[number]
         if value.dtype != "bool":
-            return as_vector(self.vectors, value, C_TYPES[value.dtype])
+            return as_vector(self.vectors, value, WORDS[value.dtype])
         kind = value.kind or "i8"
         name = f"b{number}"
         if name not in self._bytes:
@@ -231,4 +231,4 @@ class Block:
 
 def _memory_kind(dtype: str) -> str:
     """The C type of an element in memory; that of a bool is one whose vectors can be negated."""
-    return "i8" if dtype == "bool" else C_TYPES[dtype]
+    return "i8" if dtype == "bool" else WORDS[dtype]

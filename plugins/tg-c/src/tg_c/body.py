@@ -15,10 +15,10 @@ import numpy as np
 from tg.types.dtypes import is_float, numpy_dtype
 from tg_c.libm import ARITIES
 from tg_c.machine import has_fused, vector_bytes
-from tg_c.text import C_TYPES, literal
+from tg_c.text import literal
 from tg_c.vectors import Vectors, size_of
 from tg_native.kernels import body as kernels
-from tg_native.kernels.dtypes import is_half, is_signed, item_size
+from tg_native.kernels.dtypes import WORDS, is_half, is_signed, item_size
 from tg_native.kernels.lanes import Lanes
 from tg_native.kernels.libm import libm
 
@@ -101,10 +101,10 @@ class Body(kernels.Body):
 
     def item(self, dtype: str) -> str:
         """The C type of an element in a lane; a half is its bits, a bool has a width of its own."""
-        return "u16" if is_half(dtype) and self.lanes else C_TYPES[dtype]
+        return "u16" if is_half(dtype) and self.lanes else WORDS[dtype]
 
     def kind(self, dtype: str) -> str:
-        return self.vectors.type(self.item(dtype)) if self.lanes else C_TYPES[dtype]
+        return self.vectors.type(self.item(dtype)) if self.lanes else WORDS[dtype]
 
     def number(self, value: Any, dtype: str) -> Lanes:
         if self.lanes and is_half(dtype):
@@ -219,7 +219,7 @@ class Body(kernels.Body):
     def _of_one(self, word: str, operands: Sequence[Lanes], dtype: str) -> str:
         texts, x = [str(v.text) for v in operands], operands[0]
         if word == "left" and is_signed(dtype):
-            return f"({C_TYPES[dtype]})((u{8 * item_size(dtype)}){texts[0]} << {texts[1]})"
+            return f"({WORDS[dtype]})((u{8 * item_size(dtype)}){texts[0]} << {texts[1]})"
         if word in SIGNS:
             return f"{texts[0]} {SIGNS[word]} {texts[1]}"
         if word == "select":
@@ -229,7 +229,7 @@ class Body(kernels.Body):
         if word == "negative":
             return f"-{texts[0]}"
         if word in ("convert", "truncate"):
-            return f"({C_TYPES[dtype]}){texts[0]}"
+            return f"({WORDS[dtype]}){texts[0]}"
         if word == "saturate":
             return f"{self._saturating(x.dtype, dtype)}({texts[0]})"
         if word == "view":
@@ -239,7 +239,7 @@ class Body(kernels.Body):
         return f"{self.prelude.libm(word, dtype)}({', '.join(texts)})"
 
     def _viewed(self, x: Lanes, dtype: str) -> str:
-        kind, source = C_TYPES[dtype], C_TYPES[x.dtype]
+        kind, source = WORDS[dtype], WORDS[x.dtype]
         if is_half(x.dtype):
             return f"{x.text}.bits"
         if is_half(dtype):
@@ -254,14 +254,14 @@ class Body(kernels.Body):
     # --- from floats to integers ---------------------------------------------------------------------------------
 
     def _saturating(self, source: str, target: str) -> str:
-        name, limits = f"tg_cast_{C_TYPES[source]}_{C_TYPES[target]}", np.iinfo(target)
+        name, limits = f"tg_cast_{WORDS[source]}_{WORDS[target]}", np.iinfo(target)
         words = _limits(source, target)
-        self.prelude.need(name, SATURATING.format(kind=C_TYPES[target], name=name, source=C_TYPES[source], **words))
+        self.prelude.need(name, SATURATING.format(kind=WORDS[target], name=name, source=WORDS[source], **words))
         self.widest = max(self.widest, limits.dtype.itemsize)
         return name
 
     def _saturating_lanes(self, source: str, target: str) -> str:
-        vectors, kind, item = self.vectors, C_TYPES[target], C_TYPES[source]
+        vectors, kind, item = self.vectors, WORDS[target], WORDS[source]
         vector, result = vectors.type(item), vectors.type(kind)
         name = f"tg_cast_{vector}_{result}"
         mask = vectors.mask(item)
@@ -392,13 +392,13 @@ class Body(kernels.Body):
         return self.find(value.dtype, f"{self.vectors.redone(name, item)}({', '.join(texts)})")
 
     def power(self, base: Lanes, exponent: Lanes) -> Lanes:
-        kind, dtype = C_TYPES[base.dtype], base.dtype
+        kind, dtype = WORDS[base.dtype], base.dtype
         name = f"tg_power_{kind}"
         self.prelude.need(name, POWER.replace("@T", kind).replace("@NAME", name))
         if self.lanes:
             vectors, vector = self.vectors, self.kind(dtype)
             made = f"{name}x{self.lanes}"
-            exponents = vectors.type(C_TYPES[exponent.dtype])
+            exponents = vectors.type(WORDS[exponent.dtype])
             head = f"static {vector} {made}({vector} x, {exponents} y)"
             self.prelude.need(made, vectors.lane_loop(head, vector, f"{name}(x[k], y[k])"))
             name = made
@@ -443,7 +443,7 @@ def named(prelude: Prelude, name: str, dtype: str, lanes: int = 0, size: int = 8
     """The C name of a function of libm, or of a kernel beside these, of lanes or of one number: for templates."""
     body = Body(prelude, lanes, size)
     if name in NAMED:
-        return body.vectors.rounded(name, C_TYPES[dtype]) if lanes else prelude.libm(name, dtype)
+        return body.vectors.rounded(name, WORDS[dtype]) if lanes else prelude.libm(name, dtype)
     libm(name, *(Lanes(body, dtype, letter) for letter in "xyz"[: ARITIES[name]]))
     (line,) = body.lines  # const f64x8 v0 = name(x);
     return line.partition(" = ")[2].partition("(")[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, final
 from tg.types.lengths import multiply
 from tg_c.ends import CHUNK, is_sum, work_dtype
 from tg_c.lanes import Lane
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.values import Scalar, count
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Column:
 
     def joined(self, parts: Array, number: str, target: Array) -> Kernel:
         """The loop nest that stores the results, from what so many parts have met, in the order of the parts."""
-        kernel, kind = self.site.kernel(), C_TYPES[self.of.work]
+        kernel, kind = self.site.kernel(), WORDS[self.of.work]
         part, y, n = kernel.read(parts), kernel.write(target), kernel.value(Scalar("int64", number))
         stride = kernel.length(parts.strides[0])
         kernel.open(f"for (i64 i = 0; i < {kernel.length(count(self.inner))}; i++)")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.ops.elementwise import arithmetic, bitwise, comparison, rounding
 from tg.ops.elementwise.record import Elementwise
-from tg_c.text import item_size, kind_of
+from tg_native.kernels.dtypes import item_size, kind_of
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:

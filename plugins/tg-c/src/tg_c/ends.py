@@ -15,7 +15,8 @@ from tg.ops.reduction import identity
 from tg.types.dtypes import is_float
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, is_half, literal
+from tg_c.text import literal
+from tg_native.kernels.dtypes import WORDS, is_half
 from tg_native.plan.values import Scalar
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ class Accumulator:
         self.dtype = block.dtypes[number]
         self.is_sum = is_sum(self.fn, self.dtype)
         self.work = work_dtype(self.fn, self.dtype)
-        self.kind = C_TYPES[self.work]
+        self.kind = WORDS[self.work]
         vectors = block.vectors
         if self.work == "bool" and vectors is not None:
             self.kind = f"i{8 * vectors.size}"
-        self.type = vectors.type(self.kind) if vectors is not None else C_TYPES[self.work]
+        self.type = vectors.type(self.kind) if vectors is not None else WORDS[self.work]
 
     # --- before, between and after the rounds ------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class Accumulator:
 
     def joined(self, parts: Array, count: str, target: Array) -> Kernel:
         """The loop nest that stores the result, from what each of `count` parts has met, in the order of the parts."""
-        kernel, kind = self.site.kernel(), C_TYPES[self.work]
+        kernel, kind = self.site.kernel(), WORDS[self.work]
         part, y, n = kernel.read(parts), kernel.write(target), kernel.value(Scalar("int64", count))
         if self.is_sum:
             self._need_sums(kind)
@@ -151,14 +152,14 @@ class Accumulator:
         """A total as it is stored."""
         if self.dtype == "bool":
             return f"{text} != 0"
-        return f"({C_TYPES[self.dtype]})({text})" if self.kind != C_TYPES[self.dtype] else text
+        return f"({WORDS[self.dtype]})({text})" if self.kind != WORDS[self.dtype] else text
 
     def _of_lanes(self, text: str, count: int) -> str:
         lanes = [f"{text}[{k}]" for k in range(count)]
         if self.fn in (add, multiply) or self.dtype == "bool":
             return tree(lanes, self._sign())
         name = f"best{self.name}"
-        self.kernel.line(f"{C_TYPES[self.work]} {name} = {lanes[0]};")
+        self.kernel.line(f"{WORDS[self.work]} {name} = {lanes[0]};")
         self.kernel.line(f"#pragma GCC unroll {count}")
         self.kernel.line(f"for (int k = 1; k < {count}; k++) {name} = {self._scalars(name, f'{text}[k]')};")
         return name
@@ -222,7 +223,7 @@ class Accumulator:
         assert vectors is not None
         if self.dtype == "bool":
             return as_vector(vectors, value, self.kind)
-        kind = C_TYPES[self.dtype]
+        kind = WORDS[self.dtype]
         text = as_vector(vectors, value, kind)
         return text if kind == self.kind else vectors.converted(text, kind, self.kind)
 

@@ -21,7 +21,8 @@ from tg_c.pieces import Local, in_pieces
 from tg_c.pointwise import one_op
 from tg_c.shapes import length_text, rounded_text
 from tg_c.site import Failure, Site
-from tg_c.text import C_TYPES, elements, identifier, item_size, literal
+from tg_c.text import elements, identifier, literal
+from tg_native.kernels.dtypes import WORDS, item_size
 from tg_native.plan.shapes import (
     follows_from_inputs,
     inexact,
@@ -173,19 +174,19 @@ class GraphFunction:
         """A local that holds the value of an expression; its name."""
         name = name or self.fresh("t")
         self.scalars[len(self.lines)] = Local(dtype, name)
-        self.line(f"const {C_TYPES[dtype]} {name} = {expression};")
+        self.line(f"const {WORDS[dtype]} {name} = {expression};")
         return name
 
     def pointer(self, dtype: str, expression: str, const: str = "const ") -> str:
         """A local pointer to elements; its name."""
         name = self.fresh("p")
-        self.line(f"{const}{C_TYPES[dtype]} *const {name} = {expression};")
+        self.line(f"{const}{WORDS[dtype]} *const {name} = {expression};")
         return name
 
     def place(self, dtype: str, text: str) -> str:
         """Memory of this frame that holds one value; its name."""
         name = self.fresh("c")
-        self.line(f"const {C_TYPES[dtype]} {name}[1] = {{{text}}};")
+        self.line(f"const {WORDS[dtype]} {name}[1] = {{{text}}};")
         return name
 
     def kernel(self) -> Kernel:
@@ -290,7 +291,7 @@ class GraphFunction:
             return self._output(target, dtype, shape)
         buffer = self.memory.take(shape, item_size(dtype))
         name = self.fresh("m")
-        self.line(f"{C_TYPES[dtype]} *const {name} = (void *){buffer.name};")
+        self.line(f"{WORDS[dtype]} *const {name} = (void *){buffer.name};")
         return Array(dtype, name, tuple(shape), row_major(shape), buffer)
 
     def adopt(self, number: int) -> Array:
@@ -299,7 +300,7 @@ class GraphFunction:
         buffer = self.memory.adopted(f"adopted {number}")
         self.line(f"i64 d{number}[{t.ndim}] = {{0}};")
         self.give_lengths(number, [f"d{number}[{axis}]" for axis in range(t.ndim)])
-        return Array(t.dtype, f"((const {C_TYPES[t.dtype]} *){buffer.name})", shape, row_major(shape), buffer)
+        return Array(t.dtype, f"((const {WORDS[t.dtype]} *){buffer.name})", shape, row_major(shape), buffer)
 
     def adopted(self, number: int, array: Array, code: str) -> None:
         """Make sure of the lengths that the inner graph gave; where it failed, there is memory all the same."""
@@ -398,7 +399,7 @@ class GraphFunction:
             return Array(dtype, "", array.shape, (0,) * array.ndim, None, literal(array.flat[0], dtype))
         if array.nbytes > LARGE_CONSTANT:
             name = self.name_of(number)
-            self.line(f"const {C_TYPES[dtype]} *const {name} = data[{self.unit.argument(constant)}];")
+            self.line(f"const {WORDS[dtype]} *const {name} = data[{self.unit.argument(constant)}];")
             return Array(dtype, name, array.shape, strides)
         return Array(dtype, self.unit.table(dtype, elements(array, dtype) or "0"), array.shape, strides)
 
@@ -412,7 +413,7 @@ class GraphFunction:
             return [*parameters, "i64 *out_dims", "i64 *status"]
         for k, number in enumerate(self.graph.outputs):
             if self._is_given(k):
-                parameters.append(f"{C_TYPES[self.graph.types[number].dtype]} *out{k}")
+                parameters.append(f"{WORDS[self.graph.types[number].dtype]} *out{k}")
                 parameters += [f"i64 {name}" for name in self.planned(k)]
             else:
                 parameters += [f"void **out{k}", f"i64 *dims{k}"]
@@ -420,7 +421,7 @@ class GraphFunction:
 
     def _input(self, k: int) -> list[str]:
         t, name, shape = self.graph.types[k], self.name_of(k), self._shape(k)
-        kind = C_TYPES[t.dtype]
+        kind = WORDS[t.dtype]
         if t.ndim == 0:
             self.values[k] = Scalar(t.dtype, name)
             return [f"const {kind} {name}"]

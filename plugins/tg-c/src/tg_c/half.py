@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from tg_c.prelude import Prelude
@@ -67,14 +67,14 @@ static inline f16 tg_narrow_f64_f16(f64 x) {
 
 def widened(prelude: Prelude, dtype: str, text: str) -> str:
     """A stored half as float32."""
-    name = f"tg_widen_{C_TYPES[dtype]}"
+    name = f"tg_widen_{WORDS[dtype]}"
     prelude.need(name, WIDEN[dtype])
     return f"{name}({text})"
 
 
 def narrowed(prelude: Prelude, dtype: str, text: str, source: str = "float32") -> str:
     """A number of another dtype as a stored half; float64 becomes bfloat16 through float32, as in ml_dtypes."""
-    name = f"tg_narrow_{C_TYPES[dtype]}"
+    name = f"tg_narrow_{WORDS[dtype]}"
     prelude.need(name, NARROW[dtype])
     if (source, dtype) == ("float64", "float16"):
         name = "tg_narrow_f64_f16"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, final
 
 from tg.types.lengths import Length, key
 from tg_c.division import BEGIN
-from tg_c.text import C_TYPES, integer
+from tg_c.text import integer
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -39,11 +40,11 @@ class Kernel:
 
     def read(self, array: Array) -> str:
         """The name of an array that is read."""
-        return self._parameter("x", f"const {C_TYPES[array.dtype]} *{self.restrict(array)}", array.pointer)
+        return self._parameter("x", f"const {WORDS[array.dtype]} *{self.restrict(array)}", array.pointer)
 
     def write(self, array: Array) -> str:
         """The name of an array that is written, which no other parameter overlaps, shared ones apart."""
-        return self._parameter("y", f"{C_TYPES[array.dtype]} *{self.restrict(array)}", array.pointer)
+        return self._parameter("y", f"{WORDS[array.dtype]} *{self.restrict(array)}", array.pointer)
 
     def restrict(self, array: Array) -> str:
         """The qualifier of a pointer into an array."""
@@ -53,7 +54,7 @@ class Kernel:
         """The name of a scalar, or itself if it is a literal."""
         if not scalar.text.isidentifier():
             return scalar.text
-        return self._parameter("v", f"{C_TYPES[scalar.dtype]} ", scalar.text, ("value", scalar.text))
+        return self._parameter("v", f"{WORDS[scalar.dtype]} ", scalar.text, ("value", scalar.text))
 
     def length(self, length: int | Length) -> str:
         """The text of a length: a number, or the name of a parameter."""

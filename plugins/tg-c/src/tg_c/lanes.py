@@ -10,8 +10,9 @@ from tg.types.tensor_type import TensorType
 from tg_c.body import named
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
-from tg_c.text import C_TYPES, literal
+from tg_c.text import literal
 from tg_c.vectors import size_of
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
@@ -56,13 +57,13 @@ class LaneElement(NamedTuple):
     def kind(self) -> str:
         """The C type of an element of the last operand; masks are as wide as the first one."""
         if self.dtype != "bool":
-            return C_TYPES[self.dtype]
+            return WORDS[self.dtype]
         return next(v.kind for v in self.operands if v.kind and v.dtype == "bool")
 
     @property
     def result_kind(self) -> str:
         """The C type of an element of the result."""
-        return self.vectors.mask(self.kind) if self.result == "bool" else C_TYPES[self.result]
+        return self.vectors.mask(self.kind) if self.result == "bool" else WORDS[self.result]
 
     @property
     def vector(self) -> str:
@@ -87,7 +88,7 @@ class LaneElement(NamedTuple):
 
     def kind_of(self, operand: Lane) -> str:
         """The C type of an element of an operand; masks are as wide as the last operand."""
-        return self.vectors.mask(self.kind) if operand.dtype == "bool" else C_TYPES[operand.dtype]
+        return self.vectors.mask(self.kind) if operand.dtype == "bool" else WORDS[operand.dtype]
 
     def _vector(self, operand: Lane) -> str:
         return as_vector(self.vectors, operand, self.kind_of(operand))
@@ -132,7 +133,7 @@ def in_lanes(rule: Rule, op: Op, element: LaneElement) -> Lane:
 
 def _by_lanes(rule: Rule, op: Op, element: LaneElement) -> str:
     names = "xyz"[: len(element.operands)]
-    kinds = "_".join(C_TYPES[d] for d in (*element.dtypes, element.result))
+    kinds = "_".join(WORDS[d] for d in (*element.dtypes, element.result))
     name = f"tg_each_{op.name}_{kinds}_{element.result_vector}"
     if not element.prelude.has(name):
         lanes = tuple(f"{x}[k]" if d != "bool" else f"({x}[k] & 1)" for x, d in zip(names, element.dtypes, strict=True))

@@ -9,7 +9,7 @@ from tg_c.division import divide, most_parts, time_of, time_to_move
 from tg_c.pointwise import pointwise, program_of, uniform
 from tg_c.shares import joined, may_share, share_of, with_one
 from tg_c.stages import StageWriter
-from tg_c.text import C_TYPES, item_size
+from tg_native.kernels.dtypes import WORDS, item_size
 from tg_native.loops.staging import Staging
 from tg_native.plan.values import Array, collapsed, is_zero, row_major, spread
 
@@ -137,13 +137,13 @@ class Nest:
         """The row of the thread that runs a part: a local."""
         *shape, n = (self.kernel.length(length) for length in self.space[self.op.outer :])
         size = " * ".join((*shape, f"({n} + {LINE // item_size(dtype)})"))
-        self.kernel.line(f"{C_TYPES[dtype]} *restrict own{name} = {name} + slot * {size};")
+        self.kernel.line(f"{WORDS[dtype]} *restrict own{name} = {name} + slot * {size};")
         return f"own{name}"
 
     def _own_part(self, name: str, rows: Array) -> str:
         """The rows of the part that is run: a local."""
         stride = self.kernel.length(rows.strides[0])
-        self.kernel.line(f"{C_TYPES[rows.dtype]} *restrict own{name} = {name} + part * {stride};")
+        self.kernel.line(f"{WORDS[rows.dtype]} *restrict own{name} = {name} + part * {stride};")
         return f"own{name}"
 
     # --- threads -----------------------------------------------------------------------------------------------------

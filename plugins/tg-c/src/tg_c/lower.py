@@ -13,9 +13,9 @@ from tg.rewrite.rule import Lowering
 from tg.types.dtypes import is_float
 from tg_c.machine import masked_moves
 from tg_c.pointwise import has_lanes
-from tg_c.text import item_size
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, is_scatter_of_elements, none
+from tg_native.kernels.dtypes import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

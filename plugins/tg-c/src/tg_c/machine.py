@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tg_c.compiler import macros
-from tg_c.text import item_size
+from tg_native.kernels.dtypes import item_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

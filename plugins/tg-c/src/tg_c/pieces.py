@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg_c.kernel import INDENT
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LENGTH: Final = 128  # statements; 1,200 sines and their gradient take gcc 1.3 s so, by 32 2.2, by 512 1.7
 LONG: Final = 2 * LENGTH  # of a run that is worth it
 NAME: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-TYPES: Final = frozenset(C_TYPES.values())
+TYPES: Final = frozenset(WORDS.values())
 MEMORY: Final = frozenset("[]&{")
 
 
@@ -65,7 +65,7 @@ def in_pieces(
         for name in maker.keys() & used:
             readers[name].add(piece_of.get(at))
     held = [name for name, k in maker.items() if readers[name] - {k}]
-    fields = " ".join(f"{C_TYPES[dtypes[name]]} {name};" for name in held)
+    fields = " ".join(f"{WORDS[dtypes[name]]} {name};" for name in held)
     shared, pieces, found = f"struct {function}_held {{ {fields} }};", list[Piece](), list(lines)
     for k, part in enumerate(parts):
         read = dict.fromkeys(name for at in part for name in words[at] if name in dtypes and maker.get(name) != k)
@@ -85,7 +85,7 @@ def in_pieces(
 
 
 def _declaration(name: str, dtypes: Mapping[str, str]) -> str:
-    return f"const {C_TYPES[dtypes[name]]} {name}"
+    return f"const {WORDS[dtypes[name]]} {name}"
 
 
 def _declared(name: str, value: str, dtypes: Mapping[str, str]) -> str:

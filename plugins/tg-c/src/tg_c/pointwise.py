@@ -10,8 +10,9 @@ from tg_c.division import divide, time_of, time_to_move
 from tg_c.lanes import lane_size
 from tg_c.machine import vector_bytes
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, item_size, kind_of, literal
+from tg_c.text import literal
 from tg_c.vectors import Vectors
+from tg_native.kernels.dtypes import WORDS, item_size, kind_of
 from tg_native.loops.staging import split
 from tg_native.plan.values import Array, Scalar, collapsed, is_zero, spread
 
@@ -164,7 +165,7 @@ class _Nest(NamedTuple):
         outer = kernel.loops(self.shape[:-1], divided=divided)
         for k, v, name, s in reads:
             if k not in varying:
-                kernel.line(f"const {C_TYPES[v.dtype]} t{k} = {kernel.at(name, outer, s[: len(outer)])};")
+                kernel.line(f"const {WORDS[v.dtype]} t{k} = {kernel.at(name, outer, s[: len(outer)])};")
                 block.share(k, f"t{k}")
         loads = [self._place(outer, f"p{k}", k, v, name, s) for k, v, name, s in reads if k in varying]
         targets = [self._place(outer, f"q{at}", k, y, name, s) for at, (k, y, name, s) in enumerate(stores)]
@@ -188,5 +189,5 @@ class _Nest(NamedTuple):
         if start == name:
             return Place(number, name, stride)
         const = "const " if row.startswith("p") else ""
-        self.kernel.line(f"{const}{C_TYPES[v.dtype]} *{self.kernel.restrict(v)}{row} = {start};")
+        self.kernel.line(f"{const}{WORDS[v.dtype]} *{self.kernel.restrict(v)}{row} = {start};")
         return Place(number, row, stride)

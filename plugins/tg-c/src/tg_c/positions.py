@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg_c.lanes import Lane, as_vector
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.values import is_one, is_zero
 
 if TYPE_CHECKING:
@@ -34,18 +34,18 @@ static __attribute__((noinline)) i64 @NAME(@T x, i64 n, i64 m) {
 def wrapping(prelude: Prelude, dtype: str, mode: str) -> str:
     """The name of the function that brings one index into the range of an axis of length n, or to 0 if that is 0."""
     clips = mode == "clip"
-    name = f"tg_{'clip' if clips else 'wrap'}_index_{C_TYPES[dtype]}"
+    name = f"tg_{'clip' if clips else 'wrap'}_index_{WORDS[dtype]}"
     wide = "x > 9223372036854775807ULL ? 9223372036854775807LL : (i64)x" if dtype == "uint64" else "x"
-    text = WRAP.replace("@NAME", name).replace("@T", C_TYPES[dtype]).replace("@WIDE", wide)
+    text = WRAP.replace("@NAME", name).replace("@T", WORDS[dtype]).replace("@WIDE", wide)
     prelude.need(name, text.replace("@WRAP", "" if clips else "if (i < 0) i += n;\n  "))
     return name
 
 
 def _far(prelude: Prelude, dtype: str, mode: str) -> str:
     """The name of the function that brings an index into the range of an axis of length n, and below m."""
-    name = f"tg_far_{mode}_index_{C_TYPES[dtype]}"
+    name = f"tg_far_{mode}_index_{WORDS[dtype]}"
     inside = wrapping(prelude, dtype, mode)
-    prelude.need(name, FAR.replace("@NAME", name).replace("@T", C_TYPES[dtype]).replace("@WRAPPED", inside))
+    prelude.need(name, FAR.replace("@NAME", name).replace("@T", WORDS[dtype]).replace("@WRAPPED", inside))
     return name
 
 
@@ -76,7 +76,7 @@ def wrapped(block: Block, node: Node, limit: Limit | None) -> Lane:
         far = f"{_far(block.site.prelude, index.dtype, op.mode)}({index.text}, {n.text}, {limit.text})"
         is_near = f"__builtin_expect((u64){index.text} < (u64){limit.near}, 1)"
         return Lane(f"{is_near} ? (i64){index.text} : {far}", "int64")
-    kind = C_TYPES[index.dtype]
+    kind = WORDS[index.dtype]
     if kind == "u64":
         wide = f"{vectors.function('signed', kind)}({index.text})"
     else:
@@ -121,7 +121,7 @@ def gathered(block: Block, table: Table, at: Sequence[int], safe: Container[int]
     if array.dtype == "bool":
         text = f"{vectors.function('at', 'i8')}((const i8 *){array.pointer}, {where.text})"
         return Lane(vectors.masks(text, block.mask), "bool", block.mask)
-    kind = C_TYPES[array.dtype]
+    kind = WORDS[array.dtype]
     return Lane(f"{vectors.function('at', kind)}({array.pointer}, {where.text})", array.dtype, kind)
 
 
@@ -132,7 +132,7 @@ def never_empty(block: Block, array: Array, name: str, *, const: str = "const ")
     unknown = [f"{kernel.length(n)} > 0" for n in array.shape if type(n) is not int or n <= 0]
     if not unknown:
         return Table(array, lengths)
-    kind = f"{const}{C_TYPES[array.dtype]}"
+    kind = f"{const}{WORDS[array.dtype]}"
     kernel.line(f"{kind} none{name}[1] = {{0}};")
     kernel.line(f"const int some{name} = {' && '.join(unknown)};")
     kernel.line(f"{kind} *const g{name} = some{name} ? {array.pointer} : none{name};")

@@ -12,7 +12,8 @@ from tg_c import half
 from tg_c.body import named
 from tg_c.complex import FUNCTIONS
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
-from tg_c.text import C_TYPES, PARTS, is_half, item_size, literal, working
+from tg_c.text import literal
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size, working
 
 if TYPE_CHECKING:
     from tg_c.machine import Symbol
@@ -105,18 +106,18 @@ class Element(NamedTuple):
         if word in ("widened", "narrowed"):
             return getattr(half, word)(self.prelude, dtype, "").removesuffix("()")  # type: ignore[no-any-return]
         if word == "T":
-            return C_TYPES[dtype]
+            return WORDS[dtype]
         if word == "P":
-            return C_TYPES[part]
+            return WORDS[part]
         if word == "R":
-            return C_TYPES[self.result]
+            return WORDS[self.result]
         if word in ("U", "I"):
             return f"{word.lower()}{8 * item_size(dtype)}"
         return literal(limit(word, part), part)
 
     def function(self, word: str) -> str:
         """The name of a function of `tg_c.complex` for the dtype, which the prelude gets."""
-        name = f"tg_complex_{word}_{C_TYPES[self.dtype]}"
+        name = f"tg_complex_{word}_{WORDS[self.dtype]}"
         if not self.prelude.has(name):
             self.prelude.need(name, self.expand(FUNCTIONS[word].replace("@NAME", name)))
         return name

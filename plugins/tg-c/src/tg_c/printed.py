@@ -9,7 +9,7 @@ from tg.errors import NoRuleError
 from tg.types.dtypes import is_complex
 from tg_c.body import Body
 from tg_c.prelude import Prelude
-from tg_c.text import C_TYPES, PARTS
+from tg_native.kernels.dtypes import PARTS, WORDS
 from tg_native.kernels.lanes import Lanes, Pair
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Printed:
         key = (op, element.dtypes, element.result, 0)
         template = element.prelude.templates.get(key)
         if template is None:
-            kinds = "_".join(C_TYPES[d] for d in (*element.dtypes, element.result))
+            kinds = "_".join(WORDS[d] for d in (*element.dtypes, element.result))
             body = Body(element.prelude)
             operands = tuple(_one(body, d, x) for d, x in zip(element.dtypes, "xyz", strict=False))
             template = self._template(op, body, operands, element.result, f"tg_{op.name}_{kinds}")
@@ -65,7 +65,7 @@ class Printed:
                 Lanes(body, d, x, form if d == "bool" else "")
                 for d, x, form in zip(element.dtypes, "xyz", forms, strict=False)
             )
-            kinds = "_".join((*forms, C_TYPES[element.result]))
+            kinds = "_".join((*forms, WORDS[element.result]))
             name = f"tg_{op.name}_{kinds}_{element.result_vector}"
             template = self._template(op, body, operands, element.result, name, element.result_kind)
             vectors.prelude.templates[key] = template
@@ -102,7 +102,7 @@ class Printed:
             return text
         if len(body.lines) == 1 and text == body.lines[0].split()[2]:  # const f64 v0 = x + y;
             return body.lines[0].partition(" = ")[2].removesuffix(";")
-        kind = body.vectors.type(form) if form else C_TYPES[result]
+        kind = body.vectors.type(form) if form else WORDS[result]
         parameters = ", ".join(f"{_kind(body, x)} {letter}" for x, letter in zip(operands, "xyz", strict=False))
         lines = "\n".join((*body.lines, f"  return {text};"))
         body.prelude.need(name, f"static inline {kind} {name}({parameters}) {{\n{lines}\n}}")
@@ -127,7 +127,7 @@ def _whole(body: Body, value: Elements, form: str) -> str:
 
 def _kind(body: Body, operand: Elements) -> str:
     if isinstance(operand, Pair):
-        return C_TYPES[operand.dtype]
+        return WORDS[operand.dtype]
     return body.vectors.type(operand.form) if operand.form else operand.kind
 
 

@@ -13,10 +13,11 @@ from tg_c.function import GraphFunction
 from tg_c.machine import vector_symbol
 from tg_c.prelude import Prelude
 from tg_c.shapes import LENGTH_FUNCTIONS, UNCOUNTED
-from tg_c.text import C_TYPES, TYPEDEFS, comment
+from tg_c.text import TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
 from tg_c.written import Program
 from tg_native.calls.blas import NO_BLAS, blas
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.shapes import needs_plan, shapes_of
 from tg_native.show.shown import with_names
 
@@ -179,7 +180,7 @@ class Unit:
             LENGTH_FUNCTIONS,
             UNCOUNTED,
             self.prelude.text(),
-            *(f"{TABLE} {C_TYPES[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
+            *(f"{TABLE} {WORDS[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
             *(f"static __attribute__((noinline)) void {name}{body}" for body, name in self._kernels.items()),
             *self._drivers,
             *self._texts,
@@ -238,7 +239,7 @@ def _input_arguments(graph: FrozenGraph) -> tuple[list[str], int]:
     found: list[str] = []
     at = 0
     for k, t in enumerate(graph.input_types):
-        kind = C_TYPES[t.dtype]
+        kind = WORDS[t.dtype]
         found.append(f"inputs[{k}]" if t.ndim else f"*(const {kind} *)inputs[{k}]")
         found += [f"dims[{at + a}]" for a, n in enumerate(t.shape) if n is None]
         at += t.ndim

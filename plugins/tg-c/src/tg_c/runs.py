@@ -15,7 +15,7 @@ from tg_c.ends import CHUNK, Accumulator, tree
 from tg_c.lanes import Lane, as_vector
 from tg_c.pointwise import vectors_for
 from tg_c.positions import position
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 from tg_native.loops.staging import roots as roots_of
 from tg_native.loops.staging import split
 
@@ -103,7 +103,7 @@ class Runs:
             self._end(one)
 
     def _type(self, one: Scatter) -> str:
-        return self.vectors.type(C_TYPES[one.base.dtype])
+        return self.vectors.type(WORDS[one.base.dtype])
 
     # --- blocks ------------------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class Runs:
         equal = " && ".join(map(self._is_one, lanes)) or "1"
         kernel.open(f"if (__builtin_expect({equal}, 0))")  # the other loop is the one that wants all registers
         for root, lane in zip(self.roots, lanes, strict=True):
-            kernel.line(f"const {C_TYPES[lane.dtype]} one{root} = {lane.text}[0];")
+            kernel.line(f"const {WORDS[lane.dtype]} one{root} = {lane.text}[0];")
             block.share(root, f"one{root}")
         block.load([place for place in loads if place.number not in self.roots])
         self.stage.steps(block, self.stage.late)
@@ -196,7 +196,7 @@ class Runs:
         """Add the values of a block to those for the same position before it."""
         kernel, name = self.kernel, one.name
         at = position(block, one.table, one.at, self.scatters.safe)
-        given = as_vector(self.vectors, block.values[one.number], C_TYPES[one.base.dtype])
+        given = as_vector(self.vectors, block.values[one.number], WORDS[one.base.dtype])
         kernel.line(f"const i64 to{name} = {at.text};")
         kernel.open(f"if (__builtin_expect(to{name} == at{name}, 1))")
         kernel.line(f"run{name} += {given};")

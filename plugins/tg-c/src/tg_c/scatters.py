@@ -15,7 +15,7 @@ from tg_c.lanes import as_vector
 from tg_c.machine import vector_bytes
 from tg_c.positions import position
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -81,7 +81,7 @@ class Scatters:
         kernel, vectors = block.kernel, block.vectors
         assert vectors is not None
         place, given = position(block, one.table, one.at, self.safe), block.values[one.number]
-        kind = C_TYPES[one.base.dtype] if one.base.dtype != "bool" else given.kind or "i8"
+        kind = WORDS[one.base.dtype] if one.base.dtype != "bool" else given.kind or "i8"
         at, values, count = f"at{one.name}", f"given{one.name}", vectors.count
         for name, lane, element in ((at, place, "i64"), (values, given, kind)):
             kernel.line(f"{element} {name}[{count}] __attribute__((aligned({vector_bytes()})));")
@@ -104,7 +104,7 @@ class Scatters:
     def declare(self, block: Block, count: int) -> None:
         """Declare what keeps positions and values of some rounds."""
         for one in self.every:
-            for text in (f"i64 at{one.name}", f"{C_TYPES[one.base.dtype]} given{one.name}"):
+            for text in (f"i64 at{one.name}", f"{WORDS[one.base.dtype]} given{one.name}"):
                 block.kernel.line(f"{', '.join(f'{text if not k else text.split()[1]}_{k}' for k in range(count))};")
 
     def keep(self, block: Block, k: int) -> None:

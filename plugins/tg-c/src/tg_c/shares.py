@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from tg.ops.elementwise.arithmetic import add
 from tg.types.dtypes import is_float
 from tg_c.division import most_parts
-from tg_c.text import C_TYPES, literal
+from tg_c.text import literal
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.values import Scalar, count
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def share_of(site: Site, kernel: Kernel, target: Array, alone: str) -> tuple[str
         alone: the condition that there is one part, which scatters into the array itself.
     """
     memory = site.temporary(target.dtype, (most_parts(site), MOST))
-    y, own, kind = kernel.write(target), kernel.write(memory), C_TYPES[target.dtype]
+    y, own, kind = kernel.write(target), kernel.write(memory), WORDS[target.dtype]
     name = f"share{y}"
     kernel.line(f"{kind} *const {name} = {alone} ? {y} : {own} + part * {MOST};")
     zero = literal(-0.0, target.dtype)  # to which each sum, of negative zeros too, is added as it is

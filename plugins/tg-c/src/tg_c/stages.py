@@ -14,8 +14,8 @@ from tg_c.pointwise import program_of, uniform, vectors_for
 from tg_c.positions import Limit, gathered, never_empty, wrapped
 from tg_c.runs import runs_of
 from tg_c.scatters import Scatter, Scatters
-from tg_c.text import C_TYPES
 from tg_native.fusion.affine import FLOAT
+from tg_native.kernels.dtypes import WORDS
 from tg_native.loops.staging import split
 from tg_native.plan.values import is_zero
 
@@ -167,7 +167,7 @@ class StageWriter:
     def _vectors_gather(self, gathered: Sequence[int]) -> bool:
         """Whether there are instructions that read vectors of these values at computed positions."""
         vectors = vectors_for(self.site, self.program, self.varying, self.body[-1])
-        return vectors is not None and all(vectors.gathers(C_TYPES[self.program.dtypes[k]]) for k in gathered)
+        return vectors is not None and all(vectors.gathers(WORDS[self.program.dtypes[k]]) for k in gathered)
 
     # --- what surrounds it -------------------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class StageWriter:
         """Declare the results that later stages find in locals."""
         for j, r in self.numbered:
             if self.nest.staging.is_scalar(j) and not self.nest.staging.is_total(j):
-                self.kernel.line(f"{C_TYPES[self.program.dtypes[self._value(r)]]} r{j};")
+                self.kernel.line(f"{WORDS[self.program.dtypes[self._value(r)]]} r{j};")
 
     # --- the stage ---------------------------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class StageWriter:
         for k in self._inputs():
             where = self._read(k)
             if where is not None and not self._varies(k):
-                kernel.line(f"const {C_TYPES[self.program.dtypes[k]]} t{k} = {self._element(where, inner)};")
+                kernel.line(f"const {WORDS[self.program.dtypes[k]]} t{k} = {self._element(where, inner)};")
                 block.share(k, f"t{k}")
         loads = [self._place(k, where, inner) for k in self._inputs() if (where := self._read(k)) and self._varies(k)]
         kept = [(j, self._value(r)) for j, r in self.numbered if r.op is None and ("result", j) in self.nest.placed]
@@ -249,7 +249,7 @@ class StageWriter:
             return Place(number, a.name, stride)
         row = f"{'p' if where[0] == 'operand' else 'q'}{where[1]}"
         const = "const " if where[0] == "operand" else ""
-        self.kernel.line(f"{const}{C_TYPES[a.dtype]} *const {row} = {start};")
+        self.kernel.line(f"{const}{WORDS[a.dtype]} *const {row} = {start};")
         return Place(number, row, stride)
 
     # --- rounds ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from tg.errors import NoRuleError, message
-from tg_c.text import C_TYPES, is_half, item_size, kind_of
+from tg_native.kernels.dtypes import WORDS, is_half, item_size, kind_of
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
@@ -98,7 +98,7 @@ class _Template:
         Raises:
             NoRuleError: there is none.
         """
-        found = self.texts[kind_of(element.dtype)] if element.dtype in C_TYPES else None
+        found = self.texts[kind_of(element.dtype)] if element.dtype in WORDS else None
         if found is None:
             raise NoRuleError(message(f"backend 'c' has no rule for {op.name} of {element.dtype}"))
         return found
@@ -166,11 +166,11 @@ class Inline(_Template):
         return element.narrowed(self._called(op, element.widened()))
 
     def _called(self, op: Op, element: Element) -> str:
-        name = f"tg_{op.name}_{C_TYPES.get(element.dtype, element.dtype)}"
+        name = f"tg_{op.name}_{WORDS.get(element.dtype, element.dtype)}"
         body = self.template(op, element)
         if not element.prelude.has(name):
-            parameters = ", ".join(f"{C_TYPES[dtype]} {x}" for x, dtype in zip("xyz", element.dtypes, strict=False))
-            head = f"static inline {C_TYPES[element.result]} {name}({parameters})"
+            parameters = ", ".join(f"{WORDS[dtype]} {x}" for x, dtype in zip("xyz", element.dtypes, strict=False))
+            head = f"static inline {WORDS[element.result]} {name}({parameters})"
             text = f"{head} {{\n  {element.expand(body).strip()}\n}}"
             element.prelude.need(name, text)
         return f"{name}({', '.join(element.operands)})"
@@ -180,7 +180,7 @@ class Inline(_Template):
         body = self.lane_template(element.dtypes, element.result)
         if body is None:
             return None
-        kinds = "_".join(C_TYPES[d] for d in dict.fromkeys((*element.dtypes, element.result)))
+        kinds = "_".join(WORDS[d] for d in dict.fromkeys((*element.dtypes, element.result)))
         name = f"tg_{op.name}_{kinds}_{element.vector}"  # lanes of bools and of int8 are one type
         if not element.prelude.has(name):
             head = f"static inline {element.result_vector} {name}({element.parameters})"

@@ -1,4 +1,4 @@
-"""Dtypes, numbers and names as C text."""
+"""Types, numbers and names as C text; the C type of an element is the word of its dtype, of a half a struct."""
 
 from __future__ import annotations
 
@@ -9,28 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
-
-C_TYPES: Final = {
-    "bool": "b8",
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-    "uint8": "u8",
-    "uint16": "u16",
-    "uint32": "u32",
-    "uint64": "u64",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float32": "f32",
-    "float64": "f64",
-    "complex64": "c64",
-    "complex128": "c128",
-}
-"""The C type of each dtype; a bool is a byte that is 0 or 1, as in NumPy; of halves see `tg_c.half`."""
-
-PARTS: Final = {"complex64": "float32", "complex128": "float64"}
-"""The dtype of the real and the imaginary part."""
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half
 
 TYPEDEFS: Final = """\
 typedef unsigned char b8, u8;
@@ -52,34 +31,6 @@ typedef double _Complex c128;
 I64_MIN: Final = -(2**63)
 
 
-def kind_of(dtype: str) -> str:
-    """boolean, signed, unsigned, half, floating or complex."""
-    if dtype == "bool":
-        return "boolean"
-    if is_half(dtype):
-        return "half"
-    if is_float(dtype):
-        return "floating"
-    if is_complex(dtype):
-        return "complex"
-    return "unsigned" if dtype.startswith("u") else "signed"
-
-
-def is_half(dtype: str) -> bool:
-    """Whether a dtype is stored in 16 bits and computed with in float32."""
-    return dtype in ("float16", "bfloat16")
-
-
-def working(dtype: str) -> str:
-    """The dtype that is computed with: float32 for a half, else itself."""
-    return "float32" if is_half(dtype) else dtype
-
-
-def item_size(dtype: str) -> int:
-    """The bytes of one element."""
-    return numpy_dtype(dtype).itemsize
-
-
 def integer(value: int) -> str:
     """An int64 as C text that can stand in any expression."""
     if value == I64_MIN:
@@ -94,7 +45,7 @@ def literal(value: Any, dtype: str) -> str:
         return str(int(bool(value)))
     if is_half(dtype):
         bits = np.asarray(value, numpy_dtype(dtype)).view(np.uint16)
-        return f"(({C_TYPES[dtype]}){{{int(bits)}}})"
+        return f"(({WORDS[dtype]}){{{int(bits)}}})"
     if is_complex(dtype):
         whole = np.asarray(value, numpy_dtype(dtype))
         return f"__builtin_complex({', '.join(literal(part[()], PARTS[dtype]) for part in (whole.real, whole.imag))})"

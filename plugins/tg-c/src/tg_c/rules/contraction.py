@@ -13,7 +13,7 @@ from tg.ops.elementwise.cast import Cast
 from tg.types.dtypes import is_complex
 from tg.types.lengths import is_natural
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, is_half
+from tg_native.kernels.dtypes import WORDS, is_half
 from tg_native.plan.values import Array, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
@@ -150,16 +150,16 @@ def _plain(site: Site, x: Array, y: Array, z: Array) -> None:
         kernel.place(name, ix, v.strides[: len(ix)])
         for name, v, ix in zip(names, (x, y, z), (indices, indices[:-1], indices), strict=True)
     ]
-    kernel.line(f"{C_TYPES[z.dtype]} *row = {places[2]};")
+    kernel.line(f"{WORDS[z.dtype]} *row = {places[2]};")
     kernel.loop("j", z.shape[-1])
     kernel.line("row[j] = 0;")
     kernel.close()
     kernel.loop("l", x.shape[-1])
-    kernel.line(f"const {C_TYPES[x.dtype]} s = ({places[0]})[{kernel.step('l', x.strides[-1])}];")
-    kernel.line(f"const {C_TYPES[y.dtype]} *from = {kernel.place(places[1], ['l'], [y.strides[-2]])};")
+    kernel.line(f"const {WORDS[x.dtype]} s = ({places[0]})[{kernel.step('l', x.strides[-1])}];")
+    kernel.line(f"const {WORDS[y.dtype]} *from = {kernel.place(places[1], ['l'], [y.strides[-2]])};")
     kernel.loop("j", z.shape[-1])
     factor = f"from[{kernel.step('j', y.strides[-1])}]"
-    kernel.line(f"const {C_TYPES[z.dtype]} p = {_binary(site, multiply, 's', factor)};")
+    kernel.line(f"const {WORDS[z.dtype]} p = {_binary(site, multiply, 's', factor)};")
     kernel.line(f"row[j] = {_binary(site, add, 'row[j]', 'p')};")
     kernel.close(2 + len(indices))
     site.call(kernel)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.graph.checks import STATUS_LENGTH
 from tg.ops import control as t
 from tg.types.lengths import AxisLength, evaluate
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.shapes import follows_from_inputs, number_of
 from tg_native.plan.values import Array, Scalar
 
@@ -56,7 +56,7 @@ def _result(site: Site, op: t.Call, k: int, number: int, arguments: list[str]) -
     dtype = graph.types[number].dtype
     name = site.names[k]
     if not graph.types[number].shape:
-        site.line(f"{C_TYPES[dtype]} {name} = {{0}};")
+        site.line(f"{WORDS[dtype]} {name} = {{0}};")
         arguments.append(f"&{name}")
         return Scalar(dtype, name)
     if follows_from_inputs(graph, number):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tg.ops import cumulative as t
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES
+from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -23,7 +23,7 @@ def accumulate(op: t.Accumulate, site: Site) -> Value:
     source, place = kernel.read(x), kernel.write(y)
     outer = kernel.loops(x.shape[:k])
     start = [kernel.place(name, outer, a.strides[:k]) for name, a in ((source, x), (place, y))]
-    kind = C_TYPES[x.dtype]
+    kind = WORDS[x.dtype]
     if k == x.ndim - 1:
         kernel.line(f"{kind} total = {{0}};")
         kernel.loop("i", x.shape[k])

@@ -17,7 +17,8 @@ from tg.types.lengths import multiply as multiply_lengths
 from tg_c.division import LIGHT, divide, most_parts, time_to_move
 from tg_c.half import narrowed, widened
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, PARTS, is_half, item_size, literal, working
+from tg_c.text import literal
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size, working
 from tg_native.plan.values import Array, Scalar, collapsed, is_one
 
 if TYPE_CHECKING:
@@ -195,14 +196,14 @@ def reduce(op: t.Reduce, site: Site) -> Value:
 def _parts(x: Array, const: str) -> Array:
     """An array of complex numbers as one of their parts, which are one more axis."""
     dtype = PARTS[x.dtype]
-    pointer = f"(({const}{C_TYPES[dtype]} *){x.pointer})"
+    pointer = f"(({const}{WORDS[dtype]} *){x.pointer})"
     return Array(dtype, pointer, (*x.shape, 2), (*(multiply_lengths(2, s) for s in x.strides), 1), x.buffer)
 
 
 def _declared_result(site: Site) -> str:
     """A local that the loop nest writes."""
     name = site.names[0]
-    site.line(f"{C_TYPES[site.types[0].dtype]} {name};")
+    site.line(f"{WORDS[site.types[0].dtype]} {name};")
     return name
 
 
@@ -225,7 +226,7 @@ class _Reduction:
         self.source = source
         self.lead, self.lead_strides, self.body, self.body_strides = lead, lead_strides, body, body_strides
         self.work = working(dtype)
-        self.kind = C_TYPES[self.work]
+        self.kind = WORDS[self.work]
         self.sums = fn is add and is_float(dtype)
 
     def write(self, target: Array) -> None:
@@ -331,14 +332,14 @@ class _Reduction:
         if self.sums:
             self._sum_strip(here)
         else:
-            kernel.line(f"const {C_TYPES[self.dtype]} *restrict from = {here};")
+            kernel.line(f"const {WORDS[self.dtype]} *restrict from = {here};")
             kernel.loop_to("k", "w", f"r[k] = {self._combined('r[k]', load(prelude, self.dtype, 'from[k]'))};")
         kernel.close(len(inner))
         kernel.loop_to("k", "w", f"({target})[j + k] = {self._stored('r[k]')};")
         kernel.close(1 + len(outer))
 
     def _sum_strip(self, here: str) -> None:
-        kernel, prelude, kind = self.kernel, self.site.prelude, C_TYPES[self.dtype]
+        kernel, prelude, kind = self.kernel, self.site.prelude, WORDS[self.dtype]
         text = loading(prelude, self.dtype, SUM_COLUMNS).replace("@STRIP", str(STRIP))
         prelude.need(f"tg_sum_columns_{kind}", text)
         n, s = kernel.length(self.body[-1]), kernel.length(self.body_strides[-1])
@@ -378,14 +379,14 @@ def load(prelude: Prelude, dtype: str, text: str) -> str:
 def loading(prelude: Prelude, dtype: str, text: str) -> str:
     """A function's text for a dtype: @T is what is stored, @W what is computed with, @LOAD makes one of the other."""
     name = load(prelude, dtype, "").removesuffix("()")
-    return text.replace("@T", C_TYPES[dtype]).replace("@W", C_TYPES[working(dtype)]).replace("@LOAD", name)
+    return text.replace("@T", WORDS[dtype]).replace("@W", WORDS[working(dtype)]).replace("@LOAD", name)
 
 
 def row_function(prelude: Prelude, fn: Any, dtype: str) -> str | None:
     """The name of the function that reduces a row of floats, added to the prelude; None for other dtypes."""
     if not is_float(dtype) or fn not in (add, multiply, maximum, minimum):
         return None
-    kind = C_TYPES[dtype]
+    kind = WORDS[dtype]
     if fn is multiply:
         prelude.need(f"tg_product_{kind}", loading(prelude, dtype, PRODUCT))
         return f"tg_product_{kind}"
@@ -443,7 +444,7 @@ static i64 tg_arg@NAME_@T(const @T *x, i64 n, i64 s) {
 def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     """The extreme, then the first element that equals it."""
     x = site.memory(site.inputs[0])
-    kind = C_TYPES[x.dtype]
+    kind = WORDS[x.dtype]
     name = "max" if op.fn is maximum else "min"
     if x.dtype in ("float32", "float64"):
         row_function(site.prelude, op.fn, x.dtype)

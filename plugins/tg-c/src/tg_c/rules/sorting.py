@@ -9,7 +9,7 @@ from tg.ops.elementwise.comparison import less, not_equal
 from tg.types.dtypes import is_inexact
 from tg.types.lengths import multiply
 from tg_c.prelude import Element
-from tg_c.text import C_TYPES, PARTS
+from tg_native.kernels.dtypes import PARTS, WORDS
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -126,7 +126,7 @@ static i64 tg_search_@SIDE_@T(const @T *a, i64 n, i64 s, @T x) {
 
 def _need(site: Site, name: str, text: str, dtype: str) -> str:
     """A function of the prelude for a dtype, with the comparison it works with."""
-    kind = C_TYPES[dtype]
+    kind = WORDS[dtype]
     _need_before(site, dtype)
     site.prelude.need(f"{name}_{kind}", text.replace("@T", kind).replace("@RUN", str(RUN)))
     return f"{name}_{kind}"
@@ -136,9 +136,9 @@ def _need_before(site: Site, dtype: str) -> None:
     def compared(fn: object, x: str, y: str) -> str:
         return site.element(fn.op, Element((x, y), (dtype, dtype), "bool", site.prelude))  # type: ignore[attr-defined]
 
-    kind = C_TYPES[dtype]
+    kind = WORDS[dtype]
     if dtype in PARTS:
-        text = BEFORE_COMPLEX.replace("@T", kind).replace("@P", C_TYPES[PARTS[dtype]])
+        text = BEFORE_COMPLEX.replace("@T", kind).replace("@P", WORDS[PARTS[dtype]])
         site.prelude.need(f"tg_before_{kind}", text)
         return
     text = compared(less, "x", "y")
@@ -167,7 +167,7 @@ def sort(op: t.Sort, site: Site) -> Value:
     keys = site.temporary(x.dtype, (multiply(2, x.shape[op.axis]),))
     kernel = site.kernel()
     row = kernel.write(keys)
-    return _by_rows(op.axis, site, kernel, x, y, row, "", f"{C_TYPES[x.dtype]} *found = {function}({row}, @N);")
+    return _by_rows(op.axis, site, kernel, x, y, row, "", f"{WORDS[x.dtype]} *found = {function}({row}, @N);")
 
 
 def _by_rows(axis: int, site: Site, kernel: Kernel, x: Array, y: Array, row: str, beside: str, statement: str) -> Value:
@@ -195,7 +195,7 @@ def _by_rows(axis: int, site: Site, kernel: Kernel, x: Array, y: Array, row: str
 def searchsorted(op: t.SearchSorted, site: Site) -> Value:
     """A binary search for each element."""
     a, v = (site.memory(value) for value in site.inputs)
-    kind = C_TYPES[a.dtype]
+    kind = WORDS[a.dtype]
     _need_before(site, a.dtype)
     here = "a[(low + half) * s]"
     go = f"tg_before_{kind}({here}, x)" if op.side == "left" else f"!tg_before_{kind}(x, {here})"
