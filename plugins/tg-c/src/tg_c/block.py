@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from tg.ops.elementwise.arithmetic import divide
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
+from tg_c.text import lane_kind
 from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.values import is_one
 
@@ -136,7 +137,8 @@ class Block:
 
     def _pointer(self, place: Place) -> str:
         text = self.kernel.place(place.pointer, ["i"], [place.stride])
-        return f"(i8 *)({text})" if self.dtypes[place.number] == "bool" else text
+        dtype = self.dtypes[place.number]
+        return text if _memory_kind(dtype) == WORDS[dtype] else f"({_memory_kind(dtype)} *)({text})"
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class Block:
         assert self.vectors is not None
         value = self.values[number]
         if value.dtype != "bool":
-            return as_vector(self.vectors, value, WORDS[value.dtype])
+            return as_vector(self.vectors, value, lane_kind(value.dtype))
         kind = value.kind or "i8"
         name = f"b{number}"
         if name not in self._bytes:
@@ -230,5 +232,5 @@ class Block:
 
 
 def _memory_kind(dtype: str) -> str:
-    """The C type of an element in memory; that of a bool is one whose vectors can be negated."""
-    return "i8" if dtype == "bool" else WORDS[dtype]
+    """The C type of an element in memory, for vectors: that of a bool is one whose vectors can be negated."""
+    return "i8" if dtype == "bool" else lane_kind(dtype)

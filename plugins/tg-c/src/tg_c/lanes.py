@@ -10,9 +10,9 @@ from tg.types.tensor_type import TensorType
 from tg_c.body import named
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
-from tg_c.text import literal
+from tg_c.text import lane_kind, literal
 from tg_c.vectors import size_of
-from tg_native.kernels.dtypes import WORDS
+from tg_native.kernels.dtypes import WORDS, is_half
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
@@ -57,13 +57,13 @@ class LaneElement(NamedTuple):
     def kind(self) -> str:
         """The C type of an element of the last operand; masks are as wide as the first one."""
         if self.dtype != "bool":
-            return WORDS[self.dtype]
+            return lane_kind(self.dtype)
         return next(v.kind for v in self.operands if v.kind and v.dtype == "bool")
 
     @property
     def result_kind(self) -> str:
         """The C type of an element of the result."""
-        return self.vectors.mask(self.kind) if self.result == "bool" else WORDS[self.result]
+        return self.vectors.mask(self.kind) if self.result == "bool" else lane_kind(self.result)
 
     @property
     def vector(self) -> str:
@@ -88,7 +88,7 @@ class LaneElement(NamedTuple):
 
     def kind_of(self, operand: Lane) -> str:
         """The C type of an element of an operand; masks are as wide as the last operand."""
-        return self.vectors.mask(self.kind) if operand.dtype == "bool" else WORDS[operand.dtype]
+        return self.vectors.mask(self.kind) if operand.dtype == "bool" else lane_kind(operand.dtype)
 
     def _vector(self, operand: Lane) -> str:
         return as_vector(self.vectors, operand, self.kind_of(operand))
@@ -115,7 +115,8 @@ def as_vector(vectors: Vectors, value: Lane, kind: str) -> str:
     """A value as a vector, a mask as one of `kind`."""
     if value.kind:
         return vectors.resized(value.text, value.kind, kind) if value.dtype == "bool" else value.text
-    return f"{vectors.function('all', kind)}({f'-{value.text}' if value.dtype == 'bool' else value.text})"
+    text = f"-{value.text}" if value.dtype == "bool" else f"({value.text}).bits" if is_half(value.dtype) else value.text
+    return f"{vectors.function('all', kind)}({text})"
 
 
 def lane_size(rule: Rule, op: Op, dtypes: tuple[str, ...], result: str) -> int | None:
@@ -136,10 +137,18 @@ def _by_lanes(rule: Rule, op: Op, element: LaneElement) -> str:
     kinds = "_".join(WORDS[d] for d in (*element.dtypes, element.result))
     name = f"tg_each_{op.name}_{kinds}_{element.result_vector}"
     if not element.prelude.has(name):
-        lanes = tuple(f"{x}[k]" if d != "bool" else f"({x}[k] & 1)" for x, d in zip(names, element.dtypes, strict=True))
+        lanes = tuple(map(_lane, names, element.dtypes))
         found = rule(op, Element(lanes, element.dtypes, element.result, element.prelude))
         expression = str(taken(found, op, [*map(TensorType, element.dtypes)]))
         value = f"-({expression})" if element.result == "bool" else expression
+        value = f"({expression}).bits" if is_half(element.result) else value
         head = f"static {element.result_vector} {name}({element.parameters})"
         element.prelude.need(name, element.vectors.lane_loop(head, element.result_vector, value))
     return f"{name}({', '.join(element.texts())})"
+
+
+def _lane(name: str, dtype: str) -> str:
+    """Lane k of a vector, as one element has it."""
+    if dtype == "bool":
+        return f"({name}[k] & 1)"
+    return f"(({WORDS[dtype]}){{{name}[k]}})" if is_half(dtype) else f"{name}[k]"

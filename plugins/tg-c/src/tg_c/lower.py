@@ -12,10 +12,9 @@ from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
 from tg.types.dtypes import is_float
 from tg_c.machine import masked_moves
-from tg_c.pointwise import has_lanes
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, is_scatter_of_elements, none
-from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.dtypes import item_size, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,9 @@ GATHERED: Final = 8  # bytes of the elements that one instruction reads at compu
 def is_end(node: Node, graph: FrozenGraph) -> bool:
     """Whether a loop can finish with a node: reductions and scatters of what there are vectors of."""
     dtype = graph.types[node.outputs[0]].dtype
-    return has_lanes(dtype) and (isinstance(node.op, Reduce) or is_scatter_of_elements(node, graph))
+    return kind_of(dtype) not in ("half", "complex") and (
+        isinstance(node.op, Reduce) or is_scatter_of_elements(node, graph)
+    )
 
 
 def is_column_end(node: Node, graph: FrozenGraph) -> bool:

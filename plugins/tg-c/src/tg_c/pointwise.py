@@ -105,7 +105,7 @@ def step(site: Site, program: ScalarProgram, node: Node, texts: Mapping[int, str
 
 def has_lanes(dtype: str) -> bool:
     """Whether there are vectors of a dtype."""
-    return kind_of(dtype) not in ("half", "complex")
+    return kind_of(dtype) != "complex"
 
 
 def vectors_for(site: Site, program: ScalarProgram, varying: Collection[int], length: int | Length) -> Vectors | None:

@@ -65,7 +65,8 @@ class Printed:
                 Lanes(body, d, x, form if d == "bool" else "")
                 for d, x, form in zip(element.dtypes, "xyz", forms, strict=False)
             )
-            kinds = "_".join((*forms, WORDS[element.result]))
+            words = (form if d == "bool" else WORDS[d] for d, form in zip(element.dtypes, forms, strict=True))
+            kinds = "_".join((*words, WORDS[element.result]))  # halves of both kinds have lanes of one type
             name = f"tg_{op.name}_{kinds}_{element.result_vector}"
             template = self._template(op, body, operands, element.result, name, element.result_kind)
             vectors.prelude.templates[key] = template

@@ -31,6 +31,11 @@ typedef double _Complex c128;
 I64_MIN: Final = -(2**63)
 
 
+def lane_kind(dtype: str) -> str:
+    """The C type of an element in a lane, of any dtype but bool: a half is its bits there."""
+    return "u16" if is_half(dtype) else WORDS[dtype]
+
+
 def integer(value: int) -> str:
     """An int64 as C text that can stand in any expression."""
     if value == I64_MIN:
