@@ -358,3 +358,14 @@ def test_equal_elements_have_equal_results_wherever_they_stand(fn, dtype):
     for value in (0.3, 0.7, 1.37):
         for n in (1, 7, 37):
             assert len(set(f(np.full(n, value, dtype)).tolist())) == 1
+
+
+def test_a_kernel_that_is_used_often_is_called():
+    x = tg.vector("x")
+    y = x
+    for _ in range(3 * WRITTEN_OUT):
+        y = tg.tanh(y) + x
+    source = tg.function([x], y, backend="c").source()
+    uses = [line for line in source.splitlines() if line.lstrip().startswith("const") and "tanh_f64x" in line]
+    in_place = [line for line in uses if "tg_inline_tanh" in line]
+    assert (len(uses), len(in_place)) == (3 * WRITTEN_OUT, WRITTEN_OUT)

@@ -69,7 +69,8 @@ class Printed:
             kinds = "_".join((*words, WORDS[element.result]))  # halves of both kinds have lanes of one type
             name = f"tg_{op.name}_{kinds}_{element.result_vector}"
             template = self._template(op, body, operands, element.result, name, element.result_kind)
-            vectors.prelude.templates[key] = template
+            if not body.has_counted or template.startswith(f"{name}("):
+                vectors.prelude.templates[key] = template
         texts = element.texts()
         return _OPERAND.sub(lambda m: texts["xyz".index(m[1])], template)
 
