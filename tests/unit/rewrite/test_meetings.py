@@ -44,7 +44,7 @@ def number(kind, u, sign, power):
 
 def computed(factors):
     """The product of numbers at stages: odd ones are gates, which a 0 of what stands before closes."""
-    made = np.ones(Y.shape)
+    made = np.ones(factors[0][1].shape)
     for stage, some in itertools.groupby(sorted(factors, key=lambda f: f[0]), lambda f: f[0]):
         part = np.prod([v for _, v in some], axis=0)
         made = np.where(made == 0, 0, made * part) if stage % 2 else made * part
@@ -157,15 +157,64 @@ def test_the_sign_of_what_has_met_is_multiplied_with_that_of_the_product():
         assert product.sign == -sign
 
 
-@pytest.mark.parametrize("stages", [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 3)])
-def test_a_share_is_hidden_only_where_an_infinite_operand_may_be_behind_a_gate(stages):
+ROWS = np.array(list(itertools.product([0.0, 2.0], [0.0, 3.0, np.nan], [0.0, 0.5, np.nan], [0.0, 7.0, np.nan])))
+BESIDE = {  # sums of exponentials of rows of two
+    "written": lambda x: tg.exp(x) + tg.exp(x[:, ::-1]), "total": lambda x: tg.sum(tg.exp(x), -1, keepdims=True),
+}  # fmt: skip
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("stages", list(itertools.product(range(4), range(4))))
+@pytest.mark.parametrize("other", range(4))
+@pytest.mark.parametrize("is_infinite", [True, False])
+def test_what_others_of_a_row_are_nan_for_is_as_hidden_in_a_share_as_in_their_sum(name, stages, other, is_infinite):
+    w, c, z = inputs = [tg.tensor(n, shape=(None, length)) for n, length in zip("wcz", (1, 1, 2), strict=True)]
+    at = [ROWS[:, :1], ROWS[:, 1:2], ROWS[:, 2:] + (0 if is_infinite else 0.25)]
+    x = tg.log(z) if is_infinite else tg.assume(tg.log(z), finite=True)
+    factors = [
+        Factor(OTHER, w), Factor(OTHER, c, stage=other, bounded=True), Factor("exp", x, stage=stages[0]),
+        Factor("sum", BESIDE[name](x), power=-1, stage=stages[1]),
+    ]  # fmt: skip
+    product = Product(*sorted(factors, key=lambda f: f.stage))
+    if not simplify(product):
+        assert is_infinite
+        assert other > 0
+        return
+
+    def expected(c, z):
+        numbers = (0, at[0]), (other, c), (stages[0], z), (stages[1], 1 / z.sum(1, keepdims=True))
+        return computed([(k, np.broadcast_to(v, z.shape)) for k, v in numbers])
+
+    numbers = expected(at[1], at[2])
+    (new,) = interpret(FunctionGraph.of(inputs, [rebuilt(product)]).freeze(), at)
+    new = np.broadcast_to(new, numbers.shape)
+    np.testing.assert_allclose(new[~np.isnan(numbers)], numbers[~np.isnan(numbers)], rtol=1e-14)
+    without = expected(np.full(at[1].shape, 3.0), at[2]), expected(at[1], np.where(np.isnan(at[2]), 1.0, at[2]))
+    for others in without:
+        assert np.isnan(new[np.isnan(numbers) & ~np.isnan(others)]).all()
+
+
+HIDDEN, STAYS, SHOWN = "0 where the exponential is", "beside the 0 of the exponential", "beside its NaN"
+SHARED = {  # the stages of an exponential and of its sum: how the share stands where operands are infinite, and if not
+    (0, 0): ((), ()), (0, 2): ((), ()), (1, 1): ((), ()), (1, 2): ((), ()), (2, 0): ((), ()), (1, 0): ((), ()),
+    (2, 1): ((SHOWN,), (SHOWN,)), (3, 1): ((), ()), (3, 2): ((), ()), (1, 3): ((HIDDEN,), ()),
+    (0, 1): ((STAYS, SHOWN), (SHOWN,)), (2, 3): ((STAYS, SHOWN), (SHOWN,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stages", SHARED)
+def test_what_an_exponential_is_0_and_nan_for_stays_where_its_share_is_behind_another_gate(stages):
     z = tg.tensor("z", shape=(None, 1))
-    for u, may_be_hidden in ((tg.log(z), stages not in ((0, 0), (0, 2), (1, 1))), (z, False)):
-        for names in (("exp", 1), ("sum", -1)), (("sum", -1), ("exp", 1)):
-            product = Product(*(factor(name, u, 1, power, s) for (name, power), s in zip(names, stages, strict=True)))
-            assert simplify(product)
-            (share,) = product.factors
-            assert is_made_by(share.u, tg.where) == (may_be_hidden and names[stages == (1, 2)][0] == "exp")
+    for u, expected in zip((tg.log(z), z), SHARED[stages], strict=True):
+        pair = factor("exp", u, 1, 1, stages[0]), factor("sum", u, 1, -1, stages[1])
+        product = Product(*sorted(pair, key=lambda f: f.stage))
+        assert simplify(product)
+        *staying, share = product.factors
+        found = [HIDDEN] * is_made_by(share.u, tg.where) + [STAYS] * len(staying) + [SHOWN] * len(product.guards)
+        assert found == list(expected)
+        assert [f.stage for f in staying] == [stages[0]] * len(staying)
+        assert [(g.u, g.stage) for g in product.guards] == [(u, 0)] * len(product.guards)
 
 
 @pytest.mark.parametrize("stages", [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 3)])
@@ -266,6 +315,8 @@ PLACES = (  # two factors and their stages: where what they amount to stands, No
     (("exp", -1, 1), ("sigmoid", 1, 1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
     (("exp", 1, -1), ("sum", 1, 1), {(0, 0): 0, (0, 1): None, (0, 2): None, (1, 2): None, (1, 3): 3}),
     (("sum", 1, 1), ("exp", 1, -1), {(0, 0): 0, (0, 1): None, (0, 2): None, (1, 2): None, (1, 3): 3}),
+    (("exp", 1, 1), ("sum", 1, -1), {(0, 0): 0, (0, 1): 1, (0, 2): 0, (1, 2): 2, (1, 3): 1, (2, 3): 3}),
+    (("sum", 1, -1), ("exp", 1, 1), {(0, 0): 0, (0, 1): 0, (0, 2): 0, (1, 2): 1, (1, 3): 1, (2, 3): 2}),
     (("expm1", 1, 1), ("sigmoid", -1, 1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
     (("sinh", 1, 1), ("cosh", 1, -1), {(0, 1): 0, (0, 2): 0, (1, 2): 2, (1, 3): 1}),
 )

@@ -48,24 +48,32 @@ def _place(found: Product, i: int, j: int, result: Factor | None, sign: int) -> 
     """Put what two factors amount to where gates hide as much of it as they did; whether there is such a place."""
     first, last = found.factors[i], found.factors[j]
     closed = closed_by(first) if last.is_gated and first.stage < last.stage else None
+    shown = Guard(first.u, first.stage if last.is_gated else 0) if result is None else None
     if result is not None:
         others = [f for k, f in enumerate(found.factors) if k not in (i, j)]
-        stage = _stage_of(result, first, last, others)
-        moved = last if stage == first.stage else first
-        behind: list[Factor | Guard] = [*others, *found.guards]
-        if stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage]):
-            return False
-        if result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
-            beside = closed_by(last) if first.is_gated and not last.is_gated else closed  # and 0 times it, too
-            if beside is not None:
-                result, closed = hidden(result, beside), None
-        result = result.at(stage)
+        beyond = _beyond_gate_of_sum(result, first, last, others)
+        if beyond is not None:
+            shown = Guard(beyond.u, beyond.stage)
+        if beyond is first:  # its 0 and its NaN stay where it was
+            result = result.at(last.stage)
+        else:
+            stage = _stage_of(result, first, last, others)
+            moved = last if stage == first.stage else first
+            behind: list[Factor | Guard] = [*others, *found.guards]
+            if stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage]):
+                return False
+            if result.kind not in FUNCTIONS:  # a share of what is infinite is NaN
+                if first.is_gated and not last.is_gated and beyond is None:  # and 0 times it, too
+                    closed = closed_by(last)
+                if closed is not None:
+                    result, closed = hidden(result, closed), None
+            result = result.at(stage)
     factors = _with(found.factors, i, j, result)
     if factors is None:
         return False
     found.factors = factors
-    if result is None:
-        _keep_nan(found, first.u, first.stage if first.is_gated and last.is_gated else 0)
+    if shown is not None:
+        _keep_nan(found, shown)
     if closed is not None:
         found.factors.append(hidden(Factor(OTHER, number(1, first.u), bounded=True), closed).at(first.stage))
     found.factors.sort(key=operator.attrgetter("stage"))
@@ -96,14 +104,27 @@ def _stage_of(result: Factor, first: Factor, last: Factor, others: list[Factor])
     Beside a factor in front of a gate it must be finite where that is, or a 0 would make NaN of what the gate hid.
     Behind the gate it must have been hidden where the gate is closed, which others than what hid it may do.
     """
-    if first.stage == last.stage:
+    if first.stage == last.stage or _beyond_gate_of_sum(result, first, last, others) is last:
         return first.stage
     if _is_finite_with(result, first) and (last.is_gated or not first.is_gated):
         return first.stage
     if last.is_gated:
-        alone = not any(first.stage <= f.stage < last.stage for f in others)
-        return last.stage if first.is_gated and alone else None
+        return last.stage if first.is_gated and _are_as_hidden(first, last, others) else None
     return last.stage if _is_finite_with(result, last) else None
+
+
+def _are_as_hidden(first: Factor, last: Factor, others: list[Factor]) -> bool:
+    """Whether two factors behind gates are hidden by the same factors."""
+    return not any(first.stage <= f.stage < last.stage for f in others)
+
+
+def _beyond_gate_of_sum(result: Factor, first: Factor, last: Factor, others: list[Factor]) -> Factor | None:
+    """The exponential of a share where a gate hides its sum, which others make NaN as well, more than itself."""
+    total, exponential = (first, last) if first.kind == "sum" else (last, first)
+    if total.kind != "sum" or not total.is_gated or result.power < 0:
+        return None
+    is_hidden = exponential.is_gated and (total is first or _are_as_hidden(first, last, others))
+    return None if is_hidden else exponential
 
 
 def _may_close(f: Factor, behind: list[Factor | Guard]) -> bool:
@@ -124,8 +145,9 @@ def _is_finite_with(result: Factor, f: Factor) -> bool:
     return result.kind == "sigmoid" and f.kind == "exp"
 
 
-def _keep_nan(found: Product, u: Variable, stage: int) -> None:
-    """Let the product be NaN where u is, though two functions of it, the first at a stage, have cancelled."""
+def _keep_nan(found: Product, guard: Guard) -> None:
+    """Let the product be NaN where a guard says, though what made it NaN has left its stage."""
+    u, stage = guard.u, guard.stage if guard.is_gated else 0
     related = [(k, f) for k, f in enumerate(found.factors) if relation(f.u, u)]
     if any(not f.is_gated or f.stage <= stage for _, f in related):
         return
