@@ -231,6 +231,26 @@ def test_only_sums_of_exponentials_leave_a_sum():
     np.testing.assert_allclose(new, np.full((2, 3), 3e298), rtol=1e-12)  # though the sum of w is infinite
 
 
+RETURNING = {  # to the sum of w that it left: a divisor that meets none where others meet
+    "a quotient": lambda w, t, u: E(u) * total(w / t) * E(-u),
+    "behind a gate": lambda w, t, u: E(u) * total(tg.gate(w, 1 / t)) * E(-u),
+    "in an operand": lambda w, t, u: E(u) * (total(w / t) * E(-u)),
+    "moved": lambda w, t, u: E(u) * tg.broadcast_to(total(w / t), (2, 3)) * E(-u),
+    "in a square": lambda w, t, u: tg.square(T(u) * total(w / t)) / T(u) / T(u) / total(w / t),
+    "beside a sum": lambda w, t, u: (E(u) * 3.0 - E(u)) * (total(w / t) * E(-u)) / 2.0,
+    "one of two": lambda w, t, u: E(u) * total(w / t) * total(0.5 / t) * t * E(-u) * 2.0,
+}
+
+
+@pytest.mark.parametrize("name", RETURNING)
+def test_a_divisor_that_meets_none_returns_to_the_sum_that_it_left(name):
+    s, w, u = (tg.tensor(letter, shape=(2, 3)) for letter in "swu")
+    at = np.array([[400.0, 401.0, 402.0], [403.0, 400.0, 400.5]]), np.full((2, 3), 1e308), np.full((2, 3), -100.0)
+    ((new,), _) = values([s, w, u], [RETURNING[name](w, total(E(s)), u)], *at)
+    expected = (at[1] / np.exp(at[0]).sum(1, keepdims=True)).sum(1, keepdims=True)
+    np.testing.assert_allclose(new, np.broadcast_to(expected, new.shape), rtol=1e-12)
+
+
 def test_a_sum_that_does_not_stand_beside_its_exponentials_meets_none():
     y, w = (tg.tensor(letter, shape=(2, 3)) for letter in "yw")
     s = -tg.log(y)

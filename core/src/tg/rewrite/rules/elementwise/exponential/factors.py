@@ -62,7 +62,7 @@ class Factor(NamedTuple):
 
     Of a sum of exponentials, of a softmax and of any other value u is the value. How the function, whatever its power
     here, is `written` in the graph is set where it is read, and moved with it; only a new factor has another function.
-    It stands `within` operands, the outermost first.
+    It stands `within` operands, the outermost first. A divisor that has left a sum knows the `whole`, the sum with it.
     """
 
     kind: str
@@ -73,6 +73,7 @@ class Factor(NamedTuple):
     bounded: bool = False
     written: Written | None = None
     within: tuple[Operand, ...] = ()
+    whole: Variable | None = None
 
     def value(self) -> Written:
         """What to put into a product, and its power."""
@@ -92,8 +93,12 @@ class Factor(NamedTuple):
 
     def moved(self, node: Apply) -> Factor:
         """The factor where a movement takes it."""
-        u, made = _moved(self.u, node), self.written
-        return self._replace(u=u, written=None if made is None else Written(_moved(made.v, node), made.power))
+        made, whole = self.written, self.whole
+        return self._replace(
+            u=_moved(self.u, node),
+            written=None if made is None else Written(_moved(made.v, node), made.power),
+            whole=None if whole is None else _moved(whole, node),
+        )
 
     @property
     def is_gated(self) -> bool:
@@ -181,7 +186,7 @@ def rebuilt(found: Product) -> Variable | None:
         return None  # nothing is gained, and what was small where exponentials met may be infinite beside it
     made: Variable | None = None
     guards = sorted(found.guards, key=lambda g: (not g.is_gated, g.stage))  # a NaN that no gate hides is one to the end
-    for stage, some in itertools.groupby(found.factors, lambda f: f.stage):
+    for stage, some in itertools.groupby(_returned(found.factors), lambda f: f.stage):
         while guards and guards[0].is_gated and guards[0].stage <= stage:
             made = _guarded(made, guards.pop(0))
         if made is not None and stage % 2:
@@ -191,6 +196,16 @@ def rebuilt(found: Product) -> Variable | None:
     for guard in guards:
         made = _guarded(made, guard)
     return made if made is None or found.sign > 0 else negative(made)
+
+
+def _returned(factors: list[Factor]) -> list[Factor]:
+    """The factors with each divisor that has left a sum and met none back in it, for the sum may overflow without."""
+    wholes = {f.within: whole for f in factors if (whole := f.whole) is not None}
+    return [
+        f if f.within not in wholes else f._replace(u=wholes[f.within], within=f.within[:-1])
+        for f in factors
+        if f.whole is None
+    ]
 
 
 def _guarded(made: Variable | None, guard: Guard) -> Variable:

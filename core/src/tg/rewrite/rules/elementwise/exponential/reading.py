@@ -21,6 +21,7 @@ from tg.rewrite.rules.elementwise.exponential.factors import (
     UNPLACED,
     Factor,
     Guard,
+    Operand,
     Product,
     Written,
     multiplied,
@@ -170,7 +171,9 @@ def _read_reduction(v: Variable, node: Apply, depth: int, gates: bool) -> Produc
         summed = None if rest is None else in_shape_of(rest, terms)  # repeated as the quotients were
         if summed is None:
             return None
-        return Product(Factor(OTHER, op(summed)), Factor("sum", below, power=-1, stage=int(f.is_gated)))
+        within = (Operand(1),)
+        divisor = Factor("sum", below, power=-1, stage=int(f.is_gated), within=within, whole=v)
+        return Product(Factor(OTHER, op(summed), within=within), divisor)
     return None
 
 
