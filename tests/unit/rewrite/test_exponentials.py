@@ -482,6 +482,17 @@ def test_what_a_guard_asks_for_is_not_multiplied_until_it_vanishes():
     assert np.isnan(new).all()
 
 
+@pytest.mark.parametrize("quotient", [lambda v, t: v / t, lambda v, t: v * (1 / t)])
+def test_what_a_guard_asks_for_is_no_share_that_vanishes_where_its_exponential_does_not(quotient):
+    b, u, v, s = inputs = [tg.tensor(letter, shape=(1, 2)) for letter in "buvs"]
+    y = b * E(s)
+    product = quotient(guard(u, y, is_gated=True) + v * E(s), tg.sum(E(s), 1, keepdims=True))
+    at = [np.full((1, 2), number) for number in (1.0, np.nan, 1.0)]
+    ((new,), (old,)) = values(inputs, [product], *at, np.array([[-500.0, 500.0]]))
+    assert np.isnan(old).all()
+    assert np.isnan(new).all()
+
+
 @pytest.mark.parametrize("function", [tg.exp, tg.tanh])
 def test_a_guard_stays_beside_functions_of_a_complex_infinity(function):
     p, y = (tg.vector(letter, dtype="complex128") for letter in "py")
