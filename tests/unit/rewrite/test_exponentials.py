@@ -164,7 +164,7 @@ def test_the_terms_of_a_sum_meet_what_is_outside_and_no_other_factor(build, expe
         (lambda a, b, u: (E(u) * b - E(u) * a) * (T(-u) * E(a)), [0.0, np.exp(2.0)]),
         (lambda a, b, u: (1 + E(b)) * T(-u) * (E(u) * b - E(u) * a), [0.0, 1 + np.exp(3.0)]),
         (lambda a, b, u: (E(-u) + E(-u) / T(a)) * (1 + E(u)), [np.inf, 2 + np.exp(-2.0)]),
-        (lambda a, b, u: (E(-u) * E(a) * a + E(-u) * E(a) * b) * E(u), 5 * np.exp(2.0)),
+        (lambda a, b, u: (E(a) * a * E(-u) + E(a) * b * E(-u)) * E(u), 5 * np.exp(2.0)),
     ],
 )
 def test_the_terms_of_a_sum_meet_what_is_outside_where_it_overflows(build, expected):
@@ -216,6 +216,23 @@ def test_the_terms_of_a_sum_behind_a_gate_or_a_line_stay(build, expected):
     ((new,), (old,)) = values(inputs, [build(*inputs)], *map(np.array, at))
     np.testing.assert_allclose(old, expected, rtol=1e-14)
     np.testing.assert_allclose(new, expected, rtol=1e-14)
+
+
+CANCELLED = {  # of a = b = c = 1e200 and u = -600: sums that are 0, of terms that are infinite if all factors meet
+    "a product": lambda a, b, c, u: (a * E(u) * c - b * E(u) * c) * E(-u),
+    "a quotient": lambda a, b, c, u: (a * E(u) * c - b * E(u) * c) / E(u),
+    "behind a gate": lambda a, b, c, u: tg.gate(a * E(u) * c - b * E(u) * c, E(-u)),
+    "an exponential of two shares": lambda a, b, c, u: (a * T(-u) - b * T(-u)) / T(u),
+    "1 and an exponential": lambda a, b, c, u: (a * (1 + E(u)) - b * (1 + E(u))) * E(-u),
+    "1 and an exponential outside": lambda a, b, c, u: (a * E(u) * c - b * E(u) * c) * (1 + E(-u)),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLED)
+def test_terms_that_cancel_meet_nothing_that_makes_them_infinite(name):
+    inputs = [tg.vector(letter) for letter in "abcu"]
+    ((new,), _) = values(inputs, [CANCELLED[name](*inputs)], *(np.full(1, n) for n in (1e200, 1e200, 1e200, -600.0)))
+    np.testing.assert_array_equal(new, [0.0])
 
 
 def test_what_is_multiplied_with_a_sum_stands_behind_the_gates_of_its_terms():

@@ -11,7 +11,12 @@ import tg
 from tg.graph.nodes import Constant
 from tg.graph.traversal import sorted_applies
 from tg.rewrite.rules.elementwise.exponential.factors import OTHER, Factor, Operand, Product, rebuilt
-from tg.rewrite.rules.elementwise.exponential.partial import grows, is_at_most_one, partial_products
+from tg.rewrite.rules.elementwise.exponential.partial import (
+    grows,
+    grows_in_sum,
+    is_at_most_one,
+    partial_products,
+)
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 FREE, SMALL, LARGE = "free", "small", "large"
@@ -92,6 +97,47 @@ def test_a_product_with_one_factor_for_two_grows_where_numbers_make_it_larger(pa
         before = [q for q in IN_TURN if max(q) < 4]
         expected = is_larger(kinds, [*before, frozenset(given)], made)
         assert grows(factors, after, frozenset(given)) == expected, kinds
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_term_grows_where_numbers_make_it_larger_than_it_was_without_what_was_outside(place):
+    for others in itertools.product((FREE, SMALL, LARGE), repeat=2):
+        rest = iter(others)
+        kinds = [FREE if k == place else next(rest) for k in range(3)] + [FREE]
+        factors = [factor(kind, f"x{k}") for k, kind in enumerate(kinds)]
+        left = [k for k in range(3) if k != place]
+        after = [factors[k]._replace(parts=frozenset((k,))) for k in left]
+        before = [*IN_TURN[:3], *(frozenset((k,)) for k in range(4))]
+        expected = is_larger(kinds, before, [frozenset(left[:n]) for n in (1, 2)], (place, 3))
+        assert grows_in_sum(factors[:3], factors[3:], after) == expected, kinds
+
+
+@pytest.mark.parametrize(("kind", "power", "grown"), [("sigmoid", 1, False), ("sigmoid", -1, True), ("exp", 1, True)])
+def test_what_a_term_and_what_is_outside_amount_to_is_no_larger_if_it_is_a_share(kind, power, grown):
+    a, b, c, u = (tg.vector(letter) for letter in "abcu")
+    term = [Factor(OTHER, a), Factor("sinh", b), Factor(OTHER, c)]
+    after = [Factor(OTHER, a), Factor(kind, u, power=power, bounded=kind == "sigmoid"), Factor(OTHER, c)]
+    after = [f._replace(parts=frozenset(parts)) for f, parts in zip(after, ((0,), (1, 3), (2,)), strict=True)]
+    assert grows_in_sum(term, [Factor("exp", u)], after) == grown
+
+
+def test_1_and_an_exponential_of_a_term_is_about_one_of_the_two():
+    a, b, u = (tg.vector(letter) for letter in "abu")
+    over = Factor("sigmoid", u, power=-1, bounded=True, parts=frozenset((1, 2)))
+    for inner, outer, front, grown in (
+        (Factor("exp", u, -1), Factor("sigmoid", u, -1, -1), [Factor(OTHER, a)], False),
+        (Factor("sigmoid", u, -1, -1), Factor("exp", u, -1), [Factor(OTHER, a)], True),
+        (Factor("exp", u, -1), Factor("sigmoid", u, -1, -1), [], False),
+    ):
+        n = len(front)
+        after = [*(f._replace(parts=frozenset((0,))) for f in front), over._replace(parts=frozenset((n, n + 1)))]
+        assert grows_in_sum([*front, inner], [outer], after) == grown
+    behind = [
+        over._replace(parts=frozenset((0, 3))),
+        *(Factor(OTHER, v, parts=frozenset((k,))) for k, v in ((1, a), (2, b))),
+    ]
+    term = [Factor("exp", u, -1), Factor(OTHER, a), Factor(OTHER, b)]
+    assert grows_in_sum(term, [Factor("sigmoid", u, -1, -1)], behind)
 
 
 X = tg.vector("x")

@@ -63,6 +63,7 @@ class Factor(NamedTuple):
     Of a sum of exponentials, of a softmax and of any other value u is the value. How the function, whatever its power
     here, is `written` in the graph is set where it is read, and moved with it; only a new factor has another function.
     It stands `within` operands, the outermost first. A divisor that has left a sum knows the `whole`, the sum with it.
+    Where a sum is distributed, `parts` are the places of the factors that it is the product of.
     """
 
     kind: str
@@ -74,6 +75,7 @@ class Factor(NamedTuple):
     written: Written | None = None
     within: tuple[Operand, ...] = ()
     whole: Variable | None = None
+    parts: frozenset[int] = frozenset()
 
     def value(self) -> Written:
         """What to put into a product, and its power."""

@@ -91,7 +91,7 @@ def _with(factors: list[Factor], i: int, j: int, result: Factor | None) -> list[
         return None if grows(factors, rest) else [f for f, _ in rest]
     for k, place in ((i, i), (j, j - 1)):
         if factors[k].stage == result.stage:
-            placed = result._replace(within=factors[k].within)
+            placed = result._replace(within=factors[k].within, parts=factors[i].parts | factors[j].parts)
             made = [*rest[:place], (placed, frozenset((i, j))), *rest[place:]]
             if (result.bounded and result.power > 0) or not grows(factors, made):
                 return [f for f, _ in made]

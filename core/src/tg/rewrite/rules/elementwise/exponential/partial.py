@@ -36,6 +36,33 @@ def grows(before: list[Factor], after: list[tuple[Factor, Parts]], given: Parts 
     return not all(any(p - q <= small and q - p <= large for q in made) for p in partial_products(after))
 
 
+def grows_in_sum(term: list[Factor], outside: list[Factor], after: list[Factor]) -> bool:
+    """Whether a term that has met factors from outside its sum has a partial product that may be larger than before.
+
+    Their product was not made, and need not be large where terms cancel: a * exp(u) * c - b * exp(u) * c may be 0 where
+    a * c overflows. Shares of 1 stand in any case, and 1 + exp(u) is about 1 or the exp(u) that a term had.
+    """
+    own = frozenset(range(len(term)))
+    before = [*term, *outside]
+    cancelled = frozenset(range(len(before))).difference(*(f.parts for f in after))
+    made = partial_products([(f, frozenset((k,))) for k, f in enumerate(term)])
+    made |= {frozenset(), *(frozenset((k,)) for k in range(len(term), len(before)))}
+    made |= {q - cancelled for q in made if cancelled <= q}
+    small = {k for k, f in enumerate(before) if is_at_most_one(f)}
+    large = {k for k, f in enumerate(before) if is_at_most_one(f._replace(power=-f.power))}
+    met = [f for f in after if len(f.parts) > 1]
+    small.update(*(f.parts for f in met if f.bounded and f.power > 0))
+    sums = [f.parts for f in met if f.kind == "sigmoid" and f.power < 0]
+    sums = [parts for parts in sums if all(term[k].kind == "exp" for k in parts & own)]
+
+    def is_made(p: Parts) -> bool:
+        if any(p - q <= small and q - p <= large for q in made):
+            return True
+        return any(parts <= p and is_made(p - parts) and is_made(p - (parts - own)) for parts in sums)
+
+    return not all(map(is_made, partial_products([(f, f.parts) for f in after])))
+
+
 def partial_products(factors: list[tuple[Factor, Parts]]) -> set[Parts]:
     """The factors of each value that is made where a product is written out, and of each that is given."""
     found: set[Parts] = set()

@@ -19,7 +19,7 @@ from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.rewrite.rules.elementwise.exponential.factors import JOINED, OTHER, Factor, Product, rebuilt
 from tg.rewrite.rules.elementwise.exponential.meetings import simplify
-from tg.rewrite.rules.elementwise.exponential.partial import grows
+from tg.rewrite.rules.elementwise.exponential.partial import grows, grows_in_sum
 from tg.rewrite.rules.elementwise.exponential.reading import guarded, product_of
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
@@ -85,15 +85,20 @@ def _distributed(found: Product, place: int, outer: frozenset[int]) -> Variable 
     shown = frozenset(k for k in outer if _is_shown(found.factors[k].u, products))
     if any(guard.is_gated for p in products for guard in p.guards):  # with more factors what it asks for may vanish
         return None
+    outside = [f for k, f in enumerate(found.factors) if k in outer]
+    own = [list(p.factors) for p in products]
     for p in products:
         stage = p.outside()
-        p.factors.extend([f.at(f.stage + stage) for k, f in enumerate(found.factors) if k in outer])
+        p.factors.extend([f.at(f.stage + stage) for f in outside])
+        p.factors = [f._replace(parts=frozenset((k,))) for k, f in enumerate(p.factors)]
     met = [simplify(p) for p in products]
     left = frozenset(k for k in outer if any(_has(p, found.factors[k]) for p in products))
     large = frozenset(k for k in left if not found.factors[k].bounded or found.factors[k].power < 0)
     if large:
         return _distributed(found, place, outer - large)
     kept = [f for k, f in enumerate(found.factors) if k not in outer or k in left - shown]
+    if any(grows_in_sum(term, outside, p.factors) for term, p in zip(own, products, strict=True)):
+        return None
     if not any(met) or any(f.is_gated and not _is_finite(f) for f in kept):  # a 0 of the sum hides what terms do not
         return None
     made: Any = None
