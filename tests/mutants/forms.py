@@ -13,7 +13,7 @@ from tests.mutants.forms_of_arrays import FORMS_OF_ARRAYS, column
 from tests.mutants.forms_of_choices import FORMS_OF_CHOICES
 from tests.mutants.forms_of_indices import FORMS_OF_INDICES
 from tests.mutants.forms_of_matrices import FORMS_OF_MATRICES
-from tests.mutants.forms_of_products import CHAINS, GUARDS_IN_SUMS, SUMS, beside_a_complex_infinity
+from tests.mutants.forms_of_products import CHAINS, GUARDS_IN_SUMS, SQUARES, SUMS, beside_a_complex_infinity
 from tests.mutants.forms_of_trees import FORMS_OF_TREES
 from tg.ops.cumulative import Accumulate
 from tg.ops.elementwise.arithmetic import gate
@@ -198,6 +198,7 @@ FORMS = {
         beside_a_complex_infinity,
     ),
     "superfluous_guard_in_sum": GUARDS_IN_SUMS,
+    "squared_norm": SQUARES,
     "meeting_exponentials": (
         *CHAINS,
         lambda x, y: tg.exp(x) * (y * tg.exp(-x)),

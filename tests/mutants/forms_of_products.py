@@ -11,6 +11,7 @@ import random
 import numpy as np
 
 import tg
+from tests.mutants.forms_of_matrices import of
 from tg.ops.elementwise.arithmetic import gate
 
 COUNT = 96
@@ -170,6 +171,28 @@ GUARDS_IN_SUMS = (
     lambda x, y: tg.cumsum(x, -1) * rows(y, tg.cumsum(x, -1))[..., None],
     lambda x, y: tg.exp(x) * rows(y, tg.exp(x))[..., None],
     lambda x, y: y * rows(y, x)[..., None],
+)
+NORMS = (
+    lambda x: tg.sum(tg.square(x)),
+    lambda x: x / tg.sqrt(tg.sum(x * x)),
+    lambda x: tg.sum(x**2, keepdims=True) * x,
+    lambda x: tg.sum(tg.square(tg.exp(x))),
+)
+DISTANCES = (
+    lambda x, y: tg.sum(tg.square(x - y)),
+    lambda x, y: y / tg.sum(tg.square(x * tg.sin(y))),
+    lambda x, y: tg.sqrt(tg.sum((x + 2 * y) ** 2)),
+)
+SQUARES = (  # of vectors, and of what is none
+    *(of(("float64", (n,)))(form) for n in (None, 4, 70) for form in NORMS),
+    *(of(("float64", (n,)), ("float64", (n,)))(form) for n in (None, 4, 70) for form in DISTANCES),
+    of(("float64", (3, 4)))(lambda x: tg.sum(tg.square(tg.sum(x, 0)))),
+    of(("float64", (3, 4)))(lambda x: tg.sum(tg.square(tg.reshape(x, (-1,))))),
+    of(("float64", (3, 4)))(lambda x: tg.sum(tg.square(x), -1)),
+    of(("float32", (4,)))(lambda x: tg.sum(tg.square(x))),
+    of(("float32", (4,)))(lambda x: tg.sum(tg.square(tg.cast(x, "float64")))),
+    of(("float64", (4,)))(lambda x: tg.prod(tg.square(x))),
+    of(("float64", (4,)))(lambda x: tg.sum(x**3)),
 )
 INFINITY = np.complex128(complex(-np.inf, np.nan))
 
