@@ -73,6 +73,7 @@ def test_a_share_of_what_is_masked_is_0_where_it_is_moved(move):
     at = np.array([[0.5, -1.0, 2.0], [-0.5, 1.0, 3.0]]), np.array([[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]])
     ((new,), _) = values([x, y], [tg.gate(move(y * share), 1 / move(share))], *at)
     np.testing.assert_allclose(new, move(np.where(at[0] > 0, at[1], 0)), rtol=1e-14)
+    assert "divide" not in rewritten([x, y], tg.gate(move(y * share), 1 / move(share)))
 
 
 def rewritten(inputs, output):
@@ -107,6 +108,10 @@ READ = {  # of a = 2, b = 3, c = 5 and u = +-800, where one exponential is infin
     "the first power": (lambda a, b, c, u: T(u) ** 1.0 * a * (1 + E(-u)), 2.0),
     "divided by reciprocals": (lambda a, b, c, u: b / T(u) ** -2 * (1 + E(-u)) * (1 + E(-u)), 3.0),
     "too many for a cube": (lambda a, b, c, u: (T(-a) * a * b * c * a * b * c) ** 3 * (1 + E(a)) * E(u) * E(-u), None),
+    "too many for a cube of few products": (
+        lambda a, b, c, u: (T(-a) * a * (b * c) * (a * b * c)) ** 3 * (1 + E(a)) * E(u) * E(-u),
+        None,
+    ),
     "a softmax": (lambda a, b, c, u: tg.softmax(u, -1) * a / tg.softmax(u, -1), 2.0),
     "at most 1": (lambda a, b, c, u: a * E(u) * tg.softmax(c, -1) * b / E(u), 3.0),
     "a square": (lambda a, b, c, u: tg.square(-T(u)) * a / T(u) / T(u), 2.0),
@@ -205,6 +210,7 @@ STAYING = {  # as NumPy computes them
     "nothing else": lambda w, s, v, n: v.exp(s) * n(1 / n(v.exp(s))),
     "below a line": lambda w, s, v, n: v.exp(w) / n(w / n(v.exp(s))) * v.exp(-w),
     "the other axis": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), 0, keepdims=True) * v.exp(-s),
+    "the other axis, not kept": lambda w, s, v, n: v.exp(s[0]) * v.sum(w / n(v.exp(s)), 0) * v.exp(-s[0]),
     "twice divided": lambda w, s, v, n: n(w / n(v.exp(s))) / n(v.exp(s)) * v.exp(s),
     "a sum of two": lambda w, s, v, n: v.exp(s) * n(w / (v.exp(s) + v.exp(w))),
     "two axes": lambda w, s, v, n: v.exp(s) * v.sum(w / n(v.exp(s)), (0, 1), keepdims=True),
@@ -394,11 +400,16 @@ def test_terms_with_what_is_no_guard_are_computed_as_written(other, condition):
 
 def test_a_divisor_and_what_is_gated_keep_their_gates():
     a, b, u, x = inputs = [tg.vector(letter) for letter in "abux"]
-    products = E(x) / tg.gate(b, E(x)), tg.gate(a * E(-x), tg.gate(b, E(x) * E(u)))
+    products = (
+        E(x) / tg.gate(b, E(x)),
+        tg.gate(a * E(-x), tg.gate(b, E(x) * E(u))),
+        tg.gate(a * E(-x), tg.gate(b, E(u)) * E(x)),
+    )
     at = np.full(3, 2.0), np.array([3.0, 3.0, 0.0]), np.array([0.5, np.nan, np.nan]), np.full(3, 1.5)
-    (quotient, product), _ = values(inputs, products, *at)
+    (quotient, *gates), _ = values(inputs, products, *at)
     np.testing.assert_allclose(quotient, [1 / 3, 1 / 3, np.inf], rtol=1e-14)
-    np.testing.assert_allclose(product, [6 * np.exp(0.5), np.nan, 0.0], rtol=1e-14)
+    for product in gates:
+        np.testing.assert_allclose(product, [6 * np.exp(0.5), np.nan, 0.0], rtol=1e-14)
 
 
 def test_a_factor_that_meets_none_stays_as_it_is_written():

@@ -212,17 +212,14 @@ def _read_moved(v: Variable, node: Apply, depth: int, gates: bool) -> Product | 
 
 
 def _fills(f: Factor, product: Variable) -> bool:
-    """Whether a factor has all elements of the product, or one: it is not repeated along some axes."""
-    return all(u.type.ndim == 0 or all(map(equal_here, u.shape, product.shape)) for u in (f.u, f.value().v))
+    """Whether a factor has all elements of the product, or is a scalar: it is not repeated along some axes."""
+    return all(all(map(equal_here, u.shape, product.shape)) for u in (f.u, f.value().v))
 
 
 def _moved_factor(f: Factor, node: Apply) -> Factor:
-    """A factor where a movement takes it; a sum of exponentials may come to stand beside them, or cease to.
-
-    A softmax is no longer one: nothing is known of where its operand is infinite.
-    """
+    """A factor where a movement takes it; a sum of exponentials may come to stand beside them, or cease to."""
     moved = f.moved(node)
-    if moved.kind not in ("sum", "softmax", UNPLACED):
+    if moved.kind not in ("sum", UNPLACED):
         return moved
     return moved._replace(kind=OTHER if aligned_sum_of_exp(moved.u) is None else "sum")
 
