@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg.errors import BoundsError, RewriteError, ShapeError
+from tg.errors import BoundsError, DomainError, RewriteError, ShapeError
 from tg.graph import loc as locs
 from tg.graph.checks import Check, Descriptor
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -181,6 +181,31 @@ def test_a_length_that_a_value_decides_is_checked_in_its_place():
     kinds = [c.descriptor.error for c in graph.checks]
     assert kinds[0] == "BoundsError"
     assert set(kinds[1:]) == {"ShapeError"}
+
+
+@pytest.mark.parametrize("mode", ["off", "default"])
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_of_two_lengths_that_should_be_equal_that_is_told_which_is_at_fault(backend, mode):
+    x, i, y, k = tg.vector("x"), tg.vector("i", "int64"), tg.vector("y"), tg.scalar("k", "int64")
+    v = x[:k]
+    f = tg.function([x, i, y, k], [x[i], v * y, tg.squeeze(v, 0)], backend=backend, mode=mode)
+    at = np.ones(3), np.array([7])
+    with pytest.raises(ShapeError, match="multiply: axis -1: lengths differ: 1 and 3"):
+        f(*at, np.ones(3), 1)
+    with pytest.raises(ShapeError, match="squeeze: axis -1: lengths differ: 3 and 1"):
+        f(*at, np.ones(3), 3)
+    with pytest.raises(BoundsError, match="index 7"):
+        f(*at, np.ones(1), 1)
+    np.testing.assert_array_equal(f(np.full(3, 2.0), np.array([0]), np.full(1, 3.0), 1)[1], [6.0])
+
+
+def test_a_step_of_0_is_told_before_the_lengths_that_follow_from_it():
+    x, y, step = tg.vector("x"), tg.vector("y"), tg.scalar("step", "int64")
+    f = tg.function([x, y, step], [x[::step] * y, tg.squeeze(y, 0)], backend="perform")
+    with pytest.raises(DomainError, match="found 0"):
+        f(np.ones(3), np.ones(3), 0)
+    with pytest.raises(ShapeError, match="multiply"):
+        f(np.ones(3), np.ones(3), 2)
 
 
 def test_a_later_check_that_a_length_is_1_is_made_before_what_relies_on_it():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STATUS_VALUES: Final = 4  # how many int64 values a failing check can report
 STATUS_LENGTH: Final = 1 + STATUS_VALUES
+SHAPES, SCALARS, ARRAYS = range(3)  # what a condition looks at
 
 
 class Descriptor(Frozen):
@@ -72,26 +73,55 @@ def shapes_first(checks: Iterable[Check]) -> list[Check]:
     """Checks that the shapes of a call's arguments alone decide, then the others; each in the order they were in.
 
     What such a check says is relied upon wherever rewriting finds it useful, also below the conditions of checks that
-    the user's program made before it. And it costs nothing to ask.
+    the user's program made before it. And it costs nothing to ask. Where an earlier check compares its length with one
+    that scalars decide it may stand for that one: so the other is asked before it, with what scalars decide before
+    that, or an op would be named that is not at fault.
     """
-    known: dict[int, bool] = {}
-    return sorted(checks, key=lambda check: not _is_of_shapes(check.condition, known))
+    checks = list(checks)
+    known: dict[int, int] = {}
+    sources = [_source(check.condition, known) for check in checks]
+    compared: dict[int, int] = {}  # lengths of inputs: the last check that compares them with what scalars decide
+    asked = -1
+    for k, (check, source) in enumerate(zip(checks, sources, strict=True)):
+        if source == SCALARS and check.descriptor.error == "ShapeError":
+            compared.update(dict.fromkeys(_lengths_of_inputs(check.condition), k))
+        elif source == SHAPES and compared:
+            asked = max([asked, *(compared.get(n, -1) for n in _lengths_of_inputs(check.condition))])
+    is_late = [source > (SCALARS if k <= asked else SHAPES) for k, source in enumerate(sources)]
+    return [checks[k] for k in sorted(range(len(checks)), key=is_late.__getitem__)]
 
 
-def _is_of_shapes(scalar: Variable, known: dict[int, bool]) -> bool:
-    """Whether a scalar is computed of lengths of inputs and constants, without looking at a value."""
+def _source(scalar: Variable, known: dict[int, int]) -> int:
+    """What a scalar is computed of: `SHAPES`, lengths of inputs and constants; `SCALARS` besides; or `ARRAYS` too."""
     stack = [scalar]
     while stack:
         v = stack.pop()
         if v.apply is None:
-            known[id(v)] = isinstance(v, Constant)
+            known[id(v)] = SHAPES if isinstance(v, Constant) else SCALARS
         elif any(u.type.ndim for u in v.apply.inputs):
-            known[id(v)] = _is_length_of_input(v.apply)
+            known[id(v)] = SHAPES if _is_length_of_input(v.apply) else ARRAYS
         elif waiting := [u for u in v.apply.inputs if id(u) not in known]:
             stack += (v, *waiting)
         else:
-            known[id(v)] = all(known[id(u)] for u in v.apply.inputs)
+            known[id(v)] = max([known[id(u)] for u in v.apply.inputs], default=SHAPES)
     return known[id(scalar)]
+
+
+def _lengths_of_inputs(scalar: Variable) -> set[int]:
+    """The ids of the lengths of inputs that a scalar is computed of."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = [scalar]
+    while stack:
+        v = stack.pop()
+        if v.apply is None or id(v) in seen:
+            continue
+        seen.add(id(v))
+        if _is_length_of_input(v.apply):
+            found.add(id(v))
+        else:
+            stack.extend(v.apply.inputs)
+    return found
 
 
 def _is_length_of_input(node: Apply) -> bool:
