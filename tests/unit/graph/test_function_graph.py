@@ -199,6 +199,16 @@ def test_of_two_lengths_that_should_be_equal_that_is_told_which_is_at_fault(back
     np.testing.assert_array_equal(f(np.full(3, 2.0), np.array([0]), np.full(1, 3.0), 1)[1], [6.0])
 
 
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_an_index_is_compared_with_a_length_after_what_shapes_decide(backend):
+    x, y, k = tg.vector("x"), tg.vector("y"), tg.scalar("k", "int64")
+    f = tg.function([x, y, k], [x[k], x * y], backend=backend)
+    with pytest.raises(ShapeError, match="3 and 2"):
+        f(np.ones(3), np.ones(2), 7)
+    with pytest.raises(BoundsError, match="index 7"):
+        f(np.ones(3), np.ones(3), 7)
+
+
 def test_a_step_of_0_is_told_before_the_lengths_that_follow_from_it():
     x, y, step = tg.vector("x"), tg.vector("y"), tg.scalar("step", "int64")
     f = tg.function([x, y, step], [x[::step] * y, tg.squeeze(y, 0)], backend="perform")

@@ -108,7 +108,7 @@ def _source(scalar: Variable, known: dict[int, int]) -> int:
 
 
 def _lengths_of_inputs(scalar: Variable) -> set[int]:
-    """The ids of the lengths of inputs that a scalar is computed of."""
+    """The ids of the lengths of inputs that a scalar is computed of, which looks at no array's values."""
     found: set[int] = set()
     seen: set[int] = set()
     stack = [scalar]
@@ -117,7 +117,7 @@ def _lengths_of_inputs(scalar: Variable) -> set[int]:
         if v.apply is None or id(v) in seen:
             continue
         seen.add(id(v))
-        if _is_length_of_input(v.apply):
+        if any(u.type.ndim for u in v.apply.inputs):
             found.add(id(v))
         else:
             stack.extend(v.apply.inputs)
