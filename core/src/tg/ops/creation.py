@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tg.graph.checks import Check
 
 LIMIT: Final = 1 << 63  # int64 holds the integers below it, down to its negative
+MOST: Final = 1 << 62  # values in an array
 
 
 @final
@@ -131,6 +132,8 @@ def _few_at_the_limits(ends: Sequence[Any]) -> Variable | None:
         return None
     first, _, step = ends
     taken = range(*ends)
+    if taken[MOST:]:
+        return None  # whose length is refused
     for v in taken[:1], taken[-1:]:
         if v and not -LIMIT <= v[0] < LIMIT:
             raise RangeError(message(f"arange: found {v[0]}, needed values that int64 can hold"))
