@@ -124,7 +124,9 @@ def after(numbers):
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 first = after(range(20))
-print((after(range(20, 50)) - first) // 30)
+second = after(range(20, 50))
+third = after(range(50, 80))
+print(min(second - first, third - second) // 30)  # a table that grows once, as that of names, does so in one of them
 """
 
 
