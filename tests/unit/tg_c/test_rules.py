@@ -12,6 +12,10 @@ from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
 from tg.ops.reduction import UFUNCS, ArgReduce, Reduce
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
+from tg_c.lanes import Lane, LaneElement
+from tg_c.prelude import Element, Prelude
+from tg_c.printed import Printed
+from tg_c.vectors import Vectors
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
@@ -266,3 +270,15 @@ def test_matrix_products(dtype, static, agrees):
         outputs = [x @ y, y.T @ x.T, x[::-1] @ y, x[:, ::-1] @ y[::-1], tg.transpose(x) @ x, u @ w, x[::2] @ y]
         outputs += [x[0] @ y, x @ y[:, 0], x[0] @ y[:, 0]] if 0 not in (m, n) else []
         agrees([x, y, u, w], outputs, [a, b, c, d], tolerance=2000)
+
+
+@pytest.mark.parametrize("lanes", [0, 4])
+def test_a_kernel_that_declines_is_told_from_one_that_writes(lanes):
+    prelude = Prelude()
+    rule = Printed(lambda op, operands, result: NotImplemented)
+    if lanes:
+        vectors = Vectors(prelude, lanes, 8)
+        assert rule.in_lanes(tg.exp.op, LaneElement((Lane("x", "float64", "f64"),), "float64", vectors)) is None
+    else:
+        assert rule(tg.exp.op, Element(("x",), ("float64",), "float64", prelude)) is NotImplemented
+    assert prelude.templates == {}

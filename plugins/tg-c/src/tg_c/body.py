@@ -55,7 +55,6 @@ OF_MASKS: Final = {
 }
 NAMED: Final = frozenset(("fabs", "copysign", "sqrt", "floor", "ceil", "trunc", "rint"))
 EXTREMES: Final = {"larger": "most", "smaller": "least"}  # of integers
-LARGE: Final = 2**31  # integers that literals may be beside vectors of any width
 POWER: Final = """\
 static @T @NAME(@T x, @T y) {
   @T p = 1;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import NoRuleError
 from tg.types.dtypes import is_complex
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
 
 _OPERAND: Final = re.compile(r"\b([xyz])\b")
-
-
-class Template(NamedTuple):
-    """A C expression of x, y and z; `inline`: it stands where it is used, else it is a call of a function."""
-
-    text: str
 
 
 @final
@@ -48,6 +42,8 @@ class Printed:
             body = Body(element.prelude)
             operands = tuple(_one(body, d, x) for d, x in zip(element.dtypes, "xyz", strict=False))
             template = self._template(op, body, operands, element.result, f"tg_{op.name}_{kinds}")
+            if template is None:
+                return NotImplemented  # type: ignore[no-any-return]
             element.prelude.templates[key] = template
         return _OPERAND.sub(lambda m: element.operands["xyz".index(m[1])], template)
 
@@ -69,6 +65,8 @@ class Printed:
             kinds = "_".join((*words, WORDS[element.result]))  # halves of both kinds have lanes of one type
             name = f"tg_{op.name}_{kinds}_{element.result_vector}"
             template = self._template(op, body, operands, element.result, name, element.result_kind)
+            if template is None:
+                return None
             if not body.has_counted or template.startswith(f"{name}("):
                 vectors.prelude.templates[key] = template
         texts = element.texts()
@@ -94,11 +92,11 @@ class Printed:
 
     def _template(
         self, op: Op, body: Body, operands: tuple[Elements, ...], result: str, name: str, form: str = ""
-    ) -> str:
-        """The expression, or a call of the function that the prelude gets."""
+    ) -> str | None:
+        """The expression, or a call of the function that the prelude gets; None if the kernel declines."""
         found = self.kernel(op, operands, result)
         if found is NotImplemented:
-            return found  # type: ignore[no-any-return]
+            return None
         text = _whole(body, found, form)
         if not body.lines:
             return text
