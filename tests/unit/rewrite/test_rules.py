@@ -31,6 +31,8 @@ REVIEWED = {
     "log_of_exp": OVERFLOW,
     "log2_of_exp2": OVERFLOW,
     "log1p_of_expm1": OVERFLOW,
+    "power_two": SAME_HERE,
+    "power_of_signed": SAME_HERE,
     "power_of_two": SAME_HERE,
     "softplus_from_maximum": SAME_HERE,
     "real_of_product_with_conjugate": SAME_HERE,
