@@ -8,22 +8,17 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from tg.types.dtypes import numpy_dtype
-from tg_c import body as c
 from tg_c.compiler import Flags, compile_unit
 from tg_c.machine import vector_bytes
 from tg_c.prelude import Prelude
+from tg_c.routine import Routine, Width
 from tg_c.text import TYPEDEFS
-from tg_c.vectors import Vectors
 from tg_native.kernels.dtypes import WORDS, item_size
+from tg_native.kernels.index import Index, Pointer
 from tg_native.kernels.lanes import Lanes
+from tg_native.kernels.routine import Block
 from tg_numba import body as llvm_body
-from tg_numba.assembly import Module, memory_item
-
-LOOP = """
-void {name}({out} *out, {arrays}, i64 n) {{
-  for (i64 i = 0; i < n; i += {lanes}) {store};
-}}
-"""
+from tg_numba.assembly import Module
 
 
 def no_library(name, dtype, arity, count):
@@ -64,31 +59,11 @@ def in_c(cases, *, single=False):
 
 
 def _c_loop(prelude, name, case, lanes):
-    body = c.Body(prelude, lanes, 8)
-    vectors = Vectors(prelude, lanes or 1, 8)
-    operands, loads = [], []
-    for dtype, letter in zip(case.dtypes, "xyz", strict=False):
-        operands.append(Lanes(body, dtype, letter, "i64" if dtype == "bool" and lanes else ""))
-        kind = "i8" if dtype == "bool" else body.item(dtype)
-        if not lanes:
-            loads.append(f"const {WORDS[dtype]} {letter} = {letter}s[i];")
-        elif dtype == "bool":
-            loaded = f"{vectors.function('load', kind)}({letter}s + i)"
-            loads.append(f"const i64x{lanes} {letter} = {vectors.masks(loaded, 'i64')};")
-        else:
-            loads.append(f"const {body.kind(dtype)} {letter} = {vectors.function('load', kind)}({letter}s + i);")
-    found = case.write(*operands)
-    arrays = ", ".join(f"const {WORDS[d]} *{x}s" for d, x in zip(case.dtypes, "xyz", strict=False))
-    if not lanes:
-        store = f"out[i] = {found.text}"
-    elif case.result == "bool":
-        form = "i64" if found.form in ("", "shared") else found.form
-        store = f"{vectors.function('store', 'i8')}(out + i, {vectors.bytes(body.mask(found, form), form)})"
-    else:
-        store = f"{vectors.function('store', body.item(case.result))}(out + i, {body.vector(found)})"
-    inside = "\n".join(("{", *loads, *body.lines, f"{store};", "}"))
-    head = LOOP.format(name=name, out=WORDS[case.result], arrays=arrays, lanes=lanes or 1, store="@")
-    return head.replace("@;", inside)
+    body = Routine(prelude, Width(lanes, lanes))
+    _written(body, case, lanes, [f"x{k}" for k in range(len(case.dtypes))], "out", "n")
+    arrays = ", ".join(f"{WORDS[d]} *x{k}" for k, d in enumerate(case.dtypes))
+    inside = "\n".join(body.text())
+    return f"void {name}({WORDS[case.result]} *out, {arrays}, i64 n) {{\n{inside}\n}}"
 
 
 def in_llvm(cases, *, single=False):
@@ -116,21 +91,19 @@ def in_llvm(cases, *, single=False):
 
 def _llvm_loop(module, name, case, lanes):
     body = llvm_body.Body(module, lanes)
-    with body.loop("0", "%n", lanes or 1) as index:
-        operands = []
-        for k, dtype in enumerate(case.dtypes):
-            item = memory_item(dtype)
-            place = body.place(item, f"%x{k}", index)
-            text = body.made(f"load {body.type(item)}, ptr {place}, align 1")
-            if dtype == "bool":
-                text = body.made(f"icmp ne {body.type('i8')} {text}, {body.all('0', 'i8')}")
-            operands.append(Lanes(body, dtype, text))
-        found = case.write(*operands)
-        item = memory_item(case.result)
-        text = found.text
-        if case.result == "bool":
-            text = body.made(f"zext {found.kind} {text} to {body.type('i8')}")
-        body.do(f"store {body.type(item)} {text}, ptr {body.place(item, '%out', index)}, align 1")
+    _written(body, case, lanes, [f"%x{k}" for k in range(len(case.dtypes))], "%out", "%n")
     body.do("ret void")
     parameters = ", ".join(["ptr %out", *(f"ptr %x{k}" for k in range(len(case.dtypes))), "i64 %n"])
     return f"define void @{name}({parameters}) nounwind {{\n{body.text()}\n}}"
+
+
+def _written(body, case, lanes, places, out, length):
+    """A loop over arrays, whose length is a multiple of the lanes."""
+    with body.loop(0, Index(Lanes(body, "int64", length)), lanes or 1) as at:
+        starts = [Pointer(body, dtype, place).moved(at) for dtype, place in zip(case.dtypes, places, strict=True)]
+        operands = [body.load_row(start, Block(at)) if lanes else body.load(start) for start in starts]
+        found, target = case.write(*operands), Pointer(body, case.result, out).moved(at)
+        if lanes:
+            body.store_row(found, target, Block(at))
+        else:
+            body.store(found, target)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import Node
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Loop, Result, Stage
+    from tg_native.kernels.index import Index
     from tg_native.plan.values import Value
 
 
@@ -129,15 +130,17 @@ def roots(positions: Iterable[int], nodes: Sequence[Node], varying: set[int]) ->
 
 
 def bounded_by(
-    nodes: Sequence[Node], tables: Mapping[int, Sequence[str]], written: Iterable[tuple[Sequence[int], Sequence[str]]]
-) -> dict[int, list[str]]:
-    """Of each value that is a position the lengths, as texts, of the axes that it is one of.
+    nodes: Sequence[Node],
+    tables: Mapping[int, Sequence[Index]],
+    written: Iterable[tuple[Sequence[int], Sequence[Index]]],
+) -> dict[int, list[Index]]:
+    """Of each value that is a position the lengths of the axes that it is one of.
 
     Args:
         tables: of each value that is gathered from the lengths.
         written: of each array that is scattered into the values that are positions, and the lengths.
     """
-    found: dict[int, list[str]] = {}
+    found: dict[int, list[Index]] = {}
     for at, lengths in (*((n.inputs[1:], tables[n.inputs[0]]) for n in nodes if type(n.op) is Gather), *written):
         for number, length in zip(at, lengths, strict=True):
             found.setdefault(number, []).append(length)

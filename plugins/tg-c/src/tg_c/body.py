@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -77,7 +77,6 @@ TG_INLINE {result} {name}({vector} x) {{
 }}"""
 
 
-@final
 class Body(kernels.Body):
     """The inside of a C function, which computes as many elements at a time as vectors have lanes."""
 

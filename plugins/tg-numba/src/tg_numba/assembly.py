@@ -7,13 +7,16 @@ vectors have no words in Python.
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+import struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+import numpy as np
+
+from tg.types.dtypes import is_float, numpy_dtype
 from tg_native.kernels.dtypes import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 ITEMS: Final[Mapping[str, str]] = {
     "bool": "i1",
@@ -46,6 +49,19 @@ def memory_cell(dtype: str) -> str:
     return f"[2 x {memory_item(dtype)}]" if dtype in PARTS else memory_item(dtype)
 
 
+def constant_text(value: Any, dtype: str) -> str:
+    """A number of a real dtype as LLVM writes constants, exact."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype in ("float16", "bfloat16"):
+        return str(int(np.asarray(value, numpy_dtype(dtype)).view(np.uint16)))
+    if is_float(dtype):
+        with np.errstate(all="ignore"):
+            wide = float(numpy_dtype(dtype).type(value))
+        return f"0x{struct.pack('>d', wide).hex().upper()}"
+    return str(int(value))
+
+
 class Declaration(NamedTuple):
     """The types of a function that is somewhere else."""
 
@@ -58,11 +74,12 @@ class Declaration(NamedTuple):
 class Module:
     """Declarations and definitions, each once."""
 
-    __slots__ = ("_uses", "declared", "defined")
+    __slots__ = ("_uses", "declared", "defined", "results")
 
     def __init__(self) -> None:
         self.declared: dict[str, Declaration] = {}
         self.defined: dict[str, str] = {}
+        self.results: dict[str, str] = {}  # of subroutines: the dtypes, "" where there is none
         self._uses: dict[str, int] = {}
 
     def declare(self, name: str, result: str, arguments: Sequence[str], attributes: str = "nounwind") -> None:
@@ -102,11 +119,9 @@ class Lines:
         self.module, self.lanes = module, lanes
         self.lines: list[str | None] = []  # None: one that was taken back
         self._frame: list[str] = []  # what comes before the first line
-        self._heads: list[tuple[int, str, str]] = []  # of loops around: place of phis, labels before and at the end
-        self._last = (0, "", "")  # the same of the loop that ended last
         self.label = "entry"  # of the block that lines are added to
-        self._count = 0
-        self._known: list[dict[str, str]] = [{}]  # of each block around: expressions and where their values are
+        self.count = 0
+        self.known: list[dict[str, str]] = [{}]  # of each block around: expressions and where their values are
 
     def kind(self, dtype: str) -> str:
         """The type of the elements of a dtype in a register."""
@@ -129,15 +144,15 @@ class Lines:
 
     def fresh(self) -> str:
         """A name that nothing else has."""
-        self._count += 1
-        return f"%v{self._count}"
+        self.count += 1
+        return f"%v{self.count}"
 
     def find(self, expression: str) -> str:
         """The name of the value of an expression that depends on nothing but its text."""
-        for known in reversed(self._known):
+        for known in reversed(self.known):
             if expression in known:
                 return known[expression]
-        found = self._known[-1][expression] = self.made(expression)
+        found = self.known[-1][expression] = self.made(expression)
         return found
 
     def made(self, expression: str) -> str:
@@ -181,82 +196,6 @@ class Lines:
         name = self.fresh()
         self._frame.append(f"  {name} = alloca {kind}, i64 {count}, align 64")
         return name
-
-    # --- blocks --------------------------------------------------------------------------------------------------
-
-    @contextlib.contextmanager
-    def loop(self, start: str, end: str, step: int = 1) -> Iterator[str]:
-        """A loop from `start` to before `end`; gives the index."""
-        self._count += 1
-        index, at = f"%i{self._count}", self._count
-        self.do(f"%any{at} = icmp slt i64 {start}, {end}")
-        before = self.label
-        self.do(f"br i1 %any{at}, label %body{at}, label %done{at}")
-        self.open(f"body{at}")
-        self.do(f"{index} = phi i64 [{start}, %{before}], [%next{at}, %tail{at}]")
-        self._heads.append((len(self.lines), before, f"tail{at}"))
-        self._known.append({})
-        yield index
-        self._known.pop()
-        self.do(f"br label %tail{at}")
-        self.open(f"tail{at}")
-        self.do(f"%next{at} = add i64 {index}, {step}")
-        self.do(f"%more{at} = icmp slt i64 %next{at}, {end}")
-        self.do(f"br i1 %more{at}, label %body{at}, label %done{at}")
-        self.open(f"done{at}")
-        self._last = self._heads.pop()
-
-    def fold(
-        self, start: str, end: str, step: int, first: Sequence[tuple[str, str]], write: Callable[..., Sequence[str]]
-    ) -> list[str]:
-        """A loop that carries values: `write` makes, of the index and the last ones, the next ones.
-
-        Args:
-            first: the types and the values to begin with.
-        """
-        names = [self.fresh() for _ in first]
-        with self.loop(start, end, step) as index:
-            found = write(index, *names)
-        place, before, last = self._last
-        edges = [f"phi {t} [{a}, %{before}], [{b}, %{last}]" for (t, a), b in zip(first, found, strict=True)]
-        self.lines[place:place] = [f"  {name} = {phi}" for name, phi in zip(names, edges, strict=True)]
-        return [self.made(phi) for phi in edges]
-
-    @contextlib.contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """What is done only if a condition holds."""
-        self._count += 1
-        at = self._count
-        self.do(f"br i1 {condition}, label %then{at}, label %done{at}")
-        self.open(f"then{at}")
-        self._known.append({})
-        yield
-        self._known.pop()
-        self.do(f"br label %done{at}")
-        self.open(f"done{at}")
-
-    def either(
-        self,
-        condition: str,
-        then: Callable[[], Sequence[tuple[str, str]]],
-        otherwise: Callable[[], Sequence[tuple[str, str]]],
-    ) -> list[str]:
-        """One of two pieces of code, by a condition; the values, of the types and operands that they give."""
-        self._count += 1
-        at = self._count
-        ends: list[tuple[str, Sequence[tuple[str, str]]]] = []
-        self.do(f"br i1 {condition}, label %then{at}, label %else{at}")
-        for label, write in (("then", then), ("else", otherwise)):
-            self.open(f"{label}{at}")
-            self._known.append({})
-            found = write()
-            self._known.pop()
-            ends.append((self.label, found))
-            self.do(f"br label %both{at}")
-        self.open(f"both{at}")
-        (first, xs), (second, ys) = ends
-        pairs = zip(xs, ys, strict=True)
-        return [self.made(f"phi {kind} [{x}, %{first}], [{y}, %{second}]") for (kind, x), (_, y) in pairs]
 
     def open(self, label: str) -> None:
         """Begin a block."""

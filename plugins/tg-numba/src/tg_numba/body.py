@@ -8,17 +8,16 @@ the lanes apart.
 from __future__ import annotations
 
 import functools
-import struct
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import llvmlite.binding as llvm
-import numpy as np
 
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.types.dtypes import is_float
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes
-from tg_numba.assembly import ITEMS, Lines, Module
+from tg_numba.assembly import ITEMS, Module, constant_text
+from tg_numba.moves import Moves
 from tg_numba.processor import features, has_libmvec, has_tables, vector_bytes
 
 if TYPE_CHECKING:
@@ -72,21 +71,8 @@ done:
 }"""
 
 
-def constant_text(value: Any, dtype: str) -> str:
-    """A number of a real dtype as LLVM writes constants, exact."""
-    if dtype == "bool":
-        return "true" if value else "false"
-    if dtype in ("float16", "bfloat16"):
-        return str(int(np.asarray(value, numpy_dtype(dtype)).view(np.uint16)))
-    if is_float(dtype):
-        with np.errstate(all="ignore"):
-            wide = float(numpy_dtype(dtype).type(value))
-        return f"0x{struct.pack('>d', wide).hex().upper()}"
-    return str(int(value))
-
-
 @final
-class Body(Lines, kernels.Body):
+class Body(Moves):
     """The inside of a function of `module`, which computes `lanes` elements at a time; 0 stands for single ones."""
 
     backend = "numba"
@@ -195,21 +181,8 @@ class Body(Lines, kernels.Body):
             width *= 2
         return Lanes(self, dtype, texts[0])
 
-    def anywhere(self, condition: Lanes) -> str:
-        return self._over_lanes("or", condition)
-
-    def everywhere(self, condition: Lanes) -> str:
-        """Whether a condition holds in all lanes: the operand of a branch."""
-        return self._over_lanes("and", condition)
-
-    def _over_lanes(self, word: str, condition: Lanes) -> str:
-        if not self.lanes:
-            return str(condition.text)
-        return self.called(f"llvm.vector.reduce.{word}.v{self.lanes}i1", "i1", [condition.operand])
-
-    def replaced(self, condition: str, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
-        (text,) = self.either(condition, lambda: [write().operand], lambda: [value.operand])
-        return Lanes(self, value.dtype, text)
+    def another(self) -> Body:
+        return Body(self.module, self.lanes)
 
     # --- functions -----------------------------------------------------------------------------------------------
 
@@ -295,11 +268,6 @@ class Body(Lines, kernels.Body):
 def body_of(x: Elements) -> Body:
     """The body that values are in, as this package's."""
     return cast("Body", x.body)
-
-
-def everywhere(condition: Lanes) -> str:
-    """Whether a condition holds in all lanes: the operand of a branch."""
-    return body_of(condition).everywhere(condition)
 
 
 @functools.cache

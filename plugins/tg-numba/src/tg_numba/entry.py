@@ -17,6 +17,8 @@ from tg.types.lengths import LONGEST_GIVEN
 from tg_native.calls import objects
 from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg_native.calls.objects import HEAD
+from tg_native.kernels.index import Condition
+from tg_native.kernels.lanes import Lanes
 from tg_native.plan.shapes import needs_plan
 from tg_numba import cache, engine, results
 from tg_numba.assembly import Module
@@ -342,6 +344,9 @@ class _Attempt:
     def _test(self, comparison: str) -> str:
         return self.body.made(f"icmp {comparison}")
 
+    def _condition(self, comparison: str) -> Condition:
+        return Condition(Lanes(self.body, "bool", self._test(comparison)))
+
     def _local(self, kind: str) -> str:
         """Memory in the frame."""
         name = self.body.fresh()
@@ -454,7 +459,7 @@ class _Attempt:
 
         if not t.ndim:
             return usual()[0][1]
-        return self.body.either(self._test(f"sge i64 {size}, {results.LARGE}"), large, usual)[0]
+        return self.body.branched(self._test(f"sge i64 {size}, {results.LARGE}"), large, usual)[0]
 
     def _kept(self, thing: str) -> str:
         """A new object, dropped if the call is declined after all."""
@@ -538,11 +543,11 @@ class _Attempt:
         if self.graph.checks:
             heads = [*heads, self._false_array(self._local(f"[{STATUS_LENGTH} x i64]"))]
         self.body.do(f"store ptr null, ptr {state}")
-        with self.body.when(self._test(f"sgt i64 {self.work}, {patience(self.graph)}")):
+        with self.body.when(self._condition(f"sgt i64 {self.work}, {patience(self.graph)}")):
             self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")
         given = ", ".join(f"ptr {x}" for x in heads)
         code = self.body.made(f"call i64 {self._object(address)}({given})")
         released = self._load("ptr", state)
-        with self.body.when(self._test(f"ne ptr {released}, null")):
+        with self.body.when(self._condition(f"ne ptr {released}, null")):
             self._call("PyEval_RestoreThread", "void", ("ptr", released))
         self._need(self._test(f"eq i64 {code}, 0"))

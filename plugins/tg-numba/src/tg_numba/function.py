@@ -17,14 +17,16 @@ from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_native.calls.objects import HEAD
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.lanes import Lanes
+from tg_native.loops.kernel import MOST
+from tg_native.loops.pointwise import copied, one_op
 from tg_native.plan.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
 from tg_native.plan.values import Array, Scalar, Value, is_one, row_major
 from tg_numba.body import Body
+from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, fits, operand
 from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.nest import LENGTH
 from tg_numba.operands import literal, loaded, store, type_of
-from tg_numba.pointwise import copied, one_op
 from tg_numba.site import Failure, Site
 from tg_numba.text import identifier
 
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenCheck, FrozenGraph
     from tg.graph.nodes import Constant
+    from tg.graph.op import Op
     from tg.link.schedule import Run
+    from tg.plugin.records import Rule
     from tg.types.lengths import Atom
-    from tg_numba.kernel import Kernel
+    from tg_native.loops import kernel as loops
     from tg_numba.nest import Nest
     from tg_numba.program import Unit
 
@@ -153,8 +157,17 @@ class GraphFunction:
         arguments = (f"{kind} {x}" for kind, x in zip(kinds, operands, strict=True))
         return self.body.made(f"call i64 @{self.unit.nest(python)}({', '.join(arguments)})")
 
-    def run(self, kernel: Kernel) -> None:
+    def rule(self, op: Op) -> Rule:
+        """The rule for an op on elements."""
+        return self.unit.rule(op)
+
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
+        return Kernel(self, dtypes, vectors=vectors, length=length)
+
+    def run(self, kernel: loops.Kernel) -> None:
         """Call a finished loop over lanes."""
+        assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
         self.body.do(f"call void @{self.unit.loop(written)}({', '.join(arguments)})")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tg.types.dtypes import is_complex
 from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.lanes import Lanes, Pair
-from tg_numba.assembly import ITEMS
-from tg_numba.body import body_of, constant_text
+from tg_numba.assembly import ITEMS, constant_text
+from tg_numba.body import body_of
 
 if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements

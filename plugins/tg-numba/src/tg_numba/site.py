@@ -5,21 +5,27 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, final
 
+from tg_native.kernels.lanes import constant_of
+from tg_native.loops.kernel import MOST
+from tg_native.loops.pointwise import ScalarProgram, run
 from tg_native.plan.values import Array, Scalar, Value
 from tg_numba.assembly import memory_cell
-from tg_numba.kernel import MOST, Kernel
 from tg_numba.nest import Nest
-from tg_numba.operands import loaded, store
+from tg_numba.operands import elements, loaded, operand_of, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from tg.graph.frozen import Node
+    from tg.graph.op import Op
+    from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
+    from tg_native.loops import kernel as loops
     from tg_numba.body import Body
     from tg_numba.function import GraphFunction
+    from tg_numba.kernel import Kernel
     from tg_numba.program import Unit
 
 
@@ -85,6 +91,24 @@ class Site:
         """The first element of an array."""
         return loaded(self.body, array.dtype, array.pointer)
 
+    def has_length(self, count: Array) -> None:
+        """Say that the only length of the result, which nothing but its value determines, stands in an array."""
+        self.function.give_lengths(self.node.outputs[0], [self.first(count)])
+
+    def single(self, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
+        """The results of a scalar program that is run once, for all indices alike."""
+        values = {k: constant_of(self.body, value, program.dtypes[k]) for k, value in program.constants.items()}
+        values.update((k, elements(self.body, s.dtype, s.text)) for k, s in enumerate(operands))
+        run(self, program, values)
+        found: list[Value] = []
+        for k, number in enumerate(program.outputs):
+            dtype, shape, operand = program.dtypes[number], self.types[k].shape, operand_of(values[number])
+            if shape:
+                found.append(Array(dtype, "", shape, (0,) * len(shape), None, operand))  # type: ignore[arg-type]
+            else:
+                found.append(Scalar(dtype, operand))
+        return found
+
     def target(self, array: Array, offset: str) -> Array:
         """The array from an offset on."""
         return array._replace(pointer=self.body.place(memory_cell(array.dtype), array.pointer, offset))
@@ -111,11 +135,15 @@ class Site:
 
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
-        return Kernel(self.function, dtypes, vectors=vectors, length=length)
+        return self.function.kernel(dtypes, vectors, length)
 
-    def run(self, kernel: Kernel) -> None:
+    def run(self, kernel: loops.Kernel) -> None:
         """Call a finished loop over lanes."""
         self.function.run(kernel)
+
+    def rule(self, op: Op) -> Rule:
+        """The rule for an op on elements."""
+        return self.unit.rule(op)
 
     def memory(self, value: Value) -> Array:
         """An array that has a pointer; a value that all elements share gets a place for one."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from tg_native.fusion.loop import Loop
 from tg_native.kernels.elementwise import KERNELS
-from tg_numba.loops import loop
-from tg_numba.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_native.loops import creation, cumulative, reduction
+from tg_native.loops.nest import loop
+from tg_numba.rules import contraction, control, indexing, shape, sorting
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.frozen import Node
 from tg.ops import indexing as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
-from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import same
-from tg_native.kernels.lanes import Lanes, constant_of
-from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
-from tg_numba.blocks import load, load_one, store, store_one
+from tg_native.loops import indexing
+from tg_native.loops.pointwise import ScalarProgram, Steps, mapped, pointwise
+from tg_native.plan.values import Array, Scalar
 from tg_numba.lengths import derived
-from tg_numba.pointwise import ScalarProgram, Steps, mapped, pointwise
-from tg_numba.positions import gathered, offset, whole
 from tg_numba.site import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.plan.values import Value
     from tg_numba.body import Body
-    from tg_numba.kernel import Block, Kernel
     from tg_numba.site import Site
 
 
@@ -135,159 +129,13 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
         site.copy(v, target)
         return y
     dtypes = (y.dtype, y.dtype, y.dtype)
-    mapped(site.function, ScalarProgram(dtypes, {}, (Node(op.fn.op, (0, 1), (2,)),), (2,)), [target, v], [target])
+    mapped(site, ScalarProgram(dtypes, {}, (Node(op.fn.op, (0, 1), (2,)),), (2,)), [target, v], [target])
     return y
-
-
-def gather(op: t.Gather, site: Site) -> Value:
-    """Loops over the positions, in them loops over the other axes."""
-    x, *indices = site.inputs
-    y = site.allocate(0)
-    if len(op.axes) == (x.ndim if isinstance(x, Array) else 0) and y.shape:
-        _elements(site, site.memory(x), y, [site.memory(i) for i in indices])
-    else:
-        _positions(site, op.axes, x, y, indices, None)
-    return y
-
-
-def _elements(site: Site, x: Array, y: Array, rows: Sequence[Array]) -> None:
-    """Read single elements of x at positions along all its axes into y, in lanes; 0 where x has none."""
-    space = collapsed(y.shape, [y.strides, *(spread(i, y.shape).strides for i in rows)])
-    inner = space.shape[-1] if space.shape else 1
-    kernel = site.kernel([y.dtype, "int64"], length=inner)
-    table, target, places = whole(kernel, x, kernel.read(x)), kernel.write(y), [kernel.read(i) for i in rows]
-    with kernel.loops(space.shape[:-1]) as outer:
-        to, *of = (
-            (kernel.moved((d, p), outer, s[: len(outer)]), s[-1] if s else 0)
-            for d, p, s in zip((y.dtype, *["int64"] * len(rows)), (target, *places), space.strides, strict=True)
-        )
-
-        def write(block: Block) -> None:
-            at: Any = [load(kernel, "int64", place, stride, block) for place, stride in of]
-            store(kernel, gathered(kernel, table, offset(table, at, [False] * len(at))), to[0], 1, block)
-
-        kernel.blocks(inner, write, twice=True)
-    site.run(kernel)
-
-
-def scatter(op: t.Scatter, site: Site) -> Value:
-    """A copy of x, written position by position in C order."""
-    x, v, *indices = site.inputs
-    y = site.allocate(0)
-    site.copy(x, y)
-    _positions(site, op.axes, v, y, indices, op)
-    return y
-
-
-def _positions(
-    site: Site, axes: tuple[int, ...], source: Value, y: Array, indices: Sequence[Value], op: t.Scatter | None
-) -> None:
-    """Read `source` at the positions into y, or (for a scatter) write or combine `source` into y there."""
-    x = site.memory(source)
-    others = [k for k in range(y.ndim if op is not None else x.ndim) if k - (y.ndim if op else x.ndim) not in axes]
-    indexed, plain = (y, x) if op is not None else (x, y)
-    rows = [site.memory(i) for i in indices]
-    front = len(rows[0].shape)
-    space = collapsed([indexed.shape[k] for k in others], [[indexed.strides[k] for k in others], plain.strides[front:]])
-    in_lanes = bool(space.shape) and all(is_one(s[-1]) for s in space.strides)
-    kernel = site.kernel([y.dtype] if in_lanes else ())
-    far, near = (kernel.read(x), kernel.write(y)) if op is None else (kernel.write(y), kernel.read(x))
-    places = [kernel.read(i) for i in rows]
-    lengths = [kernel.length(indexed.shape[a]) for a in axes]
-    for n in (*plain.shape, *indexed.shape, *plain.strides, *indexed.strides, *(s for i in rows for s in i.strides)):
-        kernel.length(n)
-    with _unless_empty(kernel, lengths, y if op is None else None, near), kernel.loops(plain.shape[:front]) as outer:
-        positions = [
-            _inside(kernel, kernel.moved(("int64", place), outer, i.strides), n)
-            for place, i, n in zip(places, rows, lengths, strict=True)
-        ]
-        here = kernel.moved((y.dtype, near), outer, plain.strides[:front])
-        there = kernel.moved((y.dtype, far), positions, [indexed.strides[a] for a in axes])
-        with kernel.loops(space.shape[:-1]) as inner:
-            there, here = (
-                kernel.moved((y.dtype, p), inner, s[:-1]) for p, s in zip((there, here), space.strides, strict=True)
-            )
-            steps = [s[-1] if s else 1 for s in space.strides]
-
-            def write(block: Block) -> None:
-                if op is None:
-                    store(kernel, load(kernel, y.dtype, there, steps[0], block), here, steps[1], block)
-                    return
-                value: Any = load(kernel, y.dtype, here, steps[1], block)
-                if op.fn is not None:
-                    old = load(kernel, y.dtype, there, steps[0], block)
-                    value = site.unit.rule(op.fn.op)(op.fn.op, (old, value), y.dtype)
-                store(kernel, value, there, steps[0], block)
-
-            kernel.blocks(space.shape[-1] if space.shape else 1, write)
-    site.run(kernel)
-
-
-@contextlib.contextmanager
-def _unless_empty(kernel: Kernel, lengths: Sequence[str], zeroed: Array | None, pointer: str) -> Iterator[None]:
-    """What is done only if no length is 0; else no index is in range, and an array is set to 0."""
-    body = kernel.body
-    if all(n.isdecimal() and n != "0" for n in lengths):
-        yield
-        return
-    found = [body.find(f"icmp sgt i64 {n}, 0") for n in lengths]
-    every = functools.reduce(lambda a, b: body.find(f"and i1 {a}, {b}"), found)
-    with body.when(every):
-        yield
-    if zeroed is not None:
-        with body.when(body.find(f"xor i1 {every}, true")), kernel.loops(zeroed.shape) as indices:
-            place = kernel.moved((zeroed.dtype, pointer), indices, zeroed.strides)
-            store_one(kernel, constant_of(body, numpy_dtype(zeroed.dtype).type(0), zeroed.dtype), place)
-
-
-def _inside(kernel: Kernel, place: str, length: str) -> str:
-    """The index at a place, moved inside an axis."""
-    body = kernel.body
-    index, last = body.made(f"load i64, ptr {place}"), body.find(f"sub i64 {length}, 1")
-    low = body.called("llvm.smin.i64", "i64", [("i64", index), ("i64", last)])
-    return body.called("llvm.smax.i64", "i64", [("i64", low), ("i64", "0")])
-
-
-def nonzero(op: t.Nonzero, site: Site) -> Value:
-    """Counted first: then there is memory for just as many positions."""
-    mask, count = site.memory(site.inputs[0]), site.temporary("int64", ())
-    kernel = site.kernel()
-    place, total = kernel.read(mask), kernel.write(count)
-    (found,) = _over_mask(kernel, mask, place, lambda index, found, is_true: None)
-    store_one(kernel, Lanes(kernel.body, "int64", found), total)
-    site.run(kernel)
-    site.function.give_lengths(site.node.outputs[0], [site.first(count)])
-    y = site.allocate(0)
-    kernel = site.kernel()
-    place, target, nowhere = kernel.read(mask), kernel.write(y), kernel.body.frame("i64")
-
-    def write(index: str, found: str, is_true: str) -> None:
-        there = kernel.moved(("int64", target), [found], [1])
-        chosen = kernel.body.find(f"select i1 {is_true}, ptr {there}, ptr {nowhere}")  # a branch would be guessed
-        store_one(kernel, Lanes(kernel.body, "int64", index), chosen)
-
-    _over_mask(kernel, mask, place, write)
-    site.run(kernel)
-    return y
-
-
-def _over_mask(kernel: Kernel, mask: Array, place: str, write: Callable[[str, str, str], None]) -> list[str]:
-    """Go through a mask; `write` gets each index, how many were true before, and whether it is. How many are."""
-    body = kernel.body
-
-    def step(index: str, found: str) -> list[str]:
-        is_true: Any = load_one(kernel, "bool", kernel.moved(("bool", place), [index], [mask.strides[0]]))
-        write(index, found, is_true.text)
-        return [body.made(f"add i64 {found}, {body.made(f'zext i1 {is_true.text} to i64')}")]
-
-    return body.fold("0", kernel.length(mask.shape[0]), 1, [("i64", "0")], step)
 
 
 RULES: Final[dict[object, Rule]] = {
     t.WrapIndex: wrap_index,
     t.Slice: slice_,
     t.SliceUpdate: slice_update,
-    t.Gather: gather,
-    t.Scatter: scatter,
-    t.Nonzero: nonzero,
+    **indexing.RULES,
 }

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.ops import sorting as t
 from tg.types.dtypes import is_complex
 from tg.types.lengths import multiply
+from tg_native.loops.pointwise import in_float32
 from tg_numba.machine import imag, lesser, real
 from tg_numba.native import compiled
-from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
     from collections.abc import Callable

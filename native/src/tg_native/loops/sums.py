@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg_native.fusion.affine import FLOAT, Affine, shared_sums
 from tg_native.kernels.functions import fabs, fma
 from tg_native.kernels.lanes import Lanes, constant, in_all_lanes, select
-from tg_numba.body import everywhere
-from tg_numba.kernel import Block
+from tg_native.kernels.routine import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg_native.fusion.affine import SharedSums
-    from tg_numba.rounds import Rounds
-    from tg_numba.stages import StageWriter
+    from tg_native.kernels.index import Index
+    from tg_native.loops.rounds import Rounds
+    from tg_native.loops.stages import StageWriter
 
 LARGEST: Final = 2.0**900
 LEAST: Final = 2.0**-900  # of the sum of products whose factors were divided or multiplied as they are written
@@ -63,42 +63,35 @@ class Sums:
         )
         return Affine(form.factors, scale, shift)
 
-    def summed(self, first: str, end: str, last: Sequence[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+    def summed(self, first: Index, end: Index, last: Sequence[Lanes]) -> tuple[Index, list[Lanes]]:
         """The full rounds between two indices; where other rounds begin, and with what.
 
         Args:
-            last: the types and values that sums begin with.
+            last: the values that sums begin with.
         """
         body, lanes = self.body, self.body.lanes
-        whole = body.find(f"and i64 {body.find(f'sub i64 {end}, {first}')}, {-lanes}")
-        stop = body.find(f"add i64 {first}, {whole}")
-        zero = constant(body, 0, FLOAT)
-        begin = [zero.operand for _ in self.shared.summed]
-        found = [Lanes(body, FLOAT, text) for text in body.fold(first, stop, lanes, begin, self._round)]
-        with body.of(0):
-            rounds = Lanes(body, "int64", body.find(f"sdiv i64 {whole}, {lanes}")).to(FLOAT)
+        whole = (end - first) & -lanes
+        stop = first + whole
+        begin = [constant(body, 0, FLOAT) for _ in self.shared.summed]
+        found = body.fold(first, stop, lanes, begin, self._round)
+        rounds = (whole // lanes).single(FLOAT)
         totals, holds = [], [in_all_lanes(self.is_usual)]
         for form in self.forms:
             total, tests = self._total(form, found[self.shared.summed.index(form.factors)], rounds)
             totals.append(total)
             holds += tests
-        fine = everywhere(functools.reduce(operator.and_, holds))
-        start = body.find(f"select i1 {fine}, i64 {stop}, i64 {first}")
-        with body.of(0):
-            condition = Lanes(body, "bool", fine)
-        every = in_all_lanes(condition)
-        begun = [select(every, x, Lanes(body, FLOAT, text)) for x, (_, text) in zip(totals, last, strict=True)]
-        return start, [x.operand for x in begun]
+        fine = body.everywhere(functools.reduce(operator.and_, holds))
+        start, every = fine.choose(stop, first), fine.lanes()
+        return start, [select(every, x, begun) for x, begun in zip(totals, last, strict=True)]
 
-    def _round(self, at: str, *sums: str) -> list[str]:
+    def _round(self, at: Index, *sums: Lanes) -> list[Lanes]:
         """The sums after a full round."""
         found = self.way.loaded(Block(at))
         self.stage.run(self.shared.nodes, found, self.way.shared)
         made = []
-        for factors, text in zip(self.shared.summed, sums, strict=True):
-            total = Lanes(self.body, FLOAT, text)
+        for factors, total in zip(self.shared.summed, sums, strict=True):
             values: list[Any] = [found[number] for number in factors]
-            made.append((fma(values[0], values[1], total) if len(values) > 1 else total + values[0]).text)
+            made.append(fma(values[0], values[1], total) if len(values) > 1 else total + values[0])
         return made
 
     def _total(self, form: Affine, found: Lanes, rounds: Lanes) -> tuple[Lanes, list[Lanes]]:

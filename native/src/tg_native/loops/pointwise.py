@@ -11,11 +11,8 @@ from tg.ops.elementwise.cast import Cast
 from tg.types.tensor_type import TensorType
 from tg_native.kernels.dtypes import is_half, working
 from tg_native.kernels.lanes import constant_of
+from tg_native.loops.divisors import inverses, quotient
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
-from tg_numba.blocks import load, load_one, store
-from tg_numba.divisors import inverses, quotient
-from tg_numba.kernel import Kernel
-from tg_numba.operands import elements, operand_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +20,13 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
+    from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
+    from tg_native.kernels.routine import Block
+    from tg_native.loops.divisors import Inverse
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.site import Function, Site
     from tg_native.plan.values import Value
-    from tg_numba.divisors import Inverse
-    from tg_numba.function import GraphFunction
-    from tg_numba.kernel import Block
-    from tg_numba.program import Unit
-    from tg_numba.site import Site
 
 
 NO_INVERSES: Final[Mapping[int, Inverse]] = MappingProxyType({})
@@ -105,7 +102,7 @@ def converted(value: Value, dtype: str, site: Site) -> Value:
     return one_op(Cast(dtype), site.given([value], [TensorType(dtype, shape)]))[0]
 
 
-def in_float32(rule: Callable[[Any, Site], Value]) -> Callable[[Any, Site], Value]:
+def in_float32(rule: Callable[[Any, Any], Value]) -> Callable[[Any, Any], Value]:
     """A rule with one result as it computes halves: in float32, rounded in the end."""
 
     def widened(op: Any, site: Site) -> Value:
@@ -125,20 +122,18 @@ def pointwise(site: Site, program: ScalarProgram, inputs: Sequence[Value]) -> li
     """Run a scalar program at every index of the space of the results."""
     scalars = [uniform(v) for v in inputs]
     if all(s is not None for s in scalars):
-        return _uniform_results(site, program, [s for s in scalars if s is not None])
+        return site.single(program, [s for s in scalars if s is not None])
     outputs = [site.allocate(k) for k in range(len(program.outputs))]
-    mapped(site.function, program, inputs, outputs)
+    mapped(site, program, inputs, outputs)
     return list(outputs)
 
 
-def copied(function: GraphFunction, source: Value, target: Array) -> None:
+def copied(function: Function, source: Value, target: Array) -> None:
     """Copy elements into memory of the same shape, which does not overlap."""
     mapped(function, ScalarProgram((target.dtype,), {}, (), (0,)), [source], [target])
 
 
-def mapped(
-    function: GraphFunction, program: ScalarProgram, operands: Sequence[Value], outputs: Sequence[Array]
-) -> None:
+def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value], outputs: Sequence[Array]) -> None:
     """Run a scalar program at every index of the space of some arrays, and write its results there."""
     shape = outputs[0].shape
     known = [uniform(v) or v for v in operands]
@@ -148,8 +143,8 @@ def mapped(
     stored = [s[-1] for s in space.strides[len(strides) - len(outputs) :] if s]
     inner = space.shape[-1] if space.shape else 1
     vectors = ABREAST if _is_a_chain(program) else 1
-    kernel = Kernel(function, program.dtypes if all(map(is_one, stored)) else (), vectors=vectors, length=inner)
-    _Nest(kernel, function.unit, program, placed, space.shape, space.strides).write(outputs)
+    kernel = function.kernel(program.dtypes if all(map(is_one, stored)) else (), vectors, inner)
+    _Nest(kernel, function, program, placed, space.shape, space.strides).write(outputs)
     function.run(kernel)
 
 
@@ -168,28 +163,11 @@ def uniform(value: Value) -> Scalar | None:
     return Scalar(value.dtype, value.fill) if value.fill is not None else None
 
 
-def _uniform_results(site: Site, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
-    """The program run once, for all indices alike."""
-    body = site.body
-    values = {k: constant_of(body, value, program.dtypes[k]) for k, value in program.constants.items()}
-    values.update((k, elements(body, s.dtype, s.text)) for k, s in enumerate(operands))
-    run(site.unit, program, values)
-    found: list[Value] = []
-    for k, number in enumerate(program.outputs):
-        dtype, shape, operand = program.dtypes[number], site.types[k].shape, operand_of(values[number])
-        if shape:
-            found.append(Array(dtype, "", shape, (0,) * len(shape), None, operand))  # type: ignore[arg-type]
-        else:
-            found.append(Scalar(dtype, operand))
-    return found
-
-
 class Place(NamedTuple):
     """Where the elements of an operand begin along the inner axis, and how far they are apart."""
 
     number: int
-    dtype: str
-    pointer: str
+    place: Pointer
     stride: int | Length
 
 
@@ -197,7 +175,7 @@ class _Nest(NamedTuple):
     """The loops of a scalar program: what is constant along the inner axis is read before the inner loop."""
 
     kernel: Kernel
-    unit: Unit
+    function: Function
     program: ScalarProgram
     operands: Sequence[Value]
     shape: Sequence[int | Length]
@@ -209,48 +187,41 @@ class _Nest(NamedTuple):
         values = {k: constant_of(body, value, program.dtypes[k]) for k, value in program.constants.items()}
         values.update((k, kernel.scalar(v)) for k, v in enumerate(self.operands) if isinstance(v, Scalar))
         strides = iter(self.strides)
-        reads = [
-            (k, v.dtype, kernel.read(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)
-        ]
-        stores = [(y.dtype, kernel.write(y), next(strides)) for y in outputs]
+        reads = [(k, kernel.read(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
+        stores = [(kernel.write(y), next(strides)) for y in outputs]
         for n in self.shape:
             kernel.length(n)
         with kernel.loops(self.shape[:-1]) as outer:
-            places = [
-                Place(k, t, kernel.moved((t, pointer), outer, s[: len(outer)]), s[-1] if s else 0)
-                for k, t, pointer, s in reads
-            ]
-            targets = [
-                (kernel.moved((t, pointer), outer, s[: len(outer)]), s[-1] if s else 1) for t, pointer, s in stores
-            ]
+            places = [Place(k, kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0) for k, p, s in reads]
+            targets = [(kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 1) for p, s in stores]
             late = [place for place in places if not is_zero(place.stride)]
-            values.update((p.number, load_one(kernel, p.dtype, p.pointer)) for p in places if p not in late)
-            run(self.unit, program, values)
+            values.update((p.number, body.load(p.place)) for p in places if p not in late)
+            run(self.function, program, values)
             shared = inverses(program.nodes, values)
 
             def write(block: Block) -> None:
-                found = values | {p.number: load(kernel, p.dtype, p.pointer, p.stride, block) for p in late}
-                run(self.unit, program, found, shared)
+                found = values | {p.number: kernel.load(p.place, p.stride, block) for p in late}
+                run(self.function, program, found, shared)
                 for number, (target, stride) in zip(program.outputs, targets, strict=True):
-                    store(kernel, found[number], target, stride, block)
+                    kernel.store(found[number], target, stride, block)
 
             kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=len(program.nodes) <= SHORT)
 
 
 def run(
-    unit: Unit, program: ScalarProgram, values: dict[int, Elements], shared: Mapping[int, Inverse] = NO_INVERSES
+    function: Function, program: ScalarProgram, values: dict[int, Elements], shared: Mapping[int, Inverse] = NO_INVERSES
 ) -> None:
     """Run the steps of a scalar program whose operands are known, on lanes; their results are then known too."""
     for node in program.nodes:
         if node.outputs[0] not in values and all(k in values for k in node.inputs):
-            step(unit, program, node, values, shared)
+            step(function, program, node, values, shared)
 
 
 def step(
-    unit: Unit, program: ScalarProgram, node: Node, values: dict[int, Elements], shared: Mapping[int, Inverse]
+    function: Function, program: ScalarProgram, node: Node, values: dict[int, Elements], shared: Mapping[int, Inverse]
 ) -> None:
     """Run one step whose operands are known; `shared` has the inverses of divisors."""
     (number,) = node.outputs
     operands = tuple(values[k] for k in node.inputs)
-    found: Any = quotient(node, values, shared) or unit.rule(node.op)(node.op, operands, program.dtypes[number])
+    found: Any = quotient(node, values, shared) or function.rule(node.op)(node.op, operands, program.dtypes[number])
     values[number] = taken(found, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])

@@ -6,22 +6,23 @@ scattered is added to a vector, which goes to the array when a block for another
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.types.dtypes import is_integer
-from tg_native.kernels.lanes import Lanes, constant, in_all_lanes, lane_of
+from tg_native.kernels.index import Condition, Index, index
+from tg_native.kernels.lanes import constant, in_all_lanes, lane_of
+from tg_native.loops.folds import across
 from tg_native.loops.staging import roots as roots_of
 from tg_native.loops.staging import split
-from tg_numba.body import everywhere
-from tg_numba.folds import across
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tg_native.kernels.lanes import Elements
-    from tg_numba.divisors import Inverse
-    from tg_numba.positions import Scattering
-    from tg_numba.stages import StageWriter
+    from tg_native.kernels.lanes import Elements, Lanes
+    from tg_native.loops.divisors import Inverse
+    from tg_native.loops.stages import StageWriter
 
 FEW: Final = 8  # blocks in a row up to which they are not looked at
 
@@ -51,32 +52,24 @@ class Runs:
         self.stage, self.body, self.roots = stage, stage.body, roots
         lanes = {k for k in stage.inputs if k in stage.varying} - set(roots)
         self.single, self.late = split(stage.late, lanes)
-        self._begun = self.body.frame("i64")
-        self._indices = [self.body.frame(self.body.kind(stage.program.dtypes[root])) for root in roots]
-        self._at = {j: self.body.frame("i64") for j in stage.scattered}
+        with self.body.of(0):
+            self._begun = self.body.variable("int64")
+            self._indices = [self.body.variable(stage.program.dtypes[root]) for root in roots]
+            self._at = {j: self.body.variable("int64") for j in stage.scattered}
         with self.body.of(stage.lanes):
-            self._sums = {j: self.body.frame(self._kind(one)) for j, one in stage.scattered.items()}
-
-    def _kind(self, one: Scattering) -> str:
-        return self.body.kind(one.base.dtype)
+            self._sums = {j: self.body.variable(one.dtype) for j, one in stage.scattered.items()}
 
     def begin(self) -> None:
         """Before the rounds."""
-        self.body.do(f"store i64 0, ptr {self._begun}")
+        self._begun.set(index(self.body, 0).value)
 
-    def are_one(self, found: Mapping[int, Elements]) -> str:
+    def are_one(self, found: Mapping[int, Elements]) -> Condition:
         """Whether all positions of a block are one."""
         tests = []
         for root in self.roots:
             lanes: Any = found[root]
-            tests.append(everywhere(lanes == in_all_lanes(lane_of(lanes, 0))))
-        return self._all(tests)
-
-    def _all(self, tests: Sequence[str]) -> str:
-        whole = tests[0]
-        for test in tests[1:]:
-            whole = self.body.find(f"and i1 {whole}, {test}")
-        return whole
+            tests.append(self.body.everywhere(lanes == in_all_lanes(lane_of(lanes, 0))))
+        return functools.reduce(operator.and_, tests)
 
     def run(self, found: dict[int, Elements], known: Mapping[int, Elements], shared: Mapping[int, Inverse]) -> None:
         """The steps of a block whose positions are one, and its sums.
@@ -91,49 +84,41 @@ class Runs:
         values = {**known, **singles}
         with body.of(0):
             stage.run(self.single, values)
-            at = {j: stage.offset(one.base, stage.places(j), values).text for j, one in stage.scattered.items()}
+            at = {j: stage.offset(one.base, stage.places(j), values) for j, one in stage.scattered.items()}
         made = [number for node in self.single for number in node.outputs]
         found.update((number, in_all_lanes(values[number])) for number in made)
         stage.run(self.late, found, shared)
         self._go_to(singles, at)
         for j, one in stage.scattered.items():
             value: Any = found[stage.value_of(j)]
-            total = Lanes(body, value.dtype, body.made(f"load {value.kind}, ptr {self._sums[j]}, align 64"))
             assert one.rule is not None
-            total = one.rule(one.fn.op, (total, value), value.dtype)  # type: ignore[assignment]
-            body.do(f"store {total.kind} {total.text}, ptr {self._sums[j]}, align 64")
+            total: Any = one.rule(one.fn.op, (self._sums[j].get(), value), value.dtype)
+            self._sums[j].set(total)
 
-    def _go_to(self, singles: Mapping[int, Elements], at: Mapping[int, str]) -> None:
+    def _go_to(self, singles: Mapping[int, Elements], at: Mapping[int, Lanes]) -> None:
         """Begin new sums, unless the positions are those of the block before."""
         body = self.body
-        begun = body.made(f"load i64, ptr {self._begun}")
-        tests = [body.find(f"icmp ne i64 {begun}, 0")]
+        tests = [Index(self._begun.get()) != 0]
         for root, place in zip(self.roots, self._indices, strict=True):
             one: Any = singles[root]
             with body.of(0):
-                before = Lanes(body, one.dtype, body.made(f"load {one.kind}, ptr {place}"))
-                tests.append((one == before).text)
-        with body.when(body.find(f"xor i1 {self._all(tests)}, true")):
+                tests.append(Condition(one == place.get()))
+        with body.when(~functools.reduce(operator.and_, tests)):
             self.end()
-            body.do(f"store i64 1, ptr {self._begun}")
+            self._begun.set(index(body, 1).value)
             for root, place in zip(self.roots, self._indices, strict=True):
-                index: Any = singles[root]
-                with body.of(0):
-                    body.do(f"store {index.kind} {index.text}, ptr {place}")
+                first: Any = singles[root]
+                place.set(first)
             for j, one in self.stage.scattered.items():
-                body.do(f"store i64 {at[j]}, ptr {self._at[j]}")
-                nothing = constant(body, -0.0, one.base.dtype)
-                body.do(f"store {nothing.kind} {nothing.text}, ptr {self._sums[j]}, align 64")
+                self._at[j].set(at[j])
+                self._sums[j].set(constant(body, -0.0, one.dtype))
 
     def end(self) -> None:
         """Add the last sums, if there are some, to their arrays."""
         body = self.body
-        begun = body.made(f"load i64, ptr {self._begun}")
-        with body.when(body.find(f"icmp ne i64 {begun}, 0")):
+        with body.when(Index(self._begun.get()) != 0):
             for j, one in self.stage.scattered.items():
                 assert one.rule is not None
-                dtype = one.base.dtype
-                total = Lanes(body, dtype, body.made(f"load {self._kind(one)}, ptr {self._sums[j]}, align 64"))
-                whole = across(one.rule, one.fn, total)
+                whole = across(one.rule, one.fn, self._sums[j].get())
                 with body.of(0):
-                    one.put(whole, body.made(f"load i64, ptr {self._at[j]}"))
+                    one.put(whole, Index(self._at[j].get()))

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tg.ops.elementwise.arithmetic import divide
 from tg_native.kernels.dtypes import is_wide_float
 from tg_native.kernels.functions import fabs
 from tg_native.kernels.lanes import Lanes, select
-from tg_numba.body import everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tg.graph.frozen import Node
+    from tg_native.kernels.index import Condition
     from tg_native.kernels.lanes import Elements
+    from tg_native.kernels.routine import Routine
 
 LARGE: Final = {"float64": (2.0**1000, 2.0**600), "float32": (2.0**100, 2.0**60)}
 """From which numbers on, and below the inverse of which, divisors are scaled, and by what."""
@@ -38,12 +39,12 @@ class Inverse(NamedTuple):
         return product if self.scale is None else product * self.scale
 
 
-def unscaled(inverses: Mapping[int, Inverse]) -> tuple[str, dict[int, Inverse]]:
+def unscaled(inverses: Mapping[int, Inverse]) -> tuple[Condition, dict[int, Inverse]]:
     """Whether all of some inverses are those of the divisors themselves, and what they are then."""
     scales = [one.scale == 1 for one in inverses.values() if one.scale is not None]
-    return everywhere(functools.reduce(operator.and_, scales)), {
-        k: one._replace(scale=None) for k, one in inverses.items()
-    }
+    usual = functools.reduce(operator.and_, scales)
+    body = cast("Routine", usual.body)
+    return body.everywhere(usual), {k: one._replace(scale=None) for k, one in inverses.items()}
 
 
 def inverses(nodes: Sequence[Node], known: Mapping[int, Elements]) -> dict[int, Inverse]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, final
 
+from tg_native.loops.columns import rows
+from tg_native.loops.pointwise import pointwise, program_of, uniform
+from tg_native.loops.stages import StageWriter
 from tg_native.loops.staging import Staging
 from tg_native.plan.values import Array, collapsed, row_major, spread
-from tg_numba.columns import rows
-from tg_numba.pointwise import pointwise, program_of, uniform
-from tg_numba.stages import StageWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Loop
+    from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
+    from tg_native.loops.site import Site
     from tg_native.plan.values import Value
-    from tg_numba.site import Site
 
 
 def loop(op: Loop, site: Site) -> list[Value]:
@@ -31,10 +32,9 @@ def loop(op: Loop, site: Site) -> list[Value]:
 
 
 class Strided(NamedTuple):
-    """An array over the space: its pointer in the kernel, and its strides over the outer and over the inner axes."""
+    """An array over the space: where it lies, and its strides over the outer and over the inner axes."""
 
-    dtype: str
-    pointer: str
+    place: Pointer
     outer: Sequence[int | Length]
     inner: Sequence[int | Length]
 
@@ -98,8 +98,8 @@ class LoopNest:
         body = collapsed(space[outer:], [s[outer:] for s in strides])
         self.lead, self.body = lead.shape, body.shape
         for (what, k), a, o, i in zip(arrays, arrays.values(), lead.strides, body.strides, strict=True):
-            pointer = self.kernel.read(a) if what == "operand" else self.kernel.write(a)
-            self.placed[what, k] = Strided(a.dtype, pointer, o, i)
+            place = self.kernel.read(a) if what == "operand" else self.kernel.write(a)
+            self.placed[what, k] = Strided(place, o, i)
         for row, host in self.hosts.items():
             self.placed["result", row] = self.placed["result", host]
 

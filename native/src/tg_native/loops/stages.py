@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, WrapIndex
 from tg_native.kernels.dtypes import working
+from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import Lanes, constant_of, in_all_lanes
 from tg_native.kernels.libm import WRITTEN_OUT, is_written
+from tg_native.kernels.routine import Block
+from tg_native.loops.columns import Column
+from tg_native.loops.folds import Fold, rounds
+from tg_native.loops.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
+from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
+from tg_native.loops.rounds import Rounds
+from tg_native.loops.runs import runs_of
 from tg_native.loops.staging import bounded_by, split
+from tg_native.loops.sums import sums_of
 from tg_native.plan.values import is_zero
-from tg_numba.blocks import load_one, store_one
-from tg_numba.columns import Column
-from tg_numba.folds import Fold, rounds
-from tg_numba.kernel import Block, lanes_for
-from tg_numba.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
-from tg_numba.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
-from tg_numba.rounds import Rounds
-from tg_numba.runs import runs_of
-from tg_numba.sums import sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from tg.graph.frozen import Node
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Result
+    from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
-    from tg_numba.divisors import Inverse
-    from tg_numba.loops import LoopNest
+    from tg_native.loops.divisors import Inverse
+    from tg_native.loops.nest import LoopNest
 
     Values = dict[int, Elements]
 
@@ -109,23 +110,27 @@ class StageWriter:
 
     def _reduce(self, j: int, fn: Any, dtype: str) -> None:
         """Prepare the reduction that a result is."""
-        rule, nest = self.site.unit.rule(fn.op), self.nest
+        rule, nest = self.site.rule(fn.op), self.nest
         if not nest.staging.is_column(j):
             self.folds[j] = Fold(self.kernel, fn, rule, dtype, self._terms(j))
         elif j in nest.stored:
             inner = nest.staging.space[nest.op.outer :]
-            self.columns[j] = Column(self.kernel, fn, rule, dtype, nest.placed["column", j].pointer, inner)
+            self.columns[j] = Column(self.kernel, fn, rule, dtype, nest.placed["column", j].place, inner)
 
     def end(self) -> None:
         """Store the totals, and what columns have."""
         for j, column in self.columns.items():
             with self.body.of(self.lanes):
-                column.end(self.nest.placed["result", j].pointer)
+                column.end(self.nest.placed["result", j].place)
         for j, fold in self._folds(total=True).items():
             if j in self.nest.stored:
                 with self.body.of(self.lanes):
                     found = fold.result()
-                store_one(self.kernel, found, self.nest.placed["result", j].pointer)
+                self._store(found, self.nest.placed["result", j].place)
+
+    def _store(self, value: Elements, place: Pointer) -> None:
+        with self.body.of(0):
+            self.body.store(value, place)
 
     def _folds(self, *, total: bool) -> dict[int, Fold]:
         return {j: fold for j, fold in self.folds.items() if self.nest.staging.is_total(j) is total}
@@ -139,7 +144,7 @@ class StageWriter:
         for j, r in self.numbered:
             if r.into is not None and j in self.nest.stored:
                 y = self.nest.stored[j]
-                rule = self.site.unit.rule(r.fn.op) if r.fn is not None else None
+                rule = self.site.rule(r.fn.op) if r.fn is not None else None
                 base = whole(self.kernel, y, self.kernel.write(y))
                 self.scattered[j] = Scattering(self.kernel, base, r.fn, rule)
 
@@ -152,7 +157,7 @@ class StageWriter:
             if type(node.op) is WrapIndex:
                 (out,) = node.outputs
                 size: Any = self.values[node.inputs[1]]
-                self.lasts[out] = last_of(self.body, [size.to("int64").text, *bounds.get(out, ())])
+                self.lasts[out] = last_of([Index(size.to("int64")), *bounds.get(out, ())])
 
     def places(self, j: int) -> list[int]:
         """The values that are the positions of a result that is scattered."""
@@ -163,7 +168,7 @@ class StageWriter:
         if not self.axes:
             return 0
         dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
-        return lanes_for(map(working, dtypes), VECTORS if self._waits() else 1, self.axes[-1])
+        return self.kernel.lanes_for(map(working, dtypes), VECTORS if self._waits() else 1, self.axes[-1])
 
     def _waits(self) -> bool:
         """Whether rounds of one vector would wait for what few reductions have found."""
@@ -190,7 +195,7 @@ class StageWriter:
 
     # --- at one outer index ------------------------------------------------------------------------------------------
 
-    def write(self, outer: Sequence[str]) -> None:
+    def write(self, outer: Sequence[Index]) -> None:
         """The stage, inside of the outer loops."""
         values, kernel, body = dict(self.values), self.kernel, self.body
         values.update((k, self.nest.rows[~r]) for k, r in enumerate(self.stage.reads) if ~r in self.nest.rows)
@@ -202,7 +207,7 @@ class StageWriter:
             for k in self.inputs:
                 where = self.read(k)
                 if where is not None and k not in self.varying:
-                    values[k] = load_one(kernel, self.program.dtypes[k], self.pointer(where, indices))
+                    values[k] = body.load(self.pointer(where, indices))
             self.run(self.early, values)
             with body.of(self.lanes):
                 self._over_elements(self._spread(values), values, indices)
@@ -211,11 +216,11 @@ class StageWriter:
                 column.end_row()
         self._finish(values, outer)
 
-    def pointer(self, where: tuple[str, int], indices: Sequence[str]) -> str:
+    def pointer(self, where: tuple[str, int], indices: Sequence[Index]) -> Pointer:
         """Where the elements of an array begin at some outer and inner indices."""
         a = self.nest.placed[where]
         strides = (*a.outer, *a.inner)[: len(indices)]
-        return self.kernel.moved((a.dtype, a.pointer), indices, strides)
+        return self.kernel.moved(a.place, indices, strides)
 
     def _spread(self, values: Values) -> Values:
         """What is known of a row in all lanes, and lengths besides, so that the rounds need not do it."""
@@ -227,11 +232,12 @@ class StageWriter:
         for last in self.lasts.values():
             in_all_lanes(last)
         for array in (*self.tables.values(), *(s.base for s in self.scattered.values())):
-            for stride in sorted({*array.strides} - {"0", "1"}):
-                in_all_lanes(Lanes(self.body, "int64", stride))
+            for stride in array.strides:
+                if stride.known not in (0, 1):
+                    stride.lanes()
         return found
 
-    def _finish(self, values: Values, outer: Sequence[str]) -> None:
+    def _finish(self, values: Values, outer: Sequence[Index]) -> None:
         """The numbers of this outer index, for later stages and in memory."""
         for j, r in self.numbered:
             if not self.nest.staging.is_scalar(j) or self.nest.staging.is_total(j):
@@ -242,16 +248,16 @@ class StageWriter:
             else:
                 self.nest.rows[j] = values[self._value(r)]
             if j in self.nest.stored:
-                store_one(self.kernel, self.nest.rows[j], self.pointer(("result", j), outer))
+                self._store(self.nest.rows[j], self.pointer(("result", j), outer))
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
-    def _over_elements(self, known: Values, single: Values, indices: Sequence[str]) -> None:
+    def _over_elements(self, known: Values, single: Values, indices: Sequence[Index]) -> None:
         """The rounds along the innermost axis; what is known of all its elements, in lanes and as single ones."""
         way, folds = Rounds(self, known, single, indices), list(self.folds.values())
         if not self.axes:
-            for fold, value in zip(folds, way.write(Block("0")), strict=True):
-                fold.keep(fold.taken([text for _, text in fold.first()], value))
+            for fold, value in zip(folds, way.write(Block(index(self.body, 0))), strict=True):
+                fold.keep(fold.taken(fold.first(), value))
             return
         if self.runs is not None:
             self.runs.begin()
@@ -282,15 +288,15 @@ class StageWriter:
                 place = self.offset(table, node.inputs[1:], values)
                 values[number] = gathered(self.kernel, table, place, one_by_one=bool(self.scattered))
             elif type(node.op) is WrapIndex:
-                index, length = (values[k] for k in node.inputs)
-                assert isinstance(index, Lanes)
+                at, length = (values[k] for k in node.inputs)
+                assert isinstance(at, Lanes)
                 assert isinstance(length, Lanes)
                 if near:
-                    values[number] = index.to("int64")
+                    values[number] = at.to("int64")
                     continue
-                values[number] = wrapped(node.op, index, length, in_all_lanes(self.lasts[number]))
+                values[number] = wrapped(node.op, at, length, in_all_lanes(self.lasts[number]))
             else:
-                step(self.site.unit, self.program, node, values, shared)
+                step(self.site, self.program, node, values, shared)
 
     def offset(self, array: Whole, at: Sequence[int], values: Values) -> Lanes:
         places: Any = [values[k] for k in at]

@@ -8,31 +8,29 @@ from tg.ops.elementwise.arithmetic import maximum, minimum
 from tg.ops.reduction import identity
 from tg.types.dtypes import is_complex, is_float
 from tg_native.kernels.dtypes import PARTS
-from tg_native.kernels.lanes import Lanes, Pair, constant_of, in_all_lanes, lane_of, of_parts, parts, select
+from tg_native.kernels.lanes import Pair, constant_of, lane_of, parts, select
+from tg_native.kernels.routine import Block
+from tg_native.loops.folds import halves
 from tg_native.plan.values import is_one
-from tg_numba.blocks import load, store, store_one
-from tg_numba.folds import halves
-from tg_numba.kernel import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg_native.kernels.lanes import Elements
+    from tg_native.kernels.index import Index, Pointer
+    from tg_native.kernels.lanes import Elements, Lanes
+    from tg_native.kernels.routine import Routine
+    from tg_native.loops.kernel import Kernel
     from tg_native.plan.values import Space
-    from tg_numba.body import Body
-    from tg_numba.kernel import Kernel
-
-    Values = Sequence[tuple[str, str]]  # types and operands: of what is best, then of its position
 
 
 class Extreme(NamedTuple):
     """The first element that none is better than; the first NaN."""
 
-    body: Body
+    body: Routine
     dtype: str
     largest: bool
 
-    def begin(self) -> Values:
+    def begin(self) -> list[Lanes]:
         """Before the first element: what nothing is worse than, at position 0."""
         fn = maximum if self.largest else minimum
         if is_complex(self.dtype):
@@ -40,23 +38,22 @@ class Extreme(NamedTuple):
         else:
             worst = identity(fn, self.dtype)
         start = constant_of(self.body, 0, "int64")
-        return [part.operand for part in parts([constant_of(self.body, worst, self.dtype), start])]
+        return parts([constant_of(self.body, worst, self.dtype), start])
 
-    def taken(self, last: Sequence[str], value: Elements, at: Lanes, mask: str | None = None) -> list[str]:
+    def taken(self, last: Sequence[Lanes], value: Elements, at: Lanes, mask: Lanes | None = None) -> list[Lanes]:
         """The next best and its position, by elements at a position; those outside of a mask do not count."""
         best, place = self._given(last)
         goes = self._is_better(value, best)
         if mask is not None:
-            goes = goes & Lanes(self.body, "bool", mask)
+            goes = goes & mask
         return self._chosen(goes, (value, best), (at, place))
 
-    def across(self, last: Sequence[str]) -> Lanes:
+    def across(self, last: Sequence[Lanes]) -> Lanes:
         """The position of the best in all lanes, each of which began with its own number: a single element."""
         body = self.body
         best, place = self._given(last)
         if body.lanes:
-            own = ", ".join(f"i64 {k}" for k in range(body.lanes))
-            place = Lanes(body, "int64", body.find(f"add {place.kind} {place.text}, <{own}>"))
+            place = place + body.own_numbers()
         return self._narrowed(best, place)
 
     def _narrowed(self, best: Elements, place: Lanes) -> Lanes:
@@ -70,12 +67,12 @@ class Extreme(NamedTuple):
             goes = self._is_better(high, low) | (~self._is_better(low, high) & (places[1] < first))
             return self._narrowed(*self._given(self._chosen(goes, (high, low), (places[1], first))))
 
-    def _given(self, texts: Sequence[str]) -> tuple[Elements, Lanes]:
-        *best, place = texts
-        return of_parts(self.body, self.dtype, best), Lanes(self.body, "int64", place)
+    def _given(self, values: Sequence[Lanes]) -> tuple[Elements, Lanes]:
+        *best, place = values
+        return Pair(*best) if len(best) > 1 else best[0], place
 
-    def _chosen(self, goes: Lanes, values: tuple[Any, Any], places: tuple[Any, Any]) -> list[str]:
-        return [part.text for part in parts([select(goes, *values), select(goes, *places)])]
+    def _chosen(self, goes: Lanes, values: tuple[Any, Any], places: tuple[Any, Any]) -> list[Lanes]:
+        return parts([select(goes, *values), select(goes, *places)])
 
     def _is_better(self, x: Any, y: Any) -> Lanes:
         """Whether x is to be preferred to y: NaN to all else, complex numbers by the real parts first."""
@@ -92,43 +89,38 @@ class Extreme(NamedTuple):
         return x > y if self.largest else x < y
 
 
-def by_rows(kernel: Kernel, extreme: Extreme, axis: Space, lead: Space, source: str, target: str) -> None:
+def by_rows(kernel: Kernel, extreme: Extreme, axis: Space, lead: Space, source: Pointer, target: Pointer) -> None:
     """Lanes along the axis that is searched, which is the only one of `axis`."""
     (length,), step = axis.shape, axis.strides[0][0]
     body, n = kernel.body, kernel.length(length)
-    whole = body.find(f"and i64 {n}, {-body.lanes}")
+    whole = n & -body.lanes
     with kernel.loops(lead.shape) as indices:
-        row = kernel.moved((extreme.dtype, source), indices, lead.strides[0])
+        row = kernel.moved(source, indices, lead.strides[0])
 
-        def taken(block: Block, texts: Sequence[str]) -> list[str]:
-            at = in_all_lanes(Lanes(body, "int64", block.first))
-            return extreme.taken(texts, load(kernel, extreme.dtype, row, step, block), at, block.mask)
+        def taken(block: Block, so_far: Sequence[Lanes]) -> list[Lanes]:
+            return extreme.taken(so_far, kernel.load(row, step, block), block.first.lanes(), block.mask)
 
-        first = extreme.begin()
-        found = body.fold("0", whole, body.lanes, first, lambda at, *texts: taken(Block(at), texts))
-        next_ = [(kind, text) for (kind, _), text in zip(first, found, strict=True)]
-        found = body.fold(whole, n, body.lanes, next_, lambda at, *texts: taken(kernel.partial(at, n), texts))
+        found = body.fold(0, whole, body.lanes, extreme.begin(), lambda at, *so_far: taken(Block(at), so_far))
+        found = body.fold(whole, n, body.lanes, found, lambda at, *so_far: taken(kernel.partial(at, n), so_far))
         place = extreme.across(found)
         with body.of(0):
-            store_one(kernel, place, kernel.moved(("int64", target), indices, lead.strides[1]))
+            body.store(place, kernel.moved(target, indices, lead.strides[1]))
 
 
-def by_columns(kernel: Kernel, extreme: Extreme, axis: Space, lead: Space, source: str, target: str) -> None:
+def by_columns(kernel: Kernel, extreme: Extreme, axis: Space, lead: Space, source: Pointer, target: Pointer) -> None:
     """Lanes along the innermost of the axes that stay."""
     (length,), step = axis.shape, axis.strides[0][0]
     body, n = kernel.body, kernel.length(length)
     with kernel.loops(lead.shape[:-1]) as indices:
-        start = kernel.moved((extreme.dtype, source), indices, lead.strides[0][:-1])
-        result = kernel.moved(("int64", target), indices, lead.strides[1][:-1])
+        start = kernel.moved(source, indices, lead.strides[0][:-1])
+        result = kernel.moved(target, indices, lead.strides[1][:-1])
 
         def columns(block: Block) -> None:
-            def taken(at: str, *texts: str) -> list[str]:
-                row = kernel.moved((extreme.dtype, start), [at], [step])
-                place = in_all_lanes(Lanes(body, "int64", at))
-                return extreme.taken(texts, load(kernel, extreme.dtype, row, 1, block), place)
+            def taken(at: Index, *so_far: Lanes) -> list[Lanes]:
+                return extreme.taken(so_far, kernel.load(kernel.moved(start, [at], [step]), 1, block), at.lanes())
 
-            *_, place = body.fold("0", n, 1, extreme.begin(), taken)
-            store(kernel, Lanes(body, "int64", place), result, 1, block)
+            *_, place = body.fold(0, n, 1, extreme.begin(), taken)
+            kernel.store(place, result, 1, block)
 
         kernel.blocks(lead.shape[-1], columns, twice=True)
 

@@ -8,16 +8,16 @@ Halves are folded in float32 and rounded once.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, final
 
 from tg.ops.elementwise.arithmetic import add
 from tg.ops.reduction import identity
 from tg.types.dtypes import is_complex, is_inexact
 from tg_native.kernels.dtypes import PARTS, is_half, working
 from tg_native.kernels.half import narrowed, widened
-from tg_native.kernels.lanes import Lanes, Pair, constant_of, lane_of, parts, select
-from tg_numba.body import body_of
-from tg_numba.kernel import Block
+from tg_native.kernels.index import Index, index
+from tg_native.kernels.lanes import Lanes, Pair, constant, constant_of, lane_of, parts, select
+from tg_native.kernels.routine import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,59 +25,32 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.kernels.lanes import Elements
-    from tg_numba.kernel import Kernel
-    from tg_numba.sums import Sums
+    from tg_native.kernels.routine import Routine, Variable
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.sums import Sums
 
     Write = Callable[[Block], Sequence[Elements]]
 
 CHUNK: Final = 64  # terms that are added one after the other
 DEEP: Final = 48  # partial sums: more than a count of chunks has binary digits
 
-PUSH: Final = """\
-define internal void @NAME(ptr %stack, i64 %count, V %x) nounwind {
-entry:
-  br label %head
-head:
-  %k = phi i64 [0, %entry], [%k1, %body]
-  %sum = phi V [%x, %entry], [%more, %body]
-  %place = getelementptr V, ptr %stack, i64 %k
-  %left = lshr i64 %count, %k
-  %digit = trunc i64 %left to i1
-  br i1 %digit, label %body, label %done
-body:
-  %old = load V, ptr %place, align 64
-  %more = fadd V %old, %sum
-  %k1 = add i64 %k, 1
-  br label %head
-done:
-  store V %sum, ptr %place, align 64
-  ret void
-}"""
-TOTAL: Final = """\
-define internal V @NAME(ptr %stack, i64 %count) nounwind {
-entry:
-  br label %head
-head:
-  %k = phi i64 [0, %entry], [%k1, %tail]
-  %sum = phi V [zeroinitializer, %entry], [%next, %tail]
-  %left = lshr i64 %count, %k
-  %go = icmp ne i64 %left, 0
-  br i1 %go, label %body, label %done
-body:
-  %digit = trunc i64 %left to i1
-  br i1 %digit, label %more, label %tail
-more:
-  %place = getelementptr V, ptr %stack, i64 %k
-  %old = load V, ptr %place, align 64
-  %added = fadd V %sum, %old
-  br label %tail
-tail:
-  %next = phi V [%sum, %body], [%added, %more]
-  %k1 = add i64 %k, 1
-  br label %head
-done:
-  ret V %sum
-}"""
+
+def push(stack: Variable, count: Index, x: Lanes) -> None:
+    """Add the sum of one more chunk to those of `count` before it, as the digits of a number that counts."""
+    body = cast("Routine", x.body)
+    place = (~count).trailing()
+    (total,) = body.fold(0, place, 1, [x], lambda k, total: [stack.get(k) + total])
+    stack.set(total, place)
+
+
+def total(stack: Variable, count: Index, zero: Lanes) -> Lanes:
+    """The sum of all chunks."""
+    body = cast("Routine", zero.body)
+
+    def add_digit(k: Index, so_far: Lanes) -> list[Lanes]:
+        return body.either(((count >> k) & 1) != 0, lambda: [so_far + stack.get(k)], lambda: [so_far])
+
+    return body.fold(0, count.length(), 1, [zero], add_digit)[0]
 
 
 def is_floating_sum(fn: Any, dtype: str) -> bool:
@@ -118,10 +91,11 @@ class Fold:
         self.working = working_dtype(fn, dtype)
         self.in_pairs = is_floating_sum(fn, dtype) and (terms is None or terms > CHUNK)
         body = kernel.body
-        self.kinds = [body.kind(d) for d in ([PARTS[self.working]] * 2 if is_complex(dtype) else [self.working])]
-        self._found = [body.frame(kind) for kind in self.kinds]  # by the last run of rounds, or by all
-        self._stacks = [body.frame(kind, DEEP) for kind in self.kinds] if self.in_pairs else []  # of the runs before
-        self._runs = body.frame("i64") if self.in_pairs else ""
+        self.dtypes = [PARTS[self.working]] * 2 if is_complex(dtype) else [self.working]
+        self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
+        self._stacks = [body.variable(d, DEEP) for d in self.dtypes] if self.in_pairs else []  # of the runs before
+        with body.of(0):
+            self._runs = body.variable("int64") if self.in_pairs else None
 
     @property
     def none(self) -> Elements:
@@ -132,69 +106,58 @@ class Fold:
 
     def begin(self) -> None:
         """Start anew, once for each result."""
-        if self.in_pairs:
-            self.kernel.body.do(f"store i64 0, ptr {self._runs}")
-        self.keep([part.text for part in parts([self.none])])
+        if self._runs is not None:
+            self._runs.set(index(self.kernel.body, 0).value)
+        self.keep(parts([self.none]))
 
-    def first(self) -> list[tuple[str, str]]:
-        """The types and values that a run of rounds begins with."""
-        if not self.in_pairs:
-            return list(zip(self.kinds, self.found(), strict=True))
+    def first(self) -> list[Lanes]:
+        """The values that a run of rounds begins with."""
+        if self._runs is None:
+            return self.found()
         body = self.kernel.body
-        runs = body.made(f"load i64, ptr {self._runs}")
-        with body.when(body.find(f"icmp sgt i64 {runs}, 0")):
-            before = body.find(f"sub i64 {runs}, 1")
-            for stack, kind, text in zip(self._stacks, self.kinds, self.found(), strict=True):
-                body.do(f"call void @{self._defined('push', PUSH)}(ptr {stack}, i64 {before}, {kind} {text})")
-        body.do(f"store i64 {body.find(f'add i64 {runs}, 1')}, ptr {self._runs}")
-        return [part.operand for part in parts([self.none])]
+        runs = Index(self._runs.get())
+        with body.when(runs > 0):
+            before = runs - 1
+            for stack, last in zip(self._stacks, self.found(), strict=True):
+                body.subroutine("push", push, (stack, before, last))
+        self._runs.set((runs + 1).value)
+        return parts([self.none])
 
-    def taken(self, last: Sequence[str], value: Elements) -> list[str]:
+    def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
         """What the values of a run become by some elements."""
         found: Any = self.rule(self.fn.op, (self._given(last), wide(value, self.working)), self.working)
-        return [part.text for part in parts([found])]
+        return parts([found])
 
-    def keep(self, found: Sequence[str]) -> None:
+    def keep(self, found: Sequence[Lanes]) -> None:
         """Keep what a run of rounds has found."""
-        for place, kind, text in zip(self._found, self.kinds, found, strict=True):
-            self.kernel.body.do(f"store {kind} {text}, ptr {place}, align 64")
+        for place, value in zip(self._found, found, strict=True):
+            place.set(value)
 
-    def found(self) -> list[str]:
+    def found(self) -> list[Lanes]:
         """What was kept."""
-        pairs = zip(self._found, self.kinds, strict=True)
-        return [self.kernel.body.made(f"load {kind}, ptr {place}, align 64") for place, kind in pairs]
+        return [place.get() for place in self._found]
 
-    def _defined(self, name: str, text: str) -> str:
-        """The function of that name for so many lanes."""
-        body, kind = self.kernel.body, self.kinds[0]
-        name = f"tg.{name}.{body.lanes}"
-        body.module.define(name, text.replace("@NAME", f"@{name}").replace("V", kind))
-        return name
-
-    def over(self, end: str, load: Callable[[str], Elements]) -> None:
+    def over(self, end: Index, load: Callable[[Index], Elements]) -> None:
         """Fold what `load` gives for each index before `end`."""
         with _chunks(self.kernel, [self], end, 1) as (first, last):
             body = self.kernel.body
-            self.keep(body.fold(first, last, 1, self.first(), lambda at, *texts: self.taken(texts, load(at))))
+            self.keep(body.fold(first, last, 1, self.first(), lambda at, *so_far: self.taken(so_far, load(at))))
 
-    def _given(self, texts: Sequence[str]) -> Elements:
-        body = self.kernel.body
-        if is_complex(self.working):
-            return Pair(*(Lanes(body, PARTS[self.working], text) for text in texts))
-        return Lanes(body, self.working, texts[0])
+    def _given(self, values: Sequence[Lanes]) -> Elements:
+        return Pair(*values) if is_complex(self.working) else values[0]
 
     # --- results -----------------------------------------------------------------------------------------------------
 
     def total(self) -> Elements:
         """What has been found in each lane."""
-        if self.in_pairs:
+        if self._runs is not None:
             body = self.kernel.body
-            runs = body.made(f"load i64, ptr {self._runs}")
-            with body.when(body.find(f"icmp sgt i64 {runs}, 1")):
-                before, name = body.find(f"sub i64 {runs}, 1"), self._defined("total", TOTAL)
-                last, calls = self._given(self.found()), zip(self.kinds, self._stacks, strict=True)
-                others = self._given([body.made(f"call {k} @{name}(ptr {s}, i64 {before})") for k, s in calls])
-                self.keep(self.taken([part.text for part in parts([last])], others))
+            runs = Index(self._runs.get())
+            with body.when(runs > 1):
+                before, last = runs - 1, self._given(self.found())
+                zero = constant(body, 0, self.dtypes[0])
+                others = [body.subroutine("total", total, (stack, before, zero)) for stack in self._stacks]
+                self.keep(self.taken(parts([last]), self._given([x for x in others if x is not None])))
         return self._given(self.found())
 
     def result(self) -> Elements:
@@ -207,14 +170,13 @@ class Fold:
         """The elements of a block, and what changes nothing in the lanes outside."""
         if block.mask is None:
             return value
-        mask = Lanes(self.kernel.body, "bool", block.mask)
         none = constant_of(self.kernel.body, identity(self.fn, self.dtype), self.dtype)
-        return select(mask, value, none)
+        return select(block.mask, value, none)
 
 
 def across(rule: Rule, fn: Any, value: Elements) -> Elements:
     """All lanes folded into one, two by two: a single element."""
-    body = body_of(value)
+    body = value.body
     if body.lanes > 1:
         low, high = halves(value)
         with body.of(body.lanes // 2):
@@ -227,36 +189,29 @@ def halves(value: Elements) -> list[Elements]:
     """The first half of the lanes, and the second."""
     if isinstance(value, Pair):
         return [Pair(*both) for both in zip(*map(halves, value), strict=True)]
-    body, count = body_of(value), value.body.lanes // 2
-    found: list[Elements] = []
-    for start in (0, count):
-        places = ", ".join(f"i32 {start + k}" for k in range(count))
-        text = f"shufflevector {value.kind} {value.text}, {value.kind} poison, <{count} x i32> <{places}>"
-        found.append(Lanes(body, value.dtype, body.find(text)))
-    return found
+    return list(cast("Routine", value.body).halves(value))
 
 
 # --- several at once -------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def _chunks(kernel: Kernel, folds: Sequence[Fold], end: str, step: int) -> Iterator[tuple[str, str]]:
+def _chunks(kernel: Kernel, folds: Sequence[Fold], end: Index, step: int) -> Iterator[tuple[Index, Index]]:
     """Runs of as many rounds as are added one after the other; gives where each begins and ends."""
     body = kernel.body
     if not any(fold.in_pairs for fold in folds):
-        yield "0", end
+        yield index(body, 0), end
         return
-    with body.loop("0", end, CHUNK * step) as chunk:
-        far = body.find(f"add i64 {chunk}, {CHUNK * step}")
-        yield chunk, body.called("llvm.smin.i64", "i64", [("i64", far), ("i64", end)])
+    with body.loop(0, end, CHUNK * step) as chunk:
+        yield chunk, (chunk + CHUNK * step).least(end)
 
 
 class Span(NamedTuple):
     """Rounds that are alike: from and to before which index, and the block at an index."""
 
-    start: str
-    end: str
-    block: Callable[[str], Block]
+    start: Index
+    end: Index
+    block: Callable[[Index], Block]
 
 
 def rounds(
@@ -278,12 +233,11 @@ def rounds(
     body, n = kernel.body, kernel.length(length)
     run = _in_memory if calls else _in_registers
     with _chunks(kernel, folds, n, body.lanes) as (first, end):
-        start, spans, last = first, list[Span](), [pair for fold in folds for pair in fold.first()]
+        start, spans, last = first, list[Span](), [value for fold in folds for value in fold.first()]
         if sums is not None:
             start, last = sums.summed(first, end, last)
         elif twice:
-            whole = body.find(f"and i64 {body.find(f'sub i64 {end}, {first}')}, {-body.lanes}")
-            start = body.find(f"add i64 {first}, {whole}")
+            start = first + ((end - first) & -body.lanes)
             spans.append(Span(first, start, Block))
         if sums is not None or not twice or type(length) is not int or length % body.lanes:
             spans.append(Span(start, end, lambda at: kernel.partial(at, n)))
@@ -291,35 +245,34 @@ def rounds(
 
 
 def _in_registers(
-    kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write, last: Sequence[tuple[str, str]]
+    kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write, last: Sequence[Lanes]
 ) -> None:
     """Rounds that hand on what has been found."""
 
-    def taken(block: Block, texts: Sequence[str]) -> list[str]:
-        left, found = iter(texts), list[str]()
+    def taken(block: Block, so_far: Sequence[Lanes]) -> list[Lanes]:
+        left, found = iter(so_far), list[Lanes]()
         for fold, value in zip(folds, write(block), strict=True):
-            found += fold.taken([next(left) for _ in fold.kinds], fold.inside(value, block))
+            found += fold.taken([next(left) for _ in fold.dtypes], fold.inside(value, block))
         return found
 
     for span in spans:
 
-        def write_round(at: str, *texts: str, span: Span = span) -> list[str]:
-            return taken(span.block(at), texts)
+        def write_round(at: Index, *so_far: Lanes, span: Span = span) -> list[Lanes]:
+            return taken(span.block(at), so_far)
 
-        found = kernel.body.fold(span.start, span.end, kernel.body.lanes, last, write_round)
-        last = [(kind, text) for (kind, _), text in zip(last, found, strict=True)]
+        last = kernel.body.fold(span.start, span.end, kernel.body.lanes, last, write_round)
     left = iter(last)
     for fold in folds:
-        fold.keep([next(left)[1] for _ in fold.kinds])
+        fold.keep([next(left) for _ in fold.dtypes])
 
 
 def _in_memory(
-    kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write, last: Sequence[tuple[str, str]]
+    kernel: Kernel, folds: Sequence[Fold], spans: Sequence[Span], write: Write, last: Sequence[Lanes]
 ) -> None:
     """Rounds that read and write what has been found: once each, where registers would be saved and handed on."""
     left = iter(last)
     for fold in folds:
-        fold.keep([next(left)[1] for _ in fold.kinds])
+        fold.keep([next(left) for _ in fold.dtypes])
     for span in spans:
         with kernel.body.loop(span.start, span.end, kernel.body.lanes) as at:
             block = span.block(at)

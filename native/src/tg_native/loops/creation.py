@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.ops import creation as t
-from tg_native.kernels.lanes import Lanes
-from tg_numba.blocks import store_one
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_native.loops.site import Site
     from tg_native.plan.values import Value
-    from tg_numba.site import Site
 
 
 def arange(op: t.Arange, site: Site) -> Value:
@@ -19,8 +17,8 @@ def arange(op: t.Arange, site: Site) -> Value:
     y = site.allocate(0)
     kernel = site.kernel()
     place = kernel.write(y)
-    with kernel.body.loop("0", kernel.length(y.shape[0])) as index:
-        store_one(kernel, Lanes(kernel.body, "int64", index), kernel.moved(("int64", place), [index], [1]))
+    with kernel.body.loop(0, kernel.length(y.shape[0])) as at:
+        kernel.body.store(at.value, place.moved(at))
     site.run(kernel)
     return y
 

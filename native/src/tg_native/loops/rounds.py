@@ -12,19 +12,19 @@ import operator
 from typing import TYPE_CHECKING, final
 
 from tg.types.dtypes import is_complex
-from tg_native.kernels.lanes import Lanes, in_all_lanes, of_parts, parts
-from tg_numba.blocks import load, store
-from tg_numba.body import everywhere
-from tg_numba.divisors import inverses, unscaled
-from tg_numba.positions import is_near
+from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, parts
+from tg_native.loops.divisors import inverses, unscaled
+from tg_native.loops.positions import is_near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tg.types.lengths import Length
+    from tg_native.kernels.index import Condition, Index, Pointer
     from tg_native.kernels.lanes import Elements
-    from tg_numba.kernel import Block
-    from tg_numba.stages import StageWriter, Values
+    from tg_native.kernels.routine import Block
+    from tg_native.loops.divisors import Inverse
+    from tg_native.loops.stages import StageWriter, Values
 
     Way = Callable[[Values, Block], list[Elements]]
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Rounds:
     """How the rounds of a stage along its innermost axis are written."""
 
-    def __init__(self, stage: StageWriter, known: Values, single: Values, indices: Sequence[str]) -> None:
+    def __init__(self, stage: StageWriter, known: Values, single: Values, indices: Sequence[Index]) -> None:
         """With what is known of all elements, in lanes and as single ones, and the outer indices."""
         self.stage, self.kernel, self.body = stage, stage.kernel, stage.body
         self.known, self.single = known, single
@@ -41,9 +41,9 @@ class Rounds:
         reads = {k: where for k in stage.inputs if (where := stage.read(k)) is not None and k in stage.varying}
         stores = {j: ("result", j) for j in stage.kept if ("result", j) in placed and not is_scalar(j)}
         self.shared = inverses(stage.late, known)
-        self._is_usual, self._usual = unscaled(self.shared) if self.shared else ("", self.shared)
+        self._usual = unscaled(self.shared) if self.shared else None
 
-        def placed_at(where: tuple[str, int]) -> tuple[str, int | Length]:
+        def placed_at(where: tuple[str, int]) -> tuple[Pointer, int | Length]:
             return stage.pointer(where, indices), placed[where].inner[-1] if stage.axes else 0
 
         self.loads = {k: placed_at(where) for k, where in reads.items()}
@@ -55,32 +55,33 @@ class Rounds:
         found = self.loaded(block)
         if block.mask is not None or not self.body.lanes:
             return self._each(found, block)
-        if not self.shared:
+        if self._usual is None:
             return self._whole(found, block)
-        return self._either(self._is_usual, self._usually, self._each, found, block)
+        is_usual, usual = self._usual
+        return self._either(is_usual, functools.partial(self._usually, usual), self._each, found, block)
 
     def loaded(self, block: Block) -> Values:
         """What is known of a block when its elements are loaded."""
-        found, dtypes = dict(self.known), self.stage.program.dtypes
-        for k, (pointer, stride) in self.loads.items():
-            found[k] = load(self.kernel, dtypes[k], pointer, stride, block)
+        found = dict(self.known)
+        for k, (place, stride) in self.loads.items():
+            found[k] = self.kernel.load(place, stride, block)
         return found
 
     # --- versions ----------------------------------------------------------------------------------------------------
 
-    def _either(self, test: str, then: Way, otherwise: Way, found: Values, block: Block) -> list[Elements]:
+    def _either(self, test: Condition, then: Way, otherwise: Way, found: Values, block: Block) -> list[Elements]:
         """A full block in one of two ways."""
         made = self.body.either(
             test,
-            lambda: [x.operand for x in parts(then(dict(found), block))],
-            lambda: [x.operand for x in parts(otherwise(dict(found), block))],
+            lambda: parts(then(dict(found), block)),
+            lambda: parts(otherwise(dict(found), block)),
         )
         left, dtypes = iter(made), [self.stage.program.dtypes[self.stage.value_of(j)] for j in self.stage.folds]
-        return [of_parts(self.body, d, [next(left) for _ in range(2 if is_complex(d) else 1)]) for d in dtypes]
+        return [Pair(next(left), next(left)) if is_complex(d) else next(left) for d in dtypes]
 
-    def _usually(self, found: Values, block: Block) -> list[Elements]:
+    def _usually(self, usual: dict[int, Inverse], found: Values, block: Block) -> list[Elements]:
         """By inverses that need no scaling."""
-        before, self.shared = self.shared, self._usual
+        before, self.shared = self.shared, usual
         values = self._whole(found, block)
         self.shared = before
         return values
@@ -106,7 +107,7 @@ class Rounds:
             index = found[node.inputs[0]]
             assert isinstance(index, Lanes)
             tests.append(is_near(index, in_all_lanes(stage.lasts[node.outputs[0]])))
-        test = everywhere(functools.reduce(operator.and_, tests))
+        test = self.body.everywhere(functools.reduce(operator.and_, tests))
         return self._either(test, functools.partial(self._each, near=True), self._each, found, block)
 
     def _each(self, found: Values, block: Block, *, near: bool = False) -> list[Elements]:
@@ -120,8 +121,8 @@ class Rounds:
 
     def _finish(self, found: Mapping[int, Elements], block: Block) -> list[Elements]:
         """What is kept is stored, and combined with what the rows before gave."""
-        for j, (pointer, stride) in self.stores.items():
-            store(self.kernel, found[self.stage.kept[j]], pointer, stride, block)
-        for j, (pointer, _) in self.columns.items():
-            self.stage.columns[j].take(found[self.stage.value_of(j)], pointer, block)
+        for j, (place, stride) in self.stores.items():
+            self.kernel.store(found[self.stage.kept[j]], place, stride, block)
+        for j, (place, _) in self.columns.items():
+            self.stage.columns[j].take(found[self.stage.value_of(j)], place, block)
         return [found[self.stage.value_of(j)] for j in self.stage.folds]

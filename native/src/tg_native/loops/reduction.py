@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import maximum
+from tg_native.loops import extremes
+from tg_native.loops.folds import Fold, narrow, rounds, working_dtype
+from tg_native.loops.pointwise import in_float32
 from tg_native.plan.values import Space, collapsed, is_one
-from tg_numba import extremes
-from tg_numba.blocks import load, store, store_one
-from tg_numba.folds import Fold, narrow, rounds, working_dtype
-from tg_numba.pointwise import in_float32
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_native.kernels.index import Index
     from tg_native.kernels.lanes import Elements
+    from tg_native.kernels.routine import Block
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.site import Site
     from tg_native.plan.values import Array, Value
-    from tg_numba.kernel import Block, Kernel
-    from tg_numba.site import Site
 
 VECTORS: Final = 4  # that are folded side by side, for an addition takes as long as four can begin
 
@@ -57,9 +58,9 @@ class _Reduction:
         kernel = self.site.kernel([working_dtype(self.fn, self.x.dtype)], vectors, along)
         for n in (*self.lead, *self.body, *self.lead_strides[0], *self.lead_strides[1], *self.body_strides):
             kernel.length(n)
-        rule, terms = self.site.unit.rule(self.fn.op), self._terms(kernel, by_columns)
+        rule, terms = self.site.rule(self.fn.op), self._terms(kernel, by_columns)
         self.kernel, self.fold = kernel, Fold(kernel, self.fn, rule, self.x.dtype, terms)
-        self.source, self.target = (self.x.dtype, kernel.read(self.x)), (self.y.dtype, kernel.write(self.y))
+        self.source, self.target = kernel.read(self.x), kernel.write(self.y)
         (self._by_columns if by_columns else self._by_rows)()
         self.site.run(kernel)
 
@@ -82,15 +83,15 @@ class _Reduction:
             start = kernel.moved(self.source, indices, self.lead_strides[0])
             fold.begin()
             with kernel.loops(self.body[:-1]) as outer:
-                row = kernel.moved((self.x.dtype, start), outer, self.body_strides[:-1])
+                row = kernel.moved(start, outer, self.body_strides[:-1])
 
                 def element(block: Block) -> list[Elements]:
-                    return [load(kernel, self.x.dtype, row, step, block)]
+                    return [kernel.load(row, step, block)]
 
                 rounds(kernel, [fold], self.body[-1], element, twice=True)
             found, place = fold.result(), kernel.moved(self.target, indices, self.lead_strides[1])
             with kernel.body.of(0):
-                store_one(kernel, found, place)
+                kernel.body.store(found, place)
 
     def _by_columns(self) -> None:
         """Lanes along the inner of the axes that stay."""
@@ -103,13 +104,13 @@ class _Reduction:
             def columns(block: Block) -> None:
                 fold.begin()
                 with kernel.loops(self.body[:-1]) as outer:
-                    place = kernel.moved((self.x.dtype, start), outer, self.body_strides[:-1])
+                    place = kernel.moved(start, outer, self.body_strides[:-1])
 
-                    def row(at: str) -> Elements:
-                        return load(kernel, self.x.dtype, kernel.moved((self.x.dtype, place), [at], [step]), 1, block)
+                    def row(at: Index) -> Elements:
+                        return kernel.load(kernel.moved(place, [at], [step]), 1, block)
 
                     fold.over(kernel.length(self.body[-1]), row)
-                store(kernel, narrow(fold.total(), self.x.dtype), target, 1, block)
+                kernel.store(narrow(fold.total(), self.x.dtype), target, 1, block)
 
             kernel.blocks(self.lead[-1], columns, twice=True)
 

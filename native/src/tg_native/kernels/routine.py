@@ -1,0 +1,152 @@
+"""Functions with memory, branches and loops: what loops over arrays are written to, kernels inside of them."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, NamedTuple
+
+from tg_native.kernels.body import Body
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Callable, Sequence
+
+    from tg_native.kernels.index import Condition, Index, Pointer
+    from tg_native.kernels.lanes import Elements, Lanes
+
+
+class Block(NamedTuple):
+    """Some elements along an axis, one for each lane.
+
+    Args:
+        first: the index of the first.
+        mask: which lanes are inside of the axis; None if all are.
+        inside: how many, where not all are.
+    """
+
+    first: Index
+    mask: Lanes | None = None
+    inside: Index | None = None
+
+
+class Variable(abc.ABC):
+    """Memory of the running function for values of a real dtype, as many lanes each as the body had."""
+
+    @abc.abstractmethod
+    def get(self, at: Index | None = None) -> Lanes:
+        """The value, or that at a number from 0 on."""
+
+    @abc.abstractmethod
+    def set(self, value: Lanes, at: Index | None = None) -> None:
+        """Change the value, or that at a number."""
+
+
+class Routine(Body):
+    """The inside of a function of memory, whose blocks may be repeated or left out."""
+
+    # --- lanes -----------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def halves(self, value: Lanes) -> tuple[Lanes, Lanes]:
+        """The first half of the lanes, and the second: each for a body of half as many."""
+
+    @abc.abstractmethod
+    def everywhere(self, condition: Lanes) -> Condition:
+        """Whether a condition holds in all lanes."""
+
+    # --- numbers that all lanes share ------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def extreme(self, x: Index, y: Index, *, largest: bool) -> Index:
+        """The larger or the lesser of two numbers."""
+
+    @abc.abstractmethod
+    def bits_of(self, x: Index, *, trailing: bool) -> Index:
+        """How many bits a number has, or how many of the last ones are 0: `Index.length` and `trailing`."""
+
+    @abc.abstractmethod
+    def first_lanes(self, count: Index) -> Lanes:
+        """The mask of as many lanes."""
+
+    @abc.abstractmethod
+    def own_numbers(self) -> Lanes:
+        """The number of each lane, from 0 on, as int64."""
+
+    # --- branches and loops ----------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def loop(self, start: Index | int, end: Index | int, step: int = 1) -> contextlib.AbstractContextManager[Index]:
+        """A loop from `start` to before `end`; gives the index."""
+
+    @abc.abstractmethod
+    def fold(
+        self,
+        start: Index | int,
+        end: Index | int,
+        step: int,
+        first: Sequence[Lanes],
+        write: Callable[..., Sequence[Lanes]],
+    ) -> list[Lanes]:
+        """A loop that hands values on: `write` makes, of the index and the last ones, the next ones.
+
+        Args:
+            first: the values to begin with, which are the result if there is no round.
+        """
+
+    @abc.abstractmethod
+    def when(self, condition: Condition) -> contextlib.AbstractContextManager[None]:
+        """What is done only if a condition holds."""
+
+    @abc.abstractmethod
+    def either(
+        self, condition: Condition, then: Callable[[], Sequence[Lanes]], otherwise: Callable[[], Sequence[Lanes]]
+    ) -> list[Lanes]:
+        """One of two pieces of code, by a condition; the values that they give, of the same dtypes."""
+
+    @abc.abstractmethod
+    def subroutine(
+        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
+    ) -> Lanes | None:
+        """The value of a function of its own, if it has one, which is written once for operands of these types."""
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def variable(self, dtype: str, count: int = 1) -> Variable:
+        """Memory of the running function for values of a real dtype; they are not initialised."""
+
+    @abc.abstractmethod
+    def cell(self, dtype: str) -> Pointer:
+        """A place for one element, in memory of the running function; it is 0."""
+
+    @abc.abstractmethod
+    def shifted(self, pointer: Pointer, offset: Index) -> Pointer:
+        """The place some elements on."""
+
+    @abc.abstractmethod
+    def nearer(self, condition: Condition, x: Pointer, y: Pointer) -> Pointer:
+        """The first place where a condition holds, else the second."""
+
+    @abc.abstractmethod
+    def load(self, pointer: Pointer) -> Elements:
+        """One element in all lanes."""
+
+    @abc.abstractmethod
+    def load_row(self, pointer: Pointer, block: Block) -> Elements:
+        """The elements of a block, which follow one another; what is outside is not read, and is some number."""
+
+    @abc.abstractmethod
+    def load_apart(self, pointer: Pointer, stride: Index, block: Block) -> Elements:
+        """The elements of a block, at a distance, from the one at index 0 on; outside it has some number."""
+
+    @abc.abstractmethod
+    def gathered(self, pointer: Pointer, offsets: Lanes, *, one_by_one: bool = False) -> Elements:
+        """The elements at some offsets: by an instruction, if there is one, or one by one."""
+
+    @abc.abstractmethod
+    def store(self, value: Elements, pointer: Pointer) -> None:
+        """Write the first lane."""
+
+    @abc.abstractmethod
+    def store_row(self, value: Elements, pointer: Pointer, block: Block) -> None:
+        """Write the lanes of a block that are inside, one after the other."""

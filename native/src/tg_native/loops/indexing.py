@@ -1,0 +1,168 @@
+"""Reading and writing at positions. Nothing outside an array is ever read or written."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.ops import indexing as t
+from tg.types.dtypes import numpy_dtype
+from tg_native.kernels.index import Condition, Index
+from tg_native.kernels.lanes import constant, constant_of
+from tg_native.loops.positions import gathered, offset, whole
+from tg_native.plan.values import Array, collapsed, is_one, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tg.plugin.records import Rule
+    from tg_native.kernels.index import Pointer
+    from tg_native.kernels.lanes import Lanes
+    from tg_native.kernels.routine import Block
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.site import Site
+    from tg_native.plan.values import Value
+
+
+def gather(op: t.Gather, site: Site) -> Value:
+    """Loops over the positions, in them loops over the other axes."""
+    x, *indices = site.inputs
+    y = site.allocate(0)
+    if len(op.axes) == (x.ndim if isinstance(x, Array) else 0) and y.shape:
+        _elements(site, site.memory(x), y, [site.memory(i) for i in indices])
+    else:
+        _positions(site, op.axes, x, y, indices, None)
+    return y
+
+
+def _elements(site: Site, x: Array, y: Array, rows: Sequence[Array]) -> None:
+    """Read single elements of x at positions along all its axes into y, in lanes; 0 where x has none."""
+    space = collapsed(y.shape, [y.strides, *(spread(i, y.shape).strides for i in rows)])
+    inner = space.shape[-1] if space.shape else 1
+    kernel = site.kernel([y.dtype, "int64"], length=inner)
+    table, target, places = whole(kernel, x, kernel.read(x)), kernel.write(y), [kernel.read(i) for i in rows]
+    with kernel.loops(space.shape[:-1]) as outer:
+        to, *of = (
+            (kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0)
+            for p, s in zip((target, *places), space.strides, strict=True)
+        )
+
+        def write(block: Block) -> None:
+            at: Any = [kernel.load(place, stride, block) for place, stride in of]
+            kernel.store(gathered(kernel, table, offset(table, at, [False] * len(at))), to[0], 1, block)
+
+        kernel.blocks(inner, write, twice=True)
+    site.run(kernel)
+
+
+def scatter(op: t.Scatter, site: Site) -> Value:
+    """A copy of x, written position by position in C order."""
+    x, v, *indices = site.inputs
+    y = site.allocate(0)
+    site.copy(x, y)
+    _positions(site, op.axes, v, y, indices, op)
+    return y
+
+
+def _positions(
+    site: Site, axes: tuple[int, ...], source: Value, y: Array, indices: Sequence[Value], op: t.Scatter | None
+) -> None:
+    """Read `source` at the positions into y, or (for a scatter) write or combine `source` into y there."""
+    x = site.memory(source)
+    others = [k for k in range(y.ndim if op is not None else x.ndim) if k - (y.ndim if op else x.ndim) not in axes]
+    indexed, plain = (y, x) if op is not None else (x, y)
+    rows = [site.memory(i) for i in indices]
+    front = len(rows[0].shape)
+    space = collapsed([indexed.shape[k] for k in others], [[indexed.strides[k] for k in others], plain.strides[front:]])
+    in_lanes = bool(space.shape) and all(is_one(s[-1]) for s in space.strides)
+    kernel = site.kernel([y.dtype] if in_lanes else ())
+    far, near = (kernel.read(x), kernel.write(y)) if op is None else (kernel.write(y), kernel.read(x))
+    places = [kernel.read(i) for i in rows]
+    lengths = [kernel.length(indexed.shape[a]) for a in axes]
+    for n in (*plain.shape, *indexed.shape, *plain.strides, *indexed.strides, *(s for i in rows for s in i.strides)):
+        kernel.length(n)
+    with _unless_empty(kernel, lengths, y if op is None else None, near), kernel.loops(plain.shape[:front]) as outer:
+        positions = [
+            _inside(kernel, kernel.moved(place, outer, i.strides), n)
+            for place, i, n in zip(places, rows, lengths, strict=True)
+        ]
+        here = kernel.moved(near, outer, plain.strides[:front])
+        there = kernel.moved(far, positions, [indexed.strides[a] for a in axes])
+        with kernel.loops(space.shape[:-1]) as inner:
+            there, here = (kernel.moved(p, inner, s[:-1]) for p, s in zip((there, here), space.strides, strict=True))
+            steps = [s[-1] if s else 1 for s in space.strides]
+
+            def write(block: Block) -> None:
+                if op is None:
+                    kernel.store(kernel.load(there, steps[0], block), here, steps[1], block)
+                    return
+                value: Any = kernel.load(here, steps[1], block)
+                if op.fn is not None:
+                    old = kernel.load(there, steps[0], block)
+                    value = site.rule(op.fn.op)(op.fn.op, (old, value), y.dtype)
+                kernel.store(value, there, steps[0], block)
+
+            kernel.blocks(space.shape[-1] if space.shape else 1, write)
+    site.run(kernel)
+
+
+@contextlib.contextmanager
+def _unless_empty(kernel: Kernel, lengths: Sequence[Index], zeroed: Array | None, place: Pointer) -> Iterator[None]:
+    """What is done only if no length is 0; else no index is in range, and an array is set to 0."""
+    body = kernel.body
+    if all(n.known for n in lengths):
+        yield
+        return
+    every = functools.reduce(operator.and_, (n > 0 for n in lengths))
+    with body.when(every):
+        yield
+    if zeroed is not None:
+        with body.when(~every), kernel.loops(zeroed.shape) as indices, body.of(0):
+            zero = constant_of(body, numpy_dtype(zeroed.dtype).type(0), zeroed.dtype)
+            body.store(zero, kernel.moved(place, indices, zeroed.strides))
+
+
+def _inside(kernel: Kernel, place: Pointer, length: Index) -> Index:
+    """The index at a place, moved inside an axis."""
+    with kernel.body.of(0):
+        found: Any = kernel.body.load(place)
+    return Index(found).least(length - 1).most(0)
+
+
+def nonzero(op: t.Nonzero, site: Site) -> Value:
+    """Counted first: then there is memory for just as many positions."""
+    mask, count = site.memory(site.inputs[0]), site.temporary("int64", ())
+    kernel = site.kernel()
+    place, total = kernel.read(mask), kernel.write(count)
+    found = _over_mask(kernel, mask, place, lambda at, found, is_true: None)
+    kernel.body.store(found, total)
+    site.run(kernel)
+    site.has_length(count)
+    y = site.allocate(0)
+    kernel = site.kernel()
+    place, target, nowhere = kernel.read(mask), kernel.write(y), kernel.body.cell("int64")
+
+    def write(at: Index, found: Index, is_true: Condition) -> None:
+        there = kernel.body.nearer(is_true, target.moved(found), nowhere)  # a branch would be guessed
+        kernel.body.store(at.value, there)
+
+    _over_mask(kernel, mask, place, write)
+    site.run(kernel)
+    return y
+
+
+def _over_mask(kernel: Kernel, mask: Array, place: Pointer, write: Callable[[Index, Index, Condition], None]) -> Lanes:
+    """Go through a mask; `write` gets each index, how many were true before, and whether it is. How many are."""
+    body = kernel.body
+
+    def step(at: Index, found: Lanes) -> list[Lanes]:
+        is_true: Any = body.load(kernel.moved(place, [at], [mask.strides[0]]))
+        write(at, Index(found), Condition(is_true))
+        return [found + is_true.to("int64")]
+
+    return body.fold(0, kernel.length(mask.shape[0]), 1, [constant(body, 0, "int64")], step)[0]
+
+
+RULES: Final[dict[object, Rule]] = {t.Gather: gather, t.Scatter: scatter, t.Nonzero: nonzero}

@@ -1,0 +1,66 @@
+"""What writes loops is given by the function of a graph, whatever the language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tg_native.loops.kernel import MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.graph.op import Op
+    from tg.types.lengths import Length
+    from tg.types.tensor_type import TensorType
+    from tg_native.loops.kernel import Kernel
+    from tg_native.plan.values import Array, Scalar, Value
+
+
+class Function(Protocol):
+    """The function of a graph in the making."""
+
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones.
+
+        There are no more lanes than the length, if that is known.
+        """
+
+    def run(self, kernel: Kernel) -> None:
+        """Call a finished loop."""
+
+    def rule(self, op: Op) -> Any:
+        """The rule for an op on elements: of the op, operands and the dtype of the result."""
+
+
+class Site(Function, Protocol):
+    """Where an op becomes code: its operands, the types of its results, and memory."""
+
+    inputs: list[Value]
+    types: list[TensorType]
+
+    def given(self, inputs: Sequence[Value], types: Sequence[TensorType] | None = None) -> Site:
+        """The same with other operands; with other types, of results that are no values of the graph."""
+
+    def allocate(self, k: int) -> Array:
+        """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""
+
+    def temporary(self, dtype: str, shape: Sequence[int | Length]) -> Array:
+        """Memory for the time of this op."""
+
+    def memory(self, value: Value) -> Array:
+        """An array that has a pointer; a value that all elements share gets a place for one."""
+
+    def copy(self, source: Value, target: Array) -> None:
+        """Copy elements into memory of the same shape, which does not overlap."""
+
+    def first(self, array: Array) -> str:
+        """The first element of an array, as text."""
+
+    def scalar(self, text: str, k: int = 0) -> Scalar:
+        """Result k, which has no axes, as a text says."""
+
+    def has_length(self, count: Array) -> None:
+        """Say that the first length of the only result, which nothing but its value determines, stands in an array."""
+
+    def single(self, program: Any, operands: Sequence[Any]) -> list[Value]:
+        """The results of a scalar program that is run once, for all indices alike."""

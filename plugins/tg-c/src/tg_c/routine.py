@@ -1,0 +1,594 @@
+"""Loops in C: what is repeated, left out, loaded and stored around the kernels of `tg_c.body`.
+
+Where there are more lanes than a vector of the widest dtype has, several vectors go abreast: the text of a value is
+then a tuple, and every operation is written for each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.types.dtypes import is_complex
+from tg_c.body import SHARED, Body
+from tg_c.machine import vector_bytes
+from tg_c.text import integer
+from tg_native.kernels import routine
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half
+from tg_native.kernels.index import Condition, Index, Pointer, index
+from tg_native.kernels.lanes import Lanes, Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tg_c.prelude import Prelude
+    from tg_native.kernels.lanes import Elements
+    from tg_native.kernels.routine import Block, Variable
+
+CONST: Final = "const "
+
+
+class Width(int):
+    """A number of lanes, and how many of them a vector of the widest dtype has."""
+
+    native: int
+
+    def __new__(cls, lanes: int, native: int) -> Width:
+        found = super().__new__(cls, lanes)
+        found.native = max(native, 1)
+        return found
+
+
+@final
+class Local(routine.Variable):
+    """Locals of the function: one for each vector that goes abreast, or an array of them."""
+
+    def __init__(self, body: Routine, dtype: str, names: tuple[str, ...], lanes: int) -> None:
+        self.body, self.dtype, self.names, self.lanes = body, dtype, names, lanes
+        self._form = body.usual_mask if dtype == "bool" and lanes else ""
+
+    def _places(self, at: Index | None) -> list[str]:
+        return [name if at is None else f"{name}[{at.value.text}]" for name in self.names]
+
+    def get(self, at: Index | None = None) -> Lanes:
+        with self.body.of(self.lanes):
+            kind = self.body.vector_type(self.dtype, self._form)
+            texts = tuple(self.body.local(f"{CONST}{kind}", place) for place in self._places(at))
+        return Lanes(self.body, self.dtype, texts if len(texts) > 1 else texts[0], self._form)
+
+    def set(self, value: Lanes, at: Index | None = None) -> None:
+        with self.body.of(self.lanes):
+            for place, text in zip(self._places(at), self.body.texts(value, self._form), strict=True):
+                self.body.line(f"{place} = {text};")
+
+
+@final
+class Routine(Body, routine.Routine):
+    """The inside of a C function of memory."""
+
+    def __init__(self, prelude: Prelude, width: Width) -> None:
+        """Begin one of so many lanes."""
+        super().__init__(prelude, width, _size(width.native))
+        self.native = width.native
+        self.frame: list[str] = []  # what comes before the first line
+
+    @contextlib.contextmanager
+    def of(self, lanes: int) -> Iterator[None]:
+        before = self.lanes, self.native, self.size
+        self.lanes = lanes
+        if isinstance(lanes, Width):
+            self.native, self.size = lanes.native, _size(lanes.native)
+        yield
+        self.lanes, self.native, self.size = before
+
+    @property
+    def usual_mask(self) -> str:
+        """The masks that bools in memory become: as wide as the widest element."""
+        return f"i{8 * self.size}"
+
+    def vector_type(self, dtype: str, form: str = "") -> str:
+        """The C type of as many lanes as go into a vector, or of one element."""
+        with self.of(min(self.lanes, self.native)):
+            return self.vectors.type(form) if form else self.kind(dtype)
+
+    # --- vectors that go abreast -----------------------------------------------------------------------------------
+
+    @property
+    def abreast(self) -> int:
+        """How many vectors have all lanes."""
+        return max(1, self.lanes // self.native)
+
+    def _part(self, x: Lanes, k: int) -> Lanes:
+        return Lanes(self, x.dtype, x.text[k], x.form) if isinstance(x.text, tuple) else x
+
+    def _together(self, found: Sequence[Lanes]) -> Lanes:
+        first = found[0]
+        if first.form == SHARED:
+            return first
+        return Lanes(self, first.dtype, tuple(x.text for x in found), first.form)
+
+    def _each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
+        """What is written for each vector by itself."""
+        count = self.abreast
+        with self.of(self.native):
+            return self._together([write(*(self._part(x, k) for x in operands)) for k in range(count)])
+
+    def texts(self, x: Lanes, form: str = "") -> list[str]:
+        """A value as vectors, a condition as masks; or as the one element that it is."""
+        if not self.lanes:
+            return [str(x.text)]
+        count = self.abreast
+        with self.of(min(self.lanes, self.native)):
+            each = [self._part(x, k) for k in range(count)]
+            return [self.mask(v, form or self._width(v)) if x.dtype == "bool" else self.vector(v) for v in each]
+
+    def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
+        plain = super().write
+        if self.abreast == 1:
+            return plain(word, operands, dtype, given)
+        return self._each(lambda *each: plain(word, each, dtype, given), *operands)
+
+    def lane(self, value: Lanes, lane: int) -> Lanes:
+        if value.form == SHARED:
+            with self.of(0):
+                return self._of_shared(value)
+        if not isinstance(value.text, tuple):
+            return super().lane(value, lane)
+        with self.of(self.native):
+            return super().lane(self._part(value, lane // self.native), lane % self.native)
+
+    def _of_shared(self, value: Lanes) -> Lanes:
+        """What all lanes share as one element: a half has another form."""
+        text = f"(({WORDS[value.dtype]}){{{value.text}}})" if is_half(value.dtype) else value.text
+        return Lanes(self, value.dtype, text, SHARED)
+
+    def splat(self, value: Lanes) -> Lanes:
+        if self.lanes and is_half(value.dtype):
+            return Lanes(self, value.dtype, f"({value.text}).bits", SHARED)
+        return super().splat(value)
+
+    def in_vectors(self, function: Callable[..., Lanes], width: int, *operands: Lanes) -> Lanes:
+        plain = super().in_vectors
+        if self.abreast == 1:
+            return plain(function, width, *operands)
+        return self._each(lambda *each: plain(function, width, *each), *operands)
+
+    def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
+        plain = super().shared
+        if self.abreast == 1:
+            return plain(name, write, operands, inline=inline)
+        return self._each(lambda *each: plain(name, write, each, inline=inline), *operands)
+
+    def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
+        plain = super().vector_library
+        if self.abreast == 1:
+            return plain(name, operands)
+        count = self.abreast
+        with self.of(self.native):
+            found = [plain(name, [self._part(x, k) for x in operands]) for k in range(count)]
+            known = [x for x in found if x is not None]
+            return self._together(known) if known else None
+
+    def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
+        plain = super().one_by_one
+        if self.abreast == 1:
+            return plain(name, operands)
+        return self._each(lambda *each: plain(name, each), *operands)
+
+    def redone(self, name: str, condition: Lanes, value: Lanes, operands: Sequence[Lanes]) -> Lanes:
+        plain = super().redone
+        if self.abreast == 1:
+            return plain(name, condition, value, operands)
+        return self._each(lambda c, v, *each: plain(name, c, v, each), condition, value, *operands)
+
+    def power(self, base: Lanes, exponent: Lanes) -> Lanes:
+        return self._each(super().power, base, exponent) if self.abreast > 1 else super().power(base, exponent)
+
+    def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
+        if not self.lanes:
+            return super().one_complex(name, operands)
+        count, reals, imags = self.lanes, list[Lanes](), list[Lanes]()
+        for k in range(count):
+            each = [self.lane(x, k) for x in operands]
+            with self.of(0):
+                real, imag = super().one_complex(name, each)
+            reals.append(real)
+            imags.append(imag)
+        return self._of_elements("float64", reals), self._of_elements("float64", imags)
+
+    def _of_elements(self, dtype: str, elements: Sequence[Lanes]) -> Lanes:
+        kind, native = self.vector_type(dtype), min(self.lanes, self.native)
+        texts = tuple(
+            self.local(f"{CONST}{kind}", f"{{{', '.join(str(x.text) for x in elements[k : k + native])}}}")
+            for k in range(0, self.lanes, native)
+        )
+        return Lanes(self, dtype, texts if len(texts) > 1 else texts[0])
+
+    def halves(self, value: Lanes) -> tuple[Lanes, Lanes]:
+        if value.form == SHARED:
+            return value, value
+        if isinstance(value.text, tuple):
+            count = len(value.text) // 2
+            low, high = (
+                Lanes(self, value.dtype, found if count > 1 else found[0], value.form)
+                for found in (value.text[:count], value.text[count:])
+            )
+            return low, high
+        width = self.lanes // 2
+        low, high = (self._piece_of(value, k, width) for k in (0, 1))
+        return low, high
+
+    def _piece_of(self, x: Lanes, k: int, width: int) -> Lanes:
+        item = x.form or self.item(x.dtype)
+        whole, part = self.vectors.type(item), self.vectors.type_of(item, width)
+        name = f"tg_piece_{whole}_{part}"
+        copied = "__builtin_memcpy(&y, (const char *)&x + k * sizeof y, sizeof y);"
+        self.prelude.need(name, f"TG_INLINE {part} {name}({whole} x, int k) {{ {part} y; {copied} return y; }}")
+        with self.of(width):
+            return self.find(x.dtype, f"{name}({x.text}, {k})", x.form)
+
+    # --- conditions and numbers that all lanes share ---------------------------------------------------------------
+
+    def anywhere(self, condition: Lanes) -> Condition:  # type: ignore[override]
+        if not self.lanes or condition.form == SHARED:
+            return Condition(Lanes(self, "bool", condition.text))
+        texts = self.texts(condition)
+        form = condition.form
+        with self.of(min(self.lanes, self.native)):
+            some = f"{self.vectors.function('any', form)}({' | '.join(texts)})"
+        with self.of(0):
+            return Condition(self.find("bool", some))
+
+    def everywhere(self, condition: Lanes) -> Condition:
+        if not self.lanes or condition.form == SHARED:
+            return Condition(Lanes(self, "bool", condition.text))
+        return ~self.anywhere(~condition)
+
+    def replaced(self, condition: Condition, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
+        found = self._changing(value)
+        with self._block(f"if (__builtin_expect({condition.value.text}, 0)) {{"):
+            self._change([found], [write()])
+        return found
+
+    def extreme(self, x: Index, y: Index, *, largest: bool) -> Index:
+        a, b = x.value.text, y.value.text
+        with self.of(0):
+            return Index(self.find("int64", f"{a} {'>' if largest else '<'} {b} ? {a} : {b}"))
+
+    def bits_of(self, x: Index, *, trailing: bool) -> Index:
+        text = x.value.text
+        found = f"__builtin_ctzll({text})" if trailing else f"{text} ? 64 - __builtin_clzll({text}) : 0"
+        with self.of(0):
+            return Index(self.find("int64", found))
+
+    def first_lanes(self, count: Index) -> Lanes:
+        form, native, text = self.usual_mask, min(self.lanes, self.native), count.value.text
+        parts = self.abreast
+        with self.of(native):
+            name = self.vectors.function("first", form)
+            each = [self.find("bool", f"{name}({self._less(text, k * native)})", form) for k in range(parts)]
+            return self._together(each) if parts > 1 else each[0]
+
+    @staticmethod
+    def _less(text: str, number: int) -> str:
+        return f"{text} - {number}" if number else text
+
+    def own_numbers(self) -> Lanes:
+        native, parts = min(self.lanes, self.native), self.abreast
+        with self.of(native):
+            kind = self.vectors.type("i64")
+            each = [
+                self.find("int64", f"({kind}){{{', '.join(str(k * native + j) for j in range(native))}}}")
+                for k in range(parts)
+            ]
+            return self._together(each) if parts > 1 else each[0]
+
+    # --- branches and loops ----------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def loop(self, start: Index | int, end: Index | int, step: int = 1) -> Iterator[Index]:
+        first, last = (index(self, n).value.text for n in (start, end))
+        name = f"i{self._count}"
+        self._count += 1
+        more = f"{name}++" if step == 1 else f"{name} += {integer(step)}"
+        with self._block(f"for (i64 {name} = {first}; {name} < {last}; {more}) {{"):
+            yield Index(Lanes(self, "int64", name))
+
+    @contextlib.contextmanager
+    def when(self, condition: Condition) -> Iterator[None]:
+        with self._block(f"if ({condition.value.text}) {{"):
+            yield
+
+    def fold(
+        self,
+        start: Index | int,
+        end: Index | int,
+        step: int,
+        first: Sequence[Lanes],
+        write: Callable[..., Sequence[Lanes]],
+    ) -> list[Lanes]:
+        found = [self._changing(x) for x in first]
+        with self.loop(start, end, step) as at:
+            self._change(found, write(at, *found))
+        return found
+
+    def _changing(self, x: Lanes) -> Lanes:
+        """A local that begins with a value, and may become another."""
+        form = (self._width(x) if self.lanes else "") if x.dtype == "bool" else ""
+        kind = self.vector_type(x.dtype, form)
+        names = tuple(self.local(kind, text) for text in self.texts(x, form))
+        return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
+
+    def _change(self, targets: Sequence[Lanes], values: Sequence[Lanes]) -> None:
+        """Give locals new values, which may be the old ones of others."""
+        pairs = [
+            (name, text, target)
+            for target, value in zip(targets, values, strict=True)
+            for name, text in zip(self._names(target), self.texts(value, target.form), strict=True)
+        ]
+        changed = {name for name, _, _ in pairs}
+        kept = []
+        for name, text, target in pairs:
+            if text in changed and text != name:
+                text = self.local(f"{CONST}{self.vector_type(target.dtype, target.form)}", text)  # noqa: PLW2901
+            kept.append((name, text))
+        for name, text in kept:
+            if name != text:
+                self.line(f"{name} = {text};")
+
+    @staticmethod
+    def _names(x: Lanes) -> tuple[str, ...]:
+        return x.text if isinstance(x.text, tuple) else (x.text,)
+
+    def either(
+        self, condition: Condition, then: Callable[[], Sequence[Lanes]], otherwise: Callable[[], Sequence[Lanes]]
+    ) -> list[Lanes]:
+        place, indent = len(self.lines), "  " * len(self._known)
+        declared: list[str] = []
+        with self._block(f"if ({condition.value.text}) {{"):
+            values = then()
+            found = [self._declared(x, declared) for x in values]
+            self._change(found, values)
+        with self._block("else {"):
+            self._change(found, otherwise())
+        self.lines[place:place] = [indent + text for text in declared]
+        return found
+
+    def _declared(self, x: Lanes, declared: list[str]) -> Lanes:
+        """A local for values of a type, without one."""
+        form = (self._width(x) if self.lanes else "") if x.dtype == "bool" else ""
+        kind, names = self.vector_type(x.dtype, form), tuple(f"v{self._count + k}" for k in range(self.abreast))
+        self._count += len(names)
+        declared += [f"{kind} {name};" for name in names]
+        return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
+
+    def subroutine(
+        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
+    ) -> Lanes | None:
+        """In place: compilers of C know what is worth a function."""
+        return write(*operands)
+
+    # --- memory ----------------------------------------------------------------------------------------------------
+
+    def variable(self, dtype: str, count: int = 1) -> Local:
+        form = self.usual_mask if dtype == "bool" and self.lanes else ""
+        kind, names = self.vector_type(dtype, form), tuple(f"v{self._count + k}" for k in range(self.abreast))
+        self._count += len(names)
+        self.frame += [f"{kind} {name}{f'[{count}]' if count > 1 else ''};" for name in names]
+        return Local(self, dtype, names, self.lanes)
+
+    def cell(self, dtype: str) -> Pointer:
+        name = f"v{self._count}"
+        self._count += 1
+        self.frame.append(f"{WORDS[dtype]} {name}[1] = {{0}};")
+        return Pointer(self, dtype, name)
+
+    def shifted(self, pointer: Pointer, offset: Index) -> Pointer:
+        return self._pointer(pointer, f"{pointer.text} + {offset.value.text}")
+
+    def nearer(self, condition: Condition, x: Pointer, y: Pointer) -> Pointer:
+        return self._pointer(x, f"{condition.value.text} ? {x.text} : {y.text}")
+
+    def _pointer(self, like: Pointer, expression: str) -> Pointer:
+        key = f"* {expression}"
+        for known in reversed(self._known):
+            if key in known:
+                return Pointer(self, like.dtype, known[key].text, like.form)
+        name = self.local(f"{like.form}{WORDS[like.dtype]} *const", expression)
+        self._known[-1][key] = Lanes(self, like.dtype, name)
+        return Pointer(self, like.dtype, name, like.form)
+
+    def _item(self, dtype: str) -> str:
+        """The C type of an element in memory, for vectors, of a complex one's parts: a bool's can be negated."""
+        return "i8" if dtype == "bool" else self.item(PARTS.get(dtype, dtype))
+
+    def _as_items(self, pointer: Pointer, item: str) -> str:
+        """A pointer to elements as vectors know them."""
+        text = str(pointer.text)
+        return text if item == WORDS[pointer.dtype] else f"(({pointer.form}{item} *){text})"
+
+    def _from_memory(self, dtype: str, expression: str) -> Lanes:
+        if dtype != "bool":
+            return self._taken(dtype, expression)
+        form = self.usual_mask
+        return self._taken(dtype, self.vectors.masks(expression, form), form)
+
+    def _taken(self, dtype: str, expression: str, form: str = "") -> Lanes:
+        """A value that is read here and now."""
+        kind = self.vectors.type(form) if form else self.kind(dtype)
+        return Lanes(self, dtype, self.local(f"{CONST}{kind}", expression), form)
+
+    def load(self, pointer: Pointer) -> Elements:
+        dtype = pointer.dtype
+        if is_complex(dtype):
+            part = PARTS[dtype]
+            places = [f"{self._as_items(pointer, WORDS[part])}[{k}]" for k in (0, 1)]
+            return Pair(*(Lanes(self, part, self.local(f"{CONST}{WORDS[part]}", p), SHARED) for p in places))
+        if self.lanes and is_half(dtype):
+            return Lanes(self, dtype, self.local("const u16", f"{pointer.text}[0].bits"), SHARED)
+        return Lanes(self, dtype, self.local(f"{CONST}{WORDS[dtype]}", f"{pointer.text}[0]"), SHARED)
+
+    def _rows(self, write: Callable[[int, str], Lanes]) -> Lanes:
+        """What is read for each vector, given its number and the number of elements before it."""
+        parts, native = self.abreast, min(self.lanes, self.native)
+        with self.of(native):
+            found = [write(k, str(k * native)) for k in range(parts)]
+            return self._together(found) if parts > 1 else found[0]
+
+    def load_row(self, pointer: Pointer, block: Block) -> Elements:
+        dtype, item = pointer.dtype, self._item(pointer.dtype)
+        start = self._as_items(pointer, item)
+        if is_complex(dtype):
+            return self._pairs(start, item, PARTS[dtype], block)
+
+        def row(k: int, before: str) -> Lanes:
+            place = f"{start} + {before}" if k else start
+            return self._from_memory(dtype, self._row(place, start, item, block, k * self.lanes, k))
+
+        return self._rows(row)
+
+    def _row(self, place: str, start: str, item: str, block: Block, before: int, k: int, stride: str = "1") -> str:
+        """A vector from a place on; where not all of it is inside, what is outside repeats its first element."""
+        name = self.vectors.function
+        if block.inside is None:
+            word, more = ("load", "") if stride == "1" else ("gather", f", {stride}")
+            return f"{name(word, item)}({place}{more})"
+        left = self._less(str(block.inside.value.text), before)
+        if not k:
+            return f"{name('head', item)}({place}, {stride}, {left})"
+        return f"{name('head', item)}({left} > 0 ? {place} : {start}, {stride}, {left} > 0 ? {left} : 1)"
+
+    def _pairs(self, start: str, item: str, part: str, block: Block) -> Pair:
+        """Complex numbers one after the other, as their real and imaginary parts."""
+        reals, imags, count = [], [], self.abreast
+        native = min(self.lanes, self.native)
+        with self.of(native):
+            kind = self.vectors.type(item)
+            for k in range(count):
+                both = []
+                for j in (0, 1):
+                    at = 2 * k + j
+                    place = f"{start} + {at * native}" if at else start
+                    if block.inside is None:
+                        text = f"{self.vectors.function('load', item)}({place})"
+                    else:
+                        left = f"2 * {block.inside.value.text} - {at * native}"
+                        some, rest = (place, left) if not at else (f"{left} > 0 ? {place} : {start}", f"{left} > 0 ? {left} : 2")
+                        most = f"({rest}) < {native} ? ({rest}) : {native}"
+                        text = f"{self.vectors.function('head', item)}({some}, 1, {most})"
+                    both.append(self.local(f"{CONST}{kind}", text))
+                for parts, first in ((reals, 0), (imags, 1)):
+                    places = ", ".join(str(2 * n + first) for n in range(native))
+                    parts.append(self._taken(part, f"__builtin_shufflevector({both[0]}, {both[1]}, {places})"))
+            if count == 1:
+                return Pair(reals[0], imags[0])
+            return Pair(self._together(reals), self._together(imags))
+
+    def load_apart(self, pointer: Pointer, stride: Index, block: Block) -> Elements:
+        dtype, item, step = pointer.dtype, self._item(pointer.dtype), str(stride.value.text)
+        places = pointer.moved(block.first * stride)
+        start = self._as_items(places, item)
+        if not is_complex(dtype):
+            return self._rows(
+                lambda k, before: self._from_memory(
+                    dtype,
+                    self._row(f"{start} + {before} * {step}" if k else start, start, item, block, k * self.lanes, k, step),
+                )
+            )
+        parts = []
+        for part in (0, 1):
+            first = f"({start} + {part})"
+            parts.append(
+                self._rows(
+                    lambda k, before, first=first: self._taken(  # type: ignore[misc]
+                        PARTS[dtype],
+                        self._row(
+                            f"{first} + {before} * 2 * {step}" if k else first, first, item, block, k * self.lanes, k,
+                            f"2 * {step}",
+                        ),
+                    )
+                )
+            )  # fmt: skip
+        return Pair(*parts)
+
+    def gathered(self, pointer: Pointer, offsets: Lanes, *, one_by_one: bool = False) -> Elements:
+        dtype, item = pointer.dtype, self._item(pointer.dtype)
+        start = self._as_items(pointer, item)
+        if not is_complex(dtype):
+            return self._at(dtype, item, start, offsets)
+        twice = offsets + offsets
+        return Pair(*(self._at(PARTS[dtype], item, f"{start} + {k}", twice) for k in (0, 1)))
+
+    def _at(self, dtype: str, item: str, start: str, offsets: Lanes) -> Lanes:
+        places = self.texts(offsets)
+
+        def row(k: int, before: str) -> Lanes:
+            return self._from_memory(dtype, f"{self.vectors.function('at', item)}({start}, {places[k]})")
+
+        return self._rows(row)
+
+    # --- stores ----------------------------------------------------------------------------------------------------
+
+    def store(self, value: Elements, pointer: Pointer) -> None:
+        if isinstance(value, Pair):
+            item = WORDS[value.real.dtype]
+            for k, part in enumerate(value):
+                self.line(f"{self._as_items(pointer, item)}[{k}] = {self._first(part)};")
+            return
+        self.line(f"{pointer.text}[0] = {self._first(value)};")
+
+    def _first(self, x: Lanes) -> str:
+        return str(self.lane(x, 0).text) if self.lanes else str(x.text)
+
+    def store_row(self, value: Elements, pointer: Pointer, block: Block) -> None:
+        item = self._item(pointer.dtype)
+        start = self._as_items(pointer, item)
+        if isinstance(value, Pair):
+            self._store_pairs(value, start, item, block)
+            return
+        native, texts = min(self.lanes, self.native), self._to_memory(value)
+        with self.of(native):
+            for k, text in enumerate(texts):
+                place = f"{start} + {k * native}" if k else start
+                self._put(place, item, text, block, str(block.inside.value.text) if block.inside else "", k * native)
+
+    def _put(self, place: str, item: str, text: str, block: Block, inside: str, before: int, most: int = 0) -> None:
+        if block.inside is None:
+            self.line(f"{self.vectors.function('store', item)}({place}, {text});")
+            return
+        left = self._less(inside, before)
+        count = f"{left} < {most} ? {left} : {most}" if most else left
+        guard = f"if ({left} > 0) " if before else ""
+        self.line(f"{guard}{self.vectors.function('tail', item)}({place}, 1, {count}, {text});")
+
+    def _to_memory(self, value: Lanes) -> list[str]:
+        if value.dtype != "bool":
+            return self.texts(value)
+        form = self.usual_mask if value.form == SHARED else value.form
+        masks = self.texts(value, form)
+        with self.of(min(self.lanes, self.native)):
+            return [self.vectors.bytes(text, form) for text in masks]
+
+    def _store_pairs(self, value: Pair, start: str, item: str, block: Block) -> None:
+        native = min(self.lanes, self.native)
+        reals, imags = self.texts(value.real), self.texts(value.imag)
+        with self.of(native):
+            kind = self.vectors.type(item)
+            for k, (real, imag) in enumerate(zip(reals, imags, strict=True)):
+                a, b = (self.local(f"{CONST}{kind}", text) for text in (real, imag))
+                for j in (0, 1):
+                    turns = ", ".join(str(n // 2 + native * (n % 2)) for n in range(j * native, (j + 1) * native))
+                    text = f"__builtin_shufflevector({a}, {b}, {turns})"
+                    before = (2 * k + j) * native
+                    place = f"{start} + {before}" if before else start
+                    inside = f"2 * {block.inside.value.text}" if block.inside is not None else ""
+                    self._put(place, item, text, block, inside, before, native)
+
+    def text(self) -> list[str]:
+        """The statements, indented."""
+        return [*("  " + line for line in self.frame), *self.lines]
+
+
+def _size(native: int) -> int:
+    """The bytes of the widest element where a vector has so many lanes."""
+    return min(max(vector_bytes() // native, 1), 8)

@@ -1,0 +1,237 @@
+"""Branches, loops and functions in LLVM's language."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+from typing import TYPE_CHECKING, Any, final
+
+from tg_native.kernels.index import Condition, Index, index
+from tg_native.kernels.lanes import Lanes
+from tg_native.kernels.routine import Routine, Variable
+from tg_numba.assembly import ITEMS, Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+INT64 = "i64"
+
+
+@final
+class Slot(Variable):
+    """Memory of the running function."""
+
+    def __init__(self, body: Flow, dtype: str, text: str, lanes: int) -> None:
+        self.body, self.dtype, self.text, self.lanes = body, dtype, text, lanes
+        self._aligned = ", align 64" if lanes else ""
+
+    def _place(self, at: Index | None) -> tuple[str, str]:
+        with self.body.of(self.lanes):
+            kind = self.body.kind(self.dtype)
+        return kind, self.text if at is None else self.body.place(kind, self.text, str(at.value.text))
+
+    def get(self, at: Index | None = None) -> Lanes:
+        kind, place = self._place(at)
+        return Lanes(self.body, self.dtype, self.body.made(f"load {kind}, ptr {place}{self._aligned}"))
+
+    def set(self, value: Lanes, at: Index | None = None) -> None:
+        kind, place = self._place(at)
+        self.body.do(f"store {kind} {value.text}, ptr {place}{self._aligned}")
+
+
+class Flow(Lines, Routine):
+    """What is repeated, what is left out, and what is called."""
+
+    @abc.abstractmethod
+    def another(self) -> Flow:
+        """A body for a function of the same module, of as many lanes."""
+
+    # --- numbers that all lanes share ------------------------------------------------------------------------------
+
+    def _index(self, expression: str) -> Index:
+        return Index(Lanes(self, "int64", self.find(expression)))
+
+    def extreme(self, x: Index, y: Index, *, largest: bool) -> Index:
+        name = f"llvm.s{'max' if largest else 'min'}.i64"
+        given = [(INT64, x.value.text), (INT64, y.value.text)]
+        return Index(Lanes(self, "int64", self.called(name, INT64, given)))
+
+    def bits_of(self, x: Index, *, trailing: bool) -> Index:
+        name = "llvm.cttz.i64" if trailing else "llvm.ctlz.i64"
+        self.module.declare(name, INT64, (INT64, "i1"))
+        found = self._index(f"call i64 @{name}(i64 {x.value.text}, i1 {'true' if trailing else 'false'})")
+        return found if trailing else index(self, 64) - found
+
+    def first_lanes(self, count: Index) -> Lanes:
+        lanes = self.lanes
+        item = f"i{max(128 // lanes, 8)}"  # fills a register: else LLVM may keep lanes beyond the last over a call
+        short = self.find(f"trunc i64 {count.value.text} to {item}") if item != INT64 else str(count.value.text)
+        places = ", ".join(f"{item} {k}" for k in range(lanes))
+        mask = self.find(f"icmp ult <{lanes} x {item}> <{places}>, {self.repeated(item, short)}")
+        return Lanes(self, "bool", mask)
+
+    def own_numbers(self) -> Lanes:
+        return Lanes(self, "int64", f"<{', '.join(f'i64 {k}' for k in range(self.lanes))}>")
+
+    # --- lanes -----------------------------------------------------------------------------------------------------
+
+    def halves(self, value: Lanes) -> tuple[Lanes, Lanes]:
+        kind, count = value.kind, self.lanes // 2
+        every = (", ".join(f"i32 {start + k}" for k in range(count)) for start in (0, count))
+        low, high = (
+            self.find(f"shufflevector {kind} {value.text}, {kind} poison, <{count} x i32> <{places}>")
+            for places in every
+        )
+        return Lanes(self, value.dtype, low), Lanes(self, value.dtype, high)
+
+    def anywhere(self, condition: Lanes) -> Condition:
+        return self._over_lanes("or", condition)
+
+    def everywhere(self, condition: Lanes) -> Condition:
+        return self._over_lanes("and", condition)
+
+    def _over_lanes(self, word: str, condition: Lanes) -> Condition:
+        if not self.lanes:
+            return Condition(condition)
+        found = self.called(f"llvm.vector.reduce.{word}.v{self.lanes}i1", "i1", [condition.operand])
+        return Condition(Lanes(self, "bool", found))
+
+    def replaced(self, condition: Condition, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
+        return self.either(condition, lambda: [write()], lambda: [value])[0]
+
+    # --- branches and loops ----------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def loop(self, start: Index | int, end: Index | int, step: int = 1) -> Iterator[Index]:
+        first, last = (str(index(self, n).value.text) for n in (start, end))
+        self.count += 1
+        at = self.count
+        self.do(f"%any{at} = icmp slt i64 {first}, {last}")
+        before = self.label
+        self.do(f"br i1 %any{at}, label %body{at}, label %done{at}")
+        self.open(f"body{at}")
+        self.do(f"%i{at} = phi i64 [{first}, %{before}], [%next{at}, %tail{at}]")
+        place = len(self.lines)
+        with self._block():
+            yield Index(Lanes(self, "int64", f"%i{at}"))
+        self.do(f"br label %tail{at}")
+        self.open(f"tail{at}")
+        self.do(f"%next{at} = add i64 %i{at}, {step}")
+        self.do(f"%more{at} = icmp slt i64 %next{at}, {last}")
+        self.do(f"br i1 %more{at}, label %body{at}, label %done{at}")
+        self.open(f"done{at}")
+        self._last = place, before, f"tail{at}"
+
+    @contextlib.contextmanager
+    def _block(self) -> Iterator[None]:
+        self.known.append({})
+        yield
+        self.known.pop()
+
+    def fold(
+        self,
+        start: Index | int,
+        end: Index | int,
+        step: int,
+        first: Sequence[Lanes],
+        write: Callable[..., Sequence[Lanes]],
+    ) -> list[Lanes]:
+        names = [self.fresh() for _ in first]
+        with self.loop(start, end, step) as at:
+            found = write(at, *(Lanes(self, x.dtype, name) for x, name in zip(first, names, strict=True)))
+        place, before, last = self._last
+        edges = [f"phi {x.kind} [{x.text}, %{before}], [{y.text}, %{last}]" for x, y in zip(first, found, strict=True)]
+        self.lines[place:place] = [f"  {name} = {phi}" for name, phi in zip(names, edges, strict=True)]
+        return [Lanes(self, x.dtype, self.made(phi)) for x, phi in zip(first, edges, strict=True)]
+
+    @contextlib.contextmanager
+    def when(self, condition: Condition) -> Iterator[None]:
+        self.count += 1
+        at = self.count
+        self.do(f"br i1 {condition.value.text}, label %then{at}, label %done{at}")
+        self.open(f"then{at}")
+        with self._block():
+            yield
+        self.do(f"br label %done{at}")
+        self.open(f"done{at}")
+
+    def either(
+        self, condition: Condition, then: Callable[[], Sequence[Lanes]], otherwise: Callable[[], Sequence[Lanes]]
+    ) -> list[Lanes]:
+        dtypes: list[str] = []
+
+        def chosen() -> list[tuple[str, str]]:
+            found = then()
+            dtypes[:] = [x.dtype for x in found]
+            return [x.operand for x in found]
+
+        texts = self.branched(str(condition.value.text), chosen, lambda: [x.operand for x in otherwise()])
+        return [Lanes(self, dtype, text) for dtype, text in zip(dtypes, texts, strict=True)]
+
+    def branched(
+        self,
+        condition: str,
+        then: Callable[[], Sequence[tuple[str, str]]],
+        otherwise: Callable[[], Sequence[tuple[str, str]]],
+    ) -> list[str]:
+        """One of two pieces of code, by a condition; the values, of the types and operands that they give."""
+        self.count += 1
+        at = self.count
+        ends: list[tuple[str, Sequence[tuple[str, str]]]] = []
+        self.do(f"br i1 {condition}, label %then{at}, label %else{at}")
+        for label, write in (("then", then), ("else", otherwise)):
+            self.open(f"{label}{at}")
+            with self._block():
+                found = write()
+            ends.append((self.label, found))
+            self.do(f"br label %both{at}")
+        self.open(f"both{at}")
+        (first, xs), (second, ys) = ends
+        pairs = zip(xs, ys, strict=True)
+        return [self.made(f"phi {kind} [{x}, %{first}], [{y}, %{second}]") for (kind, x), (_, y) in pairs]
+
+    # --- functions -------------------------------------------------------------------------------------------------
+
+    def subroutine(
+        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
+    ) -> Lanes | None:
+        given = [self._argument(x) for x in operands]
+        symbol = f"tg.{name}.{self.lanes}"
+        known = self.module.results.get(symbol)
+        if known is None:
+            body = self.another()
+            found = write(*(self._parameter(body, x, f"%a{k}") for k, x in enumerate(operands)))
+            body.do(f"ret {found.kind} {found.text}" if found is not None else "ret void")
+            known = self.module.results[symbol] = found.dtype if found is not None else ""
+            kind = found.kind if found is not None else "void"
+            parameters = ", ".join(f"{kind} %a{k}" for k, (kind, _) in enumerate(given))
+            text = f"define internal {kind} @{symbol}({parameters}) nounwind {{\n{body.text()}\n}}"
+            self.module.define(symbol, text)
+        arguments = ", ".join(f"{kind} {text}" for kind, text in given)
+        if not known:
+            self.do(f"call void @{symbol}({arguments})")
+            return None
+        return Lanes(self, known, self.made(f"call {self.kind(known)} @{symbol}({arguments})"))
+
+    @staticmethod
+    def _argument(x: Variable | Index | Lanes) -> tuple[str, str]:
+        if isinstance(x, Slot):
+            return "ptr", x.text
+        if isinstance(x, Index):
+            return INT64, str(x.value.text)
+        assert isinstance(x, Lanes)
+        return x.operand
+
+    @staticmethod
+    def _parameter(body: Flow, x: Variable | Index | Lanes, name: str) -> Any:
+        if isinstance(x, Slot):
+            return Slot(body, x.dtype, name, x.lanes)
+        if isinstance(x, Index):
+            return Index(Lanes(body, "int64", name))
+        assert isinstance(x, Lanes)
+        return Lanes(body, x.dtype, name)
+
+    # --- memory ----------------------------------------------------------------------------------------------------
+
+    def variable(self, dtype: str, count: int = 1) -> Slot:
+        return Slot(self, dtype, self.frame(self.type(ITEMS[dtype]), count), self.lanes)
