@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 LEVELS: Final = 4
 
 
-def rows(site: Site, result: Result, dtype: str, inner: Sequence[int | Length]) -> Array:
-    """Memory for the rows of a reduction of elements of a dtype over the outer axes, all levels one after the other."""
+def rows(site: Site, result: Result, dtype: str, inner: Sequence[int | Length], parts: int) -> Array:
+    """Memory for the rows of a reduction of elements of a dtype over the outer axes, all levels one after the other.
+
+    Each of so many parts of the loop has its own, if threads share it.
+    """
     levels = LEVELS if is_floating_sum(result.fn, dtype) else 1
-    return site.temporary(working_dtype(result.fn, dtype), (levels, count(inner)))
+    return site.temporary(working_dtype(result.fn, dtype), (parts, levels, count(inner)))
 
 
 @final
@@ -94,8 +97,8 @@ class Column:
         """Where the row of a level is."""
         return self.memory.moved(self.kernel.length(self.length) * level)
 
-    def end(self, target: Pointer) -> None:
-        """After all rows: the results are stored."""
+    def end(self, target: Pointer | None) -> None:
+        """After all rows: the results are stored, or, without a target, left in the first level to be joined."""
         kernel = self.kernel
         met = Index(self._rows.get())
         levels = range(1, LEVELS) if self.sums else ()
@@ -106,7 +109,10 @@ class Column:
             for place, is_reached in above:
                 more = _if(is_reached, kernel.load(place, 1, block))
                 found = self.rule(self.fn.op, (found, more), self.working)
-            kernel.store(narrow(found, self.dtype), target, 1, block)
+            if target is None:
+                kernel.store(found, self.memory, 1, block)
+            else:
+                kernel.store(narrow(found, self.dtype), target, 1, block)
 
         kernel.blocks(self.length, finish)
 

@@ -139,7 +139,7 @@ class Fold:
 
     def over(self, end: Index, load: Callable[[Index], Elements]) -> None:
         """Fold what `load` gives for each index before `end`."""
-        with _chunks(self.kernel, [self], end, 1) as (first, last):
+        with _chunks(self.kernel, [self], index(self.kernel.body, 0), end, 1) as (first, last):
             body = self.kernel.body
             self.keep(body.fold(first, last, 1, self.first(), lambda at, *so_far: self.taken(so_far, load(at))))
 
@@ -160,9 +160,13 @@ class Fold:
                 self.keep(self.taken(parts([last]), self._given([x for x in others if x is not None])))
         return self._given(self.found())
 
+    def whole(self) -> Elements:
+        """What has been found in all lanes: a single element, of the dtype that is worked with."""
+        return across(self.rule, self.fn, self.total())
+
     def result(self) -> Elements:
         """What has been found in all lanes: a single element, of the dtype of the elements."""
-        found = across(self.rule, self.fn, self.total())
+        found = self.whole()
         with self.kernel.body.of(0):
             return narrow(found, self.dtype)
 
@@ -196,13 +200,15 @@ def halves(value: Elements) -> list[Elements]:
 
 
 @contextlib.contextmanager
-def _chunks(kernel: Kernel, folds: Sequence[Fold], end: Index, step: int) -> Iterator[tuple[Index, Index]]:
+def _chunks(
+    kernel: Kernel, folds: Sequence[Fold], start: Index, end: Index, step: int
+) -> Iterator[tuple[Index, Index]]:
     """Runs of as many rounds as are added one after the other; gives where each begins and ends."""
     body = kernel.body
     if not any(fold.in_pairs for fold in folds):
-        yield index(body, 0), end
+        yield start, end
         return
-    with body.loop(0, end, CHUNK * step) as chunk:
+    with body.loop(start, end, CHUNK * step) as chunk:
         yield chunk, (chunk + CHUNK * step).least(end)
 
 
@@ -223,23 +229,25 @@ def rounds(
     twice: bool,
     calls: bool = False,
     sums: Sums | None = None,
+    first: bool = False,
 ) -> None:
     """Run along an axis in blocks of lanes as `Kernel.blocks`; `write` also gives what each fold takes of a block.
 
     Args:
         calls: `write` calls functions, around which no vector stays in its register.
         sums: does full blocks in the place of `write`.
+        first: the axis is the first one, which threads may share.
     """
-    body, n = kernel.body, kernel.length(length)
-    run = _in_memory if calls else _in_registers
-    with _chunks(kernel, folds, n, body.lanes) as (first, end):
-        start, spans, last = first, list[Span](), [value for fold in folds for value in fold.first()]
+    body, (low, n) = kernel.body, kernel.bounds(length, first=first)
+    run, is_part = _in_memory if calls else _in_registers, first and kernel.share is not None
+    with _chunks(kernel, folds, low, n, body.lanes) as (begin, end):
+        start, spans, last = begin, list[Span](), [value for fold in folds for value in fold.first()]
         if sums is not None:
-            start, last = sums.summed(first, end, last)
+            start, last = sums.summed(begin, end, last)
         elif twice:
-            start = first + ((end - first) & -body.lanes)
-            spans.append(Span(first, start, Block))
-        if sums is not None or not twice or type(length) is not int or length % body.lanes:
+            start = begin + ((end - begin) & -body.lanes)
+            spans.append(Span(begin, start, Block))
+        if sums is not None or not twice or is_part or type(length) is not int or length % body.lanes:
             spans.append(Span(start, end, lambda at: kernel.partial(at, n)))
         run(kernel, folds, spans, write, last)
 

@@ -8,9 +8,12 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import indexing as t
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
+from tg.ops.elementwise.comparison import less, where
 from tg.types.dtypes import numpy_dtype
 from tg_native.kernels.index import Condition, Index
 from tg_native.kernels.lanes import constant, constant_of
+from tg_native.loops.pointwise import Steps, pointwise
 from tg_native.loops.positions import gathered, offset, whole
 from tg_native.plan.values import Array, collapsed, is_one, spread
 
@@ -24,6 +27,22 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.site import Site
     from tg_native.plan.values import Value
+
+
+def wrap_index(op: t.WrapIndex, site: Site) -> Value:
+    """int64, negative ones counted from the end, clamped."""
+    index, length = site.inputs
+    steps = Steps([index.dtype, length.dtype])
+    zero = steps.constant(0, "int64")
+    last = steps.do(maximum, steps.do(subtract, 1, steps.constant(1, "int64")), zero)
+    if index.dtype.startswith("u"):
+        found = steps.cast(steps.do(minimum, steps.cast(0, "uint64"), steps.cast(last, "uint64")), "int64")
+    else:
+        found = steps.cast(0, "int64")
+        if op.mode != "clip":
+            found = steps.do(where, steps.do(less, found, zero, result="bool"), steps.do(add, found, 1), found)
+        found = steps.do(maximum, steps.do(minimum, found, last), zero)
+    return pointwise(site, steps.program(found), site.inputs)[0]
 
 
 def gather(op: t.Gather, site: Site) -> Value:
@@ -165,4 +184,4 @@ def _over_mask(kernel: Kernel, mask: Array, place: Pointer, write: Callable[[Ind
     return body.fold(0, kernel.length(mask.shape[0]), 1, [constant(body, 0, "int64")], step)[0]
 
 
-RULES: Final[dict[object, Rule]] = {t.Gather: gather, t.Scatter: scatter, t.Nonzero: nonzero}
+RULES: Final[dict[object, Rule]] = {t.WrapIndex: wrap_index, t.Gather: gather, t.Scatter: scatter, t.Nonzero: nonzero}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg_native.kernels.dtypes import PARTS, item_size
 from tg_native.kernels.index import index
@@ -32,10 +32,34 @@ def lanes_for(vector_bytes: int, dtypes: Iterable[str], vectors: int, length: in
     return lanes
 
 
+class Share(NamedTuple):
+    """The part of a loop that one of several threads runs.
+
+    Args:
+        low: where it begins along the first axis.
+        high: before which index it ends.
+        part: its number.
+        slot: the number of the thread.
+        parts: how many parts there are, in the function of the graph.
+        most: as many as there may be.
+        threads: of them, for which there may be memory.
+    """
+
+    low: Index
+    high: Index
+    part: Index
+    slot: Index
+    parts: Scalar
+    most: int
+    threads: int
+
+
 class Kernel(abc.ABC):
     """Writes one function to `body`; arguments are gathered as they are needed."""
 
     body: Routine
+    share: Share | None = None
+    """The part that a call runs, where threads share the loop: along its first axis."""
 
     @abc.abstractmethod
     def read(self, array: Array) -> Pointer:
@@ -69,29 +93,45 @@ class Kernel(abc.ABC):
         return place.moved(self.offset(indices, strides))
 
     @contextlib.contextmanager
-    def loops(self, lengths: Sequence[int | Length]) -> Iterator[list[Index]]:
-        """Nested loops over axes; gives the indices."""
-        with contextlib.ExitStack() as stack:
-            yield [stack.enter_context(self.body.loop(0, self.length(n))) for n in lengths]
+    def loops(self, lengths: Sequence[int | Length], *, first: bool = False) -> Iterator[list[Index]]:
+        """Nested loops over axes; gives the indices.
 
-    def blocks(self, length: int | Length, write: Callable[[Block], None], *, twice: bool = False) -> None:
+        Args:
+            first: the outermost is over the first axis, which threads may share.
+        """
+        with contextlib.ExitStack() as stack:
+            yield [
+                stack.enter_context(self.body.loop(*self.bounds(n, first=first and not k)))
+                for k, n in enumerate(lengths)
+            ]
+
+    def bounds(self, length: int | Length, *, first: bool) -> tuple[Index, Index]:
+        """Where a loop over an axis begins and ends: over a part of the first one where threads share it."""
+        if first and self.share is not None:
+            return self.share.low, self.share.high
+        return index(self.body, 0), self.length(length)
+
+    def blocks(
+        self, length: int | Length, write: Callable[[Block], None], *, twice: bool = False, first: bool = False
+    ) -> None:
         """Run along an axis in blocks of lanes; `write` writes what is done with one block.
 
         Args:
             twice: full blocks have code of their own, apart from that for the last, partial one.
+            first: the axis is the first one, which threads may share.
         """
         body, lanes = self.body, self.body.lanes
-        n = self.length(length)
+        start, n = self.bounds(length, first=first)
         if not lanes:
-            with body.loop(0, n) as at:
+            with body.loop(start, n) as at:
                 write(Block(at))
             return
-        start = index(body, 0)
         if twice:
-            start = n & -lanes
-            with body.loop(0, start, lanes) as at:
+            low, start = start, start + ((n - start) & -lanes)
+            with body.loop(low, start, lanes) as at:
                 write(Block(at))
-        if type(length) is int and twice and length % lanes == 0:
+        is_part = first and self.share is not None
+        if type(length) is int and twice and length % lanes == 0 and not is_part:
             return
         with body.loop(start, n, lanes) as at:
             write(self.partial(at, n))

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from tg.ops.elementwise.arithmetic import add
+from tg.types.dtypes import is_float
+from tg_native.kernels.dtypes import item_size
+from tg_native.kernels.lanes import constant_of
 from tg_native.loops.columns import rows
+from tg_native.loops.joins import MOST_SHARED, join_columns, join_scattered, join_totals
 from tg_native.loops.pointwise import pointwise, program_of, uniform
 from tg_native.loops.stages import StageWriter
 from tg_native.loops.staging import Staging
-from tg_native.plan.values import Array, collapsed, row_major, spread
+from tg_native.plan.values import Array, collapsed, count, is_zero, row_major, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Loop
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
+    from tg_native.loops.folds import Fold
     from tg_native.loops.site import Site
     from tg_native.plan.values import Value
+
+
+LINE: Final = 128  # bytes between what different threads write: two lines, which some caches fetch together
 
 
 def loop(op: Loop, site: Site) -> list[Value]:
@@ -48,6 +57,8 @@ class LoopNest:
         self.staging = Staging(op, site.inputs)
         self.hosts = self.staging.hosts()
         self.stored = self._allocate()
+        self.columns: dict[int, Array] = {}
+        self.joins: list[Callable[[], None]] = []  # what is done after all parts, where threads share the loop
         self.placed: dict[tuple[str, int], Strided] = {}  # ("operand", "result" or "column", its number)
         self._place(self._arrays())
         self.rows: dict[int, Elements] = {}  # results that are one number for each outer index, at the current one
@@ -65,9 +76,19 @@ class LoopNest:
                 if result.into is not None:
                     self.site.copy(self.site.inputs[result.into], found[j])
             elif self.staging.is_row(j) and j not in self.hosts:
-                row = self.site.temporary(self.staging.dtype_of(j), self.staging.space[self.op.outer :])
-                found[j] = row.viewed(self.staging.space, (*([0] * self.op.outer), *row_major(row.shape)))
+                found[j] = self._row(self.staging.dtype_of(j))
         return found
+
+    def _row(self, dtype: str) -> Array:
+        """Memory for a row that later stages read: one for each thread, not closer than a line of the cache."""
+        space, outer = self.staging.space, self.op.outer
+        shape = space[outer:]
+        if self._may_be_divided():
+            memory = (self.site.threads, *shape[:-1], shape[-1] + LINE // item_size(dtype))
+            row = self.site.temporary(dtype, memory)
+        else:
+            row = self.site.temporary(dtype, shape)
+        return row.viewed(space, (*([0] * outer), *row_major(tuple(shape))))
 
     def _arrays(self) -> dict[tuple[str, int], Array]:
         """What lies in memory over the space: operands and results."""
@@ -87,7 +108,8 @@ class LoopNest:
     def _rows(self, j: int, dtype: str) -> Array:
         """Memory for what is found of columns, as one row over the space."""
         outer, space = self.op.outer, self.staging.space
-        memory = rows(self.site, self.staging.results[j][1], dtype, space[outer:])
+        parts = self.site.most_parts if self._may_be_divided() else 1
+        memory = self.columns[j] = rows(self.site, self.staging.results[j][1], dtype, space[outer:], parts)
         return memory.viewed(space, (*([0] * outer), *row_major(space[outer:])))
 
     def _place(self, arrays: dict[tuple[str, int], Array]) -> None:
@@ -97,11 +119,83 @@ class LoopNest:
         lead = collapsed(space[:outer], [s[:outer] for s in strides])
         body = collapsed(space[outer:], [s[outer:] for s in strides])
         self.lead, self.body = lead.shape, body.shape
+        self._divide(arrays.values())
         for (what, k), a, o, i in zip(arrays, arrays.values(), lead.strides, body.strides, strict=True):
-            place = self.kernel.read(a) if what == "operand" else self.kernel.write(a)
-            self.placed[what, k] = Strided(place, o, i)
+            place = self._placed(what, k, a)
+            if place is not None:
+                self.placed[what, k] = Strided(place, o, i)
         for row, host in self.hosts.items():
             self.placed["result", row] = self.placed["result", host]
+
+    def _placed(self, what: str, k: int, a: Array) -> Pointer | None:
+        """Where an array lies for the part of the loop that a call runs; None where each part has its own result."""
+        kernel, share, staging = self.kernel, self.kernel.share, self.staging
+        if what == "operand":
+            return kernel.read(a)
+        if share is None:
+            return kernel.write(a)
+        if what == "column":
+            rows = self.columns[k]
+            return kernel.write(a).moved(share.part * kernel.length(rows.strides[0]))
+        if staging.is_total(k) or staging.is_column(k):
+            return None
+        place = kernel.write(a)
+        if staging.results[k][1].stored:
+            return place
+        *shape, n = (kernel.length(length) for length in staging.space[self.op.outer :])
+        size = n + LINE // item_size(a.dtype)
+        for m in shape:
+            size = size * m
+        return place.moved(share.slot * size)
+
+    # --- threads -----------------------------------------------------------------------------------------------------
+
+    def _may_be_divided(self) -> bool:
+        """Whether threads could share the loop: where elements are scattered, if that is all, and they are added."""
+        results = [r for _, r in self.staging.results]
+        if self.site.threads == 1 or all(r.into is None for r in results):
+            return self.site.threads > 1
+        into = [r for r in results if r.into is not None]
+        is_row = self.staging.rank == len(self.op.stages) == 1
+        return is_row and all(
+            r.fn is add and is_float(self.site.inputs[r.into].dtype) for r in into if r.into is not None
+        )
+
+    def _divide(self, arrays: Iterable[Array]) -> None:
+        """Let threads share the loop along the outer axes, or along all of a loop that has one stage."""
+        staging, stages = self.staging, self.op.stages
+        results = [r for _, r in staging.results]
+        ends = (j for j, r in enumerate(results) if r.fn is not None and r.into is None)
+        is_whole = len(stages) == 1 and all(map(staging.is_total, ends))
+        if not self._may_be_divided() or not (self.lead or is_whole):
+            return
+        inner = [stage.program for s, stage in enumerate(stages) if staging.is_inner(s)]
+        programs = [(program.nodes, [t.dtype for t in program.types]) for program in inner]
+        moved = [a.dtype for a in arrays if not all(map(is_zero, a.strides))]
+        small = [count(self.stored[j].shape) for j, r in enumerate(results) if r.into is not None and j in self.stored]
+        self.site.divide(self.kernel, (*self.lead, *self.body), programs, moved, small)
+
+    def total_place(self, j: int, fold: Fold) -> Pointer:
+        """Where a reduction over all axes is stored, or what a part has met, to be joined after all parts."""
+        share = self.kernel.share
+        if share is None:
+            return self.placed["result", j].place
+        memory = self.site.temporary(fold.working, (share.most,))
+        self.joins.append(lambda: join_totals(self.site, fold, memory, share.parts, self.stored[j]))
+        return self.kernel.write(memory).moved(share.part)
+
+    def scattered(self, y: Array) -> Pointer:
+        """What is scattered into: its own for each part, where there are several."""
+        share, kernel = self.kernel.share, self.kernel
+        if share is None:
+            return kernel.write(y)
+        memory = self.site.temporary(y.dtype, (share.most, MOST_SHARED))
+        self.joins.append(lambda: join_scattered(self.site, memory, share.parts, y))
+        is_alone = share.high - share.low == kernel.length(self.body[-1])
+        place = kernel.body.nearer(is_alone, kernel.write(y), kernel.write(memory).moved(share.part * MOST_SHARED))
+        with kernel.body.when(~is_alone), kernel.body.loop(0, kernel.length(count(y.shape))) as at:
+            kernel.body.store(constant_of(kernel.body, -0.0, y.dtype), place.moved(at))  # to which -0.0 adds as it is
+        return place
 
     # --- the function ------------------------------------------------------------------------------------------------
 
@@ -109,10 +203,17 @@ class LoopNest:
         """Write the function and call it."""
         for stage in self.stages:
             stage.begin()
-        with self.kernel.loops(self.lead) as outer:
+        with self.kernel.loops(self.lead, first=True) as outer:
             for stage in self.stages:
                 stage.write(outer)
         for stage in self.stages:
             stage.end()
         self.site.run(self.kernel)
+        for join in self.joins:
+            join()
+        share = self.kernel.share
+        for stage in self.stages if share is not None else ():
+            for j, column in stage.columns.items():
+                assert share is not None
+                join_columns(self.site, column, self.columns[j], share.parts, self.stored[j])
         return [self.stored[j] for j, (_, r) in enumerate(self.staging.results) if r.stored]

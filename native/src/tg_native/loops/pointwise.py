@@ -144,6 +144,8 @@ def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value]
     inner = space.shape[-1] if space.shape else 1
     vectors = ABREAST if _is_a_chain(program) else 1
     kernel = function.kernel(program.dtypes if all(map(is_one, stored)) else (), vectors, inner)
+    moved = [v.dtype for v in (*placed, *outputs) if isinstance(v, Array)]
+    function.divide(kernel, space.shape, [(program.nodes, program.dtypes)], moved)
     _Nest(kernel, function, program, placed, space.shape, space.strides).write(outputs)
     function.run(kernel)
 
@@ -191,7 +193,7 @@ class _Nest(NamedTuple):
         stores = [(kernel.write(y), next(strides)) for y in outputs]
         for n in self.shape:
             kernel.length(n)
-        with kernel.loops(self.shape[:-1]) as outer:
+        with kernel.loops(self.shape[:-1], first=True) as outer:
             places = [Place(k, kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0) for k, p, s in reads]
             targets = [(kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 1) for p, s in stores]
             late = [place for place in places if not is_zero(place.stride)]
@@ -205,7 +207,8 @@ class _Nest(NamedTuple):
                 for number, (target, stride) in zip(program.outputs, targets, strict=True):
                     kernel.store(found[number], target, stride, block)
 
-            kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=len(program.nodes) <= SHORT)
+            twice = len(program.nodes) <= SHORT
+            kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=twice, first=len(self.shape) == 1)
 
 
 def run(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.graph.frozen import Node
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import maximum
 from tg_native.loops import extremes
 from tg_native.loops.folds import Fold, narrow, rounds, working_dtype
+from tg_native.loops.joins import join_totals
 from tg_native.loops.pointwise import in_float32
 from tg_native.plan.values import Space, collapsed, is_one
 
@@ -48,6 +50,7 @@ class _Reduction:
         self.fn, self.site, self.x, self.y = fn, site, x, y
         self.lead, self.lead_strides = lead.shape, lead.strides
         self.body, self.body_strides = body.shape or (1,), body.strides[0] or (0,)
+        self.parts: Array | None = None  # what each part has found of a total, where threads share the loop
 
     def write(self) -> None:
         """Choose the form, write it and call it."""
@@ -58,11 +61,16 @@ class _Reduction:
         kernel = self.site.kernel([working_dtype(self.fn, self.x.dtype)], vectors, along)
         for n in (*self.lead, *self.body, *self.lead_strides[0], *self.lead_strides[1], *self.body_strides):
             kernel.length(n)
+        working = working_dtype(self.fn, self.x.dtype)
+        step = ([Node(self.fn.op, (0, 1), (2,))], [working] * 3)
+        self.site.divide(kernel, (*self.lead, *self.body), [step], [self.x.dtype])
         rule, terms = self.site.rule(self.fn.op), self._terms(kernel, by_columns)
         self.kernel, self.fold = kernel, Fold(kernel, self.fn, rule, self.x.dtype, terms)
         self.source, self.target = kernel.read(self.x), kernel.write(self.y)
         (self._by_columns if by_columns else self._by_rows)()
         self.site.run(kernel)
+        if self.parts is not None and kernel.share is not None:
+            join_totals(self.site, self.fold, self.parts, kernel.share.parts, self.y)
 
     def _terms(self, kernel: Kernel, by_columns: bool) -> int | None:
         """How many elements are folded into one lane, if it is known."""
@@ -79,17 +87,22 @@ class _Reduction:
         """Lanes along the inner of the axes that go."""
         kernel, fold = self.kernel, self.fold
         step = self.body_strides[-1]
-        with kernel.loops(self.lead) as indices:
+        is_total = not self.lead
+        with kernel.loops(self.lead, first=True) as indices:
             start = kernel.moved(self.source, indices, self.lead_strides[0])
             fold.begin()
-            with kernel.loops(self.body[:-1]) as outer:
+            with kernel.loops(self.body[:-1], first=is_total) as outer:
                 row = kernel.moved(start, outer, self.body_strides[:-1])
 
                 def element(block: Block) -> list[Elements]:
                     return [kernel.load(row, step, block)]
 
-                rounds(kernel, [fold], self.body[-1], element, twice=True)
-            found, place = fold.result(), kernel.moved(self.target, indices, self.lead_strides[1])
+                rounds(kernel, [fold], self.body[-1], element, twice=True, first=is_total and len(self.body) == 1)
+            if is_total and kernel.share is not None:
+                self.parts = self.site.temporary(fold.working, (kernel.share.most,))
+                found, place = fold.whole(), kernel.write(self.parts).moved(kernel.share.part)
+            else:
+                found, place = fold.result(), kernel.moved(self.target, indices, self.lead_strides[1])
             with kernel.body.of(0):
                 kernel.body.store(found, place)
 
@@ -97,7 +110,7 @@ class _Reduction:
         """Lanes along the inner of the axes that stay."""
         kernel, fold = self.kernel, self.fold
         step = self.body_strides[-1]
-        with kernel.loops(self.lead[:-1]) as indices:
+        with kernel.loops(self.lead[:-1], first=True) as indices:
             start = kernel.moved(self.source, indices, self.lead_strides[0][:-1])
             target = kernel.moved(self.target, indices, self.lead_strides[1][:-1])
 
@@ -112,7 +125,7 @@ class _Reduction:
                     fold.over(kernel.length(self.body[-1]), row)
                 kernel.store(narrow(fold.total(), self.x.dtype), target, 1, block)
 
-            kernel.blocks(self.lead[-1], columns, twice=True)
+            kernel.blocks(self.lead[-1], columns, twice=True, first=len(self.lead) == 1)
 
 
 def arg_reduce(op: t.ArgReduce, site: Site) -> Value:

@@ -9,6 +9,7 @@ from tg_native.loops.kernel import MOST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tg.graph.frozen import Node
     from tg.graph.op import Op
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
@@ -28,6 +29,22 @@ class Function(Protocol):
     def run(self, kernel: Kernel) -> None:
         """Call a finished loop."""
 
+    def divide(
+        self,
+        kernel: Kernel,
+        space: Sequence[int | Length],
+        programs: Iterable[tuple[Sequence[Node], Sequence[str]]],
+        moved: Iterable[str],
+        small: Sequence[int | Length] = (),
+    ) -> None:
+        """Let threads share a loop over a space, if there are some and it is worth it: `kernel.share`.
+
+        Args:
+            programs: the steps for each element, and the dtypes of their values.
+            moved: the dtypes of what each index moves from or to memory.
+            small: numbers of elements, of which none may be large.
+        """
+
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements: of the op, operands and the dtype of the result."""
 
@@ -37,6 +54,14 @@ class Site(Function, Protocol):
 
     inputs: list[Value]
     types: list[TensorType]
+
+    @property
+    def threads(self) -> int:
+        """How many threads may share a loop."""
+
+    @property
+    def most_parts(self) -> int:
+        """How many parts such a loop has at most."""
 
     def given(self, inputs: Sequence[Value], types: Sequence[TensorType] | None = None) -> Site:
         """The same with other operands; with other types, of results that are no values of the graph."""

@@ -121,12 +121,12 @@ class StageWriter:
         """Store the totals, and what columns have."""
         for j, column in self.columns.items():
             with self.body.of(self.lanes):
-                column.end(self.nest.placed["result", j].place)
+                column.end(None if self.kernel.share is not None else self.nest.placed["result", j].place)
         for j, fold in self._folds(total=True).items():
             if j in self.nest.stored:
                 with self.body.of(self.lanes):
-                    found = fold.result()
-                self._store(found, self.nest.placed["result", j].place)
+                    found = fold.result() if self.kernel.share is None else fold.whole()
+                self._store(found, self.nest.total_place(j, fold))
 
     def _store(self, value: Elements, place: Pointer) -> None:
         with self.body.of(0):
@@ -145,7 +145,7 @@ class StageWriter:
             if r.into is not None and j in self.nest.stored:
                 y = self.nest.stored[j]
                 rule = self.site.rule(r.fn.op) if r.fn is not None else None
-                base = whole(self.kernel, y, self.kernel.write(y))
+                base = whole(self.kernel, y, self.nest.scattered(y))
                 self.scattered[j] = Scattering(self.kernel, base, r.fn, rule)
 
     def _find_lasts(self) -> None:
@@ -202,7 +202,8 @@ class StageWriter:
         with body.of(self.lanes):
             for fold in self._folds(total=False).values():
                 fold.begin()
-        with kernel.loops(self.axes[:-1]) as inner:
+        self.is_first = not self.nest.lead  # whether the outermost of its loops is that of the kernel
+        with kernel.loops(self.axes[:-1], first=self.is_first) as inner:
             indices = [*outer, *inner]
             for k in self.inputs:
                 where = self.read(k)
@@ -262,7 +263,8 @@ class StageWriter:
         if self.runs is not None:
             self.runs.begin()
         twice, sums = len(self.late) <= SHORT, sums_of(way)
-        rounds(self.kernel, folds, self.axes[-1], way.write, twice=twice, calls=self._calls(), sums=sums)
+        first = self.is_first and len(self.axes) == 1
+        rounds(self.kernel, folds, self.axes[-1], way.write, twice=twice, calls=self._calls(), sums=sums, first=first)
         if self.runs is not None:
             self.runs.end()
 

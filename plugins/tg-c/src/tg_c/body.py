@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -81,6 +81,7 @@ class Body(kernels.Body):
     """The inside of a C function, which computes as many elements at a time as vectors have lanes."""
 
     backend = "c"
+    letter: ClassVar[str] = "v"  # of locals
 
     def __init__(self, prelude: Prelude, lanes: int = 0, size: int = 8) -> None:
         """A body for `prelude`; `size` is the bytes of the widest elements beside which masks stand."""
@@ -128,7 +129,7 @@ class Body(kernels.Body):
 
     def local(self, kind: str, expression: str) -> str:
         """A new local, with its value."""
-        name = f"v{self._count}"
+        name = f"{self.letter}{self._count}"
         self._count += 1
         self.line(f"{kind} {name} = {expression};")
         return name
@@ -321,19 +322,19 @@ class Body(kernels.Body):
         name = f"tg_joined_{part}_{whole}"
         head = f"TG_INLINE {whole} {name}(const {part} *parts)"
         self.prelude.need(name, f"{head} {{ {whole} y; __builtin_memcpy(&y, parts, sizeof y); return y; }}")
-        parts = f"v{self._count}"
+        parts = f"{self.letter}{self._count}"
         self._count += 1
         self.line(f"const {part} {parts}[] = {{{', '.join(texts)}}};")
         return self.find(dtype, f"{name}({parts})")
 
-    def anywhere(self, condition: Lanes) -> str:
+    def anywhere(self, condition: Lanes) -> Any:
         if not self.lanes or condition.form == SHARED:
             return str(condition.text)
         some = f"{self.vectors.function('any', condition.form)}({condition.text})"
         with self.of(0):
             return str(self.find("int32", some).text)
 
-    def replaced(self, condition: str, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
+    def replaced(self, condition: Any, value: Lanes, write: Callable[[], Lanes]) -> Lanes:
         name = self.local(self.kind(value.dtype), self.vector(value))
         with self._block(f"if ({condition}) {{"):
             self.line(f"{name} = {self.vector(write())};")

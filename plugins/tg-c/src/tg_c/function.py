@@ -14,15 +14,15 @@ from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.ops.shape import ExpandDims, Squeeze
 from tg.types.lengths import AxisLength, Derived, Length, atoms, evaluate, key, same
-from tg_c.kernel import INDENT, Kernel
 from tg_c.memory import CMemory
+from tg_c.nest import INDENT, Nest
 from tg_c.overwriting import Overwriting
 from tg_c.pieces import Local, in_pieces
-from tg_c.pointwise import one_op
 from tg_c.shapes import length_text, rounded_text
 from tg_c.site import Failure, Site
 from tg_c.text import elements, identifier, literal
 from tg_native.kernels.dtypes import WORDS, item_size
+from tg_native.loops.pointwise import one_op
 from tg_native.plan.shapes import (
     follows_from_inputs,
     inexact,
@@ -189,11 +189,11 @@ class GraphFunction:
         self.line(f"const {WORDS[dtype]} {name}[1] = {{{text}}};")
         return name
 
-    def kernel(self) -> Kernel:
-        """A new loop nest."""
-        return Kernel(self.length, self.overwriting.pointers)
+    def nest(self) -> Nest:
+        """A new loop whose text is written as such."""
+        return Nest(self.length, self.overwriting.pointers)
 
-    def call(self, kernel: Kernel, guard: str = "") -> None:
+    def call(self, kernel: Nest, guard: str = "") -> None:
         """Call a finished loop nest, under a condition if there is one."""
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
         if division is not None:
@@ -324,7 +324,7 @@ class GraphFunction:
 
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap, or is the same."""
-        kernel = self.kernel()
+        kernel = self.nest()
         if isinstance(source, Scalar) or source.fill is not None:
             text = source.text if isinstance(source, Scalar) else str(source.fill)
             space = collapsed(target.shape, [target.strides])

@@ -1,138 +1,80 @@
-"""Loop nests as functions of their own, so that `restrict` holds and equal nests are one."""
+"""A loop in the making: a C function, and how the function of a graph calls it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from tg.types.lengths import Length, key
-from tg_c.division import BEGIN
-from tg_c.text import integer
-from tg_native.kernels.dtypes import WORDS
+from tg.types.dtypes import is_complex
+from tg_c.body import SHARED
+from tg_c.machine import vector_bytes
+from tg_c.routine import CONST, Routine, Width
+from tg_native.kernels.dtypes import PARTS, is_half
+from tg_native.kernels.index import Index, Pointer, index
+from tg_native.kernels.lanes import Lanes, Pair
+from tg_native.loops import kernel as loops
+from tg_native.loops.kernel import MOST, Share, lanes_for
+from tg_native.plan.values import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Iterable
 
+    from tg.types.lengths import Length
     from tg_c.division import Division
-    from tg_native.plan.values import Array, Scalar
+    from tg_c.function import GraphFunction
+    from tg_c.nest import Nest
+    from tg_native.kernels.lanes import Elements
+    from tg_native.plan.values import Array
 
-INDENT = "  "
+
+def width_for(dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
+    """As many lanes as some vectors have for the widest dtype, and no more than a length that is known."""
+    every = list(dtypes)
+    lanes = lanes_for(vector_bytes(), every, vectors, length)
+    return Width(lanes, lanes_for(vector_bytes(), every, 1, lanes) if lanes else 1)
 
 
 @final
-class Kernel:
-    """A function in the making: its parameters under canonical names, the arguments of its one call, its lines."""
+class Kernel(loops.Kernel):
+    """A function in the making."""
 
-    def __init__(self, length_text: Callable[[int | Length], str], shared: Collection[str] = ()) -> None:
-        """Start one.
+    body: Routine
 
-        Args:
-            length_text: how the caller writes a length.
-            shared: pointers of the caller that may be equal: to an input, and to the output that overwrites it.
-        """
-        self._shared = shared
-        self.parameters: list[str] = []
-        self.arguments: list[str] = []
-        self.lines: list[str] = []
-        self.division: Division | None = None
-        self._depth = 1
-        self._length_text = length_text
-        self._known: dict[object, str] = {}
+    def __init__(
+        self, function: GraphFunction, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST
+    ) -> None:
+        self.nest = function.nest()
+        self.body = Routine(function.unit.prelude, width_for(dtypes, vectors, length))
 
-    def read(self, array: Array) -> str:
-        """The name of an array that is read."""
-        return self._parameter("x", f"const {WORDS[array.dtype]} *{self.restrict(array)}", array.pointer)
+    def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
+        return width_for(dtypes, vectors, length)
 
-    def write(self, array: Array) -> str:
-        """The name of an array that is written, which no other parameter overlaps, shared ones apart."""
-        return self._parameter("y", f"{WORDS[array.dtype]} *{self.restrict(array)}", array.pointer)
+    def read(self, array: Array) -> Pointer:
+        return Pointer(self.body, array.dtype, self.nest.read(array), CONST)
 
-    def restrict(self, array: Array) -> str:
-        """The qualifier of a pointer into an array."""
-        return "" if array.pointer in self._shared else "restrict "
+    def write(self, array: Array) -> Pointer:
+        return Pointer(self.body, array.dtype, self.nest.write(array))
 
-    def value(self, scalar: Scalar) -> str:
-        """The name of a scalar, or itself if it is a literal."""
-        if not scalar.text.isidentifier():
-            return scalar.text
-        return self._parameter("v", f"{WORDS[scalar.dtype]} ", scalar.text, ("value", scalar.text))
+    def length(self, length: int | Length) -> Index:
+        if type(length) is int:
+            return index(self.body, length)
+        return Index(Lanes(self.body, "int64", self.nest.length(length)))
 
-    def length(self, length: int | Length) -> str:
-        """The text of a length: a number, or the name of a parameter."""
-        if type(length) is not Length:
-            return integer(length)
-        return self._parameter("n", "i64 ", self._length_text(length), ("length", key(length)))
+    def scalar(self, scalar: Scalar) -> Elements:
+        text = self.nest.value(scalar)
+        if is_complex(scalar.dtype):
+            part = PARTS[scalar.dtype]
+            return Pair(*(Lanes(self.body, part, f"__{which}__ {text}", SHARED) for which in ("real", "imag")))
+        if is_half(scalar.dtype) and self.body.lanes:
+            text = f"{text}.bits"
+        return Lanes(self.body, scalar.dtype, text, SHARED)
 
-    def _parameter(self, letter: str, kind: str, argument: str, known: object = None) -> str:
-        if known is not None and known in self._known:
-            return self._known[known]
-        name = f"{letter}{len(self.parameters)}"
-        self.parameters.append(kind + name)
-        self.arguments.append(argument)
-        if known is not None:
-            self._known[known] = name
-        return name
+    def finish(self) -> Nest:
+        """The function, as the unit takes it."""
+        self.nest.lines[:] = self.body.text()
+        return self.nest
 
-    def line(self, text: str) -> None:
-        """Add a line at the depth reached."""
-        self.lines.append(INDENT * self._depth + text)
-
-    def open(self, text: str) -> None:
-        """Add a line that opens a block."""
-        self.line(text + " {")
-        self._depth += 1
-
-    def close(self, count: int = 1) -> None:
-        """Close blocks."""
-        for _ in range(count):
-            self._depth -= 1
-            self.line("}")
-
-    def either(self, condition: str, lines: Sequence[str], others: Sequence[str]) -> None:
-        """Lines for when a condition holds, and for when it does not."""
-        inside = [INDENT + text for text in lines], [INDENT + text for text in others]
-        for text in (f"if ({condition}) {{", *inside[0], "} else {", *inside[1], "}"):
-            self.line(text)
-
-    def loop(self, index: str, length: int | Length) -> None:
-        """Open a loop over an axis."""
-        self.open(f"for (i64 {index} = 0; {index} < {self.length(length)}; {index}++)")
-
-    def loop_between(self, index: str, start: str, stop: str, step: int = 1) -> None:
-        """Open a loop over a part of an axis, whose ends are texts."""
-        self.open(f"for (i64 {index} = {start}; {index} < {stop}; {index} += {step})")
-
-    def loop_to(self, index: str, limit: str, statement: str) -> None:
-        """A loop of one statement."""
-        self.line(f"for (i64 {index} = 0; {index} < {limit}; {index}++) {statement}")
-
-    def loops(self, lengths: Sequence[int | Length], letter: str = "i", *, divided: bool = False) -> list[str]:
-        """Open nested loops over axes, the first over one part if it is divided; the names of the indices."""
-        names = [f"{letter}{k}" for k in range(len(lengths))]
-        for k, (name, n) in enumerate(zip(names, lengths, strict=True)):
-            if divided and k == 0:
-                self.loop_between(name, "lo", "hi")
-            else:
-                self.loop(name, n)
-        return names
-
-    def place(self, pointer: str, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
-        """The pointer moved to a position."""
-        steps = [self.step(i, s) for i, s in zip(indices, strides, strict=True)]
-        return " + ".join([pointer, *(s for s in steps if s != "0")])
-
-    def step(self, index: str, stride: int | Length) -> str:
-        """Index * stride, short where the stride is 0 or 1."""
-        if type(stride) is int and stride in (0, 1):
-            return index if stride else "0"
-        return f"{index} * {self.length(stride)}"
-
-    def at(self, pointer: str, indices: Sequence[str], strides: Sequence[int | Length]) -> str:
-        """An element of an array."""
-        steps = [self.step(i, s) for i, s in zip(indices, strides, strict=True)]
-        return f"{pointer}[{' + '.join(s for s in steps if s != '0') or '0'}]"
-
-    @property
-    def body(self) -> str:
-        """The function without its name: parameters and block."""
-        more = () if self.division is None else (BEGIN,)
-        return f"({', '.join((*self.parameters, *more))}) {{\n" + "\n".join(self.lines) + "\n}"
+    def divided(self, division: Division, most: int, threads: int) -> None:
+        """Have a call run one part of the loop."""
+        self.nest.division = division
+        low, high, part, slot = (Index(Lanes(self.body, "int64", name)) for name in ("lo", "hi", "part", "slot"))
+        self.share = Share(low, high, part, slot, Scalar("int64", division.parts), most, threads)

@@ -1,24 +1,30 @@
-"""One step of a scalar program on a block of lanes."""
+"""Rules that are C text for single elements, in lanes: by text that vectors have as well, or lane by lane."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.link.declines import taken
+from tg.types.dtypes import is_complex
 from tg.types.tensor_type import TensorType
-from tg_c.body import named
+from tg_c.body import SHARED, named
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
+from tg_c.routine import Routine
 from tg_c.text import lane_kind, literal
 from tg_c.vectors import size_of
-from tg_native.kernels.dtypes import WORDS, is_half
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half
+from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, lane_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tg.graph.op import Op
     from tg.plugin.records import Rule
     from tg_c.prelude import Prelude
     from tg_c.vectors import Vectors
+    from tg_native.kernels.lanes import Elements
 
 _WORD: Final = re.compile(r"@([A-Za-z_][A-Za-z_0-9]*)")
 
@@ -119,12 +125,6 @@ def as_vector(vectors: Vectors, value: Lane, kind: str) -> str:
     return f"{vectors.function('all', kind)}({text})"
 
 
-def lane_size(rule: Rule, op: Op, dtypes: tuple[str, ...], result: str) -> int | None:
-    """The bytes of the widest element that a rule works with in lanes, None if it writes nothing for lanes."""
-    found = getattr(rule, "lane_size", None)
-    return found(op, dtypes, result) if found is not None else None
-
-
 def in_lanes(rule: Rule, op: Op, element: LaneElement) -> Lane:
     """The result of an op: by the rule's text for vectors, else lane by lane by its text for one element."""
     write = getattr(rule, "in_lanes", None)
@@ -152,3 +152,54 @@ def _lane(name: str, dtype: str) -> str:
     if dtype == "bool":
         return f"({name}[k] & 1)"
     return f"(({WORDS[dtype]}){{{name}[k]}})" if is_half(dtype) else f"{name}[k]"
+
+
+def by_text(rule: Rule) -> Callable[[Op, Sequence[Elements], str], Elements]:
+    """A rule that writes text for single elements, as loops call rules: with operands in lanes."""
+
+    def on_lanes(op: Op, operands: Sequence[Elements], result: str) -> Elements:
+        body = operands[0].body
+        assert isinstance(body, Routine)
+        shared = all(isinstance(v, Lanes) and v.form == SHARED for v in operands)
+        if not body.lanes or shared:
+            with body.of(0):
+                found = _single(rule, op, body, operands, result)
+            return found if not body.lanes or found is NotImplemented else in_all_lanes(found)
+        if any(map(is_complex, (*(v.dtype for v in operands), result))):
+            return _lane_by_lane(rule, op, body, operands, result)
+        lanes: Any = operands
+        return body.each(lambda *each: _in_vectors(rule, op, body, each, result), *lanes)
+
+    return on_lanes
+
+
+def _single(rule: Rule, op: Op, body: Routine, operands: Sequence[Elements], result: str) -> Elements:
+    texts = tuple(
+        str(v.text) if isinstance(v, Lanes) else f"__builtin_complex({v.real.text}, {v.imag.text})" for v in operands
+    )
+    found: Any = rule(op, Element(texts, tuple(v.dtype for v in operands), result, body.prelude))
+    if found is NotImplemented:
+        return found  # type: ignore[no-any-return]
+    if not is_complex(result):
+        return body.find(result, str(found))
+    whole = body.local(f"const {WORDS[result]}", str(found))
+    return Pair(*(body.find(PARTS[result], f"__{which}__ {whole}") for which in ("real", "imag")))
+
+
+def _lane_by_lane(rule: Rule, op: Op, body: Routine, operands: Sequence[Elements], result: str) -> Elements:
+    found: list[Any] = []
+    for k in range(body.lanes):
+        each = [lane_of(v, k) for v in operands]
+        with body.of(0):
+            found.append(_single(rule, op, body, each, result))
+    if found[0] is NotImplemented:
+        return NotImplemented  # type: ignore[no-any-return]
+    if not is_complex(result):
+        return body.of_elements(result, found)
+    return Pair(*(body.of_elements(PARTS[result], [v[k] for v in found]) for k in (0, 1)))
+
+
+def _in_vectors(rule: Rule, op: Op, body: Routine, operands: Sequence[Lanes], result: str) -> Lanes:
+    lanes = [Lane(str(v.text), v.dtype, "" if v.form == SHARED else v.form or lane_kind(v.dtype)) for v in operands]
+    found = in_lanes(rule, op, LaneElement(tuple(lanes), result, body.vectors))
+    return body.find(result, found.text, found.kind if result == "bool" else "")

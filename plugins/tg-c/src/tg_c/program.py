@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.link.linker import Request
     from tg.plugin.records import Rule
-    from tg_c.kernel import Kernel
+    from tg_c.nest import Nest
     from tg_c.ticks import Ticks
     from tg_native.plan.shapes import Shapes
 
@@ -109,7 +109,7 @@ class Unit:
         assert found is not None, f"{op.name} in a loop has a rule"
         return found
 
-    def kernel(self, kernel: Kernel) -> str:
+    def kernel(self, kernel: Nest) -> str:
         """The name of a loop nest: one for equal bodies."""
         body = kernel.body
         name = self._kernels.get(body)

@@ -7,7 +7,7 @@ then a tuple, and every operation is written for each of them.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from tg.types.dtypes import is_complex
 from tg_c.body import SHARED, Body
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tg_c.prelude import Prelude
+    from tg_c.vectors import Vectors
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Block, Variable
 
@@ -33,7 +34,7 @@ class Width(int):
 
     native: int
 
-    def __new__(cls, lanes: int, native: int) -> Width:
+    def __new__(cls, lanes: int, native: int) -> Self:
         found = super().__new__(cls, lanes)
         found.native = max(native, 1)
         return found
@@ -65,6 +66,8 @@ class Local(routine.Variable):
 @final
 class Routine(Body, routine.Routine):
     """The inside of a C function of memory."""
+
+    letter = "t"  # parameters that are values have names with a v
 
     def __init__(self, prelude: Prelude, width: Width) -> None:
         """Begin one of so many lanes."""
@@ -112,6 +115,10 @@ class Routine(Body, routine.Routine):
         count = self.abreast
         with self.of(self.native):
             return self._together([write(*(self._part(x, k) for x in operands)) for k in range(count)])
+
+    def each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
+        """What is written for one vector, for as many as go abreast."""
+        return self._each(write, *operands) if self.abreast > 1 else write(*operands)
 
     def texts(self, x: Lanes, form: str = "") -> list[str]:
         """A value as vectors, a condition as masks; or as the one element that it is."""
@@ -194,9 +201,9 @@ class Routine(Body, routine.Routine):
                 real, imag = super().one_complex(name, each)
             reals.append(real)
             imags.append(imag)
-        return self._of_elements("float64", reals), self._of_elements("float64", imags)
+        return self.of_elements("float64", reals), self.of_elements("float64", imags)
 
-    def _of_elements(self, dtype: str, elements: Sequence[Lanes]) -> Lanes:
+    def of_elements(self, dtype: str, elements: Sequence[Lanes]) -> Lanes:
         kind, native = self.vector_type(dtype), min(self.lanes, self.native)
         texts = tuple(
             self.local(f"{CONST}{kind}", f"{{{', '.join(str(x.text) for x in elements[k : k + native])}}}")
@@ -229,7 +236,7 @@ class Routine(Body, routine.Routine):
 
     # --- conditions and numbers that all lanes share ---------------------------------------------------------------
 
-    def anywhere(self, condition: Lanes) -> Condition:  # type: ignore[override]
+    def anywhere(self, condition: Lanes) -> Condition:
         if not self.lanes or condition.form == SHARED:
             return Condition(Lanes(self, "bool", condition.text))
         texts = self.texts(condition)
@@ -288,7 +295,7 @@ class Routine(Body, routine.Routine):
     @contextlib.contextmanager
     def loop(self, start: Index | int, end: Index | int, step: int = 1) -> Iterator[Index]:
         first, last = (index(self, n).value.text for n in (start, end))
-        name = f"i{self._count}"
+        name = f"k{self._count}"
         self._count += 1
         more = f"{name}++" if step == 1 else f"{name} += {integer(step)}"
         with self._block(f"for (i64 {name} = {first}; {name} < {last}; {more}) {{"):
@@ -357,7 +364,10 @@ class Routine(Body, routine.Routine):
     def _declared(self, x: Lanes, declared: list[str]) -> Lanes:
         """A local for values of a type, without one."""
         form = (self._width(x) if self.lanes else "") if x.dtype == "bool" else ""
-        kind, names = self.vector_type(x.dtype, form), tuple(f"v{self._count + k}" for k in range(self.abreast))
+        kind, names = (
+            self.vector_type(x.dtype, form),
+            tuple(f"{self.letter}{self._count + k}" for k in range(self.abreast)),
+        )
         self._count += len(names)
         declared += [f"{kind} {name};" for name in names]
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
@@ -372,13 +382,16 @@ class Routine(Body, routine.Routine):
 
     def variable(self, dtype: str, count: int = 1) -> Local:
         form = self.usual_mask if dtype == "bool" and self.lanes else ""
-        kind, names = self.vector_type(dtype, form), tuple(f"v{self._count + k}" for k in range(self.abreast))
+        kind, names = (
+            self.vector_type(dtype, form),
+            tuple(f"{self.letter}{self._count + k}" for k in range(self.abreast)),
+        )
         self._count += len(names)
         self.frame += [f"{kind} {name}{f'[{count}]' if count > 1 else ''};" for name in names]
         return Local(self, dtype, names, self.lanes)
 
     def cell(self, dtype: str) -> Pointer:
-        name = f"v{self._count}"
+        name = f"{self.letter}{self._count}"
         self._count += 1
         self.frame.append(f"{WORDS[dtype]} {name}[1] = {{0}};")
         return Pointer(self, dtype, name)
@@ -428,12 +441,11 @@ class Routine(Body, routine.Routine):
             return Lanes(self, dtype, self.local("const u16", f"{pointer.text}[0].bits"), SHARED)
         return Lanes(self, dtype, self.local(f"{CONST}{WORDS[dtype]}", f"{pointer.text}[0]"), SHARED)
 
-    def _rows(self, write: Callable[[int, str], Lanes]) -> Lanes:
-        """What is read for each vector, given its number and the number of elements before it."""
-        parts, native = self.abreast, min(self.lanes, self.native)
-        with self.of(native):
-            found = [write(k, str(k * native)) for k in range(parts)]
-            return self._together(found) if parts > 1 else found[0]
+    def _rows(self, dtype: str, texts: Sequence[str]) -> Lanes:
+        """What is read here and now for each vector."""
+        with self.of(min(self.lanes, self.native)):
+            found = [self._from_memory(dtype, text) for text in texts]
+            return self._together(found) if len(found) > 1 else found[0]
 
     def load_row(self, pointer: Pointer, block: Block) -> Elements:
         dtype, item = pointer.dtype, self._item(pointer.dtype)
@@ -441,75 +453,68 @@ class Routine(Body, routine.Routine):
         if is_complex(dtype):
             return self._pairs(start, item, PARTS[dtype], block)
 
-        def row(k: int, before: str) -> Lanes:
-            place = f"{start} + {before}" if k else start
-            return self._from_memory(dtype, self._row(place, start, item, block, k * self.lanes, k))
+        return self._rows(dtype, [self._row(k, start, item, block) for k in range(self.abreast)])
 
-        return self._rows(row)
+    def _inside(self, block: Block, before: int, times: int = 1) -> tuple[str, str]:
+        """How many elements of a block are left behind some of them, and how many of these a vector has.
 
-    def _row(self, place: str, start: str, item: str, block: Block, before: int, k: int, stride: str = "1") -> str:
-        """A vector from a place on; where not all of it is inside, what is outside repeats its first element."""
-        name = self.vectors.function
+        Args:
+            times: so many elements are one of the block.
+        """
+        native = min(self.lanes, self.native)
+        several = times > 1 or self.abreast > 1 or before
+        assert block.inside is not None
+        with self.of(0):
+            whole = str(block.inside.value.text)
+            left = whole if times == 1 else str(self.find("int64", f"{times} * {whole}").text)
+            left = str(self.find("int64", f"{left} - {before}").text) if before else left
+            count = str(self.find("int64", f"{left} < {native} ? {left} : {native}").text) if several else left
+        return left, count
+
+    def _row(self, k: int, start: str, item: str, block: Block, *, stride: str = "", times: int = 1) -> str:
+        """Vector k from a place on; where not all of it is inside, what is outside repeats its first element."""
+        native, name = min(self.lanes, self.native), self.vectors_of
+        before = k * native
+        place = start if not k else f"{start} + {before} * {stride}" if stride else f"{start} + {before}"
         if block.inside is None:
-            word, more = ("load", "") if stride == "1" else ("gather", f", {stride}")
-            return f"{name(word, item)}({place}{more})"
-        left = self._less(str(block.inside.value.text), before)
+            word, more = ("gather", f", {stride}") if stride else ("load", "")
+            return f"{name().function(word, item)}({place}{more})"
+        left, count = self._inside(block, before, times)
+        head = name().function("head", item)
         if not k:
-            return f"{name('head', item)}({place}, {stride}, {left})"
-        return f"{name('head', item)}({left} > 0 ? {place} : {start}, {stride}, {left} > 0 ? {left} : 1)"
+            return f"{head}({place}, {stride or 1}, {count})"
+        return f"{head}({left} > 0 ? {place} : {start}, {stride or 1}, {left} > 0 ? {count} : 1)"
+
+    def vectors_of(self) -> Vectors:
+        """The vectors that go abreast."""
+        with self.of(min(self.lanes, self.native)):
+            return self.vectors
 
     def _pairs(self, start: str, item: str, part: str, block: Block) -> Pair:
         """Complex numbers one after the other, as their real and imaginary parts."""
-        reals, imags, count = [], [], self.abreast
-        native = min(self.lanes, self.native)
+        native, count = min(self.lanes, self.native), self.abreast
+        texts = [self._row(k, start, item, block, times=2) for k in range(2 * count)]
+        reals, imags = list[str](), list[str]()
         with self.of(native):
             kind = self.vectors.type(item)
-            for k in range(count):
-                both = []
-                for j in (0, 1):
-                    at = 2 * k + j
-                    place = f"{start} + {at * native}" if at else start
-                    if block.inside is None:
-                        text = f"{self.vectors.function('load', item)}({place})"
-                    else:
-                        left = f"2 * {block.inside.value.text} - {at * native}"
-                        some, rest = (place, left) if not at else (f"{left} > 0 ? {place} : {start}", f"{left} > 0 ? {left} : 2")
-                        most = f"({rest}) < {native} ? ({rest}) : {native}"
-                        text = f"{self.vectors.function('head', item)}({some}, 1, {most})"
-                    both.append(self.local(f"{CONST}{kind}", text))
-                for parts, first in ((reals, 0), (imags, 1)):
-                    places = ", ".join(str(2 * n + first) for n in range(native))
-                    parts.append(self._taken(part, f"__builtin_shufflevector({both[0]}, {both[1]}, {places})"))
-            if count == 1:
-                return Pair(reals[0], imags[0])
-            return Pair(self._together(reals), self._together(imags))
+            rows = [self.local(f"{CONST}{kind}", text) for text in texts]
+        for a, b in zip(rows[::2], rows[1::2], strict=True):
+            for found, first in ((reals, 0), (imags, 1)):
+                places = ", ".join(str(2 * n + first) for n in range(native))
+                found.append(f"__builtin_shufflevector({a}, {b}, {places})")
+        return Pair(self._rows(part, reals), self._rows(part, imags))
 
     def load_apart(self, pointer: Pointer, stride: Index, block: Block) -> Elements:
         dtype, item, step = pointer.dtype, self._item(pointer.dtype), str(stride.value.text)
-        places = pointer.moved(block.first * stride)
-        start = self._as_items(places, item)
+        start = self._as_items(pointer.moved(block.first * stride), item)
+        count = range(self.abreast)
         if not is_complex(dtype):
-            return self._rows(
-                lambda k, before: self._from_memory(
-                    dtype,
-                    self._row(f"{start} + {before} * {step}" if k else start, start, item, block, k * self.lanes, k, step),
-                )
-            )
-        parts = []
-        for part in (0, 1):
-            first = f"({start} + {part})"
-            parts.append(
-                self._rows(
-                    lambda k, before, first=first: self._taken(  # type: ignore[misc]
-                        PARTS[dtype],
-                        self._row(
-                            f"{first} + {before} * 2 * {step}" if k else first, first, item, block, k * self.lanes, k,
-                            f"2 * {step}",
-                        ),
-                    )
-                )
-            )  # fmt: skip
-        return Pair(*parts)
+            return self._rows(dtype, [self._row(k, start, item, block, stride=step) for k in count])
+        twice = f"(2 * {step})"
+        starts = (f"({start} + {part})" for part in (0, 1))
+        return Pair(
+            *(self._rows(PARTS[dtype], [self._row(k, s, item, block, stride=twice) for k in count]) for s in starts)
+        )
 
     def gathered(self, pointer: Pointer, offsets: Lanes, *, one_by_one: bool = False) -> Elements:
         dtype, item = pointer.dtype, self._item(pointer.dtype)
@@ -520,12 +525,8 @@ class Routine(Body, routine.Routine):
         return Pair(*(self._at(PARTS[dtype], item, f"{start} + {k}", twice) for k in (0, 1)))
 
     def _at(self, dtype: str, item: str, start: str, offsets: Lanes) -> Lanes:
-        places = self.texts(offsets)
-
-        def row(k: int, before: str) -> Lanes:
-            return self._from_memory(dtype, f"{self.vectors.function('at', item)}({start}, {places[k]})")
-
-        return self._rows(row)
+        at = self.vectors_of().function("at", item)
+        return self._rows(dtype, [f"{at}({start}, {places})" for places in self.texts(offsets)])
 
     # --- stores ----------------------------------------------------------------------------------------------------
 
@@ -544,22 +545,22 @@ class Routine(Body, routine.Routine):
         item = self._item(pointer.dtype)
         start = self._as_items(pointer, item)
         if isinstance(value, Pair):
-            self._store_pairs(value, start, item, block)
-            return
-        native, texts = min(self.lanes, self.native), self._to_memory(value)
-        with self.of(native):
-            for k, text in enumerate(texts):
-                place = f"{start} + {k * native}" if k else start
-                self._put(place, item, text, block, str(block.inside.value.text) if block.inside else "", k * native)
+            for k, text in enumerate(self._interleaved(value, item)):
+                self._put(k, start, item, text, block, 2)
+        else:
+            for k, text in enumerate(self._to_memory(value)):
+                self._put(k, start, item, text, block)
 
-    def _put(self, place: str, item: str, text: str, block: Block, inside: str, before: int, most: int = 0) -> None:
+    def _put(self, k: int, start: str, item: str, text: str, block: Block, times: int = 1) -> None:
+        """Store vector k from a place on, as far as it is inside."""
+        before, vectors = k * min(self.lanes, self.native), self.vectors_of()
+        place = f"{start} + {before}" if before else start
         if block.inside is None:
-            self.line(f"{self.vectors.function('store', item)}({place}, {text});")
+            self.line(f"{vectors.function('store', item)}({place}, {text});")
             return
-        left = self._less(inside, before)
-        count = f"{left} < {most} ? {left} : {most}" if most else left
+        left, count = self._inside(block, before, times)
         guard = f"if ({left} > 0) " if before else ""
-        self.line(f"{guard}{self.vectors.function('tail', item)}({place}, 1, {count}, {text});")
+        self.line(f"{guard}{vectors.function('tail', item)}({place}, 1, {count}, {text});")
 
     def _to_memory(self, value: Lanes) -> list[str]:
         if value.dtype != "bool":
@@ -569,20 +570,18 @@ class Routine(Body, routine.Routine):
         with self.of(min(self.lanes, self.native)):
             return [self.vectors.bytes(text, form) for text in masks]
 
-    def _store_pairs(self, value: Pair, start: str, item: str, block: Block) -> None:
-        native = min(self.lanes, self.native)
+    def _interleaved(self, value: Pair, item: str) -> list[str]:
+        """Complex numbers as they lie in memory, from their parts."""
+        native, found = min(self.lanes, self.native), list[str]()
         reals, imags = self.texts(value.real), self.texts(value.imag)
         with self.of(native):
             kind = self.vectors.type(item)
-            for k, (real, imag) in enumerate(zip(reals, imags, strict=True)):
+            for real, imag in zip(reals, imags, strict=True):
                 a, b = (self.local(f"{CONST}{kind}", text) for text in (real, imag))
                 for j in (0, 1):
                     turns = ", ".join(str(n // 2 + native * (n % 2)) for n in range(j * native, (j + 1) * native))
-                    text = f"__builtin_shufflevector({a}, {b}, {turns})"
-                    before = (2 * k + j) * native
-                    place = f"{start} + {before}" if before else start
-                    inside = f"2 * {block.inside.value.text}" if block.inside is not None else ""
-                    self._put(place, item, text, block, inside, before, native)
+                    found.append(f"__builtin_shufflevector({a}, {b}, {turns})")
+        return found
 
     def text(self) -> list[str]:
         """The statements, indented."""

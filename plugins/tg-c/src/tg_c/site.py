@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from tg.link.declines import taken
 from tg.types.tensor_type import TensorType
+from tg_c.division import divide, most_parts, time_of, time_to_move
+from tg_c.kernel import Kernel
+from tg_c.lanes import by_text
+from tg_c.prelude import Element
+from tg_c.printed import Printed
+from tg_c.text import literal
+from tg_native.loops.joins import MOST_SHARED
+from tg_native.loops.kernel import MOST
 from tg_native.plan.values import Array, Scalar, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tg.graph.frozen import Node
     from tg.graph.op import Op
-    from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_c.function import GraphFunction
-    from tg_c.kernel import Kernel
-    from tg_c.prelude import Element, Prelude
+    from tg_c.nest import Nest
+    from tg_c.prelude import Prelude
+    from tg_native.loops import kernel as loops
+    from tg_native.loops.pointwise import ScalarProgram
 
 
 class Failure(IntEnum):
@@ -40,13 +49,23 @@ class Failure(IntEnum):
 class Site:
     """What a rule is given besides the op: operands, types of the results, and means to write C."""
 
-    __slots__ = ("function", "inputs", "names", "node", "types")
+    __slots__ = ("function", "inputs", "is_graphs", "names", "node", "types")
 
     def __init__(self, function: GraphFunction, node: Node) -> None:
         self.function, self.node = function, node
+        self.is_graphs = True  # whether the results are values of the graph
         self.inputs: list[Value] = [function.values[k] for k in node.inputs]
         self.types: list[TensorType] = [function.shapes.types[k] for k in node.outputs]
         self.names = [function.name_of(k) for k in node.outputs]
+
+    def given(self, inputs: Sequence[Value], types: Sequence[TensorType] | None = None) -> Site:
+        """The same with other operands; with other types, of results that are no values of the graph."""
+        found = Site.__new__(Site)
+        found.function, found.inputs, found.node, found.names = self.function, list(inputs), self.node, self.names
+        found.types, found.is_graphs = self.types, self.is_graphs
+        if types is not None:
+            found.types, found.is_graphs, found.names = list(types), False, [""] * len(types)
+        return found
 
     @property
     def prelude(self) -> Prelude:
@@ -63,18 +82,24 @@ class Site:
         """How many threads may share a loop."""
         return int(self.function.unit.request.options.threads)
 
+    @property
+    def most_parts(self) -> int:
+        """How many parts such a loop has at most."""
+        return most_parts(self)
+
     def element(self, op: Op, element: Element) -> str:
         """The C expression of an op on single elements."""
-        return str(taken(self.rule(op)(op, element), op, [*map(TensorType, element.dtypes)]))
+        return str(taken(self.function.unit.rule(op)(op, element), op, [*map(TensorType, element.dtypes)]))
 
-    def rule(self, op: Op) -> Rule:
-        """The rule for an op on single elements."""
-        return self.function.unit.rule(op)
+    def rule(self, op: Op) -> Any:
+        """The rule for an op on elements in lanes."""
+        rule = self.function.unit.rule(op)
+        return rule.kernel if isinstance(rule, Printed) else by_text(rule)
 
     def allocate(self, k: int) -> Array:
         """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""
         t = self.types[k]
-        return self.function.allocate(t.dtype, t.shape, self.node.outputs[k])
+        return self.function.allocate(t.dtype, t.shape, self.node.outputs[k] if self.is_graphs else None)
 
     def temporary(self, dtype: str, shape: Sequence[int | Length]) -> Array:
         """Memory for the time of this op."""
@@ -121,13 +146,66 @@ class Site:
         """Add a statement to the function."""
         self.function.line(text)
 
-    def kernel(self) -> Kernel:
-        """A new loop nest."""
-        return self.function.kernel()
+    def nest(self) -> Nest:
+        """A new loop whose text is written as such."""
+        return self.function.nest()
 
-    def call(self, kernel: Kernel) -> None:
-        """Call a finished loop nest."""
-        self.function.call(kernel)
+    def call(self, nest: Nest) -> None:
+        """Call it when it is finished."""
+        self.function.call(nest)
+
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
+        return Kernel(self.function, dtypes, vectors, length)
+
+    def run(self, kernel: loops.Kernel) -> None:
+        """Call a finished loop over lanes."""
+        assert isinstance(kernel, Kernel)
+        self.call(kernel.finish())
+
+    def divide(
+        self,
+        kernel: loops.Kernel,
+        space: Sequence[int | Length],
+        programs: Iterable[tuple[Sequence[Node], Sequence[str]]],
+        moved: Iterable[str],
+        small: Sequence[int | Length] = (),
+    ) -> None:
+        """Let threads share a loop over a space, if there are some and it is worth it; see `tg_native.loops.site`."""
+        assert isinstance(kernel, Kernel)
+        if self.threads == 1 or any(type(n) is int and n > MOST_SHARED for n in small):
+            return
+        each = time_to_move(moved) + sum(time_of(nodes, dtypes) for nodes, dtypes in programs)
+        division = divide(self, space, each, in_row=len(space) == 1)
+        if division is None:
+            return
+        if small:
+            fits = " && ".join(f"{self.length(n)} <= {MOST_SHARED}" for n in small)
+            division = division._replace(parts=self.local("int64", f"{fits} ? {division.parts} : 1"))
+        kernel.divided(division, self.most_parts, self.threads)
+
+    def has_length(self, count: Array) -> None:
+        """Say that the only length of the result, which nothing but its value determines, stands in an array."""
+        self.function.give_lengths(self.node.outputs[0], [self.local("int64", self.first(count))])
+
+    def single(self, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
+        """The results of a scalar program that is run once, for all indices alike."""
+        texts = {k: literal(value, program.dtypes[k]) for k, value in program.constants.items()}
+        texts.update((k, s.text) for k, s in enumerate(operands))
+        for node in program.nodes:
+            (number,) = node.outputs
+            given, dtypes = (tuple(v[k] for k in node.inputs) for v in (texts, program.dtypes))
+            expression = self.element(node.op, Element(given, dtypes, program.dtypes[number], self.prelude))
+            name = self.names[program.outputs.index(number)] if number in program.outputs else None
+            texts[number] = self.local(program.dtypes[number], expression, name)
+        found: list[Value] = []
+        for k, number in enumerate(program.outputs):
+            dtype, shape = program.dtypes[number], self.types[k].shape
+            if shape:
+                found.append(Array(dtype, "", shape, (0,) * len(shape), None, texts[number]))  # type: ignore[arg-type]
+            else:
+                found.append(Scalar(dtype, texts[number]))
+        return found
 
     def memory(self, value: Value) -> Array:
         """An array that has a pointer; a value that all elements share gets a place for one."""

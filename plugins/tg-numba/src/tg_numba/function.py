@@ -157,6 +157,9 @@ class GraphFunction:
         arguments = (f"{kind} {x}" for kind, x in zip(kinds, operands, strict=True))
         return self.body.made(f"call i64 @{self.unit.nest(python)}({', '.join(arguments)})")
 
+    def divide(self, kernel: loops.Kernel, *given: Any) -> None:
+        """Loops have one thread."""
+
     def rule(self, op: Op) -> Rule:
         """The rule for an op on elements."""
         return self.unit.rule(op)

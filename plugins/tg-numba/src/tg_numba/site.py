@@ -43,6 +43,8 @@ class Failure(IntEnum):
 class Site:
     """What a rule is given besides the op: operands, types of the results, and means to write code."""
 
+    threads = most_parts = 1  # those of tg-c are its own
+
     __slots__ = ("function", "inputs", "is_graphs", "node", "types")
 
     def __init__(self, function: GraphFunction, node: Node) -> None:
@@ -140,6 +142,9 @@ class Site:
     def run(self, kernel: loops.Kernel) -> None:
         """Call a finished loop over lanes."""
         self.function.run(kernel)
+
+    def divide(self, kernel: loops.Kernel, *given: Any) -> None:
+        """Loops have one thread."""
 
     def rule(self, op: Op) -> Rule:
         """The rule for an op on elements."""

@@ -19,7 +19,7 @@ from tg_native.plan.values import Array, collapsed, is_one, is_zero, spread
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
-    from tg_c.kernel import Kernel
+    from tg_c.nest import Nest
     from tg_c.site import Site
     from tg_native.plan.values import Value
 
@@ -47,7 +47,7 @@ def matmul(op: t.MatMul, site: Site) -> Value:
 def _convert(site: Site, source: Array, target: Array) -> None:
     """Copy elements into memory of the same shape and another dtype."""
     space = collapsed(target.shape, [target.strides, source.strides])
-    kernel = site.kernel()
+    kernel = site.nest()
     read, place = kernel.read(source), kernel.write(target)
     indices = kernel.loops(space.shape)
     element = Element((kernel.at(read, indices, space.strides[1]),), (source.dtype,), target.dtype, site.prelude)
@@ -60,7 +60,7 @@ def _by_blas(site: Site, x: Array, y: Array, z: Array) -> None:
     """One call for each index of the leading axes."""
     site.function.unit.blas(z.dtype)
     x, y = (v if _fits(v) else site.contiguous(v) for v in (x, y))
-    kernel = site.kernel()
+    kernel = site.nest()
     lead = z.shape[:-2]
     x, y = (spread(v, (*lead, *v.shape[-2:])) for v in (x, y))
     names = [kernel.read(x), kernel.read(y), kernel.write(z)]
@@ -88,7 +88,7 @@ def _spans(stride: int | Length, n: int | Length) -> bool:
     return is_one(n) or (is_natural(stride) and not is_zero(stride))
 
 
-def _blas(kernel: Kernel, x: Array, y: Array, z: Array, places: list[str]) -> str:
+def _blas(kernel: Nest, x: Array, y: Array, z: Array, places: list[str]) -> str:
     m, k, n = (kernel.length(v) for v in (x.shape[-2], x.shape[-1], y.shape[-1]))
     letter = LETTERS[z.dtype]
     if is_complex(z.dtype):
@@ -112,7 +112,7 @@ def _blas(kernel: Kernel, x: Array, y: Array, z: Array, places: list[str]) -> st
 
 
 def _gemv(
-    kernel: Kernel, letter: str, a: Array, a_place: str, v: Array, axis: int, v_place: str, z: str, *, flip: bool
+    kernel: Nest, letter: str, a: Array, a_place: str, v: Array, axis: int, v_place: str, z: str, *, flip: bool
 ) -> str:
     """Z = a v, or with `flip` a' v."""
     flag, lead = _flag(kernel, a)
@@ -124,7 +124,7 @@ def _gemv(
     return f"tg_{letter}gemv(TG_ROW, {flag}, {rows}, {columns}, 1, {a_place}, {lead}, {v_place}, {step}, 0, {z}, 1);"
 
 
-def _flag(kernel: Kernel, v: Array) -> tuple[str, str]:
+def _flag(kernel: Nest, v: Array) -> tuple[str, str]:
     """How a matrix lies, and its leading dimension."""
     if _is_step(v.strides[-1], v.shape[-1]) and _spans(v.strides[-2], v.shape[-2]):
         flag, span, stride, n = "TG_AS_IS", v.shape[-1], v.strides[-2], v.shape[-2]
@@ -134,7 +134,7 @@ def _flag(kernel: Kernel, v: Array) -> tuple[str, str]:
     return flag, least if is_one(n) else f"tg_length_max({kernel.length(stride)}, {least})"
 
 
-def _increment(kernel: Kernel, v: Array, axis: int) -> str:
+def _increment(kernel: Nest, v: Array, axis: int) -> str:
     """The distance of a vector's elements; that of a single one does not matter but must not be 0."""
     return "1" if is_one(v.shape[axis]) or is_zero(v.strides[axis]) else kernel.length(v.strides[axis])
 
@@ -143,7 +143,7 @@ def _plain(site: Site, x: Array, y: Array, z: Array) -> None:
     """Rows of x times the matrix y, a row of z at a time."""
     lead = z.shape[:-2]
     x, y = (spread(v, (*lead, *v.shape[-2:])) for v in (x, y))
-    kernel = site.kernel()
+    kernel = site.nest()
     names = [kernel.read(x), kernel.read(y), kernel.write(z)]
     indices = kernel.loops(z.shape[:-1])
     places = [

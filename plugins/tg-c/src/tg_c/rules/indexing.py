@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import indexing as t
-from tg_c.positions import wrapping
 from tg_c.prelude import Element
 from tg_c.site import Failure
-from tg_c.text import integer, literal
+from tg_c.text import integer
+from tg_native.loops import indexing
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
 
 if TYPE_CHECKING:
@@ -18,28 +18,6 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg_c.site import Site
     from tg_native.plan.values import Value
-
-
-def wrap_index(op: t.WrapIndex, site: Site) -> Value:
-    """int64, negative ones counted from the end, clamped."""
-    i, n = site.inputs
-    assert isinstance(n, Scalar)
-    name = wrapping(site.prelude, i.dtype, op.mode)
-    if isinstance(i, Scalar):
-        return site.scalar(f"{name}({i.text}, {n.text})")
-    if i.fill is not None:
-        text = site.local("int64", f"{name}({i.fill}, {n.text})")
-        return Array("int64", "", i.shape, i.strides, None, text)
-    y = site.allocate(0)
-    space = collapsed(i.shape, [i.strides, y.strides])
-    kernel = site.kernel()
-    source, size, place = kernel.read(i), kernel.value(n), kernel.write(y)
-    indices = kernel.loops(space.shape)
-    read = kernel.at(source, indices, space.strides[0])
-    kernel.line(f"{kernel.at(place, indices, space.strides[1])} = {name}({read}, {size});")
-    kernel.close(len(indices))
-    site.call(kernel)
-    return y
 
 
 def slice_(op: t.Slice, site: Site) -> Value:
@@ -133,7 +111,7 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
         return y
     source = spread(site.memory(v), v.shape)
     space = collapsed(v.shape, [source.strides, target.strides])
-    kernel = site.kernel()
+    kernel = site.nest()
     read, place = kernel.read(source), kernel.write(target)
     indices = kernel.loops(space.shape)
     old = kernel.at(place, indices, space.strides[1])
@@ -148,89 +126,8 @@ def _combined(site: Site, fn: Any, old: str, new: str, dtype: str) -> str:
     return site.element(fn.op, Element((old, new), (dtype, dtype), dtype, site.prelude))
 
 
-def gather(op: t.Gather, site: Site) -> Value:
-    """Loops over the positions, in them loops over the other axes."""
-    x, *indices = site.inputs
-    y = site.allocate(0)
-    _positions(site, op.axes, x, y, indices, None)
-    return y
-
-
-def scatter(op: t.Scatter, site: Site) -> Value:
-    """A copy of x, written position by position in C order."""
-    x, v, *indices = site.inputs
-    y = site.allocate(0)
-    site.copy(x, y)
-    _positions(site, op.axes, v, y, indices, op)
-    return y
-
-
-def _positions(
-    site: Site, axes: tuple[int, ...], source: Value, y: Array, indices: Sequence[Value], op: t.Scatter | None
-) -> None:
-    """Read `source` at the positions into y, or (for a scatter) write or combine `source` into y there."""
-    x = site.memory(source)
-    indexed, plain = (y, x) if op is not None else (x, y)
-    rows = [site.memory(i) for i in indices]
-    front = len(rows[0].shape)
-    kernel = site.kernel()
-    read, write = kernel.read(x), kernel.write(y)
-    names = [kernel.read(i) for i in rows]
-    others = [k for k in range(indexed.ndim) if k - indexed.ndim not in axes]
-    lengths = [indexed.shape[a] for a in axes]
-    empty = [f"{kernel.length(n)} <= 0" for n in lengths if type(n) is not int or n <= 0]
-    outer = kernel.loops(plain.shape[:front])
-    positions = []
-    for k, (name, i, n) in enumerate(zip(names, rows, lengths, strict=True)):
-        size = kernel.length(n)
-        kernel.line(f"i64 k{k} = {kernel.at(name, outer, i.strides)};")
-        kernel.line(f"k{k} = k{k} < 0 ? 0 : k{k} >= {size} ? {size} - 1 : k{k};")
-        positions.append(f"k{k}")
-    inner = kernel.loops([indexed.shape[k] for k in others], "j")
-    at = [*(indexed.strides[a] for a in axes), *(indexed.strides[k] for k in others)]
-    there = kernel.at(write if op is not None else read, [*positions, *inner], at)
-    here = kernel.at(read if op is not None else write, [*outer, *inner], plain.strides)
-    nothing = " || ".join(empty)
-    if op is None:
-        zero = literal(0, y.dtype)
-        kernel.line(f"{here} = {nothing} ? {zero} : {there};" if empty else f"{here} = {there};")
-    else:
-        new = here if op.fn is None else _combined(site, op.fn, there, here, y.dtype)
-        kernel.line(f"if (!({nothing})) {there} = {new};" if empty else f"{there} = {new};")
-    kernel.close(len(outer) + len(inner))
-    site.call(kernel)
-
-
-def nonzero(op: t.Nonzero, site: Site) -> Value:
-    """Counted first: then there is memory for just as many positions."""
-    mask = site.memory(site.inputs[0])
-    counter = site.function.fresh("c")
-    site.line(f"i64 {counter}[1];")
-    kernel = site.kernel()
-    source, place = kernel.read(mask), kernel.write(Array("int64", counter, (1,), (1,)))
-    kernel.line("i64 total = 0;")
-    kernel.loop("i", mask.shape[0])
-    kernel.line(f"total += {kernel.at(source, ['i'], mask.strides)};")
-    kernel.close()
-    kernel.line(f"{place}[0] = total;")
-    site.call(kernel)
-    site.function.give_lengths(site.node.outputs[0], [site.local("int64", f"{counter}[0]")])
-    y = site.allocate(0)
-    kernel = site.kernel()
-    source, place = kernel.read(mask), kernel.write(y)
-    kernel.line("i64 k = 0;")
-    kernel.loop("i", mask.shape[0])
-    kernel.line(f"if ({kernel.at(source, ['i'], mask.strides)}) {place}[k++] = i;")
-    kernel.close()
-    site.call(kernel)
-    return y
-
-
 RULES: Final[dict[object, Rule]] = {
-    t.WrapIndex: wrap_index,
     t.Slice: slice_,
     t.SliceUpdate: slice_update,
-    t.Gather: gather,
-    t.Scatter: scatter,
-    t.Nonzero: nonzero,
+    **indexing.RULES,
 }

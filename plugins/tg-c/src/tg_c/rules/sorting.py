@@ -13,7 +13,7 @@ from tg_native.kernels.dtypes import PARTS, WORDS
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
-    from tg_c.kernel import Kernel
+    from tg_c.nest import Nest
     from tg_c.site import Site
     from tg_native.plan.values import Array, Value
 
@@ -154,7 +154,7 @@ def argsort(op: t.ArgSort, site: Site) -> Value:
     y = site.allocate(0)
     n = x.shape[op.axis]
     keys, places = site.temporary(x.dtype, (multiply(2, n),)), site.temporary("int64", (multiply(2, n),))
-    kernel = site.kernel()
+    kernel = site.nest()
     row, at = kernel.write(keys), kernel.write(places)
     return _by_rows(op.axis, site, kernel, x, y, row, f"{at}[i] = i;", f"i64 *found = {function}({row}, {at}, @N);")
 
@@ -165,12 +165,12 @@ def sort(op: t.Sort, site: Site) -> Value:
     function = _need(site, "tg_sort", SORT, x.dtype)
     y = site.allocate(0)
     keys = site.temporary(x.dtype, (multiply(2, x.shape[op.axis]),))
-    kernel = site.kernel()
+    kernel = site.nest()
     row = kernel.write(keys)
     return _by_rows(op.axis, site, kernel, x, y, row, "", f"{WORDS[x.dtype]} *found = {function}({row}, @N);")
 
 
-def _by_rows(axis: int, site: Site, kernel: Kernel, x: Array, y: Array, row: str, beside: str, statement: str) -> Value:
+def _by_rows(axis: int, site: Site, kernel: Nest, x: Array, y: Array, row: str, beside: str, statement: str) -> Value:
     """The loop nest that copies each row, sorts it by a statement and writes what was `found`."""
     source, target = kernel.read(x), kernel.write(y)
     k = x.ndim + axis
@@ -205,7 +205,7 @@ def searchsorted(op: t.SearchSorted, site: Site) -> Value:
     if not v.shape:
         return site.scalar(f"{name}({a.pointer}, {site.length(n)}, {site.length(s)}, *{v.pointer})")
     y = site.allocate(0)
-    kernel = site.kernel()
+    kernel = site.nest()
     edges, source, target = kernel.read(a), kernel.read(v), kernel.write(y)
     indices = kernel.loops(v.shape)
     element = kernel.at(source, indices, v.strides)

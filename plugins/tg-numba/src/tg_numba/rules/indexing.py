@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.frozen import Node
 from tg.ops import indexing as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
-from tg.ops.elementwise.comparison import less, where
 from tg.types.lengths import same
 from tg_native.loops import indexing
-from tg_native.loops.pointwise import ScalarProgram, Steps, mapped, pointwise
+from tg_native.loops.pointwise import ScalarProgram, mapped
 from tg_native.plan.values import Array, Scalar
 from tg_numba.lengths import derived
 from tg_numba.site import Failure
@@ -23,22 +21,6 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Value
     from tg_numba.body import Body
     from tg_numba.site import Site
-
-
-def wrap_index(op: t.WrapIndex, site: Site) -> Value:
-    """int64, negative ones counted from the end, clamped."""
-    index, length = site.inputs
-    steps = Steps([index.dtype, length.dtype])
-    zero = steps.constant(0, "int64")
-    last = steps.do(maximum, steps.do(subtract, 1, steps.constant(1, "int64")), zero)
-    if index.dtype.startswith("u"):
-        found = steps.cast(steps.do(minimum, steps.cast(0, "uint64"), steps.cast(last, "uint64")), "int64")
-    else:
-        found = steps.cast(0, "int64")
-        if op.mode != "clip":
-            found = steps.do(where, steps.do(less, found, zero, result="bool"), steps.do(add, found, 1), found)
-        found = steps.do(maximum, steps.do(minimum, found, last), zero)
-    return pointwise(site, steps.program(found), site.inputs)[0]
 
 
 def slice_(op: t.Slice, site: Site) -> Value:
@@ -134,7 +116,6 @@ def slice_update(op: t.SliceUpdate, site: Site) -> Value:
 
 
 RULES: Final[dict[object, Rule]] = {
-    t.WrapIndex: wrap_index,
     t.Slice: slice_,
     t.SliceUpdate: slice_update,
     **indexing.RULES,
