@@ -21,8 +21,8 @@ GROUPS = ((BOOL, (BOOL,)), ("integers", INTEGERS), ("floats", FLOATS), ("complex
 ALL = frozenset(DTYPES)
 
 NOTE = """*Dtypes* are the loops: operands of other dtypes are cast to the nearest one, as NumPy does. *Accuracy* is how
-far a backend may be from the exact result, in units of the last place; *tested on* is where the conformance suite draws
-most of its operands, beside hostile values.
+far a backend may be from the exact result, in units of the last place; *cost* is how long it takes where C has vectors,
+in additions; *tested on* is where the conformance suite draws most of its operands, beside hostile values.
 """
 OPS_NOTE = "What graphs hold, texts show, and backends have rules for.\n"
 INDEX = """# The functions, by family
@@ -90,11 +90,12 @@ def summary(family: Family) -> str:
             cell(fn.doc),
             cell(loops(fn)),
             f"{fn.accuracy:g} ulp" if fn.accuracy else "exact",
+            f"{fn.cost:g}",
             f"{fn.domain[0]:g} … {fn.domain[1]:g}" if fn.domain else "-3 … 3",
         )
         for fn in family.elementwise
     ]
-    return table(("function", "what", "dtypes", "accuracy", "tested on"), rows)
+    return table(("function", "what", "dtypes", "accuracy", "cost", "tested on"), rows)
 
 
 def record(fn: ElementwiseFunction, family: Family) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, final
 
 from tg.types.lengths import multiply
-from tg_c.ends import CHUNK, is_sum, work_dtype
+from tg_c.ends import is_sum, work_dtype
 from tg_c.lanes import Lane
 from tg_native.kernels.dtypes import WORDS
+from tg_native.loops.costs import CHUNK, LEVELS
 from tg_native.plan.values import Scalar, count
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tg_native.fusion.loop import Result
     from tg_native.plan.values import Array
 
-LEVELS: Final = 4
 SPARE: Final = 64  # elements: at least as many as a vector has
 
 # Levels that no row has reached yet hold nothing.

@@ -17,6 +17,7 @@ from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
 from tg_c.text import literal
 from tg_native.kernels.dtypes import WORDS, is_half
+from tg_native.loops.costs import CHUNK, PARTIAL_SUMS
 from tg_native.plan.values import Scalar
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from tg_native.fusion.loop import Result
     from tg_native.plan.values import Array
 
-CHUNK: Final = 64  # rounds of a sum between two additions to its partial sums
-LEVELS: Final = 48  # of partial sums: as many as the number of chunks may have binary digits
+__all__ = ["CHUNK", "Accumulator", "is_sum", "tree", "work_dtype"]
 
 PARTS: Final = """\
 typedef struct { u64 count; @V part[@LEVELS]; } tg_parts_@V;
@@ -96,7 +96,7 @@ class Accumulator:
             self.declare("")
 
     def _need_sums(self, kind: str) -> None:
-        self.site.prelude.need(f"parts {kind}", PARTS.replace("@V", kind).replace("@LEVELS", str(LEVELS)))
+        self.site.prelude.need(f"parts {kind}", PARTS.replace("@V", kind).replace("@LEVELS", str(PARTIAL_SUMS)))
 
     def declare(self, copy: str) -> None:
         """An accumulator that has met nothing: a chunk's, or one of the copies of an unrolled loop."""

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final, final
 
 from tg.types.dtypes import is_integer
 from tg_c.block import Block
-from tg_c.ends import CHUNK, Accumulator, tree
+from tg_c.ends import Accumulator, tree
 from tg_c.lanes import Lane, as_vector
 from tg_c.pointwise import vectors_for
 from tg_c.positions import position
 from tg_native.kernels.dtypes import WORDS
+from tg_native.loops.costs import CHUNK, FEW_BLOCKS
 from tg_native.loops.staging import roots as roots_of
 from tg_native.loops.staging import split
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tg_c.stages import StageWriter
     from tg_c.vectors import Vectors
 
-FEW: Final = 8  # blocks in a row up to which they are not looked at
 OWN: Final = "_1"  # ends the names of the accumulators of a block whose elements are done one by one
 WIDE: Final = "w"  # those of the accumulators of blocks that are done in vectors
 
@@ -45,7 +45,7 @@ def runs_of(stage: StageWriter) -> Runs | None:
     lanes = stage.varying - roots - {number for node in stage.late for number in node.outputs}
     split(stage.program.nodes, lanes)
     vectors = vectors_for(stage.site, stage.program, lanes | roots, length)
-    if vectors is None or (type(length) is int and length < FEW * vectors.count):
+    if vectors is None or (type(length) is int and length < FEW_BLOCKS * vectors.count):
         return None
     return Runs(stage, vectors, sorted(roots))
 
