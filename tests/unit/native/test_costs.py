@@ -9,6 +9,7 @@ import tg
 from tg.graph.function_graph import freeze
 from tg.ops.catalog import ELEMENTWISE
 from tg.ops.elementwise.record import binary, floating
+from tg.ops.reductions import ALL, ANY, LARGEST, LEAST, PRODUCT, REDUCTIONS, SUM, Reduction
 from tg_native.loops import costs
 
 LONG = """
@@ -50,6 +51,16 @@ def test_the_time_of_a_program_is_that_of_its_steps(dtype, build, nanoseconds):
     x = tg.scalar("x", dtype=dtype)
     graph = freeze([x], [build(x)])
     assert costs.time_of(graph.nodes, [t.dtype for t in graph.types]) == pytest.approx(nanoseconds)
+
+
+def test_the_time_of_a_reduction_is_that_of_its_function():
+    for record in (SUM, PRODUCT, LEAST, LARGEST, ALL, ANY):
+        assert costs.time_of_reduction(record, "float64") == 8 * costs.LIGHT
+    logsum = Reduction("logsum", tg.logaddexp, start=-np.inf, pullback=None)
+    try:
+        assert costs.time_of_reduction(logsum, "float32") == 4 * costs.HEAVY
+    finally:
+        del REDUCTIONS[tg.logaddexp]
 
 
 def test_to_move_elements_takes_as_long_as_their_bytes():

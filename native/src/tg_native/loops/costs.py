@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import Node
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.reductions import Reduction
 
 # --- functions, in additions -----------------------------------------------------------------------------------------
 
@@ -58,6 +59,11 @@ def time_of(nodes: Iterable[Node], dtypes: Sequence[str]) -> float:
     return sum(_time_of_step(node, dtypes) for node in nodes)
 
 
+def time_of_reduction(reduction: Reduction, dtype: str) -> float:
+    """About how many nanoseconds one more element of a reduction takes."""
+    return _time(reduction.fn, (dtype,))
+
+
 def time_to_move(dtypes: Iterable[str]) -> float:
     """About how many nanoseconds one element of each of these takes on its way from or to memory."""
     return BYTE * sum(map(item_size, dtypes))
@@ -65,7 +71,12 @@ def time_to_move(dtypes: Iterable[str]) -> float:
 
 def _time_of_step(node: Node, dtypes: Sequence[str]) -> float:
     given = [dtypes[k] for k in (*node.inputs, *node.outputs)]
+    return _time(node.op.fn if isinstance(node.op, Elementwise) else None, given)
+
+
+def _time(fn: ElementwiseFunction | None, given: Sequence[str]) -> float:
+    """What a function takes, or a step that is none, with operands and a result of these dtypes."""
     size = max(map(item_size, given))
-    if not isinstance(node.op, Elementwise) or not has_many_steps(node.op.fn):
+    if fn is None or not has_many_steps(fn):
         return LIGHT * size
     return HEAVY * size * (ALONE if any(kind_of(dtype) in ("half", "complex") for dtype in given) else 1)

@@ -47,6 +47,7 @@ static __attribute__((noinline)) void tg_join_levels(f64 *x, i64 n, u64 rows) {
 
 def rows(site: Site, result: Result, dtype: str, inner: Sequence[int | Length], parts: int) -> Array:
     """Memory for the rows of the parts of a loop, each with room behind it for a vector that begins in its last row."""
+    assert result.fn is not None
     levels = LEVELS if is_sum(result.fn, dtype) else 1
     return site.temporary(work_dtype(result.fn, dtype), (parts, multiply(count(inner), levels) + SPARE))
 

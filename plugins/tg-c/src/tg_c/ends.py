@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from tg.ops.elementwise.arithmetic import add, minimum, multiply
-from tg.ops.elementwise.comparison import logical_and
-from tg.ops.reduction import identity
+from tg.ops.reductions import REDUCTIONS
 from tg.types.dtypes import is_float
 from tg_c.lanes import Lane, LaneElement, as_vector, in_lanes
 from tg_c.prelude import Element
 from tg_c.text import literal
-from tg_native.kernels.dtypes import WORDS, is_half
+from tg_native.kernels.dtypes import WORDS
 from tg_native.loops.costs import CHUNK, PARTIAL_SUMS
 from tg_native.plan.values import Scalar
 
@@ -29,6 +27,9 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Array
 
 __all__ = ["CHUNK", "Accumulator", "is_sum", "tree", "work_dtype"]
+
+OPERATORS: Final = {"sum": "+", "product": "*"}
+OF_BOOL: Final[dict[str | None, str]] = {"any": "|", "all": "&"}
 
 PARTS: Final = """\
 typedef struct { u64 count; @V part[@LEVELS]; } tg_parts_@V;
@@ -54,16 +55,14 @@ def tree(texts: list[str], joined: str) -> str:
     return texts[0]
 
 
-def is_sum(fn: ElementwiseFunction | None, dtype: str) -> bool:
-    """Whether a reduction rounds at each step, so that their order matters."""
-    return fn is add and is_float(dtype)
+def is_sum(fn: ElementwiseFunction, dtype: str) -> bool:
+    """Whether a reduction adds numbers that are rounded, so that it does in chunks and pairwise."""
+    return REDUCTIONS[fn].is_sum and is_float(dtype)
 
 
-def work_dtype(fn: ElementwiseFunction | None, dtype: str) -> str:
+def work_dtype(fn: ElementwiseFunction, dtype: str) -> str:
     """The dtype that values are reduced in."""
-    if is_sum(fn, dtype):
-        return "float64"
-    return "float32" if is_half(dtype) else dtype
+    return REDUCTIONS[fn].working(dtype)
 
 
 @final
@@ -75,6 +74,7 @@ class Accumulator:
         self.site, self.kernel, self.block = site, kernel, block
         assert result.fn is not None
         self.result, self.fn, self.number, self.name = result, result.fn, number, name
+        self.reduction = REDUCTIONS[result.fn]
         self.dtype = block.dtypes[number]
         self.is_sum = is_sum(self.fn, self.dtype)
         self.work = work_dtype(self.fn, self.dtype)
@@ -156,18 +156,20 @@ class Accumulator:
 
     def _of_lanes(self, text: str, count: int) -> str:
         lanes = [f"{text}[{k}]" for k in range(count)]
-        if self.fn in (add, multiply) or self.dtype == "bool":
-            return tree(lanes, self._sign())
+        if self._sign:
+            return tree(lanes, self._sign)
         name = f"best{self.name}"
         self.kernel.line(f"{WORDS[self.work]} {name} = {lanes[0]};")
         self.kernel.line(f"#pragma GCC unroll {count}")
         self.kernel.line(f"for (int k = 1; k < {count}; k++) {name} = {self._scalars(name, f'{text}[k]')};")
         return name
 
+    @property
     def _sign(self) -> str:
+        """The operator that combines two values, "" where that takes more than an operator."""
         if self.dtype == "bool":
-            return "&" if self.fn in (logical_and, minimum, multiply) else "|"
-        return "+" if self.fn is add else "*"
+            return OF_BOOL.get(self.reduction.of_bool, "")
+        return OPERATORS.get(self.reduction.kind, "")
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
@@ -179,7 +181,7 @@ class Accumulator:
             return line, line
         text = self._vector(value)
         whole = f"{name} = {self._vectors(name, text)};"
-        if self.fn not in (add, multiply):
+        if self.reduction.idempotent:
             return whole, whole  # lanes that are left over repeat an element
         if not block.rest:
             return whole, ""
@@ -203,7 +205,7 @@ class Accumulator:
 
     def nothing(self) -> str:
         """What one element of a reduction that has met nothing is."""
-        return literal(0 if self.is_sum else identity(self.fn, self.dtype), self.work)
+        return literal(0 if self.is_sum else self.reduction.identity(self.dtype), self.work)
 
     def join(self, copies: list[str]) -> None:
         """Take in what copies of the accumulator have met."""
@@ -229,8 +231,10 @@ class Accumulator:
 
     def _vectors(self, x: str, y: str) -> str:
         vectors = self.block.vectors
-        if vectors is None or self.fn in (add, multiply) or self.dtype == "bool":
-            return f"{x} {self._sign()} {y}" if vectors is not None else self._scalars(x, y)
+        if vectors is None:
+            return self._scalars(x, y)
+        if self._sign:
+            return f"{x} {self._sign} {y}"
         lanes = (Lane(x, self.work, self.kind), Lane(y, self.work, self.kind))
         op = self.fn.op
         return in_lanes(self.site.rule(op), op, LaneElement(lanes, self.work, vectors)).text
@@ -248,5 +252,5 @@ class Accumulator:
         if vectors is None:
             return self.nothing()
         if self.dtype == "bool":
-            return f"{vectors.function('all', self.kind)}({-int(bool(identity(self.fn, self.dtype)))})"
+            return f"{vectors.function('all', self.kind)}({-int(bool(self.reduction.identity(self.dtype)))})"
         return f"{vectors.function('all', self.kind)}({self.nothing()})"

@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import reduction as t
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.elementwise.comparison import greater, less
+from tg.ops.reductions import REDUCTIONS
 from tg.types.dtypes import is_complex, is_float
 from tg.types.lengths import multiply as multiply_lengths
-from tg_c.division import LIGHT, divide, most_parts, time_to_move
+from tg_c.division import divide, most_parts
 from tg_c.half import narrowed, widened
 from tg_c.prelude import Element
 from tg_c.text import literal
-from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size, working
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half, working
+from tg_native.loops.costs import time_of_reduction, time_to_move
 from tg_native.plan.values import Array, Scalar, collapsed, is_one
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Value
 
 STRIP: Final = 256  # columns that are reduced together
+ROWS: Final = ("sum", "product", "extreme")  # kinds of which there are functions of a row of floats
 
 VECTORS: Final = """\
 typedef @T tg_@Ts __attribute__((vector_size(8 * sizeof(@T)), aligned(sizeof(@T)), may_alias));"""
@@ -180,7 +182,7 @@ def reduce(op: t.Reduce, site: Site) -> Value:
     result = _declared_result(site) if y is None else ""
     target = y or Array(x.dtype, f"&{result}", (), ())
     axes = [k + x.ndim for k in op.axes]
-    if op.fn is add and is_complex(x.dtype):
+    if op.reduction.is_sum and is_complex(x.dtype):
         x, target = _parts(x, "const "), _parts(target, "")
     kept = [k for k in range(x.ndim) if k not in axes]
     lead = collapsed([x.shape[k] for k in kept], [[x.strides[k] for k in kept], target.strides])
@@ -227,7 +229,8 @@ class _Reduction:
         self.lead, self.lead_strides, self.body, self.body_strides = lead, lead_strides, body, body_strides
         self.work = working(dtype)
         self.kind = WORDS[self.work]
-        self.sums = fn is add and is_float(dtype)
+        self.reduction = REDUCTIONS[fn]
+        self.sums = self.reduction.is_sum and is_float(dtype)
 
     def write(self, target: Array) -> None:
         """Choose the form, write and call it."""
@@ -248,7 +251,7 @@ class _Reduction:
     def _divided(self, *, by_columns: bool) -> str:
         """The axes of which threads share the first one: "lead" or "body", or "" for none."""
         in_row = len(self.lead) == 1 if by_columns else not self.lead and len(self.body) == 1
-        each = time_to_move((self.dtype,)) + LIGHT * item_size(self.dtype)
+        each = time_to_move((self.dtype,)) + time_of_reduction(self.reduction, self.dtype)
         self.kernel.division = divide(self.site, (*self.lead, *self.body), each, in_row=in_row)
         if self.kernel.division is None:
             return ""
@@ -350,7 +353,7 @@ class _Reduction:
     def _identity(self) -> str:
         if self.sums:
             return "0"
-        return literal(t.identity(self.fn, self.dtype), self.work)
+        return literal(self.reduction.identity(self.dtype), self.work)
 
     def _met(self, text: str) -> str:
         """What has been met: a result, or that of a part, which is kept as it is."""
@@ -384,22 +387,22 @@ def loading(prelude: Prelude, dtype: str, text: str) -> str:
 
 def row_function(prelude: Prelude, fn: Any, dtype: str) -> str | None:
     """The name of the function that reduces a row of floats, added to the prelude; None for other dtypes."""
-    if not is_float(dtype) or fn not in (add, multiply, maximum, minimum):
+    reduction = REDUCTIONS[fn]
+    if not is_float(dtype) or reduction.kind not in ROWS:
         return None
-    kind = WORDS[dtype]
-    if fn is multiply:
+    kind, name = WORDS[dtype], reduction.name
+    if reduction.kind == "product":
         prelude.need(f"tg_product_{kind}", loading(prelude, dtype, PRODUCT))
         return f"tg_product_{kind}"
-    name = "sum" if fn is add else "max" if fn is maximum else "min"
-    better = ">" if fn is maximum else "<"
+    better = ">" if reduction.sign > 0 else "<"
     if is_half(dtype):
-        text = loading(prelude, dtype, SUM_HALF if fn is add else EXTREME_HALF)
+        text = loading(prelude, dtype, SUM_HALF if reduction.is_sum else EXTREME_HALF)
         text = text.replace("@NAME", name).replace("@BETTER", better)
-        prelude.need(f"tg_{name}_{kind}", text.replace("@START", literal(t.identity(fn, dtype), "float32")))
+        prelude.need(f"tg_{name}_{kind}", text.replace("@START", literal(reduction.identity(dtype), "float32")))
         return f"tg_{name}_{kind}"
     for each in ("f64", kind):
         prelude.need(f"tg_{each}s", VECTORS.replace("@T", each))
-    if fn is add:
+    if reduction.is_sum:
         wide = "" if dtype == "float64" else "tg_widened"
         if wide:
             prelude.need(wide, "#define tg_widened(v) __builtin_convertvector(v, tg_f64s)")
@@ -408,7 +411,7 @@ def row_function(prelude: Prelude, fn: Any, dtype: str) -> str | None:
     bits = "i64" if dtype == "float64" else "i32"
     nan = literal(float("nan"), dtype)
     text = EXTREME.replace("@T", kind).replace("@NAME", name).replace("@BETTER", better).replace("@I", bits)
-    text = text.replace("@START", literal(t.identity(fn, dtype), dtype)).replace("@NAN", nan)
+    text = text.replace("@START", literal(reduction.identity(dtype), dtype)).replace("@NAN", nan)
     prelude.need(f"tg_{name}_{kind}", text)
     return f"tg_{name}_{kind}"
 
@@ -445,13 +448,13 @@ def arg_reduce(op: t.ArgReduce, site: Site) -> Value:
     """The extreme, then the first element that equals it."""
     x = site.memory(site.inputs[0])
     kind = WORDS[x.dtype]
-    name = "max" if op.fn is maximum else "min"
+    name = op.reduction.name
     if x.dtype in ("float32", "float64"):
         row_function(site.prelude, op.fn, x.dtype)
         text = ARG_FLOATING.replace("@T", kind)
     else:
         work = working(x.dtype)
-        better = greater if op.fn is maximum else less
+        better = greater if op.reduction.sign > 0 else less
         element = Element(("e", "m"), (work, work), "bool", site.prelude)
         text = loading(site.prelude, x.dtype, ARG).replace("@BETTER", site.element(better.op, element))
     text = text.replace("@NAME", name)
