@@ -22,6 +22,7 @@ INFRASTRUCTURE = {
     "numpy_protocol",
     "positions",
     "record",
+    "reductions",
     "scatter_pullback",
     "shape_ops",
     "wrapped",

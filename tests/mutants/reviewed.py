@@ -126,8 +126,8 @@ EQUIVALENT: dict[str, str] = {
     "factors._is_safe: number >= 1 as Gt": "1 is in range, and a factor of 1 goes by a rule of its own.",
     "factors._pays: 1 as 0 in m != 1": "It says what is less work, not what is right.",
     "increasing._has_elements: 0 as 1 in count > 0": "The extreme of one element goes by a rule of its own.",
-    "increasing._extremes: type(op) is Reduce and op.fn in (maximum, minimum) and (not"
-    " is_complex(node.inputs[0].type.dtype)) without not is_complex(node.inputs[0].type.dtype)": (
+    "increasing._extremes: type(op) is Reduce and op.reduction.is_extreme and (not is_complex"
+    "(node.inputs[0].type.dtype)) without not is_complex(node.inputs[0].type.dtype)": (
         "What goes on with complex numbers are casts and bounds, which keep order too; which NaN it is nobody says."
     ),
     "axes.without: g > k as GtE": "Nobody asks where an axis stands that is gone.",

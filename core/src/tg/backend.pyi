@@ -60,6 +60,8 @@ from tg.ops.indexing import WrapIndex as WrapIndex
 from tg.ops.indexing import window as window
 from tg.ops.reduction import Reduce as Reduce
 from tg.ops.reduction import identity as identity
+from tg.ops.reductions import Reduction as Reduction
+from tg.ops.reductions import by_element as by_element
 from tg.ops.shape import AxisLength as AxisLength
 from tg.ops.shape import BroadcastTo as BroadcastTo
 from tg.ops.shape import ExpandDims as ExpandDims

@@ -21,8 +21,11 @@ GROUPS = ((BOOL, (BOOL,)), ("integers", INTEGERS), ("floats", FLOATS), ("complex
 ALL = frozenset(DTYPES)
 
 NOTE = """*Dtypes* are the loops: operands of other dtypes are cast to the nearest one, as NumPy does. *Accuracy* is how
-far a backend may be from the exact result, in units of the last place; *tested on* is where the conformance suite draws
-most of its operands, beside hostile values.
+far a backend may be from the exact result, in units of the last place; *cost* is how long it takes where C has vectors,
+in additions; *tested on* is where the conformance suite draws most of its operands, beside hostile values.
+"""
+REDUCTIONS_NOTE = """What elements are combined by: each is a record, which `Reduce`, `Accumulate` and `Scatter` find by
+the function. *Another order* is what may change in inexact numbers: nothing, the sign of a zero, or the rounding.
 """
 OPS_NOTE = "What graphs hold, texts show, and backends have rules for.\n"
 INDEX = """# The functions, by family
@@ -75,6 +78,8 @@ def page(family: Family) -> str:
     if family.elementwise:
         entries = [record(fn, family) for fn in family.elementwise]
         parts += ["## Elementwise functions\n", summary(family), NOTE, *entries]
+    if family.reductions:
+        parts += ["## Reductions\n", REDUCTIONS_NOTE, reductions(family)]
     if family.functions:
         parts += ["## Functions\n", *(function(fn, family) for fn in family.functions)]
     if family.ops:
@@ -90,11 +95,29 @@ def summary(family: Family) -> str:
             cell(fn.doc),
             cell(loops(fn)),
             f"{fn.accuracy:g} ulp" if fn.accuracy else "exact",
+            f"{fn.cost:g}",
             f"{fn.domain[0]:g} … {fn.domain[1]:g}" if fn.domain else "-3 … 3",
         )
         for fn in family.elementwise
     ]
-    return table(("function", "what", "dtypes", "accuracy", "tested on"), rows)
+    return table(("function", "what", "dtypes", "accuracy", "cost", "tested on"), rows)
+
+
+def reductions(family: Family) -> str:
+    """The table of the reductions."""
+    rows = [
+        (
+            f"`{one.name}`",
+            f"`{one.fn}`",
+            f"`{one.identity('bool' if one.kind == 'logical' else 'float64')}`",
+            one.order.replace("_", " "),
+            one.of_bool or "",
+            f"`{one.working('float32')}`",
+            one.nan,
+        )
+        for one in family.reductions
+    ]
+    return table(("", "combined by", "starts from", "another order", "of bool", "of float32 in", "NaN"), rows)
 
 
 def record(fn: ElementwiseFunction, family: Family) -> str:

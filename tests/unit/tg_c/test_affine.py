@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tg_native.loops.folds import CHUNK
+from tg_native.loops.costs import CHUNK
 
 LENGTHS = (0, 1, 8, 31, 32, 511, 512, 513, 5000)
 

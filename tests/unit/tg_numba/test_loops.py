@@ -10,8 +10,8 @@ import tg
 from tg.graph.interpret import interpret
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
+from tg_native.loops.costs import CHUNK
 from tg_numba import kernel, processor
-from tg_native.loops.folds import CHUNK
 from tg_numba.lower import fused
 
 LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)

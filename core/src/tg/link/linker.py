@@ -97,7 +97,8 @@ def no_rule(
     declined: bool = False,
 ) -> NoRuleError:
     """The error of an op for which a backend has no rule: who has one, and what is wrong with which plugins."""
-    text = f"backend {backend!r} has no rule for {op.name}"
+    fn = None if op.pointwise else getattr(op, "fn", None)  # by which arrays are reduced, for instance
+    text = f"backend {backend!r} has no rule for {op.name if fn is None else f'{op.name} by {fn}'}"
     rows = [message(f"{text} that takes these operands: its rule declines them" if declined else text, *lines)]
     if others:
         rows.append(f"  backends with a rule: {', '.join(others)}")

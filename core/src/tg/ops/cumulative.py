@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import DtypeError, ShapeError, message
-from tg.graph.facts import elements_of
 from tg.graph.op import Op
 from tg.ops.creation import eye, full, iota
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
@@ -15,9 +12,9 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, less_equal, logical_and, logical_or, not_equal, where
 from tg.ops.family import Family
 from tg.ops.indexing import flip, slice_axis, take
-from tg.ops.reduction import product_facts, reduce_sum
+from tg.ops.reduction import identity, reduce_sum
+from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
-from tg.ops.shape_ops import sum_facts
 from tg.ops.sorting import along
 from tg.types.dtypes import accumulator, dtype_name, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axis_from_end
@@ -25,25 +22,22 @@ from tg.variables.conversion import as_variable, axis_from_end
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
+
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.reductions import Reduction
     from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]
-
-UFUNCS: Final[dict[ElementwiseFunction, np.ufunc]] = {
-    add: np.add,
-    multiply: np.multiply,
-    maximum: np.maximum,
-    minimum: np.minimum,
-}
 
 
 @final
 class Accumulate(Op):
     """The running result of `fn` along `axis`: y[0] = x[0], y[i] = fn(y[i - 1], x[i]).
 
-    `fn` is add, multiply, maximum or minimum. From the first NaN on, all results are NaN.
+    `fn` has a record in `tg.ops.reductions` with a derivative for this: of core add, multiply, maximum and minimum,
+    whose results are all NaN from the first NaN on.
 
     Shapes:
         x (..., n, ...) -> y (..., n, ...)
@@ -60,9 +54,14 @@ class Accumulate(Op):
     fn: ElementwiseFunction
     axis: int  # counted from the end: -1 is the last
 
+    @property
+    def reduction(self) -> Reduction:
+        """The record."""
+        return REDUCTIONS[self.fn]
+
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
-        if self.fn not in UFUNCS:
+        if self.fn not in REDUCTIONS or self.reduction.running_pullback is None:
             raise DtypeError(message(f"accumulate: {self.fn} has no running result"))
         if self.axis < -len(x.shape):
             text = f"accumulate: axis {self.axis} is out of range: the array has {len(x.shape)} axes"
@@ -70,28 +69,38 @@ class Accumulate(Op):
         return (x,)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
-        """The ufunc's `accumulate` in the dtype of x."""
-        return (np.asarray(UFUNCS[self.fn].accumulate(x, axis=self.axis, dtype=x.dtype)),)
+        """The record's reference."""
+        return (self.reduction.perform_running(x, self.axis),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """As those of the reduction; extrema are among the elements."""
-        x = inputs[0]
-        if self.fn in (maximum, minimum):
-            return (elements_of(x),)
-        return (sum_facts(x) if self.fn is add else product_facts(x),)
+        return (self.reduction.facts(inputs[0]),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """Sum: summed from the far end. Product: see `CumProdPullback`. Extrema: ties so far share equally."""
+        """The record's."""
         (x,), (y,), (dy,) = inputs, outputs, cotangents
         if dy is None or not is_inexact(x.type.dtype):
             return (None,)
-        if self.fn is add:
-            return (_from_the_end(dy, self.axis),)
-        last = [moveaxis(v, self.axis, -1) for v in (x, y, dy)]
-        pulled = CumProdPullback()(last[0], last[2]) if self.fn is multiply else _extreme_pullback(*last)
-        return (moveaxis(pulled, -1, self.axis),)
+        assert self.reduction.running_pullback is not None
+        return (self.reduction.running_pullback(self, x, y, dy),)
+
+
+def pullback_of_sums(op: Accumulate, x: Variable, y: Variable, dy: Variable) -> Variable:
+    """Summed from the far end."""
+    return _from_the_end(dy, op.axis)
+
+
+def pullback_of_products(op: Accumulate, x: Variable, y: Variable, dy: Variable) -> Variable:
+    """See `CumProdPullback`."""
+    last = [moveaxis(v, op.axis, -1) for v in (x, y, dy)]
+    return moveaxis(CumProdPullback()(last[0], last[2]), -1, op.axis)
+
+
+def pullback_of_extremes(op: Accumulate, x: Variable, y: Variable, dy: Variable) -> Variable:
+    """Ties so far share equally."""
+    return moveaxis(_extreme_pullback(*(moveaxis(v, op.axis, -1) for v in (x, y, dy))), -1, op.axis)
 
 
 def _from_the_end(x: Variable, axis: int) -> Variable:
@@ -174,7 +183,7 @@ def _accumulate(fn: ElementwiseFunction, x: Any, axis: int | None, dtype: object
     x = as_variable(x)
     if dtype is not None:
         x = cast_variable(x, dtype_name(dtype))
-    elif fn in (add, multiply):
+    elif REDUCTIONS[fn].widens:
         x = cast_variable(x, accumulator(x.type.dtype))
     if axis is None:
         return Accumulate(fn, -1)(ravel(x))  # type: ignore[no-any-return]
@@ -262,7 +271,8 @@ def _cumulative(
         return y
     k = -1 if axis is None else axis_from_end(axis, x.type.ndim, what)
     lengths = [1 if j == k else n for j, n in zip(range(-y.type.ndim, 0), y.shape, strict=True)]
-    return Concatenate(k)(full(lengths, int(fn is multiply), dtype=y.type.dtype), y)  # type: ignore[no-any-return]
+    start = int(identity(fn, y.type.dtype))
+    return Concatenate(k)(full(lengths, start, dtype=y.type.dtype), y)  # type: ignore[no-any-return]
 
 
 FAMILY = Family(

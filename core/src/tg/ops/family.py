@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.reductions import Reduction
 
 
 class Family(NamedTuple):
     """A family of operations: its path, its elementwise functions, its op classes, and the functions users call.
 
     `aliases` are further names that users know some of them by. `is_lowered` says that only the lowering of a backend
-    makes its ops: no expression has them, and no other backend is asked for them.
+    makes its ops: no expression has them, and no other backend is asked for them. `reductions` are the records that it
+    makes known, so that texts that reduce by them can be read.
     """
 
     path: str
@@ -25,3 +27,4 @@ class Family(NamedTuple):
     functions: tuple[Callable[..., Any], ...] = ()
     aliases: tuple[tuple[str, Callable[..., Any]], ...] = ()
     is_lowered: bool = False
+    reductions: tuple[Reduction, ...] = ()

@@ -15,12 +15,13 @@ from tg.graph.checks import Check, Descriptor
 from tg.graph.facts import NONE, TRIANGULAR, elements_of, facts_of
 from tg.graph.nodes import Constant, Variable, as_size_variable
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, remainder
+from tg.ops.elementwise.arithmetic import add, minimum, remainder
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
 from tg.ops.family import Family
 from tg.ops.length_checks import natural_checks
 from tg.ops.reduction import total_max, total_min
+from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import (
     expand_dims_at,
     known_shape,
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.reductions import Reduction
 
     Array = np.ndarray[Any, Any]
 
 BOUNDS_HINT: Final = 'negative indices count from the end; tg.take(x, i, axis, mode="clip") takes the nearest element'
 MODES: Final = ("raise", "clip", "wrap", "promise")
-COMBINERS: Final = {add: np.add, multiply: np.multiply, minimum: np.minimum, maximum: np.maximum}
 
 
 @final
@@ -242,8 +243,10 @@ def window(
 def update_facts(fn: ElementwiseFunction | None, x: Variable, v: Variable) -> frozenset[str]:
     """The facts of x some elements of which are replaced by, or combined with, those of v."""
     found = elements_of(x, v)
-    if fn in (None, minimum, maximum):
+    if fn is None or REDUCTIONS[fn].is_extreme:
         return found
+    if REDUCTIONS[fn].kind not in ("sum", "product"):
+        return NONE
     return found & {"nonnegative", "whole"} if is_float(x.type.dtype) else NONE
 
 
@@ -365,8 +368,8 @@ def _index_shape(op: Op, x: TensorType, indices: Sequence[TensorType], axes: tup
 class Scatter(Op):
     """x with the elements at integer positions along `axes` replaced by v, or with v combined into them by `fn`.
 
-    `fn` is add, multiply, minimum or maximum, and combines all values of a position that repeats; replacing keeps the
-    last in C order.
+    `fn` has a record in `tg.ops.reductions` with a derivative for this, of core add, multiply, minimum and maximum, and
+    combines all values of a position that repeats; replacing keeps the last in C order.
 
     Shapes:
         x (..., n_axis, ...), v (k..., the other axes), i (k...) for each axis -> y as x
@@ -379,10 +382,16 @@ class Scatter(Op):
     axes: tuple[int, ...]
     fn: ElementwiseFunction | None = None  # None: replace
 
+    @property
+    def reduction(self) -> Reduction | None:
+        """The record, None if elements are replaced."""
+        return None if self.fn is None else REDUCTIONS[self.fn]
+
     def infer(self, x: TensorType, v: TensorType, *indices: TensorType) -> tuple[TensorType, ...]:
         """The type of x; v must have the shape that `Gather` would give."""
-        if self.fn is not None and self.fn not in COMBINERS:
-            raise InputError(message(f"scatter: found {self.fn.name}, needed add, multiply, minimum or maximum"))
+        if self.fn is not None and self.fn not in (known := scattered_by()):
+            *names, last = (fn.name for fn in known)
+            raise InputError(message(f"scatter: found {self.fn.name}, needed {', '.join(names)} or {last}"))
         front = _index_shape(self, x, indices, self.axes)
         n = len(x.shape)
         rest = [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k not in self.axes]
@@ -399,10 +408,10 @@ class Scatter(Op):
         moved = np.moveaxis(y, self.axes, range(len(self.axes)))
         if v.size == 0 or y.size == 0:
             return (y,)
-        if self.fn is None:
+        if self.reduction is None:
             moved[tuple(indices)] = v
         else:
-            COMBINERS[self.fn].at(moved, tuple(indices), v)
+            self.reduction.perform_at(moved, tuple(indices), v)
         return (y,)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
@@ -429,6 +438,11 @@ class Scatter(Op):
         tools.need_unbatched(self, batched[2:])
         x, v = (tools.lead(u, b, size) for u, b in zip(inputs[:2], batched[:2], strict=True))
         return (self(x, moveaxis(v, 0, inputs[2].type.ndim), *inputs[2:]),)
+
+
+def scattered_by() -> list[ElementwiseFunction]:
+    """The functions that `Scatter` combines by."""
+    return [fn for fn, reduction in REDUCTIONS.items() if reduction.scatter_pullback is not None]
 
 
 @final

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.errors import DtypeError, InputError, NotDifferentiable, ShapeError, message
 from tg.graph.checks import Check, Descriptor
-from tg.graph.facts import NONE, elements_of, facts_of
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.op import Op
-from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
+from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_or
+from tg.ops.elementwise.comparison import greater
 from tg.ops.elementwise.comparison import where as choose
 from tg.ops.family import Family
-from tg.ops.shape import Transpose, broadcast_to, expand_dims_at, inverse_permutation, ravel, reshape
-from tg.ops.shape_ops import sum_facts
-from tg.types.dtypes import BOOL, accumulator, dtype_name, is_float, is_inexact, numpy_dtype
+from tg.ops.reductions import ALL, ANY, LARGEST, LEAST, PRODUCT, REDUCTIONS, SUM, Reduction
+from tg.ops.shape import Transpose, expand_dims_at, inverse_permutation, ravel, reshape
+from tg.types.dtypes import BOOL, accumulator, dtype_name, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, weakly_cast
@@ -30,42 +29,15 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-UFUNCS: Final[dict[ElementwiseFunction, np.ufunc]] = {
-    add: np.add,
-    multiply: np.multiply,
-    maximum: np.maximum,
-    minimum: np.minimum,
-    logical_and: np.logical_and,
-    logical_or: np.logical_or,
-}
-
 
 def identity(fn: ElementwiseFunction, dtype: str) -> Any:
     """The value that a reduction by `fn` starts from, as a scalar of the dtype."""
-    kind = numpy_dtype(dtype)
-    if fn is add or fn is logical_or:
-        return kind.type(0)
-    if fn is multiply or fn is logical_and:
-        return kind.type(1)
-    if dtype == BOOL:
-        return kind.type(fn is minimum)
-    if is_inexact(dtype):
-        return kind.type(-np.inf if fn is maximum else np.inf)
-    limits = np.iinfo(dtype)
-    return kind.type(limits.min if fn is maximum else limits.max)
-
-
-EXTREME_OF_NONE: Final = frozenset(("not_nan", "whole", "no_negative_zero"))  # what the identities of extrema have
-
-
-def product_facts(x: Variable) -> frozenset[str]:
-    """The facts of products of elements of x, which underflow, and overflow to what a 0 makes NaN."""
-    return facts_of(x) & {"nonnegative", "whole"} if is_float(x.type.dtype) else NONE
+    return REDUCTIONS[fn].identity(dtype)
 
 
 @final
 class Reduce(Op):
-    """The elements along `axes` combined by `fn`: add, multiply, maximum, minimum, logical_and or logical_or.
+    """The elements along `axes` combined by `fn`, which has a record in `tg.ops.reductions`.
 
     Shapes:
         x (..., n, ...) -> y (... ...), without the axes
@@ -81,58 +53,57 @@ class Reduce(Op):
     axes: tuple[int, ...]
     total: bool = False
 
+    @property
+    def reduction(self) -> Reduction:
+        """The record."""
+        return REDUCTIONS[self.fn]
+
+    @property
+    def expands(self) -> bool:
+        """Whether the record has an expansion."""
+        return self.reduction.expansion is not None
+
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The shape without the axes."""
-        if self.fn not in UFUNCS:
+        if self.fn not in REDUCTIONS:
             raise DtypeError(message(f"reduce: {self.fn} has no reduction"))
+        self.reduction.check(x.dtype)
         n = len(x.shape)
         if self.axes and self.axes[0] < -n:
             raise ShapeError(message(f"reduce: axis {self.axes[0]} is out of range: the array has {n} axes"))
         return (TensorType(x.dtype, [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k not in self.axes]),)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
-        """The ufunc's reduction; floating sums are pairwise whatever the axes."""
-        start = identity(self.fn, x.dtype.name)
-        if self.fn is add and x.dtype.kind in "fc" and self.axes:
-            lead = [k for k in range(-x.ndim, 0) if k not in self.axes]
-            rows = np.ascontiguousarray(np.transpose(x, (*lead, *self.axes)))
-            flat = rows.reshape((*(x.shape[k] for k in lead), int(np.prod([x.shape[k] for k in self.axes]))))
-            return (np.asarray(np.add.reduce(flat, axis=-1)).astype(x.dtype),)
-        found = UFUNCS[self.fn].reduce(x, axis=self.axes, initial=start)
-        return (np.asarray(found).astype(x.dtype),)
+        """The record's reference."""
+        return (self.reduction.perform(x, self.axes).astype(x.dtype),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The record's."""
+        assert self.reduction.expansion is not None
+        return self.reduction.expansion(inputs[0], self.axes)
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """Max and min need at least one element."""
-        if self.total or self.fn not in (maximum, minimum):
+        if self.total or not self.reduction.needs_elements:
             return ()
-        return _not_empty("max" if self.fn is maximum else "min", inputs[0], self.axes)
+        return _not_empty(self.reduction.name, inputs[0], self.axes)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Of a sum or product what rounding leaves; an extremum is one of the elements, if there are any."""
-        x = inputs[0]
-        if self.fn is add:
-            return (sum_facts(x),)
-        if self.fn is multiply:
-            return (product_facts(x),)
-        if self.fn in (maximum, minimum):
-            return (elements_of(x) & EXTREME_OF_NONE if self.total else elements_of(x),)
-        return ((),)
+        """What the record says of the result, and if there may be no elements, what the identity has too."""
+        reduction, found = self.reduction, self.reduction.facts(inputs[0])
+        return (found & reduction.facts_of_none if self.total and reduction.needs_elements else found,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """Sum: repeated. Product: times the product of the others. Max, min: shared equally by the ties."""
+        """The record's: sums repeat dy, products multiply it by the others, ties of extremes share it equally."""
         (x,), (y,), (dy,) = inputs, outputs, cotangents
-        if dy is None or not is_inexact(x.type.dtype) or self.fn in (logical_and, logical_or):
+        reduction = self.reduction
+        if dy is None or not is_inexact(x.type.dtype) or reduction.kind == "logical":
             return (None,)
-        spread = broadcast_to(self.restore(dy), x.shape)
-        if self.fn is add:
-            return (spread,)
-        if self.fn is multiply:
-            return (tools.gate(spread, product_of_others(x, self.axes)),)
-        chosen = equal(x, self.restore(y))
-        ties = self.restore(reduce_sum(cast_variable(chosen, x.type.dtype), self.axes))
-        return (choose(chosen, divide(spread, ties), numpy_dtype(x.type.dtype).type(0)),)
+        if reduction.pullback is None:
+            raise NotDifferentiable(message(f"{reduction.name}: has no derivative"))
+        return (reduction.pullback(tools, self, x, y, dy),)
 
     def restore(self, y: Variable) -> Variable:
         """A result with the reduced axes back, of length 1."""
@@ -233,6 +204,11 @@ class ArgReduce(Op):
     fn: ElementwiseFunction
     axis: int
 
+    @property
+    def reduction(self) -> Reduction:
+        """The record of the extreme."""
+        return REDUCTIONS[self.fn]
+
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """int64, without the axis."""
         n = len(x.shape)
@@ -244,12 +220,12 @@ class ArgReduce(Op):
             shape = list(x.shape)
             shape.pop(self.axis)
             return (np.zeros(shape, np.int64),)
-        find = np.argmax if self.fn is maximum else np.argmin
+        find = np.argmax if self.reduction.sign > 0 else np.argmin
         return (np.asarray(find(x, axis=self.axis)).astype(np.int64),)
 
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """There is at least one element."""
-        return _not_empty("argmax" if self.fn is maximum else "argmin", inputs[0], (self.axis,))
+        return _not_empty(f"arg{self.reduction.name}", inputs[0], (self.axis,))
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """A position is not below 0."""
@@ -260,11 +236,10 @@ class ArgReduce(Op):
         return (None,)
 
 
-def _reduce(
-    fn: ElementwiseFunction,
+def reduced(
+    reduction: Reduction,
     x: Any,
     axis: Any,
-    what: str,
     *,
     dtype: str | None = None,
     keepdims: bool = False,
@@ -273,27 +248,27 @@ def _reduce(
 ) -> Variable:
     """The reduction; `where` takes what is not chosen out of it, and `initial` is combined into the result."""
     x = as_variable(x)
-    if dtype is not None:
-        x = cast_variable(x, dtype)
+    kind = dtype or (accumulator(x.type.dtype) if reduction.widens else x.type.dtype)
+    x = cast_variable(x, reduction.fn.loop((kind, kind))[0][0])
     if where is not None:
-        x = _only(fn, x, where, initial, what)
-    axes = axes_from_end(axis, x.type.ndim, what)
-    op = Reduce(fn, axes, fn in (maximum, minimum) and initial is not None)
+        x = _only(reduction, x, where, initial)
+    axes = axes_from_end(axis, x.type.ndim, reduction.name)
+    op = Reduce(reduction.fn, axes, reduction.needs_elements and initial is not None)
     y: Variable = op(x) if axes else x
     if initial is not None:
-        y = fn(y, weakly_cast(initial, x.type.dtype))
+        y = reduction.fn(y, weakly_cast(initial, x.type.dtype))
     return op.restore(y) if keepdims else y
 
 
-def _only(fn: ElementwiseFunction, x: Variable, chosen: Any, initial: Any, what: str) -> Variable:
+def _only(reduction: Reduction, x: Variable, chosen: Any, initial: Any) -> Variable:
     """The elements that are chosen, the others replaced by the identity."""
     mask = as_variable(chosen)
     if mask.type.dtype != BOOL:
-        raise DtypeError(message(f"{what}: where: found {mask.type.dtype}, needed bool"))
-    if initial is None and fn in (maximum, minimum):
+        raise DtypeError(message(f"{reduction.name}: where: found {mask.type.dtype}, needed bool"))
+    if initial is None and reduction.needs_elements:
         hint = "what a reduction starts from is its result where no element is chosen"
-        raise InputError(message(f"{what}: where: found no initial, needed one", hint=hint))
-    return choose(mask, x, identity(fn, x.type.dtype))
+        raise InputError(message(f"{reduction.name}: where: found no initial, needed one", hint=hint))
+    return choose(mask, x, reduction.identity(x.type.dtype))
 
 
 def sum(
@@ -309,9 +284,8 @@ def sum(
     Source:
         numpy.sum
     """
-    x = as_variable(x)
-    kind = accumulator(x.type.dtype) if dtype is None else dtype_name(dtype)
-    return _reduce(add, x, axis, "sum", dtype=kind, keepdims=keepdims, initial=initial, where=where)
+    kind = None if dtype is None else dtype_name(dtype)
+    return reduced(SUM, x, axis, dtype=kind, keepdims=keepdims, initial=initial, where=where)
 
 
 def prod(
@@ -327,9 +301,8 @@ def prod(
     Source:
         numpy.prod
     """
-    x = as_variable(x)
-    kind = accumulator(x.type.dtype) if dtype is None else dtype_name(dtype)
-    return _reduce(multiply, x, axis, "prod", dtype=kind, keepdims=keepdims, initial=initial, where=where)
+    kind = None if dtype is None else dtype_name(dtype)
+    return reduced(PRODUCT, x, axis, dtype=kind, keepdims=keepdims, initial=initial, where=where)
 
 
 def max(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Variable:
@@ -343,7 +316,7 @@ def max(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None
     Source:
         numpy.max
     """
-    return _reduce(maximum, x, axis, "max", keepdims=keepdims, initial=initial, where=where)
+    return reduced(LARGEST, x, axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def min(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Variable:
@@ -357,7 +330,7 @@ def min(x: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None
     Source:
         numpy.min
     """
-    return _reduce(minimum, x, axis, "min", keepdims=keepdims, initial=initial, where=where)
+    return reduced(LEAST, x, axis, keepdims=keepdims, initial=initial, where=where)
 
 
 def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
@@ -377,7 +350,7 @@ def all(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
     Source:
         numpy.all
     """
-    return _reduce(logical_and, x, axis, "all", dtype=BOOL, keepdims=keepdims, where=where)
+    return reduced(ALL, x, axis, keepdims=keepdims, where=where)
 
 
 def any(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Variable:
@@ -386,7 +359,7 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) 
     Source:
         numpy.any
     """
-    return _reduce(logical_or, x, axis, "any", dtype=BOOL, keepdims=keepdims, where=where)
+    return reduced(ANY, x, axis, keepdims=keepdims, where=where)
 
 
 def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
@@ -435,4 +408,5 @@ FAMILY = Family(
     ops=(Reduce, ArgReduce, ProductOfOthers),
     functions=(sum, prod, max, min, ptp, all, any, count_nonzero, argmax, argmin),
     aliases=(("amax", max), ("amin", min)),
+    reductions=(SUM, PRODUCT, LEAST, LARGEST, ALL, ANY),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg.ops.creation import iota, ones_like, zeros_like
-from tg.ops.elementwise.arithmetic import add, divide, gate, multiply
+from tg.ops.elementwise.arithmetic import add, divide, gate
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.indexing import Gather, Scatter
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 
 def scatter_pullback(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], y: Variable, dy: Variable) -> Pair:
-    """The cotangents of the array x and of the values v."""
-    if op.fn is None:
+    """The cotangents of the array x and of the values v: those of the record, or of what is replaced."""
+    if op.reduction is None:
         return _replaced(op, x, v, at, dy)
-    if op.fn is add:
-        return dy, Gather(op.axes)(dy, *at)
-    if op.fn is multiply:
-        return _multiplied(op, x, v, at, dy)
-    return _chosen(op, x, v, at, y, dy)
+    assert op.reduction.scatter_pullback is not None
+    return op.reduction.scatter_pullback(op, x, v, at, y, dy)
+
+
+def of_sum(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], y: Variable, dy: Variable) -> Pair:
+    """To x and to v what became of their elements."""
+    return dy, Gather(op.axes)(dy, *at)
 
 
 def _replaced(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], dy: Variable) -> Pair:
@@ -40,7 +42,7 @@ def _replaced(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], dy:
     return op(dy, zero, *at), where(equal(winner, order), read(dy, *at), zero)
 
 
-def _multiplied(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], dy: Variable) -> Pair:
+def of_product(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], y: Variable, dy: Variable) -> Pair:
     """To each factor the product of the others, which factors of 0 must not divide.
 
     Where two factors are 0 the products are 0, yet written with these factors: so second derivatives are right too.
@@ -60,7 +62,7 @@ def _multiplied(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], d
     return dx, gate(read(dy, *at), others)
 
 
-def _chosen(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], y: Variable, dy: Variable) -> Pair:
+def of_extreme(op: Scatter, x: Variable, v: Variable, at: Sequence[Variable], y: Variable, dy: Variable) -> Pair:
     """To whatever the least or the largest is, in equal shares."""
     read, dtype = Gather(op.axes), dy.type.dtype
     of_x, of_v = equal(x, y), equal(v, read(y, *at))

@@ -6,12 +6,13 @@ one, so the error of n terms is at most CHUNK · ⌈log(n) / log(CHUNK)⌉ · ep
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
-from tg.ops.reduction import identity
+from tg.ops.reductions import REDUCTIONS
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of, select
-from tg_native.loops.folds import CHUNK, is_floating_sum, narrow, wide, working_dtype
+from tg_native.loops.costs import CHUNK, LEVELS
+from tg_native.loops.folds import is_floating_sum, narrow, wide, working_dtype
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.site import Site
     from tg_native.plan.values import Array
-
-LEVELS: Final = 4
 
 
 def rows(site: Site, result: Result, dtype: str, inner: Sequence[int | Length], parts: int) -> Array:
@@ -54,12 +53,16 @@ class Column:
         with kernel.body.of(0):
             self._rows = kernel.body.variable("int64")
 
+    @property
+    def none(self) -> Elements:
+        """What nothing is combined into."""
+        return constant_of(self.kernel.body, REDUCTIONS[self.fn].identity(self.working), self.working)
+
     def begin(self) -> None:
         """Before all rows."""
         body = self.kernel.body
         self._rows.set(index(body, 0).value)
-        none = constant_of(body, identity(self.fn, self.working), self.working)
-        self.kernel.blocks(self.length, lambda block: self.kernel.store(none, self.memory, 1, block))
+        self.kernel.blocks(self.length, lambda block: self.kernel.store(self.none, self.memory, 1, block))
 
     def take(self, value: Elements, place: Pointer, block: Block) -> None:
         """Combine the values of a block with those at the same place of the rows before."""
@@ -76,10 +79,10 @@ class Column:
 
     def _add_levels(self, met: Index, level: int) -> None:
         """Add the level below to a level, if that is due, and that level to the next one."""
-        body, kernel, least = self.kernel.body, self.kernel, CHUNK**level
+        kernel, least = self.kernel, CHUNK**level
         if level == LEVELS:
             return
-        with body.when((met & (least - 1)) == 0):
+        with kernel.body.when((met & (least - 1)) == 0):
             here, there = self._level(level - 1), self._level(level)
             is_reached = (met != least).lanes()
 
@@ -88,7 +91,9 @@ class Column:
                 above = _if(is_reached, kernel.load(there, 1, block))
                 found: Any = self.rule(self.fn.op, (above, below), self.working)
                 kernel.store(found, there, 1, block)
-                kernel.store(constant_of(body, identity(self.fn, self.working), self.working), here, 1, block)
+                kernel.store(
+                    constant_of(kernel.body, REDUCTIONS[self.fn].identity(self.working), self.working), here, 1, block
+                )
 
             kernel.blocks(self.length, add)
             self._add_levels(met, level + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.ops.elementwise.arithmetic import maximum, minimum
-from tg.ops.reduction import identity
+from tg.ops.reductions import REDUCTIONS
 from tg.types.dtypes import is_complex, is_float
 from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.lanes import Pair, constant_of, lane_of, parts, select
@@ -34,9 +34,9 @@ class Extreme(NamedTuple):
         """Before the first element: what nothing is worse than, at position 0."""
         fn = maximum if self.largest else minimum
         if is_complex(self.dtype):
-            worst = complex(*[identity(fn, PARTS[self.dtype])] * 2)
+            worst = complex(*[REDUCTIONS[fn].identity(PARTS[self.dtype])] * 2)
         else:
-            worst = identity(fn, self.dtype)
+            worst = REDUCTIONS[fn].identity(self.dtype)
         start = constant_of(self.body, 0, "int64")
         return parts([constant_of(self.body, worst, self.dtype), start])
 

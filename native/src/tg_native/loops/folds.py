@@ -8,16 +8,16 @@ Halves are folded in float32 and rounded once.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
-from tg.ops.elementwise.arithmetic import add
-from tg.ops.reduction import identity
+from tg.ops.reductions import REDUCTIONS
 from tg.types.dtypes import is_complex, is_inexact
-from tg_native.kernels.dtypes import PARTS, is_half, working
+from tg_native.kernels.dtypes import PARTS, is_half
 from tg_native.kernels.half import narrowed, widened
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import Lanes, Pair, constant, constant_of, lane_of, parts, select
 from tg_native.kernels.routine import Block
+from tg_native.loops.costs import CHUNK, PARTIAL_SUMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from tg_native.loops.sums import Sums
 
     Write = Callable[[Block], Sequence[Elements]]
-
-CHUNK: Final = 64  # terms that are added one after the other
-DEEP: Final = 48  # partial sums: more than a count of chunks has binary digits
 
 
 def push(stack: Variable, count: Index, x: Lanes) -> None:
@@ -55,14 +52,12 @@ def total(stack: Variable, count: Index, zero: Lanes) -> Lanes:
 
 def is_floating_sum(fn: Any, dtype: str) -> bool:
     """Whether a reduction adds numbers that are rounded."""
-    return fn is add and is_inexact(dtype)
+    return REDUCTIONS[fn].is_sum and is_inexact(dtype)
 
 
 def working_dtype(fn: Any, dtype: str) -> str:
     """What elements of a dtype are reduced in."""
-    if is_floating_sum(fn, dtype):
-        return "complex128" if is_complex(dtype) else "float64"
-    return working(dtype)
+    return REDUCTIONS[fn].working(dtype)
 
 
 def wide(value: Elements, dtype: str) -> Elements:
@@ -93,14 +88,16 @@ class Fold:
         body = kernel.body
         self.dtypes = [PARTS[self.working]] * 2 if is_complex(dtype) else [self.working]
         self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
-        self._stacks = [body.variable(d, DEEP) for d in self.dtypes] if self.in_pairs else []  # of the runs before
+        self._stacks = (
+            [body.variable(d, PARTIAL_SUMS) for d in self.dtypes] if self.in_pairs else []
+        )
         with body.of(0):
             self._runs = body.variable("int64") if self.in_pairs else None
 
     @property
     def none(self) -> Elements:
         """What nothing is folded into."""
-        return constant_of(self.kernel.body, identity(self.fn, self.working), self.working)
+        return constant_of(self.kernel.body, REDUCTIONS[self.fn].identity(self.working), self.working)
 
     # --- before, in and after a run of rounds ------------------------------------------------------------------------
 
@@ -174,7 +171,7 @@ class Fold:
         """The elements of a block, and what changes nothing in the lanes outside."""
         if block.mask is None:
             return value
-        none = constant_of(self.kernel.body, identity(self.fn, self.dtype), self.dtype)
+        none = constant_of(self.kernel.body, REDUCTIONS[self.fn].identity(self.dtype), self.dtype)
         return select(block.mask, value, none)
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 from tg.types.dtypes import is_integer
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import constant, in_all_lanes, lane_of
+from tg_native.loops.costs import FEW_BLOCKS
 from tg_native.loops.folds import across
 from tg_native.loops.staging import roots as roots_of
 from tg_native.loops.staging import split
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements, Lanes
     from tg_native.loops.divisors import Inverse
     from tg_native.loops.stages import StageWriter
-
-FEW: Final = 8  # blocks in a row up to which they are not looked at
 
 
 def runs_of(stage: StageWriter) -> Runs | None:
@@ -38,7 +37,7 @@ def runs_of(stage: StageWriter) -> Runs | None:
     )
     if not all(is_integer(stage.program.dtypes[k]) for k in roots):  # 0.0 is equal to -0.0, whose sign is another
         return None
-    if not roots or (type(length) is int and length < FEW * stage.lanes):
+    if not roots or (type(length) is int and length < FEW_BLOCKS * stage.lanes):
         return None
     return Runs(stage, sorted(roots))
 

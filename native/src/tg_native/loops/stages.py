@@ -16,6 +16,7 @@ from tg_native.kernels.lanes import Lanes, constant_of, in_all_lanes
 from tg_native.kernels.libm import WRITTEN_OUT, is_written
 from tg_native.kernels.routine import Block
 from tg_native.loops.columns import Column
+from tg_native.loops.costs import has_many_steps
 from tg_native.loops.folds import Fold, rounds
 from tg_native.loops.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
 from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
@@ -307,4 +308,4 @@ class StageWriter:
 
 def _has_many_steps(node: Node) -> bool:
     """Whether a step is a call of a function, around which few vectors can be kept, or as long as one."""
-    return isinstance(node.op, Elementwise) and node.op.fn.accuracy > 1
+    return isinstance(node.op, Elementwise) and has_many_steps(node.op.fn)

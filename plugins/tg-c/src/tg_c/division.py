@@ -9,33 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.ops.elementwise import arithmetic, bitwise, comparison, rounding
-from tg.ops.elementwise.record import Elementwise
-from tg_native.kernels.dtypes import item_size, kind_of
+from tg_native.loops.costs import LEAST, PART, SHARE, UNIT, time_of, time_to_move
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from tg.graph.frozen import Node
     from tg.types.lengths import Length
     from tg_c.site import Site
 
-LEAST: Final = 60_000  # nanoseconds; of less, waking a thread takes too much
-PART: Final = 10_000  # nanoseconds that a part takes at least
-SHARE: Final = 4  # parts for each thread
-UNIT: Final = 64  # elements, between whose multiples parts of a row end: whole vectors, whole lines of the cache
-
-# What a loop takes at least, of what the caches hold and in the widest vectors: an estimate that is too low leaves a
-# loop to one thread, which is no loss.
-BYTE: Final = 0.01  # nanoseconds to move one
-LIGHT: Final = 0.004  # for each byte of a result that is a few instructions
-HEAVY: Final = 0.08  # for each byte of any other
-ALONE: Final = 8  # times as long as that where each element is computed by itself
-
-_LIGHT: Final = frozenset(
-    fn for family in (arithmetic, bitwise, comparison, rounding) for fn in family.FAMILY.elementwise
-) - {arithmetic.power, arithmetic.cbrt, arithmetic.hypot}
+__all__ = ["BEGIN", "Division", "divide", "driver", "most_parts", "time_of", "time_to_move"]
 
 BEGIN: Final = "i64 lo, i64 hi, i64 part, i64 slot"
 """The last parameters of a divided loop: its rounds, and the numbers of the part and of the thread that runs it."""
@@ -93,24 +76,6 @@ def divide(site: Site, space: Sequence[int | Length], nanoseconds: float, *, in_
 def most_parts(site: Site) -> int:
     """How many parts a loop has at most."""
     return SHARE * int(site.threads)
-
-
-def time_of(nodes: Iterable[Node], dtypes: Sequence[str]) -> float:
-    """About how many nanoseconds the steps of a scalar program take for one element; `dtypes` are its values'."""
-    return sum(_time_of_step(node, dtypes) for node in nodes)
-
-
-def time_to_move(dtypes: Iterable[str]) -> float:
-    """About how many nanoseconds one element of each of these takes on its way from or to memory."""
-    return BYTE * sum(map(item_size, dtypes))
-
-
-def _time_of_step(node: Node, dtypes: Sequence[str]) -> float:
-    given = [dtypes[k] for k in (*node.inputs, *node.outputs)]
-    size = max(map(item_size, given))
-    if not isinstance(node.op, Elementwise) or node.op.fn in _LIGHT:
-        return LIGHT * size
-    return HEAVY * size * (ALONE if any(kind_of(dtype) in ("half", "complex") for dtype in given) else 1)
 
 
 def driver(name: str, parameters: Sequence[str], threads: int) -> str:

@@ -172,40 +172,43 @@ add = binary(
     d=(lambda x, y, z: 1, lambda x, y, z: 1),
     commutative="exact",
     accuracy=1,
+    cost=1,
     facts=of_add,
 )
 subtract = binary(
     "subtract", np.subtract, np.subtract, "The difference x - y.",
-    d=(lambda x, y, z: 1, lambda x, y, z: -1), accuracy=1,
+    d=(lambda x, y, z: 1, lambda x, y, z: -1), accuracy=1, cost=1,
     facts=of_subtract,
 )  # fmt: skip
 multiply = binary(
     "multiply", np.multiply, np.multiply, "The product x * y.",
-    d=(lambda x, y, z: y, lambda x, y, z: x), commutative="exact", accuracy=1,
+    d=(lambda x, y, z: y, lambda x, y, z: x), commutative="exact", accuracy=1, cost=1,
     facts=of_multiply,
 )  # fmt: skip
 divide = binary(
     "divide", np.true_divide, np.true_divide, "The quotient x / y, floating for integers.",
-    d=(lambda x, y, z: 1 / y, lambda x, y, z: -z / y), accuracy=1,
+    d=(lambda x, y, z: 1 / y, lambda x, y, z: -z / y), accuracy=1, cost=1.4,
     facts=of_divide,
 )  # fmt: skip
 floor_divide = binary(
     "floor_divide", _floor_divide, np.floor_divide, "The quotient rounded down; x // 0 is 0 for integers.",
-    d=(None, None), accuracy=0, numpy=np.floor_divide,
+    d=(None, None), accuracy=0, cost=6.6, numpy=np.floor_divide,
     facts=of_floor_divide,
 )  # fmt: skip
 remainder = binary(
     "remainder", np.remainder, np.remainder,
     "The remainder x - floor(x / y) * y, with the sign of y; x % 0 is 0 for integers.",
-    d=(lambda x, y, z: 1, lambda x, y, z: -floor_divide(x, y)),
+    d=(lambda x, y, z: 1, lambda x, y, z: -floor_divide(x, y)), cost=4.1,
     facts=of_remainder,
 )  # fmt: skip
 power = binary(
     "power", _power, np.power, "x to the power y; a negative integer exponent of an integer is an error.",
-    d=(_power_by_base, _power_by_exponent), checks=_nonnegative_exponent, numpy=np.power,
+    d=(_power_by_base, _power_by_exponent), cost=21.9, checks=_nonnegative_exponent, numpy=np.power,
     facts=of_power,
 )  # fmt: skip
-negative = unary("negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0, facts=of_negative)
+negative = unary(
+    "negative", np.negative, np.negative, "-x.", d=(lambda x, y: -1,), accuracy=0, cost=0.8, facts=of_negative
+)
 absolute = unary(
     "absolute",
     np.absolute,
@@ -213,14 +216,15 @@ absolute = unary(
     "|x|; 0 has derivative 0.",
     d=(_absolute_slope,),
     accuracy=0,
+    cost=0.8,
     facts=of_absolute,
 )
 sign: ElementwiseFunction = unary(
     "sign", np.sign, np.sign, "-1, 0 or 1 by the sign of x, x / |x| for a complex x; NaN for NaN.",
-    d=(_sign_slope,), d_conj=(_sign_slope_conj,), accuracy=0,
+    d=(_sign_slope,), d_conj=(_sign_slope_conj,), accuracy=0, cost=1.1,
     facts=of_one("whole", keeps=STRICT_SIGNS, integers=STRICT_SIGNS, rules=((("not_nan",), ("finite",)),), zero=True),
 )  # fmt: skip
-square = unary("square", np.square, np.square, "x * x.", d=(lambda x, y: 2 * x,), accuracy=1, facts=of_square)
+square = unary("square", np.square, np.square, "x * x.", d=(lambda x, y: 2 * x,), accuracy=1, cost=0.8, facts=of_square)
 sqrt = unary(
     "sqrt",
     np.sqrt,
@@ -229,6 +233,7 @@ sqrt = unary(
     d=(lambda x, y: 0.5 / y,),
     domain=(0, 1e6),
     accuracy=1,
+    cost=2.4,
     facts=of_one(
         "nonnegative",
         keeps=("nonzero", "no_negative_zero"),
@@ -244,24 +249,25 @@ reciprocal = unary(
     d=(lambda x, y: -y * y,),
     domain=(0.1, 100),
     accuracy=1,
+    cost=1.3,
     numpy=np.reciprocal,
     facts=of_reciprocal,
 )
 maximum = binary(
     "maximum", np.maximum, np.maximum, "The larger of x and y; NaN if either is. Ties share the derivative.",
     d=(lambda x, y, z: _share(x, y, larger=True), lambda x, y, z: _share(y, x, larger=True)),
-    commutative="signed_zero", accuracy=0,
+    commutative="signed_zero", accuracy=0, cost=1,
     facts=of_maximum,
 )  # fmt: skip
 minimum = binary(
     "minimum", np.minimum, np.minimum, "The smaller of x and y; NaN if either is. Ties share the derivative.",
     d=(lambda x, y, z: _share(x, y, larger=False), lambda x, y, z: _share(y, x, larger=False)),
-    commutative="signed_zero", accuracy=0,
+    commutative="signed_zero", accuracy=0, cost=1,
     facts=of_minimum,
 )  # fmt: skip
 clip = ternary(
     "clip", _clip, _three_alike, "x limited to [lower, upper]; the derivative is 1 on the closed interval.",
-    d=(_inside, _below, _above), accuracy=0, numpy=np.clip,
+    d=(_inside, _below, _above), accuracy=0, cost=1.5, numpy=np.clip,
     facts=of_clip,
 )  # fmt: skip
 cbrt = unary(
@@ -271,26 +277,27 @@ cbrt = unary(
     "The real cube root of x.",
     d=(lambda x, y: 1 / (3 * y * y),),
     domain=(-1e6, 1e6),
+    cost=7.4,
     facts=of_one(keeps=(*STRICT_SIGNS, "finite", "not_nan", "no_negative_zero"), zero=True),
 )
 hypot = binary(
     "hypot", np.hypot, np.hypot, "sqrt(x**2 + y**2) without overflow; the derivatives at the origin are 0.",
-    d=(lambda x, y, z: _direction(x, z), lambda x, y, z: _direction(y, z)),
+    d=(lambda x, y, z: _direction(x, z), lambda x, y, z: _direction(y, z)), cost=4,
     facts=of_hypot,
 )  # fmt: skip
 copysign: ElementwiseFunction = binary(
     "copysign", np.copysign, np.copysign, "|x| with the sign of y, also of zeros; the derivative at x = 0 is 0.",
-    d=(lambda x, y, z: sign(x) * copysign(numpy_dtype(y.type.dtype).type(1), y), lambda x, y, z: 0), accuracy=0,
-    facts=of_copysign,
+    d=(lambda x, y, z: sign(x) * copysign(numpy_dtype(y.type.dtype).type(1), y), lambda x, y, z: 0),
+    accuracy=0, cost=1.1, facts=of_copysign,
 )  # fmt: skip
 nextafter = binary(
     "nextafter", np.nextafter, np.nextafter, "The number of the dtype that follows x on the way to y.",
-    d=(lambda x, y, z: 1, lambda x, y, z: 0), accuracy=0,
+    d=(lambda x, y, z: 1, lambda x, y, z: 0), accuracy=0, cost=1.6,
     facts=of_nextafter,
 )  # fmt: skip
 gate = binary(
     "gate", _gate, _gate_loops, "0 where dy is 0, else dy * d: a cotangent through a partial derivative d.",
-    d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1,
+    d=(lambda dy, d, z: d, lambda dy, d, z: dy), accuracy=1, cost=1,
     facts=of_gate,
 )  # fmt: skip
 

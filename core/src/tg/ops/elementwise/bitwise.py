@@ -16,6 +16,7 @@ bitwise_and = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=1,
     facts=of_and,
 )
 bitwise_or = binary(
@@ -26,6 +27,7 @@ bitwise_or = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=1,
     facts=of_or,
 )
 bitwise_xor = binary(
@@ -36,21 +38,24 @@ bitwise_xor = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=1,
     facts=of_xor,
 )
 left_shift = binary(
     "left_shift", np.left_shift, np.left_shift,
     "The bits of x moved up by y places; none are left where y is negative or not below the width of x.",
-    d=(None, None), accuracy=0,
+    d=(None, None), accuracy=0, cost=1.1,
 )  # fmt: skip
 right_shift = binary(
     "right_shift", np.right_shift, np.right_shift,
     "The bits of x moved down by y places, the sign filling in; a y that is negative or not below the width of x "
     "leaves the sign only.",
-    d=(None, None), accuracy=0,
+    d=(None, None), accuracy=0, cost=1.1,
     facts=of_right_shift,
 )  # fmt: skip
-bitwise_invert = unary("bitwise_invert", np.invert, np.invert, "The bits not set in x.", d=(None,), accuracy=0)
+bitwise_invert = unary(
+    "bitwise_invert", np.invert, np.invert, "The bits not set in x.", d=(None,), accuracy=0, cost=0.7
+)
 
 FAMILY = Family(
     "elementwise/bitwise",

@@ -37,22 +37,25 @@ equal = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=2,
     facts=of_positions("equal"),
 )
 not_equal = binary(
-    "not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), commutative="exact", accuracy=0
+    "not_equal", np.not_equal, np.not_equal, "Whether x != y.", d=(None, None), commutative="exact", accuracy=0, cost=2
 )
-less = binary("less", np.less, np.less, "Whether x < y.", d=(None, None), accuracy=0, facts=of_positions("less"))
+less = binary(
+    "less", np.less, np.less, "Whether x < y.", d=(None, None), accuracy=0, cost=2, facts=of_positions("less")
+)
 less_equal = binary(
-    "less_equal", np.less_equal, np.less_equal, "Whether x <= y.", d=(None, None), accuracy=0,
+    "less_equal", np.less_equal, np.less_equal, "Whether x <= y.", d=(None, None), accuracy=0, cost=2,
     facts=of_positions("less_equal"),
 )  # fmt: skip
 greater = binary(
-    "greater", np.greater, np.greater, "Whether x > y.", d=(None, None), accuracy=0,
+    "greater", np.greater, np.greater, "Whether x > y.", d=(None, None), accuracy=0, cost=2,
     facts=of_positions("greater"),
 )  # fmt: skip
 greater_equal = binary(
-    "greater_equal", np.greater_equal, np.greater_equal, "Whether x >= y.", d=(None, None), accuracy=0,
+    "greater_equal", np.greater_equal, np.greater_equal, "Whether x >= y.", d=(None, None), accuracy=0, cost=2,
     facts=of_positions("greater_equal"),
 )  # fmt: skip
 logical_and = binary(
@@ -63,6 +66,7 @@ logical_and = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=0.3,
 )
 logical_or = binary(
     "logical_or",
@@ -72,6 +76,7 @@ logical_or = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=0.3,
 )
 logical_xor = binary(
     "logical_xor",
@@ -81,13 +86,22 @@ logical_xor = binary(
     d=(None, None),
     commutative="exact",
     accuracy=0,
+    cost=0.3,
 )
-logical_not = unary("logical_not", np.logical_not, _bool_loops, "Whether x is 0.", d=(None,), accuracy=0)
-isnan = unary("isnan", np.isnan, np.isnan, "Whether x is NaN.", d=(None,), accuracy=0)
-isinf = unary("isinf", np.isinf, np.isinf, "Whether x is an infinity.", d=(None,), accuracy=0)
-isfinite = unary("isfinite", np.isfinite, np.isfinite, "Whether x is neither NaN nor infinite.", d=(None,), accuracy=0)
+logical_not = unary("logical_not", np.logical_not, _bool_loops, "Whether x is 0.", d=(None,), accuracy=0, cost=0.3)
+isnan = unary("isnan", np.isnan, np.isnan, "Whether x is NaN.", d=(None,), accuracy=0, cost=1.9)
+isinf = unary("isinf", np.isinf, np.isinf, "Whether x is an infinity.", d=(None,), accuracy=0, cost=2)
+isfinite = unary(
+    "isfinite", np.isfinite, np.isfinite, "Whether x is neither NaN nor infinite.", d=(None,), accuracy=0, cost=2
+)
 signbit = unary(
-    "signbit", np.signbit, np.signbit, "Whether the sign bit of x is set, as it is in -0.0.", d=(None,), accuracy=0
+    "signbit",
+    np.signbit,
+    np.signbit,
+    "Whether the sign bit of x is set, as it is in -0.0.",
+    d=(None,),
+    accuracy=0,
+    cost=2,
 )
 where = ternary(
     "where", np.where, _where_loops, "x where the condition holds, else y; the one not taken never leaks.",
@@ -96,7 +110,7 @@ where = ternary(
         lambda c, x, y, z: cast_variable(c, z.type.dtype),
         lambda c, x, y, z: cast_variable(logical_not(c), z.type.dtype),
     ),
-    accuracy=0,
+    accuracy=0, cost=2,
     facts=of_where,
 )  # fmt: skip
 

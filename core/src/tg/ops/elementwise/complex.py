@@ -63,20 +63,28 @@ def _nothing(x: Variable) -> Variable | None:
 
 complex = binary(
     "complex", _compose, _composed, "The complex number x + iy of its real and its imaginary part.",
-    d=(lambda x, y, z: 1, lambda x, y, z: 1j), accuracy=0,
+    d=(lambda x, y, z: 1, lambda x, y, z: 1j), accuracy=0, cost=2.3,
     facts=of_parts,
 )  # fmt: skip
 real = unary(
-    "real", np.real, _parts, "The real part of x.", d=(lambda x, y: 0.5,), accuracy=0, shortcut=_itself, facts=of_part
+    "real",
+    np.real,
+    _parts,
+    "The real part of x.",
+    d=(lambda x, y: 0.5,),
+    accuracy=0,
+    cost=1,
+    shortcut=_itself,
+    facts=of_part,
 )
 imag = unary(
     "imag", np.imag, _parts, "The imaginary part of x, which is 0 for a real x.",
-    d=(lambda x, y: -0.5j,), accuracy=0, shortcut=_nothing,
+    d=(lambda x, y: -0.5j,), accuracy=0, cost=1.1, shortcut=_nothing,
     facts=of_part,
 )  # fmt: skip
 conjugate = unary(
     "conjugate", np.conjugate, _complex_alone, "The complex conjugate of x, which is x for a real x.",
-    d=(lambda x, y: 0,), d_conj=(lambda x, y: 1,), accuracy=0, shortcut=_own_conjugate,
+    d=(lambda x, y: 0,), d_conj=(lambda x, y: 1,), accuracy=0, cost=2.4, shortcut=_own_conjugate,
     facts=of_conjugate,
 )  # fmt: skip
 

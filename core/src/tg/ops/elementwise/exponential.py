@@ -45,6 +45,7 @@ exp = unary(
     "e to the power x.",
     d=(lambda x, y: y,),
     domain=(-50, 50),
+    cost=4.9,
     facts=of_one(
         "nonnegative",
         "no_negative_zero",
@@ -59,6 +60,7 @@ exp2 = unary(
     "2 to the power x.",
     d=(lambda x, y: y * LN2,),
     domain=(-50, 50),
+    cost=3.4,
     facts=of_one(
         "nonnegative",
         "no_negative_zero",
@@ -73,6 +75,7 @@ expm1 = unary(
     "exp(x) - 1, exact near 0.",
     d=(lambda x, y: exp(x),),
     domain=(-20, 20),
+    cost=4.7,
     facts=of_one(
         keeps=(*STRICT_SIGNS, "not_nan", "no_negative_zero"),
         rules=((("nonpositive", "not_nan"), ("finite",)),),
@@ -80,7 +83,14 @@ expm1 = unary(
     ),
 )
 log = unary(
-    "log", np.log, floating, "The natural logarithm of x.", d=(lambda x, y: 1 / x,), domain=(1e-6, 1e6), facts=_of_log
+    "log",
+    np.log,
+    floating,
+    "The natural logarithm of x.",
+    d=(lambda x, y: 1 / x,),
+    domain=(1e-6, 1e6),
+    cost=5.4,
+    facts=_of_log,
 )
 log2 = unary(
     "log2",
@@ -89,11 +99,12 @@ log2 = unary(
     "The logarithm of x to base 2.",
     d=(lambda x, y: 1.4426950408889634 / x,),
     domain=(1e-6, 1e6),
+    cost=5.2,
     facts=_of_log,
 )
 log10 = unary(
     "log10", np.log10, floating, "The logarithm of x to base 10.", d=(lambda x, y: 0.4342944819032518 / x,),
-    domain=(1e-6, 1e6),
+    domain=(1e-6, 1e6), cost=5.5,
     facts=_of_log,
 )  # fmt: skip
 log1p = unary(
@@ -103,6 +114,7 @@ log1p = unary(
     "log(1 + x), exact near 0.",
     d=(lambda x, y: 1 / (1 + x),),
     domain=(-0.9, 1e6),
+    cost=7,
     facts=of_one(
         keeps=(*STRICT_SIGNS, "no_negative_zero"),
         rules=((("nonnegative", "not_nan"), ("not_nan",)), (("nonnegative", "finite"), ("finite",))),
@@ -112,7 +124,7 @@ log1p = unary(
 logaddexp = binary(
     "logaddexp", np.logaddexp, np.logaddexp, "log(exp(x) + exp(y)) without overflow.",
     d=(lambda x, y, z: _share(x, z), lambda x, y, z: _share(y, z)),
-    commutative="exact", facts=of_logaddexp,
+    commutative="exact", cost=20.3, facts=of_logaddexp,
 )  # fmt: skip
 sigmoid = unary(
     "sigmoid",
@@ -120,6 +132,7 @@ sigmoid = unary(
     real_floating,
     "1 / (1 + exp(-x)) without overflow.",
     d=(lambda x, y: y * (1 - y),),
+    cost=7.1,
     facts=of_one("nonnegative", "no_negative_zero", rules=((("not_nan",), ("finite",)),)),
 )
 softplus = unary(
@@ -128,6 +141,7 @@ softplus = unary(
     real_floating,
     "log(1 + exp(x)) without overflow.",
     d=(lambda x, y: sigmoid(x),),
+    cost=18.7,
     facts=of_one("nonnegative", "no_negative_zero", keeps=("finite", "not_nan")),
 )
 

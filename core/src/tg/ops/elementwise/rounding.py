@@ -37,6 +37,7 @@ floor = unary(
     "The largest whole number <= x.",
     d=(lambda x, y: 0,),
     accuracy=0,
+    cost=0.8,
     shortcut=_whole,
     facts=of_one(
         "whole", keeps=("finite", "not_nan", "nonnegative", "nonpositive", "negative", "no_negative_zero"), zero=True
@@ -49,17 +50,18 @@ ceil = unary(
     "The smallest whole number >= x.",
     d=(lambda x, y: 0,),
     accuracy=0,
+    cost=0.8,
     shortcut=_whole,
     facts=of_one("whole", keeps=("finite", "not_nan", "nonnegative", "nonpositive", "positive"), rules=_UP, zero=True),
 )
 trunc = unary(
-    "trunc", np.trunc, real_floating, "x without its fraction, towards 0.", d=(lambda x, y: 0,), accuracy=0,
+    "trunc", np.trunc, real_floating, "x without its fraction, towards 0.", d=(lambda x, y: 0,), accuracy=0, cost=0.8,
     shortcut=_whole,
     facts=of_one("whole", keeps=_KEPT, rules=_UP, zero=True),
 )  # fmt: skip
 rint = unary(
     "rint", np.rint, floating, "The whole number nearest to x, the even one of two; of a complex x in both parts.",
-    d=(lambda x, y: 0,), accuracy=0,
+    d=(lambda x, y: 0,), accuracy=0, cost=0.8,
     facts=of_one("whole", keeps=_KEPT, rules=_UP, complexes=("finite", "not_nan"), zero=True),
 )  # fmt: skip
 

@@ -51,6 +51,7 @@ sin = unary(
     "The sine of x.",
     d=(lambda x, y: cos(x),),
     domain=(-20, 20),
+    cost=4.1,
     facts=of_one(keeps=("finite",), zero=True),
 )
 cos: ElementwiseFunction = unary(
@@ -60,6 +61,7 @@ cos: ElementwiseFunction = unary(
     "The cosine of x.",
     d=(lambda x, y: -sin(x),),
     domain=(-20, 20),
+    cost=4.2,
     facts=of_one(keeps=("finite",)),
 )
 tan = unary(
@@ -69,27 +71,28 @@ tan = unary(
     "The tangent of x.",
     d=(lambda x, y: 1 + y * y,),
     domain=(-20, 20),
+    cost=4.9,
     facts=of_one(rules=((("finite",), ("not_nan",)),), zero=True),
 )
 arcsin = unary(
     "arcsin", np.arcsin, floating, "The angle in [-pi/2, pi/2] whose sine is x.",
-    d=(lambda x, y: 1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1),
+    d=(lambda x, y: 1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1), cost=6.3,
     facts=of_one(keeps=STRICT_SIGNS, zero=True),
 )  # fmt: skip
 arccos = unary(
     "arccos", np.arccos, floating, "The angle in [0, pi] whose cosine is x.",
-    d=(lambda x, y: -1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1),
+    d=(lambda x, y: -1 / sqrt((1 - x) * (1 + x)),), domain=(-1, 1), cost=6.3,
     facts=of_one("nonnegative"),
 )  # fmt: skip
 arctan = unary(
     "arctan", np.arctan, floating, "The angle in [-pi/2, pi/2] whose tangent is x.",
-    d=(lambda x, y: 1 / (1 + x * x),), domain=(-20, 20),
+    d=(lambda x, y: 1 / (1 + x * x),), domain=(-20, 20), cost=5.5,
     facts=of_one(keeps=STRICT_SIGNS, rules=((("not_nan",), ("finite",)),), zero=True),
 )  # fmt: skip
 arctan2 = binary(
     "arctan2", np.arctan2, np.arctan2,
     "The angle in [-pi, pi] of the point with ordinate x and abscissa y; the derivatives at the origin are 0.",
-    d=(lambda x, y, z: _per_radius(y, hypot(x, y)), lambda x, y, z: -_per_radius(x, hypot(x, y))),
+    d=(lambda x, y, z: _per_radius(y, hypot(x, y)), lambda x, y, z: -_per_radius(x, hypot(x, y))), cost=7.5,
     facts=of_arctan2,
 )  # fmt: skip
 sinh = unary(
@@ -99,6 +102,7 @@ sinh = unary(
     "The hyperbolic sine of x.",
     d=(lambda x, y: cosh(x),),
     domain=(-20, 20),
+    cost=5.7,
     facts=of_one(keeps=(*STRICT_SIGNS, "not_nan"), zero=True),
 )
 cosh: ElementwiseFunction = unary(
@@ -108,6 +112,7 @@ cosh: ElementwiseFunction = unary(
     "The hyperbolic cosine of x.",
     d=(lambda x, y: sinh(x),),
     domain=(-20, 20),
+    cost=6.3,
     facts=of_one("positive", keeps=("not_nan",)),
 )
 tanh = unary(
@@ -116,26 +121,27 @@ tanh = unary(
     floating,
     "The hyperbolic tangent of x.",
     d=(lambda x, y: 1 - y * y,),
+    cost=6.5,
     facts=of_one(keeps=(*STRICT_SIGNS, "no_negative_zero"), rules=((("not_nan",), ("finite",)),), zero=True),
 )
 sinc = unary(
     "sinc", _sinc, _sinc_loops, "sin(pi x) / (pi x), and 1 at 0.",
-    d=(_sinc_slope,), domain=(-5, 5), accuracy=8,
+    d=(_sinc_slope,), domain=(-5, 5), accuracy=8, cost=5,
 )  # fmt: skip
 
 arcsinh = unary(
     "arcsinh", np.arcsinh, floating, "The number whose hyperbolic sine is x.",
-    d=(lambda x, y: _arcsinh_slope(x),), domain=(-20, 20),
+    d=(lambda x, y: _arcsinh_slope(x),), domain=(-20, 20), cost=18.5,
     facts=of_one(keeps=(*STRICT_SIGNS, "finite", "not_nan", "no_negative_zero"), zero=True),
 )  # fmt: skip
 arccosh = unary(
     "arccosh", np.arccosh, floating, "The number >= 0 whose hyperbolic cosine is x; NaN below 1.",
-    d=(lambda x, y: 1 / (sqrt(x - 1) * sqrt(x + 1)),), domain=(1, 20),
+    d=(lambda x, y: 1 / (sqrt(x - 1) * sqrt(x + 1)),), domain=(1, 20), cost=17.2,
     facts=of_one("nonnegative"),
 )  # fmt: skip
 arctanh = unary(
     "arctanh", np.arctanh, floating, "The number whose hyperbolic tangent is x; NaN outside [-1, 1].",
-    d=(lambda x, y: 1 / ((1 - x) * (1 + x)),), domain=(-1, 1),
+    d=(lambda x, y: 1 / ((1 - x) * (1 + x)),), domain=(-1, 1), cost=15.2,
     facts=of_one(keeps=STRICT_SIGNS, zero=True),
 )  # fmt: skip
 

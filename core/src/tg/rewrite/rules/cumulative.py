@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tg.graph.nodes import Constant
 from tg.ops.creation import iota
 from tg.ops.cumulative import Accumulate
-from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply, negative
+from tg.ops.elementwise.arithmetic import add, maximum, multiply, negative
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.shape import BroadcastTo, broadcast_to, expand_dims_at
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.shape import made_by, wanted_shape
-from tg.types.dtypes import BOOL, is_complex, is_inexact
+from tg.types.dtypes import is_complex, is_inexact
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -38,10 +38,10 @@ def _of_repeated(node: Apply, outputs: Any) -> Variable | None:
     y = _repeated(x, op.axis)
     if y is None:
         return None
-    if op.fn in (maximum, minimum) or x.type.dtype == BOOL:
+    if op.reduction.is_idempotent(x.type.dtype):
         return x
-    neutral = 0 if op.fn is add else 1
-    return x if isinstance(y, Constant) and bool((y.data == neutral).all()) else None
+    start = op.reduction.identity(x.type.dtype)
+    return x if isinstance(y, Constant) and bool((y.data == start).all()) else None
 
 
 def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
@@ -68,17 +68,16 @@ def _of_negative(node: Apply, outputs: Any) -> Variable | None:
 def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (maximum, minimum) or not is_inexact(x.type.dtype):
+    if not op.reduction.is_extreme or not is_inexact(x.type.dtype):
         return None
-    other = minimum if op.fn is maximum else maximum
-    return negative(Accumulate(other, op.axis)(x.inputs[0]))
+    return negative(Accumulate(op.reduction.dual, op.axis)(x.inputs[0]))
 
 
 def _of_running(node: Apply, outputs: Any) -> Variable | None:
     """The running extreme of a running extreme, which never turns back."""
     op: Any = node.op
     (x,) = node.inputs
-    return x if op.fn in (maximum, minimum) and made_by(x, Accumulate) == op else None
+    return x if op.reduction.idempotent and made_by(x, Accumulate) == op else None
 
 
 RULES = (

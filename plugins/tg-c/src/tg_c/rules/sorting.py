@@ -10,6 +10,7 @@ from tg.types.dtypes import is_inexact
 from tg.types.lengths import multiply
 from tg_c.prelude import Element
 from tg_native.kernels.dtypes import PARTS, WORDS
+from tg_native.loops.costs import SORTED_RUN
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tg_c.site import Site
     from tg_native.plan.values import Array, Value
 
-RUN: Final = 16
 
 # Whether x goes before y: NaN goes last.
 BEFORE: Final = """\
@@ -128,7 +128,7 @@ def _need(site: Site, name: str, text: str, dtype: str) -> str:
     """A function of the prelude for a dtype, with the comparison it works with."""
     kind = WORDS[dtype]
     _need_before(site, dtype)
-    site.prelude.need(f"{name}_{kind}", text.replace("@T", kind).replace("@RUN", str(RUN)))
+    site.prelude.need(f"{name}_{kind}", text.replace("@T", kind).replace("@RUN", str(SORTED_RUN)))
     return f"{name}_{kind}"
 
 

@@ -29,28 +29,24 @@ REDUCTIONS: Final[dict[object, Callable[..., Any]]] = {
     logical_and: jnp.all,
     logical_or: jnp.any,
 }
-LOGICAL: Final[dict[object, Callable[..., Any]]] = {
-    add: jnp.any,
-    multiply: jnp.all,
-    maximum: jnp.any,
-    minimum: jnp.all,
-    logical_and: jnp.all,
-    logical_or: jnp.any,
-}
+OF_BOOL: Final[dict[str | None, Callable[..., Any]]] = {"any": jnp.any, "all": jnp.all}
 
 
 def reduce(op: t.Reduce, x: Any) -> Any:
-    """The elements along the axes combined."""
-    if x.dtype == bool or op.fn in (logical_and, logical_or):
-        return LOGICAL[op.fn](x, axis=op.axes).astype(x.dtype)
-    if op.fn in (add, multiply):
+    """The elements along the axes combined, by a function that jax.numpy has a reduction for."""
+    reduction = op.reduction
+    if op.fn not in REDUCTIONS:
+        return NotImplemented
+    if x.dtype == bool or reduction.kind == "logical":
+        return OF_BOOL[reduction.of_bool](x, axis=op.axes).astype(x.dtype)
+    if not reduction.is_extreme:
         return REDUCTIONS[op.fn](x, axis=op.axes, dtype=x.dtype)
-    start = t.identity(op.fn, x.dtype.name)
+    start = reduction.identity(x.dtype.name)
     if 0 in [x.shape[k] for k in op.axes]:
         rest = [n for k, n in zip(range(-x.ndim, 0), x.shape, strict=True) if k not in op.axes]
         return jnp.full(rest, start, x.dtype)
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
-        combine = arithmetic.maximum if op.fn is maximum else arithmetic.minimum
+        combine = arithmetic.maximum if reduction.sign > 0 else arithmetic.minimum
         return lax.reduce(x, np.asarray(start), combine, [k + x.ndim for k in op.axes])
     return REDUCTIONS[op.fn](x, axis=op.axes)
 
@@ -65,7 +61,7 @@ def arg_reduce(op: t.ArgReduce, x: Any) -> Any:
         return _arg_reduce_complex(op, x)
     if x.dtype == bool:
         x = x.astype(jnp.int8)
-    find = jnp.argmax if op.fn is maximum else jnp.argmin
+    find = jnp.argmax if op.reduction.sign > 0 else jnp.argmin
     return find(x, axis=op.axis).astype(jnp.int64)
 
 

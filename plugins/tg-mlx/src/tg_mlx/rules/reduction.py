@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
-from tg import add, logical_and, logical_or, maximum, minimum, multiply
+from tg import maximum, minimum, multiply
 from tg.backend import reduction as t
 from tg_mlx.arrays import NAMES, is_complex, is_half, is_integer, scalar
 
@@ -25,29 +25,25 @@ BLOCK: Final = 32  # about so many parts of a sum are added to one another at ea
 BLOCK_SINGLE: Final = 8  # of single precision, in which each addition costs a digit that is missed
 
 REDUCTIONS: Final[dict[object, Callable[..., Any]]] = {multiply: mx.prod, maximum: mx.max, minimum: mx.min}
-LOGICAL: Final[dict[object, Callable[..., Any]]] = {
-    add: mx.any,
-    multiply: mx.all,
-    maximum: mx.any,
-    minimum: mx.all,
-    logical_and: mx.all,
-    logical_or: mx.any,
-}
+OF_BOOL: Final[dict[str | None, Callable[..., Any]]] = {"any": mx.any, "all": mx.all}
 
 
 def reduce(op: t.Reduce, x: Any) -> Any:
-    """The elements along the axes combined."""
+    """The elements along the axes combined, by a function that MLX has a reduction for."""
+    reduction = op.reduction
+    if reduction.kind == "other":
+        return NotImplemented
     axes = [k + x.ndim for k in op.axes]
     if 0 in x.shape:
         rest = [n for k, n in enumerate(x.shape) if k not in axes]
-        return mx.full(rest, scalar(t.identity(op.fn, NAMES[x.dtype]), x.dtype))
-    if x.dtype == mx.bool_ or op.fn in (logical_and, logical_or):
-        return LOGICAL[op.fn](x, axes).astype(x.dtype)
-    if op.fn in (add, multiply) and is_half(x):
+        return mx.full(rest, scalar(reduction.identity(NAMES[x.dtype]), x.dtype))
+    if x.dtype == mx.bool_ or reduction.kind == "logical":
+        return OF_BOOL[reduction.of_bool](x, axes).astype(x.dtype)
+    if not reduction.is_extreme and is_half(x):
         return reduce(op, x.astype(mx.float32)).astype(x.dtype)
-    if op.fn is add:
+    if reduction.is_sum:
         return (mx.sum(x, axes) if is_integer(x) else _sum(x, axes)).astype(x.dtype)
-    if is_complex(x) and op.fn is not multiply:
+    if is_complex(x) and reduction.is_extreme:
         return _extremum_of_complex(op, x)
     return REDUCTIONS[op.fn](x, axes).astype(x.dtype)
 
@@ -105,7 +101,7 @@ def arg_reduce(op: t.ArgReduce, x: Any) -> Any:
         return mx.zeros(rest, mx.int64)
     if is_complex(x):
         return _arg_reduce_complex(op.fn, x, op.axis)
-    find = mx.argmax if op.fn is maximum else mx.argmin
+    find = mx.argmax if op.reduction.sign > 0 else mx.argmin
     return find(x, op.axis).astype(mx.int64)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.ops import sorting as t
 from tg.types.dtypes import is_complex
 from tg.types.lengths import multiply
+from tg_native.loops.costs import SORTED_RUN
 from tg_native.loops.pointwise import in_float32
 from tg_numba.machine import imag, lesser, real
 from tg_numba.native import compiled
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_native.plan.values import Value
     from tg_numba.site import Site
-
-RUN: Final = 16
 
 
 @compiled
@@ -43,8 +42,8 @@ def goes_before_complex(x: Any, y: Any) -> Any:
 def _argsort(before: Any) -> Callable[..., Any]:
     def argsort_row(keys: Any, places: Any, n: Any) -> Any:
         """Sort n keys and the positions beside them, in memory for 2 n of each; where the sorted positions start."""
-        for low in range(0, n, RUN):
-            for i in range(low + 1, lesser(low + RUN, n)):
+        for low in range(0, n, SORTED_RUN):
+            for i in range(low + 1, lesser(low + SORTED_RUN, n)):
                 key, place = keys[i], places[i]
                 j = i
                 while j > low and before(key, keys[j - 1]):
@@ -52,7 +51,7 @@ def _argsort(before: Any) -> Callable[..., Any]:
                     j -= 1
                 keys[j], places[j] = key, place
         source, target = 0, n
-        width = RUN
+        width = SORTED_RUN
         while width < n:
             for low in range(0, n, 2 * width):
                 middle, high = lesser(low + width, n), lesser(low + 2 * width, n)

@@ -7,11 +7,11 @@ error), complex extrema are lexicographic and propagate NaN, and unsigned intege
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
-from tg import add, logical_and, logical_or, maximum, minimum, multiply
+from tg import maximum, minimum
 from tg.backend import reduction as t
 from tg_torch.unsigned import ordered, signed, unordered
 
@@ -21,27 +21,23 @@ if TYPE_CHECKING:
     from tg.backend import Rule
 
 EXTREMA: Final[dict[object, Callable[..., torch.Tensor]]] = {maximum: torch.amax, minimum: torch.amin}
-LOGICAL: Final[dict[object, Callable[..., torch.Tensor]]] = {
-    add: torch.any,
-    multiply: torch.all,
-    maximum: torch.any,
-    minimum: torch.all,
-    logical_and: torch.all,
-    logical_or: torch.any,
-}
+OF_BOOL: Final[dict[str | None, Callable[..., torch.Tensor]]] = {"any": torch.any, "all": torch.all}
 
 
-def reduce(op: t.Reduce, x: torch.Tensor) -> torch.Tensor:
-    """The elements along the axes combined."""
+def reduce(op: t.Reduce, x: torch.Tensor) -> Any:
+    """The elements along the axes combined, by a function that PyTorch has a reduction for."""
+    reduction = op.reduction
+    if reduction.kind == "other":
+        return NotImplemented
     if x.dtype == torch.bool:
-        return LOGICAL[op.fn](x, op.axes)
-    if op.fn is add:
+        return OF_BOOL[reduction.of_bool](x, op.axes)
+    if reduction.is_sum:
         bits = signed(x)
         return torch.sum(bits, op.axes, dtype=bits.dtype).view(x.dtype)
-    if op.fn is multiply:
+    if reduction.kind == "product":
         return _product(signed(x), op.axes).view(x.dtype)
     if 0 in [x.shape[k] for k in op.axes]:
-        start = t.identity(op.fn, str(x.dtype).removeprefix("torch."))
+        start = reduction.identity(str(x.dtype).removeprefix("torch."))
         return x.new_full(_rest(x, op.axes), start.item())
     if x.is_complex():
         flat = _flat(x, op.axes)
@@ -83,7 +79,7 @@ def arg_reduce(op: t.ArgReduce, x: torch.Tensor) -> torch.Tensor:
         return x.new_zeros(_rest(x, (op.axis,)), dtype=torch.int64)
     if x.is_complex():
         return _first_extreme(op.fn, x.movedim(op.axis, -1))
-    find = torch.argmax if op.fn is maximum else torch.argmin
+    find = torch.argmax if op.reduction.sign > 0 else torch.argmin
     return find(x.view(torch.uint8) if x.dtype == torch.bool else ordered(x), op.axis)
 
 

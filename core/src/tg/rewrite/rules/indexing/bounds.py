@@ -270,11 +270,11 @@ def _concatenate(op: Any, inputs: Any, depth: int) -> Interval:
 def _reduce(op: Any, inputs: Any, depth: int) -> Interval:
     """Of no elements `total` gives the other end of the dtype: the bound that cannot hurt is left."""
     found = interval(inputs[0], depth)
-    if op.fn is maximum:
-        return Interval(None, found.high) if op.total else found
-    if op.fn is minimum:
-        return Interval(found.low, None) if op.total else found
-    return UNKNOWN
+    if not op.reduction.is_extreme:
+        return UNKNOWN
+    if not op.total:
+        return found
+    return Interval(None, found.high) if op.reduction.sign > 0 else Interval(found.low, None)
 
 
 _BY_FUNCTION: Final[dict[object, Callable[[Any, Any, int], Interval]]] = {

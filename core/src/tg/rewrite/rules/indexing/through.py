@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import Accumulate
-from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, Scatter, Slice, SliceUpdate
@@ -301,7 +300,7 @@ def needs_sums(op: Any, y: Variable) -> bool:
     kind = type(op)
     if not is_inexact(y.type.dtype):
         return False
-    return kind in (MatMul, Softmax, LogSumExp) or (kind in (Reduce, Accumulate) and op.fn in (add, multiply))
+    return kind in (MatMul, Softmax, LogSumExp) or (kind in (Reduce, Accumulate) and op.reduction.rounds)
 
 
 MOVEMENTS: Final[dict[type, Any]] = {

@@ -15,12 +15,12 @@ from tg.ops.elementwise.arithmetic import add, maximum, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_or
 from tg.ops.indexing import Slice, flip
-from tg.ops.reduction import ArgReduce, Reduce, identity
+from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import Concatenate, ExpandDims, Reshape, Squeeze, Transpose, concatenate, expand_dims_at, reshape
 from tg.ops.sorting import Sort
 from tg.rewrite.phases import CANONICALIZE, EXACT, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
-from tg.rewrite.rules.reduction.order import EXTREMES, reordering
+from tg.rewrite.rules.reduction.order import reordering
 from tg.rewrite.rules.shape import made_by, wanted_shape
 from tg.types.dtypes import is_complex, is_inexact
 from tg.types.lengths import product, same
@@ -85,9 +85,9 @@ def _position_in_one(node: Apply, outputs: Any) -> Variable | None:
 def _of_nothing(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if not any(x.type.shape[k] == 0 for k in op.axes) or (op.fn in EXTREMES and not op.total):
+    if not any(x.type.shape[k] == 0 for k in op.axes) or (op.reduction.needs_elements and not op.total):
         return None
-    return Constant(np.asarray(identity(op.fn, x.type.dtype)))
+    return Constant(np.asarray(op.reduction.identity(x.type.dtype)))
 
 
 def _of_reduction(node: Apply) -> Variable | None:
@@ -251,7 +251,7 @@ def _of_pieces(node: Apply) -> Variable | None:
     join: Any = x.op
     if join.axis not in op.axes or len(x.inputs) > MOST_PIECES:
         return None
-    found, *others = (Reduce(op.fn, op.axes, op.fn in EXTREMES)(piece) for piece in x.inputs)
+    found, *others = (Reduce(op.fn, op.axes, op.reduction.needs_elements)(piece) for piece in x.inputs)
     for other in others:
         found = op.fn(found, other)
     return found  # type: ignore[no-any-return]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tg.graph.nodes import Constant, as_size_variable
-from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, minimum, multiply, negative
+from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, multiply, negative
 from tg.ops.elementwise.cast import Cast, cast_variable
-from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_not, logical_or, where
+from tg.ops.elementwise.comparison import equal, greater, logical_and, logical_not, where
 from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.shape import expand_dims_at
 from tg.rewrite.pattern import is_made_by
@@ -33,16 +33,12 @@ def _of_negative(node: Apply, outputs: Any) -> Variable | None:
     return negative(Reduce(op.fn, op.axes, op.total)(x.inputs[0]))
 
 
-def _opposite(fn: Any) -> Any:
-    return minimum if fn is maximum else maximum
-
-
 def _extreme_of_negative(node: Apply, outputs: Any) -> Variable | None:
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (maximum, minimum) or not is_float(x.type.dtype):
+    if not op.reduction.is_extreme or not is_float(x.type.dtype):
         return None
-    return negative(Reduce(_opposite(op.fn), op.axes, op.total)(x.inputs[0]))
+    return negative(Reduce(op.reduction.dual, op.axes, op.total)(x.inputs[0]))
 
 
 def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
@@ -51,7 +47,7 @@ def _position_of_negative(node: Apply, outputs: Any) -> Variable | None:
     (x,) = node.inputs
     if not is_float(x.type.dtype):
         return None
-    return ArgReduce(_opposite(op.fn), op.axis)(x.inputs[0])  # type: ignore[no-any-return]
+    return ArgReduce(op.reduction.dual, op.axis)(x.inputs[0])  # type: ignore[no-any-return]
 
 
 def _position_of_cast(node: Apply, outputs: Any) -> Variable | None:
@@ -87,10 +83,9 @@ def _of_complement(node: Apply, outputs: Any) -> Variable | None:
     """Not all are where any is not, and the other way round."""
     op: Any = node.op
     (x,) = node.inputs
-    if op.fn not in (logical_and, logical_or) or x.inputs[0].type.dtype != x.type.dtype:
+    if op.reduction.kind != "logical" or x.inputs[0].type.dtype != x.type.dtype:
         return None
-    other = logical_or if op.fn is logical_and else logical_and
-    return logical_not(Reduce(other, op.axes, op.total)(x.inputs[0]))
+    return logical_not(Reduce(op.reduction.dual, op.axes, op.total)(x.inputs[0]))
 
 
 def _of_multiple(node: Apply, outputs: Any) -> Any:

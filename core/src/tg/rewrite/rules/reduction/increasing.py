@@ -15,6 +15,7 @@ from tg.ops.elementwise.record import Elementwise
 from tg.ops.elementwise.rounding import ceil, floor, rint, trunc
 from tg.ops.elementwise.trigonometric import arcsinh, arctan, sinh, tanh
 from tg.ops.reduction import Reduce, max
+from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import Squeeze
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
 from tg.rewrite.rule import Pass
@@ -41,7 +42,7 @@ def _extremes(view: View) -> dict[int, Variable]:
     found: dict[int, Variable] = {}
     for node in view.applies:
         op: Any = node.op
-        if type(op) is Reduce and op.fn in (maximum, minimum) and not is_complex(node.inputs[0].type.dtype):
+        if type(op) is Reduce and op.reduction.is_extreme and not is_complex(node.inputs[0].type.dtype):
             new = _pulled(node, view)
             if new is not None:
                 found[id(view.results(node)[0])] = new
@@ -60,7 +61,7 @@ def _pulled(node: Apply, view: View) -> Variable | None:
         x, decreases, then = step
         after.append(then)
         if decreases:
-            fn = minimum if fn is maximum else maximum
+            fn = REDUCTIONS[fn].dual
     if not after:
         return None
     y: Variable = Reduce(fn, op.axes, op.total)(x)
@@ -78,7 +79,7 @@ def _below(y: Variable, fn: Any, op: Any) -> Step | None:
         return _below_cast(y)
     if type(made) is not Elementwise:
         return None
-    if made.fn in INCREASING or (made.fn in INCREASING_FROM_BELOW and fn is minimum):
+    if made.fn in INCREASING or (made.fn in INCREASING_FROM_BELOW and REDUCTIONS[fn].sign < 0):
         return (y.inputs[0], False, made.fn) if is_float(y.type.dtype) else None
     return _below_binary(y, made.fn, op) if made.fn.arity == 2 else None
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.graph.nodes import Constant, as_size_variable
 from tg.ops.creation import Arange, iota
-from tg.ops.elementwise.arithmetic import add, floor_divide, gate, maximum, minimum, multiply, power, subtract
+from tg.ops.elementwise.arithmetic import add, floor_divide, gate, maximum, multiply, power, subtract
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import (
     equal,
@@ -26,7 +26,6 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.reduction.axes import reduced, without
 from tg.rewrite.rules.reduction.factors import digits_of
-from tg.rewrite.rules.reduction.order import EXTREMES
 from tg.rewrite.rules.shape import made_by, wanted_shape
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
 from tg.types.lengths import Length, product
@@ -74,13 +73,13 @@ def _sum_of_repeated(node: Apply, outputs: Any) -> Variable | None:
 def _extreme_of_repeated(node: Apply, outputs: Any) -> Variable | None:
     """What is repeated at least once has the extremes, and holds anywhere or everywhere where it holds once."""
     op: Any = node.op
-    if op.fn in (add, multiply):
+    if not op.reduction.idempotent:
         return None
     found = _unrepeated(node)
     if found is None:
         return None
     one, n, left = found
-    if not (isinstance(n, int) and n > 0) and (op.total or op.fn not in EXTREMES):
+    if not (isinstance(n, int) and n > 0) and (op.total or not op.reduction.needs_elements):
         some = greater(as_size_variable(n), 0)
         if op.fn is logical_or:
             one = logical_and(one, some)
@@ -157,8 +156,8 @@ def _of_range(node: Apply, outputs: Any) -> Variable | None:
     if op.fn is add:
         half = floor_divide(n, 2)  # halved first: only the sum itself may wrap
         return multiply(half, add(subtract(n, 1), subtract(n, multiply(half, 2))))
-    if op.fn in (maximum, minimum) and not op.total:
-        return subtract(n, 1) if op.fn is maximum else Constant(np.asarray(0, np.int64))
+    if op.reduction.is_extreme and not op.total:
+        return subtract(n, 1) if op.reduction.sign > 0 else Constant(np.asarray(0, np.int64))
     return None
 
 

@@ -68,7 +68,7 @@ RULES = {
     trigonometric.cos: np.cos,
     trigonometric.tanh: np.tanh,
     contraction.MatMul: lambda op, x, y: np.matmul(x, y),
-    cumulative.Accumulate: lambda op, x: cumulative.UFUNCS[op.fn].accumulate(x, axis=op.axis, dtype=x.dtype),
+    cumulative.Accumulate: lambda op, x: op.fn.numpy.accumulate(x, axis=op.axis, dtype=x.dtype),
     indexing.Slice: slice_,
     indexing.WrapIndex: wrap_index,
     reduction.Reduce: reduce,

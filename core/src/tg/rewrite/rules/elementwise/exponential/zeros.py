@@ -156,8 +156,8 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
         return [(inputs[0], sign)] if sign > 0 else None
     if op in EVEN:
         return [(u, end) for u in inputs for end in BOTH] if sign > 0 else []
-    if type(op) is Accumulate:
-        return [(inputs[0], end) for end in (BOTH if op.fn is multiply else (sign,))]
+    if type(op) is Accumulate and op.reduction.kind != "other":
+        return [(inputs[0], end) for end in (BOTH if op.reduction.kind == "product" else (sign,))]
     if op is negative.op:
         return [(inputs[0], -sign)]
     if op is subtract.op:
@@ -166,9 +166,7 @@ def _ends_of_operands(node: Apply, sign: int) -> list[End] | None:
             return []
         return [(x, end) for end in BOTH] if bound else [(x, sign), (y, -sign)]
     if type(op) is Reduce and (
-        op.fn is add
-        or (op.fn is maximum and (sign > 0 or not op.total))
-        or (op.fn is minimum and (sign < 0 or not op.total))
+        op.reduction.is_sum or (op.reduction.is_extreme and (sign == op.reduction.sign or not op.total))
     ):
         return [(inputs[0], sign)]
     if op is multiply.op and isinstance(inputs[1], Constant) and inputs[1].data.size == 1:
@@ -190,4 +188,4 @@ def _bound(x: Variable, y: Variable) -> int:
     op: Any = node.op
     if added != op.axes and total.type.ndim:
         return 0
-    return {maximum: 1, minimum: -1}.get(getattr(op, "fn", maximum), 0)
+    return op.reduction.sign if type(op) is Reduce else 1
