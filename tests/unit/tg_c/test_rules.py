@@ -13,10 +13,8 @@ from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.reductions import ALL, ANY, LARGEST, LEAST, PRODUCT, SUM
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_c.lanes import Lane, LaneElement
 from tg_c.prelude import Element, Prelude
 from tg_c.printed import Printed
-from tg_c.vectors import Vectors
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
@@ -275,13 +273,8 @@ def test_matrix_products(dtype, static, agrees):
         agrees([x, y, u, w], outputs, [a, b, c, d], tolerance=2000)
 
 
-@pytest.mark.parametrize("lanes", [0, 4])
-def test_a_kernel_that_declines_is_told_from_one_that_writes(lanes):
+def test_a_kernel_that_declines_is_told_from_one_that_writes():
     prelude = Prelude()
     rule = Printed(lambda op, operands, result: NotImplemented)
-    if lanes:
-        vectors = Vectors(prelude, lanes, 8)
-        assert rule.in_lanes(tg.exp.op, LaneElement((Lane("x", "float64", "f64"),), "float64", vectors)) is None
-    else:
-        assert rule(tg.exp.op, Element(("x",), ("float64",), "float64", prelude)) is NotImplemented
+    assert rule(tg.exp.op, Element(("x",), ("float64",), "float64", prelude)) is NotImplemented
     assert prelude.templates == {}

@@ -12,7 +12,7 @@ from tg.ops.reductions import REDUCTIONS
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of, select
 from tg_native.loops.costs import CHUNK, LEVELS
-from tg_native.loops.folds import is_floating_sum, narrow, wide, working_dtype
+from tg_native.loops.folds import combined, is_floating_sum, narrow, wide, working_dtype
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Column:
     def take(self, value: Elements, place: Pointer, block: Block) -> None:
         """Combine the values of a block with those at the same place of the rows before."""
         before = self.kernel.load(place, 1, block)
-        found: Any = self.rule(self.fn.op, (before, wide(value, self.working)), self.working)
+        found = combined(self.rule, self.fn, before, wide(value, self.working))
         self.kernel.store(found, place, 1, block)
 
     def end_row(self) -> None:
@@ -89,11 +89,9 @@ class Column:
             def add(block: Block) -> None:
                 below = kernel.load(here, 1, block)
                 above = _if(is_reached, kernel.load(there, 1, block))
-                found: Any = self.rule(self.fn.op, (above, below), self.working)
+                found = combined(self.rule, self.fn, above, below)
                 kernel.store(found, there, 1, block)
-                kernel.store(
-                    constant_of(kernel.body, REDUCTIONS[self.fn].identity(self.working), self.working), here, 1, block
-                )
+                kernel.store(self.none, here, 1, block)
 
             kernel.blocks(self.length, add)
             self._add_levels(met, level + 1)
@@ -110,10 +108,10 @@ class Column:
         above = [(self._level(k), (met >= CHUNK**k).lanes()) for k in levels]
 
         def finish(block: Block) -> None:
-            found: Any = kernel.load(self.memory, 1, block)
+            found = kernel.load(self.memory, 1, block)
             for place, is_reached in above:
                 more = _if(is_reached, kernel.load(place, 1, block))
-                found = self.rule(self.fn.op, (found, more), self.working)
+                found = combined(self.rule, self.fn, found, more)
             if target is None:
                 kernel.store(found, self.memory, 1, block)
             else:

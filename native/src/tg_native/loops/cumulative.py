@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tg.ops import cumulative as t
 from tg.types.dtypes import is_complex
 from tg_native.kernels.lanes import Pair, parts
+from tg_native.loops.folds import combined
 from tg_native.plan.values import collapsed
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _along_rows(op: t.Accumulate, site: Site, x: Array, y: Array) -> None:
             def step(at: Index, *last: Lanes) -> list[Lanes]:
                 element = body.load(kernel.moved(row, [at], x.strides[-1:]))
                 before = Pair(*last) if is_complex(x.dtype) else last[0]
-                total: Any = rule(op.fn.op, (before, element), x.dtype)
+                total = combined(rule, op.fn, before, element)
                 body.store(total, kernel.moved(result, [at], y.strides[-1:]))
                 return parts([total])
 
@@ -70,9 +71,9 @@ def _by_rows(op: t.Accumulate, site: Site, x: Array, y: Array, k: int) -> None:
             ]
 
             def block_of(block: Block) -> None:
-                value: Any = kernel.load(places[0], steps[0][-1], block)
+                value = kernel.load(places[0], steps[0][-1], block)
                 if combines:
-                    value = rule(op.fn.op, (kernel.load(places[2], 1, block), value), x.dtype)
+                    value = combined(rule, op.fn, kernel.load(places[2], 1, block), value)
                 kernel.store(value, places[1], 1, block)
 
             kernel.blocks(inner[-1], block_of)

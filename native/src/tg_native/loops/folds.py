@@ -72,6 +72,12 @@ def narrow(value: Elements, dtype: str) -> Elements:
     return narrowed(value, dtype) if is_half(dtype) else value.to(dtype)  # type: ignore[arg-type]
 
 
+def combined(rule: Rule, fn: Any, x: Elements, y: Elements) -> Elements:
+    """Elements of one dtype combined: of numbers too, of which truth is asked, the result is one of that dtype."""
+    found: Any = rule(fn.op, (x, y), x.dtype)
+    return found.to(x.dtype)  # type: ignore[no-any-return]
+
+
 @final
 class Fold:
     """Elements of a dtype folded by a function: `rounds` and `over` run along an axis, `result` is what is found."""
@@ -88,9 +94,7 @@ class Fold:
         body = kernel.body
         self.dtypes = [PARTS[self.working]] * 2 if is_complex(dtype) else [self.working]
         self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
-        self._stacks = (
-            [body.variable(d, PARTIAL_SUMS) for d in self.dtypes] if self.in_pairs else []
-        )
+        self._stacks = [body.variable(d, PARTIAL_SUMS) for d in self.dtypes] if self.in_pairs else []
         with body.of(0):
             self._runs = body.variable("int64") if self.in_pairs else None
 
@@ -122,8 +126,7 @@ class Fold:
 
     def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
         """What the values of a run become by some elements."""
-        found: Any = self.rule(self.fn.op, (self._given(last), wide(value, self.working)), self.working)
-        return parts([found])
+        return parts([combined(self.rule, self.fn, self._given(last), wide(value, self.working))])
 
     def keep(self, found: Sequence[Lanes]) -> None:
         """Keep what a run of rounds has found."""
@@ -181,8 +184,7 @@ def across(rule: Rule, fn: Any, value: Elements) -> Elements:
     if body.lanes > 1:
         low, high = halves(value)
         with body.of(body.lanes // 2):
-            both: Any = rule(fn.op, (low, high), value.dtype)
-            return across(rule, fn, both)
+            return across(rule, fn, combined(rule, fn, low, high))
     return lane_of(value, 0)
 
 

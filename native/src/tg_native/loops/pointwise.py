@@ -199,7 +199,7 @@ class _Nest(NamedTuple):
             late = [place for place in places if not is_zero(place.stride)]
             values.update((p.number, body.load(p.place)) for p in places if p not in late)
             run(self.function, program, values)
-            shared = inverses(program.nodes, values)
+            shared = inverses(program.nodes, values) if not body.exact else NO_INVERSES
 
             def write(block: Block) -> None:
                 found = values | {p.number: kernel.load(p.place, p.stride, block) for p in late}

@@ -40,7 +40,7 @@ class Rounds:
         placed, is_scalar = stage.nest.placed, stage.nest.staging.is_scalar
         reads = {k: where for k in stage.inputs if (where := stage.read(k)) is not None and k in stage.varying}
         stores = {j: ("result", j) for j in stage.kept if ("result", j) in placed and not is_scalar(j)}
-        self.shared = inverses(stage.late, known)
+        self.shared = inverses(stage.late, known) if not stage.body.exact else {}
         self._usual = unscaled(self.shared) if self.shared else None
 
         def placed_at(where: tuple[str, int]) -> tuple[Pointer, int | Length]:

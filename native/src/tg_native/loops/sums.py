@@ -33,7 +33,7 @@ def sums_of(way: Rounds) -> Sums | None:
     """The sums that a stage of nothing but sums shares; None if there is nothing to share."""
     stage = way.stage
     others = way.stores or stage.columns or stage.scattered or stage.wrapped or not stage.lanes
-    if others or any(not fold.in_pairs or fold.dtype != FLOAT for fold in stage.folds.values()):
+    if others or stage.body.exact or any(not fold.in_pairs or fold.dtype != FLOAT for fold in stage.folds.values()):
         return None
     single = {k: value for k, value in way.single.items() if isinstance(value, Lanes)}
     with stage.body.of(0):
