@@ -20,7 +20,7 @@ from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
 from tg.ops.shape_ops import sum_facts
 from tg.ops.sorting import along
 from tg.types.dtypes import accumulator, dtype_name, is_inexact, numpy_dtype
-from tg.variables.conversion import as_variable, axis_from_end
+from tg.variables.conversion import as_variable, axis_from_end, need_axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,9 +64,7 @@ class Accumulate(Op):
         """The type of x."""
         if self.fn not in UFUNCS:
             raise DtypeError(message(f"accumulate: {self.fn} has no running result"))
-        if self.axis < -len(x.shape):
-            text = f"accumulate: axis {self.axis} is out of range: the array has {len(x.shape)} axes"
-            raise ShapeError(message(text))
+        need_axes("accumulate", (self.axis,), len(x.shape))
         return (x,)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
@@ -111,6 +109,7 @@ class CumProdPullback(Op):
 
     def infer(self, x: TensorType, dy: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
+        need_axes("cumprod", (-1,), len(x.shape))
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:
