@@ -29,7 +29,7 @@ EDGE = 60  # values at the edge of a region
 MORE_RUNS = 40  # before anything is said against a value: what is turned over by one rounding in ten shows then
 DIGITS_OF_DOUBT = (MORE_DIGITS, *(MORE_DIGITS + k for k in (1, 7, 20, 51)), 2 * MORE_DIGITS)
 TURNED = 64.0  # times the spread of a few runs: what more of them only widen stays far below
-HIDDEN, LOST = "a NaN is hidden", "an infinity is lost"
+HIDDEN, LOST, NEW = "a NaN is hidden", "an infinity is lost", "a NaN is new"
 TURNS = 8  # times that signs of zeros are drawn
 SHARE = 0.75  # of a range: scales that move bring no value nearer to its end than the rest (`scalars.is_in_range`)
 SUMS = frozenset({"add", "subtract"})
@@ -201,13 +201,15 @@ class _Judge:
     def __init__(self, kind, v, w, u, r, data, whole):
         self.kind, self.v, self.w, self.u, self.r, self.data, self.whole = kind, v, w, u, r, data, whole
         self.info = limits(u.dtype)
-        self._spread = self._turned = self._left = self._new_left = self._infinite = None
+        self._spread = self._turned = self._numbers = self._left = self._new_left = self._infinite = None
 
     def doubt(self, place):
         found = self._doubt(place)
         if found is None or self.kind == EXACT:
             return found
         if self.has_no_value(place) or self.is_turned(place):
+            return None
+        if found.what.startswith(NEW) and not self.has_digits(place) and self.is_nan_by_rounding(place):
             return None
         return found
 
@@ -217,13 +219,31 @@ class _Judge:
         That is another order of adding, or that what has several uses is computed for each of them: where d owes all
         that it is to rounding, y * d - z * d is 0 for equal y and z only if both d are rounded alike.
         """
+        size = self.turned(place)
+        return bool(size > TURNED * self._spread[place] and gap(self.u, self.r)[place] <= MULTIPLE * size)
+
+    def has_digits(self, place):
+        """Whether rounding leaves a value as large as it is, by its first digit at least."""
+        return bool(self.turned(place) < np.abs(wide(np.asarray(self.u[place])))) or self.turned(place) == 0
+
+    def is_nan_by_rounding(self, place):
+        """Whether the replacement's NaN is a number when what the replacement is made of is rounded otherwise.
+
+        So is 0 / 0 of a difference that happens to be 0; not that of a factor 0, and not a quotient of infinities.
+        """
+        if self._numbers is None:
+            self.allowed(place, mpf(1))
+            self._numbers = numbers(self.data.values, widened(self.new, self.w), self.w, MORE_RUNS)
+        return bool(self._numbers[place])
+
+    def turned(self, place):
+        """How far rounding brings a value, now and then or in another order."""
         if self._turned is None:
             self.allowed(place, mpf(1))
             self._turned = moved(self.data.values, self.old, self.v, self.u, MORE_RUNS)
             self._turned = np.maximum(self._turned, used_apart(self.data.values, self.old, self.v, self.u))
             self._turned = np.maximum(self._turned, added_otherwise(self.data.values, self.old, self.v, self.u))
-        size = self._turned[place]
-        return bool(size > TURNED * self._spread[place] and gap(self.u, self.r)[place] <= MULTIPLE * size)
+        return self._turned[place]
 
     def has_no_value(self, place):
         """Whether other digits say something else: what is shown is their rounding, as of 1 / log(1)."""
@@ -347,7 +367,7 @@ class _Judge:
             left = self.left_range(place)
             if self.sum_overflows or (self.whole and not self.data.tame):
                 left = left or self.left_range(place, new=True)
-            return None if u_nan or was is None or left else "a NaN is new"
+            return None if u_nan or was is None or left else NEW
         if was is None or self.left_range(place) or (not self.data.tame and self.left_range(place, new=True)):
             return None
         if got is None:
@@ -433,6 +453,22 @@ def far_apart(a, b):
 
 def moved(values, region, v, base, runs):
     """How far a value is moved when every operation of a region has operands and results rounded anew."""
+    (size,) = spread(values, region, (v,), runs)
+    for other in rounded_otherwise(values, region, v, runs):
+        size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
+    return size
+
+
+def numbers(values, region, v, runs):
+    """Where a value is a finite number in one run or another of those that `moved` makes."""
+    found = np.zeros(np.shape(values.of(v)), bool)
+    for other in rounded_otherwise(values, region, v, runs):
+        found |= np.isfinite(wide(other)) if other.shape == found.shape else False
+    return found
+
+
+def rounded_otherwise(values, region, v, runs):
+    """A value in some runs in which every operation of a region has operands and results rounded anew."""
     rng = np.random.default_rng(0)
     noise = Rounding(rng)
 
@@ -444,12 +480,10 @@ def moved(values, region, v, base, runs):
             found = results
         return [noise.result(node.op, operands, y) for y in found]
 
-    (size,) = spread(values, region, (v,), runs)
-    with np.errstate(all="ignore"):
-        for _ in range(runs):
+    for _ in range(runs):
+        with np.errstate(all="ignore"):
             other = np.asarray(values.again(region, [v], again)[0])
-            size = np.maximum(size, gap(base, other) if other.shape == base.shape else np.inf)
-    return size
+        yield other
 
 
 def used_apart(values, region, v, base):

@@ -91,6 +91,56 @@ def test_what_has_two_uses_may_be_rounded_otherwise_for_each_of_them():
     assert judged("reassociates", before, lambda *at: after(*at) * 1e4, x, y, y) is not None
 
 
+def over_itself(difference):
+    """D / d of a difference d, computed once."""
+
+    def quotient(*at):
+        d = difference(*at)
+        return d / d
+
+    return quotient
+
+
+@pytest.mark.parametrize("data", ["tame", "hostile"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_nan_of_a_difference_that_cancels_is_let_be_where_no_digit_was_left(whole, data):
+    """Of 1 - exp(x) + x, which is -x * x / 2, rounding leaves x as it is written, and 0 of what is better rounded."""
+    written = over_itself(lambda x: 1 - tg.exp(x) + x)
+    rounded = over_itself(lambda x: x - tg.expm1(x))
+    for x in (of(1e-20, 4e-12), of(4e-12, dtype="float32")):
+        assert judged("reassociates", written, rounded, x, name=data, whole=whole) is None
+
+
+NEW_NANS = {
+    "digits that were there": (lambda x: x / x, over_itself(lambda x: x + 1e20 - 1e20), of(0.5)),
+    "a difference that has digits": (
+        over_itself(lambda x: 1 - tg.exp(x)), over_itself(lambda x: 1 - tg.exp(x + 1e20 - 1e20)), of(0.5),
+    ),
+    "an element beside one without digits": (
+        over_itself(lambda x: 1 - tg.exp(x) + x),
+        lambda x: tg.where(x < 1, 1.0, over_itself(lambda x: x + 1e20 - 1e20)(x)), of(1e-20, 2.0),
+    ),
+    "a quotient of infinities": (
+        over_itself(lambda x: 1 - tg.exp(x) + x), over_itself(lambda x: (1 - tg.exp(x) + x) * 1e200 * 1e200), of(1e-20),
+    ),
+    "a difference of infinities": (
+        over_itself(lambda x: 1 - tg.exp(x) + x), lambda x: 1 + (x * 1e300 * 1e300 - x * 1e300 * 1e300), of(1e-20),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEW_NANS)
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_nan_that_rounding_does_not_explain_on_both_sides_is_found(name, whole):
+    written, replaced, x = NEW_NANS[name]
+    assert judged("reassociates", written, replaced, x, whole=whole) == "a NaN is new, reassociates"
+
+
+def test_no_exact_replacement_makes_a_nan_of_what_has_no_digits():
+    written, rounded = over_itself(lambda x: 1 - tg.exp(x) + x), over_itself(lambda x: x - tg.expm1(x))
+    assert judged("exact", written, rounded, of(1e-20)) is not None
+
+
 def test_an_overflow_that_comes_is_let_be_on_hostile_arrays_alone():
     """Of x * (y * z) and x * y * z the second overflows at 1e200, 1e200 and 1e-300; its sine is NaN then."""
     arrays = of(1e200), of(1e200), of(1e-300)

@@ -199,6 +199,31 @@ def test_of_two_lengths_that_should_be_equal_that_is_told_which_is_at_fault(back
     np.testing.assert_array_equal(f(np.full(3, 2.0), np.array([0]), np.full(1, 3.0), 1)[1], [6.0])
 
 
+@pytest.mark.parametrize("mode", ["off", "default"])
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_where_a_length_stands_for_one_that_values_decide_both_that_need_it_are_named(backend, mode):
+    """Whether w has one element, and w * y fails, or three, and squeeze does, is not known when y's length is asked."""
+    x, y, z = tg.vector("x"), tg.vector("y"), tg.vector("z")
+    w = x[x > 0]
+    f = tg.function([x, y], [w * y, tg.squeeze(w, 0)], backend=backend, mode=mode)
+    for first in ([1.0, -1.0], [1.0, 1.0, 1.0]):
+        with pytest.raises(ShapeError, match=r"^multiply: axis -1 and squeeze: axis -1: lengths differ: 3 and 1"):
+            f(np.array(first), np.ones(3))
+    np.testing.assert_array_equal(f(np.array([2.0, -1.0]), np.array([3.0]))[0], [6.0])
+    f = tg.function([x, y, z], [w * y, w + z], backend=backend, mode=mode)
+    with pytest.raises(ShapeError, match=r"^multiply: axis -1 and add: axis -1: lengths differ: 3 and 2"):
+        f(np.ones(2), np.ones(3), np.ones(2))
+    with pytest.raises(ShapeError, match=r"^multiply: axis -1: lengths differ: 2 and 3"):
+        f(np.ones(2), np.ones(3), np.ones(3))
+
+
+def test_a_length_that_is_an_operands_own_names_that_op_alone():
+    x, y = tg.vector("x"), tg.vector("y")
+    f = tg.function([x, y], [x[x > 0] * y, tg.squeeze(y, 0)], backend="perform")
+    with pytest.raises(ShapeError, match=r"^squeeze: axis -1: lengths differ: 3 and 1"):
+        f(np.ones(1), np.ones(3))
+
+
 @pytest.mark.parametrize("backend", ["perform", "c"])
 def test_an_index_is_compared_with_a_length_after_what_shapes_decide(backend):
     x, y, k = tg.vector("x"), tg.vector("y"), tg.scalar("k", "int64")

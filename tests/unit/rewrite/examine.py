@@ -16,7 +16,7 @@ import numpy as np
 
 import tg
 from tests.fuzz.noise import is_inexact, limits
-from tests.fuzz.perturbation import Expectation, bits_differ, run, shown
+from tests.fuzz.perturbation import Expectation, bits_differ, one_way, run, shown
 from tg.errors import TgError
 from tg.graph.facts import FACTS, fact_holds
 from tg.graph.function_graph import FunctionGraph
@@ -264,9 +264,10 @@ class Examination:
         for case in subjects(self.one):
             self.fired.add(case.dtype)
             for data in trials(case):
-                kept = keeping_promises(case.before, data)
-                if kept is not None:
-                    self.examine(case, kept)
+                with one_way():
+                    kept = keeping_promises(case.before, data)
+                    if kept is not None:
+                        self.examine(case, kept)
         return self.seen
 
     def examine(self, case, data):

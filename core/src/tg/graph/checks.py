@@ -79,7 +79,7 @@ def shapes_first(checks: Iterable[Check]) -> list[Check]:
     """
     checks = list(checks)
     known: dict[int, int] = {}
-    sources = [_source(check.condition, known) for check in checks]
+    sources = [source_of(check.condition, known) for check in checks]
     compared: dict[int, int] = {}  # lengths of inputs: the last check that compares them with what scalars decide
     asked = -1
     for k, (check, source) in enumerate(zip(checks, sources, strict=True)):
@@ -91,8 +91,13 @@ def shapes_first(checks: Iterable[Check]) -> list[Check]:
     return [checks[k] for k in sorted(range(len(checks)), key=is_late.__getitem__)]
 
 
-def _source(scalar: Variable, known: dict[int, int]) -> int:
-    """What a scalar is computed of: `SHAPES`, lengths of inputs and constants; `SCALARS` besides; or `ARRAYS` too."""
+def source_of(scalar: Variable, known: dict[int, int] | None = None) -> int:
+    """What a scalar is computed of: `SHAPES`, lengths of inputs and constants; `SCALARS` besides; or `ARRAYS` too.
+
+    Args:
+        known: what was found before, by the ids of scalars.
+    """
+    known = {} if known is None else known
     stack = [scalar]
     while stack:
         v = stack.pop()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
 from tg.errors import RewriteError, message
 from tg.graph import loc as locs
-from tg.graph.checks import STATUS_VALUES, Check, Descriptor, shapes_first
+from tg.graph.checks import ARRAYS, STATUS_VALUES, Check, Descriptor, shapes_first, source_of
 from tg.graph.collector import paused
 from tg.graph.dims import Dims, bind
 from tg.graph.facts import NONE, forget
@@ -26,7 +26,7 @@ from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, o
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Transform = Callable[[Apply, tuple[Variable, ...]], "tuple[str, tuple[Variable, ...]] | None"]
 
@@ -70,6 +70,7 @@ class FunctionGraph:
         self._constants: dict[object, Constant] = {}
         self._conditions: dict[int, int] = {}  # of checks, by id: where in `checks`
         self._handled = 0  # requirements already made explicit
+        self._needing: dict[int, tuple[Variable, ...]] = {}  # by the number of a requirement: an op's operands
         self._lengths: dict[int, tuple[Length, int | Length]] = {}  # by id: what lengths resolve to
         self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
         self._equalities = 0  # how many were known when these two were filled
@@ -228,6 +229,7 @@ class FunctionGraph:
     def _require_lengths(self, sweep: _Sweep | None) -> None:
         while self._handled < len(self.needs.found):
             a, b, what, broadcasts = self.needs.found[self._handled]
+            operands = self._needing.pop(self._handled, ())
             self._handled += 1
             fits = NAMESPACE.fit_check((a, b), f"{what}: a length")
             if fits is not None:
@@ -236,8 +238,22 @@ class FunctionGraph:
             hint = None
             if broadcasts:
                 hint = BROADCAST_HINT if self._is_given(a) and self._is_given(b) else COMPUTED_HINT
-            descriptor = Descriptor("ShapeError", f"{what}: lengths differ: {{0}} and {{1}}", hint)
-            self._add_check(Check(NAMESPACE.equal(first, other), (first, other), descriptor), sweep)
+            condition = NAMESPACE.equal(first, other)
+            if source_of(condition) != ARRAYS:
+                what = " and ".join(dict.fromkeys((*self._standing_for(a, b, operands), what)))
+            text = f"{what}: lengths differ: {{0}} and {{1}}"
+            self._add_check(Check(condition, (first, other), Descriptor("ShapeError", text, hint)), sweep)
+
+    def _standing_for(self, a: int | Length, b: int | Length, operands: Sequence[Variable]) -> Iterator[str]:
+        """What needed one of two lengths to stand for that of an operand which arrays' values decide.
+
+        That is not asked yet where shapes alone decide whether the two are equal: either may be at fault.
+        """
+        for length in (n for v in operands for n in v.lengths if type(n) is Length):
+            if any(same(self.needs.resolve(length), n) for n in (a, b)):
+                for atom, what in self.needs.behind(length):
+                    if source_of(as_size_variable(of_atom(atom))) == ARRAYS:
+                        yield what
 
     def require_equal(self, a: int | Length, b: int | Length, check: Check) -> None:
         """Add the check that two lengths agree, which count as one from then on."""
@@ -334,7 +350,9 @@ class FunctionGraph:
         return self.absorb(NAMESPACE.specify_shape(v, [1 if one else None for one in ones])) if any(ones) else v
 
     def _typed(self, op: Op, operands: tuple[Variable, ...], like: Apply | None) -> tuple[Variable, ...]:
+        known = len(self.needs.found)
         types = self._inferred(op, operands)
+        self._needing.update(dict.fromkeys(range(known, len(self.needs.found)), operands))
         node = Apply(op, operands, tuple([t.static for t in types]), locs.here() if like is None else like.loc)
         found = tuple([Variable(t, node, k) for k, t in enumerate(types)])
         for v in found:

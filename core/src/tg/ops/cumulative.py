@@ -17,7 +17,7 @@ from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
 from tg.ops.sorting import along
 from tg.types.dtypes import accumulator, dtype_name, is_inexact, numpy_dtype
-from tg.variables.conversion import as_variable, axis_from_end
+from tg.variables.conversion import as_variable, axis_from_end, need_axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,9 +63,7 @@ class Accumulate(Op):
         """The type of x."""
         if self.fn not in REDUCTIONS or self.reduction.running_pullback is None:
             raise DtypeError(message(f"accumulate: {self.fn} has no running result"))
-        if self.axis < -len(x.shape):
-            text = f"accumulate: axis {self.axis} is out of range: the array has {len(x.shape)} axes"
-            raise ShapeError(message(text))
+        need_axes("accumulate", (self.axis,), len(x.shape))
         return (x,)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
@@ -120,6 +118,7 @@ class CumProdPullback(Op):
 
     def infer(self, x: TensorType, dy: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
+        need_axes("cumprod", (-1,), len(x.shape))
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:

@@ -35,7 +35,7 @@ from tg.types.dtypes import is_float, is_integer, is_unsigned
 from tg.types.lengths import Length, require_same, same
 from tg.types.lengths import subtract as subtract_lengths
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -175,8 +175,7 @@ class Slice(Op):
     def infer(self, x: TensorType, *rest: Any) -> tuple[TensorType, ...]:
         """The sizes in place of the last lengths."""
         k = len(self.sizes)
-        if len(x.shape) < k:
-            raise ShapeError(message(f"slice: found {len(x.shape)} axes, needed at least {k}"))
+        _need_windows("slice", len(x.shape), len(rest), self.starts, self.sizes, self.steps)
         sizes = merge_sizes(self.sizes, rest[self.starts.count(None) :])
         return (TensorType(x.dtype, (*x.shape[: len(x.shape) - k], *sizes)),)
 
@@ -218,6 +217,22 @@ class Slice(Op):
         """Only the array may carry the batch: axes in front stay whole."""
         tools.need_unbatched(self, batched[1:])
         return (self(*inputs),)
+
+
+def _need_windows(what: str, ndim: int, count: int, *fields: tuple[int | None, ...]) -> None:
+    """Refuse fields of different lengths, or for other numbers of axes and operands than there are.
+
+    Raises:
+        ShapeError: the fields differ, or are for more axes.
+        InputError: there are more operands, or fewer, than entries that are None.
+    """
+    counts = [len(field) for field in fields]
+    if len(set(counts)) > 1:
+        raise ShapeError(message(f"{what}: fields differ: found {', '.join(map(str, counts))} entries"))
+    if ndim < counts[0]:
+        raise ShapeError(message(f"{what}: found {ndim} axes, needed at least {counts[0]}"))
+    if count != (needed := sum(field.count(None) for field in fields)):
+        raise InputError(message(f"{what}: found {count} starts and sizes, needed {needed}"))
 
 
 def window(
@@ -266,6 +281,7 @@ class SliceUpdate(Op):
         """The type of x."""
         if x.dtype != v.dtype or len(x.shape) != len(v.shape):
             raise ShapeError(message(f"slice update: found {v} for {x}, needed the dtype and rank of the array"))
+        _need_windows("slice update", len(x.shape), len(starts), self.starts, self.steps)
         for k in range(len(x.shape) - len(self.steps)):
             require_same(x.shape[k], v.shape[k], lambda: "slice update: leading axes")
         return (x,)
@@ -354,8 +370,9 @@ class Gather(Op):
 
 
 def _index_shape(op: Op, x: TensorType, indices: Sequence[TensorType], axes: tuple[int, ...]) -> tuple[Any, ...]:
-    if len(indices) != len(axes) or (axes and axes[0] < -len(x.shape)):
+    if not indices or len(indices) != len(axes):
         raise ShapeError(message(f"{op.name}: found {len(indices)} indices for axes {axes} of {x}"))
+    need_axes(op.name, axes, len(x.shape))
     front = indices[0].shape
     for t in indices:
         if t.dtype != "int64" or len(t.shape) != len(front):

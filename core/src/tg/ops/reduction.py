@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import DtypeError, InputError, NotDifferentiable, ShapeError, message
+from tg.errors import DtypeError, InputError, NotDifferentiable, message
 from tg.graph.checks import Check, Descriptor
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.op import Op
@@ -20,7 +20,7 @@ from tg.ops.shape import Transpose, expand_dims_at, inverse_permutation, ravel, 
 from tg.types.dtypes import BOOL, accumulator, dtype_name, is_inexact, numpy_dtype
 from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, weakly_cast
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes, weakly_cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,8 +69,7 @@ class Reduce(Op):
             raise DtypeError(message(f"reduce: {self.fn} has no reduction"))
         self.reduction.check(x.dtype)
         n = len(x.shape)
-        if self.axes and self.axes[0] < -n:
-            raise ShapeError(message(f"reduce: axis {self.axes[0]} is out of range: the array has {n} axes"))
+        need_axes("reduce", self.axes, n)
         return (TensorType(x.dtype, [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k not in self.axes]),)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
@@ -149,6 +148,7 @@ class ProductOfOthers(Op):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
+        need_axes("prod", (-1,), len(x.shape))
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:
@@ -212,6 +212,7 @@ class ArgReduce(Op):
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """int64, without the axis."""
         n = len(x.shape)
+        need_axes("argmax" if self.fn is maximum else "argmin", (self.axis,), n)
         return (TensorType("int64", [d for k, d in zip(range(-n, 0), x.shape, strict=True) if k != self.axis]),)
 
     def perform(self, x: Array) -> tuple[Array, ...]:

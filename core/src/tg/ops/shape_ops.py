@@ -24,6 +24,7 @@ from tg.types.dtypes import is_float, is_integer, numpy_dtype
 from tg.types.lengths import LONGEST, Length, ScalarValue, atoms, broadcast, equal_here, product, require_same, same
 from tg.types.lengths import add as add_lengths
 from tg.types.tensor_type import TensorType
+from tg.variables.conversion import need_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,12 +42,15 @@ class AxisLength(Op):
 
     Shapes:
         x (..., n, ...) -> ()
+    Raises:
+        ShapeError: `axis` is not an axis of x.
     """
 
     axis: int
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """An int64 scalar."""
+        need_axes("axis length", (self.axis,), len(x.shape))
         return (TensorType("int64"),)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
@@ -105,7 +109,13 @@ def split_sizes(shape: Sequence[Any]) -> tuple[tuple[int | None, ...], list[Vari
 
 
 def merge_sizes(field: Sequence[int | None], sizes: Sequence[int | Length]) -> tuple[int | Length, ...]:
-    """The shape of a field and the values of its operands."""
+    """The shape of a field and the values of its operands.
+
+    Raises:
+        InputError: there are more operands, or fewer, than lengths that are None.
+    """
+    if len(sizes) != field.count(None):
+        raise InputError(message(f"shape: found {len(sizes)} operands, needed {field.count(None)} for {tuple(field)}"))
     rest = iter(sizes)
     return tuple(next(rest) if n is None else n for n in field)
 
@@ -347,6 +357,7 @@ class Transpose(Op):
         """The lengths permuted; axes in front that are not named stay."""
         if len(self.axes) > len(x.shape):
             raise ShapeError(message(f"transpose: found {len(x.shape)} axes, needed {len(self.axes)}"))
+        need_axes("transpose", self.axes, len(self.axes), "what is permuted")
         front = x.shape[: len(x.shape) - len(self.axes)]
         return (TensorType(x.dtype, (*front, *(x.shape[k] for k in self.axes))),)
 
@@ -395,8 +406,7 @@ class ExpandDims(Op):
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The shape with ones at `axes`."""
         ndim = len(x.shape) + len(self.axes)
-        if self.axes and self.axes[0] < -ndim:
-            raise ShapeError(message(f"expand_dims: axis {self.axes[0]} is out of range: the result has {ndim} axes"))
+        need_axes("expand_dims", self.axes, ndim, "the result")
         rest = iter(x.shape)
         return (TensorType(x.dtype, [1 if k in self.axes else next(rest) for k in range(-ndim, 0)]),)
 
@@ -428,9 +438,8 @@ class Squeeze(Op):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The shape without `axes`."""
+        need_axes("squeeze", self.axes, len(x.shape))
         for k in self.axes:
-            if k < -len(x.shape):
-                raise ShapeError(message(f"squeeze: axis {k} is out of range: the array has {len(x.shape)} axes"))
             require_same(x.shape[k], 1, lambda k=k: f"squeeze: axis {k}")  # type: ignore[misc]
         return (
             TensorType(
@@ -468,6 +477,7 @@ class Concatenate(Op):
         """Lengths along the axis add up; the others must agree."""
         first = arrays[0]
         shape = list(first.shape)
+        need_axes("concatenate", (self.axis,), len(shape))
         for other in arrays[1:]:
             if len(other.shape) != len(shape):
                 text = f"concatenate: ranks differ: {len(shape)} and {len(other.shape)}"

@@ -16,7 +16,7 @@ from tg.ops.family import Family
 from tg.ops.reduction import Reduce, reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at, moveaxis, reshape
 from tg.types.dtypes import is_float, is_inexact, numpy_dtype
-from tg.variables.conversion import as_variable, axes_from_end, axis_from_end
+from tg.variables.conversion import as_variable, axes_from_end, axis_from_end, need_axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,6 +81,7 @@ class Softmax(Op):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
+        need_axes("softmax", (self.axis,), len(x.shape))
         return (x,)
 
     def expansion(self, *inputs: Variable) -> Variable:

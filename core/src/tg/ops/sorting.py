@@ -20,7 +20,7 @@ from tg.ops.reduction import any as any_of
 from tg.ops.shape import Concatenate, broadcast_to, expand_dims_at, moveaxis, ravel, reshape
 from tg.types.lengths import product
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, axis_from_end, promoted
+from tg.variables.conversion import as_variable, axis_from_end, need_axes, promoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,11 +48,6 @@ def along(x: Variable, positions: Variable) -> Variable:
     return reshape(Gather((-2, -1))(table, row, places), positions.shape)
 
 
-def _need_axis(op: Op, x: TensorType, axis: int) -> None:
-    if axis < -len(x.shape):
-        raise ShapeError(message(f"{op.name}: axis {axis} is out of range: the array has {len(x.shape)} axes"))
-
-
 def _comparable(x: Array) -> Array:
     """The array in a dtype that NumPy sorts with NaN last."""
     return x.astype(np.float32) if x.dtype.name == "bfloat16" else x
@@ -76,7 +71,7 @@ class ArgSort(Op):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """int64 of the shape of x."""
-        _need_axis(self, x, self.axis)
+        need_axes(self.name, (self.axis,), len(x.shape))
         return (TensorType("int64", x.shape),)
 
     def perform(self, x: Array) -> tuple[Array, ...]:
@@ -109,7 +104,7 @@ class Sort(Op):
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The type of x."""
-        _need_axis(self, x, self.axis)
+        need_axes(self.name, (self.axis,), len(x.shape))
         return (x,)
 
     def perform(self, x: Array) -> tuple[Array, ...]:

@@ -23,6 +23,7 @@ DTYPES: Final = (BOOL, *INTEGERS, *FLOATS, *COMPLEX)
 _KNOWN: Final = frozenset(DTYPES)
 _FLOAT_SET: Final = frozenset(FLOATS)
 _INTEGER_SET: Final = frozenset(INTEGERS)
+_NAMES: Final[dict[np.dtype[Any], str]] = {}  # NumPy writes a name anew each time it is asked
 
 
 @functools.cache
@@ -44,12 +45,16 @@ def dtype_name(dtype: object) -> str:
     """
     if type(dtype) is str and dtype in _KNOWN:
         return dtype
+    if isinstance(dtype, np.dtype) and (known := _NAMES.get(dtype)) is not None:
+        return known
     try:
         name = np.dtype(dtype).name  # type: ignore[call-overload]
     except TypeError:
         name = repr(dtype)
     if name not in _KNOWN:
         raise DtypeError(message(f"dtype: found {name}, needed one that tg has", ("dtypes", ", ".join(DTYPES))))
+    if isinstance(dtype, np.dtype):
+        _NAMES[dtype] = str(name)
     return str(name)
 
 

@@ -751,12 +751,13 @@ def require_same(
 class Requirements:
     """Collects the equalities of lengths that a shape rule needs and that are not provable."""
 
-    __slots__ = ("_outer", "answers", "equal", "found", "ones")
+    __slots__ = ("_outer", "answers", "equal", "found", "links", "ones")
 
     def __init__(self) -> None:
         self.ones = False  # whether one was found to be 1
         self.equal: dict[Atom, int | Length] = {}  # an atom found equal to something that was met earlier
         self.found: list[tuple[int | Length, int | Length, str, bool]] = []  # the last: 1 would broadcast
+        self.links: dict[Atom, tuple[int | Length, str]] = {}  # as `equal`, but step by step, and what needed it
         self.answers: dict[object, tuple[Any, tuple[Any, ...]]] = {}  # of `remembered`
         self._outer: Requirements | None = None
 
@@ -775,17 +776,33 @@ class Requirements:
         a, b = self.resolve(a), self.resolve(b)
         if same(a, b):
             return a
-        self.found.append((a, b, what() if what else "shapes", broadcasts))
+        text = what() if what else "shapes"
+        self.found.append((a, b, text, broadcasts))
         self.ones = self.ones or same(a, 1) or same(b, 1)
         first, other = (b, a) if type(b) is int or _is_earlier(b, a) else (a, b)
         atom = other.atom if type(other) is Length else None
         if atom is not None and _is_known_before(first, atom):
-            self.equal[atom] = first
+            self._equate(atom, first, text)
         elif type(first) is Length and first.atom is not None and _is_known_before(other, first.atom):
-            self.equal[first.atom] = other
+            self._equate(first.atom, other, text)
         elif (solved := _solved(subtract(first, other))) is not None:
-            self.equal[solved[0]] = solved[1]
+            self._equate(*solved, text)
         return first
+
+    def _equate(self, atom: Atom, length: int | Length, text: str) -> None:
+        self.equal[atom] = length
+        self.links[atom] = length, text
+
+    def behind(self, length: int | Length) -> Iterator[tuple[Atom, str]]:
+        """The atoms of a length that another stands for, and those of that one, each with what needed them equal."""
+        stack, seen = list(atoms(length)) if self.links else [], set()
+        while stack:
+            atom = stack.pop()
+            if atom in self.links and atom not in seen:
+                seen.add(atom)
+                other, text = self.links[atom]
+                yield atom, text
+                stack.extend(atoms(other))
 
     def resolve(self, length: int | Length) -> int | Length:
         """The length with atoms replaced by what they were found equal to."""

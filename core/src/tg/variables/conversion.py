@@ -251,6 +251,21 @@ def axes_from_end(axis: Any, ndim: int, what: str, where: str = "the array") -> 
     return tuple(sorted(found))
 
 
+def need_axes(what: str, axes: Sequence[int], ndim: int, where: str = "the array") -> None:
+    """Refuse axes in a field of an op that are not those of its operand: counted from the end, each at most once.
+
+    Raises:
+        ShapeError: there is no such axis, it is counted from the front, or it is there twice.
+    """
+    for k in axes:
+        if k < -ndim:
+            raise ShapeError(message(f"{what}: axis {k} is out of range: {where} has {ndim} axes"))
+        if k >= 0:
+            raise ShapeError(message(f"{what}: axis {k}: found one from the front, needed one counted from the end"))
+    if len(set(axes)) != len(axes):
+        raise ShapeError(message(f"{what}: axes {tuple(axes)} repeat an axis"))
+
+
 def need_inexact(what: str, v: Variable) -> None:
     """Refuse a variable that is neither floating nor complex.
 
