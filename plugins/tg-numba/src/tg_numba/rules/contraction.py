@@ -151,7 +151,7 @@ class _Products:
         return body.find(f"select i1 {self._test('eq', flag, str(AS_IS))}, i64 {found[0]}, i64 {found[1]}")
 
     def _by_blas(self, places: Sequence[str], gemm: str, flags: Sequence[str]) -> None:
-        """Z = x y by a function whose interface is CBLAS with 64-bit integers."""
+        """z = x y by a function whose interface is CBLAS with 64-bit integers."""
         body, (m, k, n) = self.body, (self.m, self.k, self.n)
         leads = [
             self._lead(flags[0], m, k, *self.strides[0]),
