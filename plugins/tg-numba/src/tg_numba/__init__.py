@@ -33,7 +33,7 @@ def tg_backends() -> tuple[Backend, ...]:
         Backend(
             "numba",
             distribution="tg-numba",
-            requires=("numba>=0.65", "tg-native"),
+            requires=("llvmlite>=0.47", "numba>=0.65", "tg-native"),
             rules=PROTOCOL,
             dtypes=DTYPES,
             shapes="dynamic",
@@ -42,6 +42,7 @@ def tg_backends() -> tuple[Backend, ...]:
             options=Options,
             linker="tg_numba.linker:LINKER",
             gaps="tg_numba.gaps:GAPS",
+            facts="tg_numba.facts:facts",
             cache="tg_numba.cache:CACHE",
             priority=15,
         ),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
-LOWERING: Final = ("engine", "front", "machine", "meanings", "native")  # modules here that make machine code
+LOWERING: Final = ("engine", "front", "internals", "machine", "meanings", "native")  # what makes machine code
 
 
 class UnknownError(Exception):

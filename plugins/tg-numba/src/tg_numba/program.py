@@ -19,11 +19,10 @@ from tg_numba.function import GraphFunction
 from tg_numba.identity import UnknownError, identity
 from tg_numba.machine import SCOPE
 from tg_numba.native import COMPILING, called, nest
-from tg_numba.nest import LENGTH
 from tg_numba.written import GRAPHS, Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -160,12 +159,10 @@ class Unit:
         except UnknownError:
             return None
 
-    def _compiled(
-        self, code: str, counts: Mapping[str, int], addresses: Mapping[str, int], kept: list[object]
-    ) -> Bundle:
+    def _compiled(self, code: str, counts: Mapping[str, int], addresses: dict[str, int], kept: list[object]) -> Bundle:
         """The object files of the module."""
         names = {name: GRAPHS[name] for name in counts}
-        nests, wrappers = self._compiled_nests(kept)
+        nests, wrappers = self._compiled_nests(addresses, kept)
         with Span("compiler", "llvm"):
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
@@ -177,25 +174,22 @@ class Unit:
         return engine.bundle([graphs, *loops, *nests], names)
 
     @exclusive(COMPILING)
-    def _compiled_nests(self, kept: list[object]) -> tuple[list[Code], list[str]]:
-        """The object files of nests in Python, and functions by which others call them."""
+    def _compiled_nests(self, addresses: dict[str, int], kept: list[object]) -> tuple[Sequence[Code], Sequence[str]]:
+        """The object files of nests in Python, or their addresses, and functions by which others call them."""
         if not self._nests:
             return [], []
         with Span("compiler", "numba"):
-            from tg_numba import front, meanings
+            from tg_numba import front
 
             functions = {name: called(function) for name, function in self.functions.items()}
-            entries = []
-            for python in self._nests:
-                made = nest(python.text, {**SCOPE, **{name: functions[name] for name in python.used}})
+            wanted = []
+            for python, name in self._nests.items():
+                made = nest(python.text, {**SCOPE, **{used: functions[used] for used in python.used}})
                 kept.append(made)
-                entries.append(front.overload_of(made, tuple(map(meanings.argument, python.kinds))))
-            codes = [found.code for found in front.with_callees(entries)]
-        wrappers = [
-            engine.nest_caller(name, entry.name, ["i64" if kind == LENGTH else "ptr" for kind in python.kinds])
-            for (python, name), entry in zip(self._nests.items(), entries, strict=True)
-        ]
-        return codes, wrappers
+                wanted.append(front.Wanted(name, made, python.kinds))
+            found = front.compiled(wanted)
+        addresses.update(found.addresses)
+        return found.codes, found.callers
 
     def _shown(self, *, full: bool) -> str:
         """The loops and the functions of graphs, with the user's lines; if full, behind all that they use."""
