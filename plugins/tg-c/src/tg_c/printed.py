@@ -28,6 +28,7 @@ class Printed:
     """A rule: a kernel, written for one element or for lanes, in place where it is one expression."""
 
     __slots__ = ("_sizes", "kernel")
+    __name__ = "Printed"  # in messages about rules
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
         self.kernel = kernel
