@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tg.plugin import Backend, RuleProtocol, hookimpl
 
 if TYPE_CHECKING:
     from tg.plugin import Rewrites, Rules
+    from tg_numba.jitted import Jitted
 
+__all__ = ["DTYPES", "PROTOCOL", "Jitted", "Options"]
 __version__ = "0.1.0"
 
 PROTOCOL = RuleProtocol("numba", 3)
@@ -68,3 +71,10 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     from tg_numba.lower import REWRITES
 
     return REWRITES
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Jitted":
+        raise AttributeError(f"module 'tg_numba' has no attribute {name!r}", name=name)
+    found = globals()[name] = importlib.import_module("tg_numba.jitted").Jitted
+    return found

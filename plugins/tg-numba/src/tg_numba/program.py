@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_native.plan.shapes import Shapes
     from tg_numba.engine import Bundle, Code, Written
+    from tg_numba.jitted import Entry
     from tg_numba.nest import Python
     from tg_numba.ticks import Ticks
 
@@ -145,10 +147,22 @@ class Unit:
         needs = Needs(tuple(self._arrays), tuple(self._blas))
         addresses = needs.addresses() if self.ticks is None else {**needs.addresses(), **self.ticks.addresses()}
         counts = entry_counts(graph)
-        name = self._name(code)
+        jitted = self._jitted()
+        addresses.update((one.symbol, one.address) for one in jitted)
+        name = self._name(code) if all(one.is_known for one in jitted) else None
         make = partial(self._compiled, code, counts, addresses, kept)
         loaded = engine.loaded(make(), addresses) if name is None else cache.opened(name, addresses, make)
-        return in_memory(graph, loaded, name, needs, self._shown, (self.ticks, *kept))
+        kept.append(jitted)  # of which the cache of rewritten programs knows nothing
+        return in_memory(graph, loaded, None if jitted else name, needs, self._shown, (self.ticks, *kept))
+
+    def _jitted(self) -> list[Entry]:
+        """The functions of authors that loops and functions call."""
+        if "tg_numba.jitted" not in sys.modules:
+            return []
+        from tg_numba.jitted import entries_of
+
+        modules = (self.module, *(written.module for _, written in self._loops.values()))
+        return entries_of(dict.fromkeys(name for module in modules for name in module.declared))
 
     def _name(self, code: str) -> str | None:
         """The name of the machine code in the cache, if what determines it can be told."""
@@ -167,7 +181,7 @@ class Unit:
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
             text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
-            outside = engine.declared([*symbols.values(), *addresses])
+            outside = engine.declared(s for s in (*symbols.values(), *addresses) if s not in self.module.declared)
             callers = engine.callers({names[name]: count for name, count in counts.items()})
             graphs = engine.assembled("\n".join((text, *wrappers, *outside, callers)), engine.GRAPH_LEVEL)
         kept += loops
