@@ -129,6 +129,13 @@ def test_names_that_mean_something_else_in_the_code_are_left_out(backend):
     np.testing.assert_allclose(f(value)[0], np.cumsum(np.sort(np.exp(value) @ np.exp(value[::-1]) + value)))
 
 
+def test_no_value_is_called_after_the_function_that_is_compiled(backend):
+    x = tg.vector("x")
+    compiled_here = tg.function([x], [tg.exp(x) + 1, tg.sort(x)], backend=backend)
+    text = "\n".join(line for line in compiled_here.source().split("\n") if not re.match(r"\s*(/\*|;)", line))
+    assert re.findall(r"\b(?<!_)compiled_here\b", text) == []
+
+
 def test_what_is_the_same_in_all_programs_is_shown_in_full_only(backend):
     x = tg.vector("x")
     one, other = (tg.function([x], tg.sum(fn(x)), backend=backend) for fn in (tg.exp, tg.tanh))
@@ -158,7 +165,9 @@ def test_the_names_are_no_part_of_what_is_compiled(backend):
     x = tg.vector("x")
     second = tg.exp(x) + 1
     other = tg.function([x], second, backend=backend)
-    plain = [re.sub(r"_(first|second)\b|^.*test_seen.*$", "", f.source(full=True), flags=re.MULTILINE) for f in (one, other)]
+    plain = [
+        re.sub(r"_(first|second)\b|^.*test_seen.*$", "", f.source(full=True), flags=re.MULTILINE) for f in (one, other)
+    ]
     assert plain[0] == plain[1]
     assert "loop0_first" in one.source()
     assert "loop0_second" in other.source()

@@ -26,6 +26,7 @@ MOST_NAMES: Final = 2  # of one loop
 MOST_LINES: Final = 4  # of those that share a loop
 LONGEST: Final = 40  # characters of a name
 UNNAMED: Final = (AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
+MAKES_FUNCTION: Final = re.compile(r"=\s*(?:\w+\.)?(?:function|jit)\(")
 SAYS_NAME: Final = re.compile(r"\s*; \w+ is (\S+)")  # a comment that a name makes needless
 
 
@@ -99,10 +100,17 @@ def _assigned(graph: FrozenGraph, k: int, checked: Collection[int]) -> Iterator[
             for result in (r for r in stage.results if r.stored):
                 number, maker = next(outputs), makers.get(stage.program.outputs[result.value])
                 if result.fn is None and result.into is None and maker is not None:
-                    yield from ((number, name) for name in names_at(stage.program, maker)[-1:])
+                    yield from ((number, name) for name in _names(stage.program, maker)[-1:])
         return
     if len(node.outputs) == 1 and not isinstance(node.op, UNNAMED) and node.outputs[0] not in checked:
-        yield from ((node.outputs[0], name) for name in names_at(graph, k)[-1:])
+        yield from ((node.outputs[0], name) for name in _names(graph, k)[-1:])
+
+
+def _names(graph: FrozenGraph, k: int) -> list[str]:
+    """What the lines that made a node assign to, unless that is the function that is compiled."""
+    origin = graph.origins.get(k)
+    is_function = origin is not None and any(MAKES_FUNCTION.search(loc.source) for loc in origin.locs)
+    return [] if is_function else names_at(graph, k)
 
 
 def renamed(text: str, names: Mapping[str, str], language: Language) -> str:
