@@ -28,7 +28,7 @@ QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", "PIP_QUIET":
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """A folder of folders: `wheels`; each fake installed alone; `released`, C on core; `needed`, what those need.
+    """A folder of folders: `wheels`; each fake alone; `released`, C on core; `numba`; `needed`, what those need.
 
     The workers of pytest-xdist share it.
     """
@@ -50,6 +50,8 @@ def install(folder):
         pip("install", "--no-deps", "--target", making / source.name, wheel_of(source.name, making))
     pip("install", "--no-deps", "--target", making / "released", *(wheel_of(name, making) for name in RELEASED))
     link_needed(making / "needed", making / "released")
+    pip("install", "--no-deps", "--target", making / "numba", wheel_of("tg-numba", making))
+    link_needed(making / "needed-numba", making / "numba")
     pip("install", "--no-deps", "--target", making / "kit", *(wheel_of(name, making) for name in KIT))
     link_needed(making / "kit", making / "kit", *TOOLS)
     making.rename(folder)
@@ -113,6 +115,17 @@ def released(site, tmp_path):
 
     def run(*arguments):
         return finished(["-S", *arguments], [site / "released", site / "needed"], TG_CACHE_DIR=str(tmp_path / "cache"))
+
+    return run
+
+
+@pytest.fixture
+def natively(site, tmp_path):
+    """Run a script with a plugin and both native backends from their wheels, and what they need, alone."""
+
+    def run(plugin, *arguments):
+        folders = [site / name for name in (plugin, "released", "numba", "needed", "needed-numba")]
+        return finished(["-S", *arguments], folders, TG_CACHE_DIR=str(tmp_path / "cache"))
 
     return run
 

@@ -78,7 +78,7 @@ def test_what_a_rare_rounding_turns_over_may_be_as_far_as_that_and_no_farther():
 
 
 def test_what_has_two_uses_may_be_rounded_otherwise_for_each_of_them():
-    """Y * d - z * d is 0 for equal y and z whatever d is; d owes all that it is to the rounding of 1e8 + x."""
+    """y * d - z * d is 0 for equal y and z whatever d is; d owes all that it is to the rounding of 1e8 + x."""
     x, y = of(0.1, 0.3), of(3.0, -2.0)
     d, other = (lambda x: x + 1e8 - 1e8 - x), (lambda x: x + 3e8 - 3e8 - x)
 

@@ -73,6 +73,18 @@ def test_the_source_names_the_users_line_once_for_its_nodes() -> None:
     assert "test_funcify.py" in executable.source()
 
 
+def test_the_full_source_says_which_functions_the_rules_are() -> None:
+    x, large = tg.vector("x"), tg.constant(np.arange(1000.0))
+    jit = Recorded()
+    _, executable = linked([x], [tg.exp(x) * large], jit=jit)
+    head, _, rest = executable.full_source().partition("def graph(")
+    exp, multiply, constant = head.splitlines()
+    assert exp.startswith("# exp: tests.unit.link.test_funcify.")
+    assert multiply.startswith("# multiply: tests.unit.link.test_funcify.")
+    assert constant == "# constants[0]: float64[1000]"
+    assert executable.source() == f"def graph({rest}"
+
+
 def test_results_agree_with_the_interpreter() -> None:
     x, n = tg.matrix("x"), tg.scalar("n", dtype="int64")
     graph, executable = linked([x, n], [tg.mean(x[:, :n], 1), tg.argmax(x, 0), tg.zeros((n, x.shape[1])), x.T])

@@ -158,10 +158,11 @@ def test_an_op_without_a_rule_is_named(compiled):
 
 def test_the_source_shows_names_and_lines(compiled, frozen_of):
     x = vector("speed")
-    text = compiled(frozen_of([x], [tg.named(tg.sum(x * 2.0), "energy") + 1.0])).source()
-    assert "speed_0" in text
-    assert "energy_" in text
-    assert "test_graphs.py:" in text
+    executable = compiled(frozen_of([x], [tg.named(tg.sum(x * 2.0), "energy") + 1.0]))
+    for text, name in ((executable.source(), "{}"), (executable.full_source(), "{}_")):
+        assert name.format("speed") in text
+        assert name.format("energy") in text
+        assert "test_graphs.py:" in text
 
 
 def test_a_function_on_the_backend(backend):

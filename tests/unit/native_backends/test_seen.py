@@ -96,6 +96,68 @@ def test_the_source_calls_loops_after_the_users_variables(backend):
     assert len(re.findall(rf"\b{name}\(", text)) >= 2  # and where it is called
 
 
+def test_the_source_begins_with_the_loops_in_the_order_of_their_calls(backend):
+    text = program(backend).source()
+    lines = text.split("\n")
+    assert re.match(r"(/\*|;) test_seen.py:\d+ in program:  hidden = w @ x", lines[0])
+    (start,) = (k for k, line in enumerate(lines) if re.search(r"\bgraph0\(", line))
+    loops = r"\b(?:loop|nest)\d+\w*(?=\()"
+    defined = [re.search(loops, line)[0] for line in lines[:start] if re.match(r"static|define|; def", line)]
+    called = [found[0] for line in lines[start:] if (found := re.search(loops, line))]
+    assert defined == list(dict.fromkeys(called))
+    assert len(defined) > 2
+
+
+def test_values_have_the_users_names_where_they_are_made_and_where_they_are_read(backend):
+    text = program(backend).source()
+    for name in ("x", "w", "hidden", "decay", "order"):
+        assert len(re.findall(rf"(?m)^(?!\s*(?:/\*|;)).*?[%\s]{name}\b", text)) > 1, name
+    assert "x_0" not in text
+
+
+def test_names_that_mean_something_else_in_the_code_are_left_out(backend):
+    """Of C, of LLVM, of the text itself, or of two values."""
+    x = tg.vector("double")
+    i = tg.exp(x) @ tg.exp(x[::-1]) + x
+    graph0 = tg.sort(i)
+    i = tg.cumsum(graph0)
+    f = tg.function([x], [i, tg.sort(tg.sin(i))], backend=backend)
+    text = f.source()
+    assert re.search(r"(?m)^(static|define) i64 @?graph0\(", text)
+    assert re.search(r"\bdouble [*%]", text) is None or backend == "numba"
+    value = np.linspace(-1, 1, 5)
+    np.testing.assert_allclose(f(value)[0], np.cumsum(np.sort(np.exp(value) @ np.exp(value[::-1]) + value)))
+
+
+def test_no_value_is_called_after_the_function_that_is_compiled(backend):
+    x = tg.vector("x")
+    compiled_here = tg.function([x], [tg.exp(x) + 1, tg.sort(x)], backend=backend)
+    text = "\n".join(line for line in compiled_here.source().split("\n") if not re.match(r"\s*(/\*|;)", line))
+    assert re.findall(r"\b(?<!_)compiled_here\b", text) == []
+
+
+def test_what_is_the_same_in_all_programs_is_shown_in_full_only(backend):
+    x = tg.vector("x")
+    one, other = (tg.function([x], tg.sum(fn(x)), backend=backend) for fn in (tg.exp, tg.tanh))
+    same = set(one.source(full=True).split("\n")) & set(other.source(full=True).split("\n"))
+    declared = [line for line in same if re.match(r"typedef|declare|static inline|void \*malloc", line)]
+    assert declared
+    for f in (one, other):
+        assert not {*declared} & {*f.source().split("\n")}
+        assert len(f.source()) < len(f.source(full=True))
+        assert "source(full=True)" in f.source()
+
+
+def test_parameters_of_a_loop_that_is_called_for_several_values_keep_their_numbers(backend):
+    x, y = tg.vector("x"), tg.vector("y")
+    first = tg.sort(tg.exp(x))
+    second = tg.sort(tg.exp(y))
+    text = tg.function([x, y], [first, second], backend=backend).source()
+    assert len(re.findall(r"(?m)^(?:static void |define void @|; def )(?:loop|nest)", text)) == 2
+    for loop in re.findall(r"(?m)^(?:static void |define void @|; def )(?:loop|nest).*", text):
+        assert re.search(r"[%\s*(](x|y|first|second)\b", loop) is None
+
+
 def test_the_names_are_no_part_of_what_is_compiled(backend):
     x = tg.vector("x")
     first = tg.exp(x) + 1
@@ -103,7 +165,9 @@ def test_the_names_are_no_part_of_what_is_compiled(backend):
     x = tg.vector("x")
     second = tg.exp(x) + 1
     other = tg.function([x], second, backend=backend)
-    plain = [re.sub(r"_(first|second)\b|^.*test_seen.*$", "", f.source(), flags=re.MULTILINE) for f in (one, other)]
+    plain = [
+        re.sub(r"_(first|second)\b|^.*test_seen.*$", "", f.source(full=True), flags=re.MULTILINE) for f in (one, other)
+    ]
     assert plain[0] == plain[1]
     assert "loop0_first" in one.source()
     assert "loop0_second" in other.source()

@@ -78,7 +78,7 @@ def test_a_function_stays_one():
     assert isinstance(f, Function)
     assert callable(f)
     assert repr(f) == "<plus(x) on c>"
-    assert "tg_run" in f.source()
+    assert "tg_run" in f.source(full=True)
 
 
 def test_a_function_with_more_than_a_frame_holds_is_called_through_python():

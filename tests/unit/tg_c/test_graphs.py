@@ -36,7 +36,7 @@ def test_large_constants_are_arguments_of_the_code(compiled, frozen_of):
     for k in range(2):
         data = np.arange(4000.0) + k
         made = compiled(frozen_of([x], [tg.sum(tg.constant(data) * tg.sum(x))]))
-        texts.add(made.source().split("*/")[-1])
+        texts.add(made.full_source().split("*/")[-1])
         (found,), _ = made.run([np.ones(2)])
         assert found == data.sum() * 2
     assert len(texts) == 1

@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from tg_numba.entry import ARE_BOOLS
-from tg_numba.front import TARGET  # noqa: F401 (it makes LLVM ready)
+from tg_numba.internals import TARGET  # noqa: F401 (it makes LLVM ready)
 
 
 def test_a_byte_that_is_neither_0_nor_1_is_found_wherever_it_is():

@@ -34,7 +34,7 @@ SHAPES: Final[tuple[tuple[tuple[int | str, ...], tuple[int | str, ...]], ...]] =
 
 
 def terms(x: Any, y: Any) -> Any:
-    """N times the product of magnitudes."""
+    """n times the product of magnitudes."""
     return np.matmul(abs(x), abs(y)) * (x.shape[-1] + 1)
 
 

@@ -28,7 +28,7 @@ def wide_cumsum(x: Any, axis: Any = None) -> Any:
 
 
 def terms(x: Any, axis: Any = None) -> Any:
-    """N times the running sum of magnitudes."""
+    """n times the running sum of magnitudes."""
     return np.cumsum(abs(x), axis=axis) * x.size
 
 

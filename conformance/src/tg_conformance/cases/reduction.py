@@ -40,7 +40,7 @@ def wide_prod(x: Any, axis: Any = None) -> Any:
 
 
 def sum_terms(x: Any, axis: Any = None) -> Any:
-    """N times the sum of magnitudes: what the error of a sum is held to."""
+    """n times the sum of magnitudes: what the error of a sum is held to."""
     return np.sum(abs(x), axis=axis) * (x.size + 1)
 
 

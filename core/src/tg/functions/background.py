@@ -197,6 +197,10 @@ class Shown(Executable):
         """The code of the library's program."""
         return self._native.source()
 
+    def full_source(self) -> str:
+        """The same with all that it calls."""
+        return self._native.full_source()
+
 
 def _links_fast(setting: Setting) -> bool:
     """Whether a backend compiles, if at all, when it first sees shapes: until then there is little to do."""

@@ -198,10 +198,15 @@ class Function:
         """
         return self.explain().why(variable)
 
-    def source(self) -> str:
-        """The generated code of the main specialisation; waited for if it is in the making."""
+    def source(self, *, full: bool = False) -> str:
+        """The generated code of the main specialisation, with the user's lines; waited for if it is in the making.
+
+        Args:
+            full: with declarations, mathematics and all else that does not depend on the program.
+        """
         self.wait()
-        return self._main.executable.source()
+        executable = self._main.executable
+        return executable.full_source() if full else executable.source()
 
     @recorded("copy")
     def copy(

@@ -252,6 +252,10 @@ class FuncifyExecutable(Executable):
         """The generated Python function, then what the library has made of it where it shows that."""
         return "\n".join([self._function.source, *(text() for text in list(self._texts.values()))])
 
+    def full_source(self) -> str:
+        """The same behind the names in it: which function each rule is, and what the constants are."""
+        return self._function.declarations + self.source()
+
 
 def _separate(outputs: tuple[Any, ...], inputs: Sequence[Any], copy: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Traced outputs of which none is an input or another output."""

@@ -195,7 +195,11 @@ class Executable(abc.ABC):
 
     @abc.abstractmethod
     def source(self) -> str:
-        """The generated code, for people to read."""
+        """The generated code, for people to read: what is this program's own, with the user's lines and names."""
+
+    def full_source(self) -> str:
+        """All of it: with declarations, and with what is the same in all programs."""
+        return self.source()
 
 
 class Linker(abc.ABC):

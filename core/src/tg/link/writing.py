@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
-from tg.link.blame import LINES, Line
+from tg.link.blame import LINES, Line, described
 from tg.link.colour import colours, static_colours
 from tg.link.host import HostFunction, host_sizes
 from tg.link.linker import Request, add_node_note
@@ -63,6 +63,14 @@ class Funcified(NamedTuple):
         exec(self.code, scope)
         scope.update({k: v for k, v in self.device.__globals__.items() if k.endswith("_lengths")})  # what is remembered
         return scope["graph"]  # type: ignore[no-any-return]
+
+    @property
+    def declarations(self) -> str:
+        """What the names in the generated code stand for, as comments."""
+        scope = self.device.__globals__
+        rows = [f"# {name}: {described(scope[name])}" for name in sorted(self.rules)]
+        rows += [f"# constants[{k}]: {a.dtype}{list(a.shape)}" for k, a in enumerate(self.constants)]
+        return "".join(f"{row}\n" for row in rows)
 
     @property
     def source(self) -> str:

@@ -243,7 +243,7 @@ def flipud(x: Any) -> Variable:
 
 
 def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
-    """X turned by k quarter turns in the plane of two axes, from the first towards the second.
+    """x turned by k quarter turns in the plane of two axes, from the first towards the second.
 
     Raises:
         ShapeError: the axes are not two different ones of x.

@@ -87,7 +87,7 @@ class MatMul(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """Dz y' for x and x' dz for y, summed over repeated leading axes."""
+        """dz y' for x and x' dz for y, summed over repeated leading axes."""
         (x, y), (dz,) = inputs, cotangents
         if dz is None:
             return (None, None)

@@ -322,18 +322,18 @@ def _filled(y: Variable, inside: Variable | None, rank: int, fill: Any) -> Varia
 
 
 def trailing(v: Variable, count: int) -> Variable:
-    """V with `count` axes of length 1 behind its own."""
+    """v with `count` axes of length 1 behind its own."""
     return expand_dims_at(v, tuple(range(-count, 0))) if count and v.type.ndim else v
 
 
 def squeeze_axes(x: Variable, drop: Sequence[bool]) -> Variable:
-    """X without the axes marked in `drop`."""
+    """x without the axes marked in `drop`."""
     axes = tuple(k - len(drop) for k, d in enumerate(drop) if d)
     return squeeze(x, axes) if axes else x
 
 
 def sliced(x: Variable, parts: Sequence[Part]) -> Variable:
-    """X with the slices of `parts` taken; axes with integer arrays stay whole."""
+    """x with the slices of `parts` taken; axes with integer arrays stay whole."""
     full = [p.kind == "array" or p.whole for p in parts]
     if all(full):
         return x

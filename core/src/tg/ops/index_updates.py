@@ -107,7 +107,7 @@ class Place:
 
 
 def updated(x: Variable, index: Any, value: Any, fn: ElementwiseFunction | None, mode: str = "raise") -> Variable:
-    """X with the elements at an index replaced by a value, or (with `fn`) combined with it.
+    """x with the elements at an index replaced by a value, or (with `fn`) combined with it.
 
     Raises:
         BoundsError: an index outside its axis (mode "raise"), or a mask of another shape.

@@ -275,7 +275,7 @@ def _repeated(x: Variable, repeats: Variable, k: int) -> Variable:
 
 
 def delete(x: Any, positions: Any, axis: int | None = None) -> Variable:
-    """X without the entries at known positions along an axis, or without elements in C order.
+    """x without the entries at known positions along an axis, or without elements in C order.
 
     Args:
         positions: an int, a slice, or a list of ints or of bool.
@@ -311,7 +311,7 @@ def _need_known(what: str, positions: Any) -> None:
 
 
 def insert(x: Any, positions: Any, values: Any, axis: int | None = None) -> Variable:
-    """X with values put before known positions along an axis of known length, or among the elements in C order.
+    """x with values put before known positions along an axis of known length, or among the elements in C order.
 
     Args:
         positions: an int, before which all values go; or a list of ints, or a slice, one for each value.

@@ -123,7 +123,7 @@ def _padded(x: Variable, k: int, pair: tuple[int, int], mode: str, given: Any, o
 
 
 def _joined(x: Variable, k: int, pair: tuple[int, int], values: tuple[Variable, ...]) -> Variable:
-    """X between copies of two values, each of length 1 along the axis or 0-d."""
+    """x between copies of two values, each of length 1 along the axis or 0-d."""
     front = x.type.ndim + k
     sides = [broadcast_to(v, (*x.shape[:front], w, *x.shape[front + 1 :])) for v, w in zip(values, pair, strict=True)]
     return Concatenate(k)(sides[0], x, sides[1])  # type: ignore[no-any-return]

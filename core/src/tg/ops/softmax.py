@@ -99,7 +99,7 @@ class Softmax(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """Y * (dy - sum(dy * y))."""
+        """y * (dy - sum(dy * y))."""
         (y,), (dy,) = outputs, cotangents
         if dy is None:
             return (None,)

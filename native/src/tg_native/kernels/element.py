@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.errors import NoRuleError, message
+from tg.errors import NoRuleError, PluginError, message
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of
 from tg_native.kernels.half import narrowed, widened
 
@@ -28,6 +28,7 @@ class Elementwise:
     """
 
     __slots__ = ("choices",)
+    __name__ = "Elementwise"  # in messages about rules
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Elementwise:
 
         Raises:
             NoRuleError: there is no function for the dtype.
+            PluginError: the function gave elements of another dtype.
         """
         dtype = operands[-1].dtype
         kind = kind_of(dtype) if dtype in WORDS else ""
@@ -65,4 +67,8 @@ class Elementwise:
         if found is None:
             raise NoRuleError(message(ABSENT.format(operands[-1].body.backend, op.name, dtype)))
         value: Elements = found(*operands)
-        return narrowed(value, result) if is_half(result) and value.dtype != result else value  # type: ignore[arg-type]
+        if value.dtype != result and is_half(result):
+            return narrowed(value, result)  # type: ignore[arg-type]
+        if value.dtype != result:
+            raise PluginError(message(f"{op.name}: its kernel gave {value.dtype} for {dtype}, needed {result}"))
+        return value

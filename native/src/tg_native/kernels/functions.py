@@ -49,7 +49,7 @@ def rint(x: Lanes) -> Lanes:
 
 
 def copysign(x: Lanes, y: Lanes) -> Lanes:
-    """X with the sign of y."""
+    """x with the sign of y."""
     return x.body.computed("copysign", (x, y))
 
 

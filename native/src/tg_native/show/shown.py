@@ -1,31 +1,149 @@
-"""Generated code as it is shown: loop nests are called after the user's variables, and say which lines they come from.
+"""Generated code as it is shown: under the user's names, with the user's lines, loops in the order of their calls.
 
 What is compiled has numbers only, so that the same program under other names, or at other lines, is found compiled.
 """
 
 from __future__ import annotations
 
+import collections
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.link.timed import ASSIGNED
+from tg.link.timed import ASSIGNED, names_at
+from tg.ops.shape import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg_native.fusion.loop import Loop
+from tg_native.plan.values import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-LOOP: Final = re.compile(r"\bloop\d+\b")
+    from tg.graph.frozen import FrozenGraph
+    from tg_native.plan.values import Value
+
+LOOP: Final = re.compile(r"\b(?:loop|nest)\d+\b")
 PLACE: Final = re.compile(r"^\s*(?:/\*|#|;) (\S.*?:\d+[^:]*:  (.*?))(?: \*/)?$")  # a comment that names a line
 MOST_NAMES: Final = 2  # of one loop
 MOST_LINES: Final = 4  # of those that share a loop
+LONGEST: Final = 40  # characters of a name
+UNNAMED: Final = (AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
+MAKES_FUNCTION: Final = re.compile(r"=\s*(?:\w+\.)?(?:function|jit)\(")
+SAYS_NAME: Final = re.compile(r"\s*; \w+ is (\S+)")  # a comment that a name makes needless
 
 
-def with_names(text: str, definition: str, comment: str) -> str:
+class Language(NamedTuple):
+    """How a printer's text is read and written.
+
+    Args:
+        definitions: what a line that defines the loop `{loop}` contains, in either of its forms.
+        comment: how a comment is written, with `{text}`.
+        word: finds the names of values, and of whatever else has such a name.
+        name: how a value is named, with `{name}`.
+        reserved: words that name no value.
+    """
+
+    definitions: tuple[str, ...]
+    comment: str
+    word: re.Pattern[str]
+    name: str = "{name}"
+    reserved: Collection[str] = ()
+
+
+class Calls:
+    """The calls of loops in a unit: what their parameters are, in the functions that call them."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[Mapping[int, Value], FrozenGraph, dict[str, str]]]] = {}
+        self._named: dict[int, dict[str, str]] = {}  # by the function's values
+
+    def note(self, loop: str, values: Mapping[int, Value], graph: FrozenGraph, given: dict[str, str]) -> None:
+        """Remember a call: `given` are the arguments by the names of the parameters, in a function with `values`."""
+        self._found.setdefault(loop, []).append((values, graph, given))
+
+    def in_order(self, loops: Mapping[str, str]) -> dict[str, str]:
+        """The texts of loops by their names, in the order in which they are first called."""
+        return {loop: loops[loop] for loop in (*self._found, *loops) if loop in loops}
+
+    def parameters(self, loop: str) -> dict[str, str]:
+        """The user's names of the parameters that have one and the same at all calls."""
+        every: dict[str, set[str]] = collections.defaultdict(set)
+        for values, graph, given in self._found.get(loop, ()):
+            if id(values) not in self._named:
+                self._named[id(values)] = values_named(values, graph)
+            names = self._named[id(values)]
+            for parameter, argument in given.items():
+                every[parameter].add(names.get(argument, ""))
+        return {
+            parameter: next(iter(found)) for parameter, found in every.items() if len(found) == 1 and "" not in found
+        }
+
+
+def values_named(values: Mapping[int, Value], graph: FrozenGraph) -> dict[str, str]:
+    """The user's names for what a function calls its values: given ones, else those that the lines assign to."""
+    checked = {number for check in graph.checks for number in (check.condition, *check.values)}
+    last = {name: number for k in range(len(graph.nodes)) for number, name in _assigned(graph, k, checked)}
+    named = {**{number: name for name, number in last.items()}, **graph.names}
+    found: dict[str, str] = {}
+    for number, value in values.items():
+        text = value.text if isinstance(value, Scalar) else value.pointer if value.fill is None else value.fill
+        if number in named and text:
+            found.setdefault(text, re.sub(r"\W+", "_", named[number], flags=re.ASCII).strip("_")[:LONGEST])
+    return found
+
+
+def _assigned(graph: FrozenGraph, k: int, checked: Collection[int]) -> Iterator[tuple[int, str]]:
+    """The results of a node that may be what a line of the user's assigns, with the name: no lengths, views, checks."""
+    node = graph.nodes[k]
+    if isinstance(node.op, Loop):
+        outputs = iter(node.outputs)
+        for stage in node.op.stages:
+            makers = {number: j for j, step in enumerate(stage.program.nodes) for number in step.outputs}
+            for result in (r for r in stage.results if r.stored):
+                number, maker = next(outputs), makers.get(stage.program.outputs[result.value])
+                if result.fn is None and result.into is None and maker is not None:
+                    yield from ((number, name) for name in _names(stage.program, maker)[-1:])
+        return
+    if len(node.outputs) == 1 and not isinstance(node.op, UNNAMED) and node.outputs[0] not in checked:
+        yield from ((node.outputs[0], name) for name in _names(graph, k)[-1:])
+
+
+def _names(graph: FrozenGraph, k: int) -> list[str]:
+    """What the lines that made a node assign to, unless that is the function that is compiled."""
+    origin = graph.origins.get(k)
+    is_function = origin is not None and any(MAKES_FUNCTION.search(loc.source) for loc in origin.locs)
+    return [] if is_function else names_at(graph, k)
+
+
+def renamed(text: str, names: Mapping[str, str], language: Language) -> str:
+    """A function with values under the user's names, those that mean something else in it excepted."""
+    lines = text.split("\n")
+    taken = {word for line in lines if not _is_comment(line) for word in language.word.findall(line)}
+    chosen: dict[str, str] = {}
+    for value, name in names.items():
+        new = language.name.format(name=name)
+        is_name = language.word.fullmatch(value) is not None and language.word.fullmatch(new) is not None
+        if is_name and value in taken and new not in taken and new not in language.reserved:
+            chosen[value] = new
+            taken.add(new)
+    if not chosen:
+        return text
+    rows: list[str] = []
+    for line in lines:
+        said = SAYS_NAME.fullmatch(line)
+        if said is None or said[1] not in chosen:
+            new = language.word.sub(lambda found: chosen.get(found[0], found[0]), line)
+            rows.append(line if _is_comment(line) else new)
+    return "\n".join(rows)
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(("/*", ";"))
+
+
+def with_names(text: str, language: Language) -> str:
     """The text of a unit with its loops renamed, and with the user's lines before each.
 
     Args:
         text: the unit, with comments that name lines before what these became.
-        definition: what a line that defines the loop `{loop}` contains.
-        comment: how a comment is written, with `{text}`.
     """
     places = _places(text)
     names = {loop: _name(loop, [source for _, source in found]) for loop, found in places.items()}
@@ -33,8 +151,8 @@ def with_names(text: str, definition: str, comment: str) -> str:
     for line in text.split("\n"):
         is_note = PLACE.match(line) is not None
         for loop in () if is_note else dict.fromkeys(LOOP.findall(line)):
-            if definition.format(loop=loop) in line:
-                rows += [comment.format(text=place) for place, _ in places.get(loop, ())]
+            if any(definition.format(loop=loop) in line for definition in language.definitions):
+                rows += [language.comment.format(text=place) for place, _ in places.get(loop, ())]
         rows.append(line if is_note else LOOP.sub(lambda found: names.get(found[0], found[0]), line))
     return "\n".join(rows)
 

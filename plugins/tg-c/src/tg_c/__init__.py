@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tg.errors import OptionError, message
 from tg.plugin import hookimpl
@@ -11,7 +12,14 @@ from tg.plugin.records import Backend, RuleProtocol
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rewrites, Rules
+    from tg_c.foreign import CFunction
+    from tg_c.printed import Printed
+    from tg_c.templates import Expression, Inline
 
+__all__ = ["DTYPES", "PROTOCOL", "CFunction", "Expression", "Inline", "Options", "Printed"]
+
+_HOMES = {"CFunction": "foreign", "Expression": "templates", "Inline": "templates", "Printed": "printed"}
+"""What authors of rules import, loaded at first use."""
 PROTOCOL = RuleProtocol("source", 1)
 DTYPES = frozenset(
     (
@@ -78,3 +86,11 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     from tg_c.lower import REWRITES
 
     return REWRITES
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tg_c' has no attribute {name!r}", name=name)
+    found = globals()[name] = getattr(importlib.import_module(f"tg_c.{home}"), name)
+    return found

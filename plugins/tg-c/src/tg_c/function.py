@@ -196,6 +196,9 @@ class GraphFunction:
     def call(self, kernel: Nest, guard: str = "") -> None:
         """Call a finished loop nest, under a condition if there is one."""
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
+        if not self.plans:
+            parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
+            self.unit.calls.note(name, self.values, self.graph, dict(zip(parameters, given, strict=True)))
         if division is not None:
             name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
         self.line(f"{guard}{name}({', '.join(given)});")

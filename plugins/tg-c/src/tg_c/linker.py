@@ -53,7 +53,7 @@ def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) 
     options: Options = request.options
     level = options.optimize if options.optimize is not None else level_for(program.statements)
     if options.keep_source:
-        keep(program.annotated())
+        keep(program.shown(full=True))
     loaded = unit.load(program.text, Flags(level, VECTORISE, program.libraries))
     with Span("entry"):
         return CExecutable(graph, request, program, loaded)
@@ -93,8 +93,12 @@ class CExecutable(Executable):
         return TimedUnit(lambda ticks: _compiled(self._graph, self._request, ticks))
 
     def source(self) -> str:
-        """The C text, with the user's lines."""
-        return self._program.annotated()
+        """The loops and the functions of graphs, with the user's lines and names."""
+        return self._program.shown(full=False)
+
+    def full_source(self) -> str:
+        """The C text of the unit, with the user's lines."""
+        return self._program.shown(full=True)
 
 
 def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable[..., Any]:

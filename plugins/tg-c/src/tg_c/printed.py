@@ -25,6 +25,7 @@ class Printed:
     """A rule: a kernel, which loops call for lanes, written for one element, in place where it is one expression."""
 
     __slots__ = ("kernel",)
+    __name__ = "Printed"  # in messages about rules
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
         self.kernel = kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -19,7 +20,7 @@ from tg_c.written import Program
 from tg_native.calls.blas import NO_BLAS, blas
 from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.shapes import needs_plan, shapes_of
-from tg_native.show.shown import with_names
+from tg_native.show.shown import Calls, Language, renamed, values_named, with_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,17 @@ if TYPE_CHECKING:
     from tg_c.ticks import Ticks
     from tg_native.plan.shapes import Shapes
 
+KEYWORDS: Final = """\
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+"""
+C: Final = Language(
+    (" void {loop}(",),
+    "/* {text} */",
+    re.compile(r"(?<![\w.])[A-Za-z_]\w*"),
+    reserved=KEYWORDS.split(),
+)
+MORE: Final = "/* The whole unit has {count:,} lines: source(full=True). */"
 # Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
 # constant tables to a repetition of their first 128 bits.
 TABLE: Final = '__attribute__((visibility("hidden")))'
@@ -98,6 +110,8 @@ class Unit:
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
         self._notes: list[tuple[str, dict[int, int], GraphFunction]] = []
         self._texts: list[str] = []
+        self._written: list[GraphFunction] = []  # of which those are the texts
+        self.calls = Calls()
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -150,8 +164,12 @@ class Unit:
         name = self._functions.get(graph)
         if name is None:
             name = self._functions[graph] = f"graph{len(self._functions) + 1}"
-            self._texts.append(GraphFunction(self, graph, name, is_main=False).text())
+            self._write(GraphFunction(self, graph, name, is_main=False))
         return name
+
+    def _write(self, function: GraphFunction) -> None:
+        self._texts.append(function.text())
+        self._written.append(function)
 
     def blas(self, dtype: str) -> None:
         """Use the BLAS of the process for a dtype."""
@@ -170,9 +188,9 @@ class Unit:
     def program(self, graph: FrozenGraph) -> Program:
         """The unit of a graph."""
         main = GraphFunction(self, graph, "graph0", is_main=True)
-        self._texts.append(main.text())
+        self._write(main)
         if needs_plan(graph):
-            self._texts.append(GraphFunction(self, graph, "plan0", is_main=True, plans=True).text())
+            self._write(GraphFunction(self, graph, "plan0", is_main=True, plans=True))
         parts = [
             TYPEDEFS,
             MEMORY,
@@ -193,8 +211,8 @@ class Unit:
         written = (*self._kernels, *self._texts)
         statements = sum(part.count("\n") for part in written)
         libraries = tuple(sorted(self.prelude.libraries))
-        annotated, reuses = partial(self._annotated, text), main.overwriting.legal()
-        return Program(text, annotated, tuple(self._data), statements, libraries, reuses)
+        shown, reuses = partial(self._shown, text), main.overwriting.legal()
+        return Program(text, shown, tuple(self._data), statements, libraries, reuses)
 
     def _run(self, graph: FrozenGraph, main: GraphFunction) -> str:
         inputs, at = _input_arguments(graph)
@@ -212,13 +230,28 @@ class Unit:
         inputs, _ = _input_arguments(graph)
         return _entry("tg_plan", "i64 *out_dims", "plan0", [f"inputs + {graph.arity}", *inputs, "out_dims"])
 
-    def _annotated(self, text: str) -> str:
-        """The text with the user's lines as comments before the statements that they became."""
+    def _shown(self, text: str, *, full: bool) -> str:
+        """The unit, or its loops and functions alone, with the user's lines before the statements that they became."""
+        if full:
+            return with_names(self._annotated(text, self._written), C)
+        loops = {name: f"static void {name}{body}" for body, name in self._kernels.items()}
+        parts = [renamed(one, self.calls.parameters(name), C) for name, one in self.calls.in_order(loops).items()]
+        for part, function in zip(self._texts, self._written, strict=True):
+            if not function.plans:
+                names = values_named(function.values, function.graph)
+                parts.append(renamed(self._annotated(part, [function]), names, C))
+        parts.append(MORE.format(count=text.count("\n")))
+        return with_names("\n\n".join(parts) + "\n", C)
+
+    def _annotated(self, text: str, functions: Sequence[GraphFunction]) -> str:
+        """The text of some functions with the user's lines as comments."""
+        text = "\n" + text
         for head, marks, function in self._notes:
-            start = text.index(f"\n{head}\n") + len(head) + 2
-            end = text.index("\n}", start)
-            text = text[:start] + _with_comments(text[start:end], marks, function) + text[end:]
-        return with_names(text, " void {loop}(", "/* {text} */")
+            if function in functions:
+                start = text.index(f"\n{head}\n") + len(head) + 2
+                end = text.index("\n}", start)
+                text = text[:start] + _with_comments(text[start:end], marks, function) + text[end:]
+        return text[1:]
 
 
 def _with_comments(inside: str, marks: dict[int, int], function: GraphFunction) -> str:

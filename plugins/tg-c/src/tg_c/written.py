@@ -5,7 +5,7 @@ What generates code is imported only where it is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tg.graph.collector import paused
 from tg.graph.timing import Span
@@ -13,8 +13,6 @@ from tg_c.compiler import compiler, environment
 from tg_native.calls.blas import blas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from tg.graph.frozen import FrozenGraph
@@ -22,14 +20,20 @@ if TYPE_CHECKING:
     from tg_c.ticks import Ticks
 
 
+class Shown(Protocol):
+    """Gives a unit as people read it: with the user's lines, and without what is the same in all unless it is full."""
+
+    def __call__(self, *, full: bool) -> str: ...
+
+
 class Program(NamedTuple):
-    """A generated unit: its text, how to get that with the user's lines, and its arguments besides the inputs.
+    """A generated unit: its text, how that is shown, and its arguments besides the inputs.
 
     `reuses` are the outputs and inputs, in pairs, that may share memory.
     """
 
     text: str
-    annotated: Callable[[], str]
+    shown: Shown
     arguments: tuple[np.ndarray[Any, Any], ...]
     statements: int
     libraries: tuple[str, ...]
@@ -44,7 +48,7 @@ def program(graph: FrozenGraph, request: Request) -> Program:
     found = request.kept.read(*circumstances)
     if found is not None:
         text, *others = found
-        return Program(text, lambda: write(graph, request).annotated(), *others)
+        return Program(text, lambda *, full: write(graph, request).shown(full=full), *others)
     made = write(graph, request)
     request.kept.store((made.text, *made[2:]), *circumstances)
     return made

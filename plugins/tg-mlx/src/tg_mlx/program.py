@@ -81,3 +81,7 @@ class Program(Executable):
     def source(self) -> str:
         """The generated Python function."""
         return self.main.source()
+
+    def full_source(self) -> str:
+        """The same with where the functions come from that it calls."""
+        return self.main.full_source()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tg.plugin import Backend, RuleProtocol, hookimpl
 
 if TYPE_CHECKING:
     from tg.plugin import Rewrites, Rules
+    from tg_numba.jitted import Jitted
 
+__all__ = ["DTYPES", "PROTOCOL", "Jitted", "Options"]
 __version__ = "0.1.0"
 
 PROTOCOL = RuleProtocol("numba", 3)
@@ -33,7 +36,7 @@ def tg_backends() -> tuple[Backend, ...]:
         Backend(
             "numba",
             distribution="tg-numba",
-            requires=("numba>=0.65", "tg-native"),
+            requires=("llvmlite>=0.47", "numba>=0.65", "tg-native"),
             rules=PROTOCOL,
             dtypes=DTYPES,
             shapes="dynamic",
@@ -42,6 +45,7 @@ def tg_backends() -> tuple[Backend, ...]:
             options=Options,
             linker="tg_numba.linker:LINKER",
             gaps="tg_numba.gaps:GAPS",
+            facts="tg_numba.facts:facts",
             cache="tg_numba.cache:CACHE",
             priority=15,
         ),
@@ -67,3 +71,10 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     from tg_numba.lower import REWRITES
 
     return REWRITES
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Jitted":
+        raise AttributeError(f"module 'tg_numba' has no attribute {name!r}", name=name)
+    found = globals()[name] = importlib.import_module("tg_numba.jitted").Jitted
+    return found

@@ -117,7 +117,9 @@ class Loaded:
         return function(pointers(*arrays))
 
 
-cover(llvm.ffi.lib._lock._lock)  # whoever uses LLVM holds it: a child that inherits it held can never do so
+LOCK: Final = getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)  # llvmlite promises no name for it
+if LOCK is not None:
+    cover(LOCK)  # whoever uses LLVM holds it: a child that inherits it held can never do so
 _CALLED: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _known: Final[weakref.WeakValueDictionary[str, Code]] = weakref.WeakValueDictionary()
 

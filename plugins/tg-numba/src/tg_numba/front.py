@@ -1,230 +1,129 @@
-"""Numba's front end: from a Python function, and the types of its arguments, to the object file of its code.
+"""Loop nests in Python as machine code: object files by Numba's internals, or addresses by `numba.cfunc` without them.
 
-The code of a function never comes near Numba's own engine, which keeps what it has got until the process ends. What a
-function calls by name is declared in its module, and found when object files are loaded together.
+A release of Numba may change what `tg_numba.internals` takes of it. Then nests are compiled by what Numba promises:
+`numba.cfunc`, `numba.njit` and `numba.extending.intrinsic`. They compute the same; but no other process finds such a
+program compiled, and what has been compiled stays in memory until the process ends.
 """
 
 from __future__ import annotations
 
-import weakref
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, final
+import functools
+import hashlib
+from types import CellType, FunctionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from llvmlite.binding.newpassmanagers import NewPassManager
-from numba.core import cgutils, compiler, types
-from numba.core.codegen import AOTCodeLibrary, JITCPUCodegen
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
-from numba.core.imputils import user_function
-from numba.core.registry import cpu_target
-from numba.core.typed_passes import (
-    AnnotateTypes,
-    IRLegalization,
-    NativeLowering,
-    NoPythonBackend,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-)
-from numba.core.typing.templates import make_intrinsic_template
-from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
-from numba.extending import models, register_model
+import numba
+from numba.extending import intrinsic
 
 from tg.turns import exclusive
-from tg_numba.engine import code_of_module
-from tg_numba.native import COMPILING
+from tg_numba import engine, meanings
+from tg_numba.native import COMPILING, Callee, Word
+from tg_numba.nest import LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from tg_numba.engine import Code
-    from tg_numba.native import Callee
+    from tg_numba.native import Nest
 
-_types: Any = types  # what Numba's annotations leave out is there too
-STEPS: Final = (
-    TranslateByteCode,
-    FixupArgs,
-    IRProcessing,
-    ReconstructSSA,
-    NopythonTypeInference,
-    PreLowerStripPhis,
-    IRLegalization,
-    AnnotateTypes,
-    NativeLowering,
-    NoPythonBackend,
-)
-"""The passes that straight-line code with loops needs; Numba's usual pipeline has three times as many."""
-OPTIONS: Final = {
-    "nopython": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-}
+OPTIONS: Final = {"nogil": True, "error_model": "numpy"}
+CALLER: Final = """
+define internal i64 @{name}({heads}) nounwind {{
+  %code = call i64 @"{symbol}"({heads})
+  ret i64 %code
+}}
+"""
+_flaws: Final[list[str]] = []  # why internals are not used, once that is known
 
 
-class Pipeline(CompilerBase):  # type: ignore[misc]
-    """Compiles functions of scalars and pointers, as far as LLVM's language."""
+class Wanted(NamedTuple):
+    """A nest that is to be called by a name, and the kinds of its arguments."""
 
-    def define_pipelines(self) -> list[Any]:
-        """One pipeline of the passes that are needed."""
-        found = PassManager("tg")
-        for step in STEPS:
-            found.add_pass(step, step.__name__)
-        found.finalize()
-        return [found]
+    name: str
+    nest: Nest
+    kinds: tuple[str, ...]
 
 
-@final
-class Library(AOTCodeLibrary):  # type: ignore[misc]
-    """The code of a function in the making, optimised when it is whole."""
+class Compiled(NamedTuple):
+    """Nests as machine code: object files, or addresses by their symbols, and functions by which others call them."""
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        """Simplify loops, then all passes: without the first, loops of the second find less."""
-        simple, full = self._codegen.builders
-        passes = simple.getModulePassManager()
-        passes.add_loop_rotate_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_jump_threading_pass()
-        for builder, some in ((simple, passes), (full, full.getModulePassManager())):
-            some.run(self._final_module, builder)
-            NewPassManager._dispose(some)  # which it does not do itself
+    codes: Sequence[Code]
+    callers: Sequence[str]
+    addresses: dict[str, int]
 
 
-@final
-class Codegen(JITCPUCodegen):  # type: ignore[misc]
-    """Numba's options for code of this machine, without an engine that would keep it."""
-
-    _library_class = Library
-
-    @cached_property
-    def builders(self) -> tuple[Any, Any]:
-        """What makes passes: few, and all."""
-        return self._pass_builder(opt=0, loop_vectorize=False, slp_vectorize=False), self._pass_builder()
-
-    def _add_module(self, module: Any) -> None:
-        return
+def compiled(wanted: Sequence[Wanted]) -> Compiled:
+    """The machine code of nests."""
+    if flaw() is None:
+        try:
+            return _by_internals(wanted)
+        except Exception:
+            if flaw(tested=True) is None:
+                raise
+    return _by_cfunc(wanted)
 
 
-TARGET: Final = cpu_target.target_context.subtarget(_internal_codegen=Codegen("tg"))
+def flaw(*, tested: bool = False) -> str | None:
+    """Why Numba's internals cannot be used; None if they can, as far as they import, or as their test tells."""
+    if not _flaws:
+        try:
+            from tg_numba import internals
+
+            if tested:
+                internals.check()
+        except Exception as error:  # noqa: BLE001 (whatever an internal that is another does)
+            _flaws.append(f"{type(error).__name__}: {error}")
+    return _flaws[0] if _flaws else None
 
 
-# --- types -----------------------------------------------------------------------------------------------------------
+def _by_internals(wanted: Sequence[Wanted]) -> Compiled:
+    from tg_numba import internals
+
+    entries = [internals.overload_of(one.nest, tuple(map(meanings.argument, one.kinds))) for one in wanted]
+    codes = [found.code for found in internals.with_callees(entries)]
+    callers = [
+        engine.nest_caller(one.name, entry.name, [_kind(kind) for kind in one.kinds])
+        for one, entry in zip(wanted, entries, strict=True)
+    ]
+    return Compiled(codes, callers, {})
 
 
-@final
-class CalleeType(types.Callable, types.Dummy):
-    """The type of a function that others call: each has its own."""
-
-    def __init__(self, callee: Callee) -> None:
-        self.callee = callee
-        super().__init__(f"callee({id(callee)})")
-
-    def get_call_type(self, context: Any, arguments: Any, keywords: Any) -> Any:
-        """The signature for arguments of these types."""
-        return overload_of(self.callee, tuple(map(_types.unliteral, arguments))).signature
-
-    def get_call_signatures(self) -> tuple[list[Any], bool]:
-        """Those that are known."""
-        return [found.signature for found in self.callee.overloads.values()], True
-
-    def get_impl_key(self, signature: Any) -> object:
-        """What stands for the code of a call."""
-        return overload_of(self.callee, signature.args).key
+def _kind(kind: str) -> str:
+    return "i64" if kind == LENGTH else "ptr"
 
 
-register_model(CalleeType)(models.OpaqueModel)
-
-
-def callee_type(callee: Callee) -> CalleeType:
-    """The type that a function is in compiled code."""
-    return CalleeType(callee)
-
-
-def word_type(word: object, meaning: Callable[..., Any]) -> Any:
-    """The type of a word that writes instructions.
-
-    Args:
-        meaning: from the types of arguments to a signature, and what writes instructions for it.
-    """
-    return types.Function(make_intrinsic_template(word, meaning, meaning.__name__))
-
-
-# --- functions -------------------------------------------------------------------------------------------------------
-
-
-@final
-class Overload:
-    """A function compiled for arguments of some types; its object file is made when it is needed."""
-
-    __slots__ = ("__weakref__", "_code", "_library", "key", "name", "signature")
-
-    def __init__(self, callee: Callee, kinds: Sequence[Any]) -> None:
-        flags = compiler.Flags()
-        cpu_target.options.parse_as_flags(flags, dict(OPTIONS))
-        flags.no_compile = True
-        flags.noalias = callee.noalias
-        with global_compiler_lock:
-            made = compiler.compile_extra(
-                cpu_target.typing_context, TARGET, callee.function, kinds, None, flags, {}, pipeline_class=Pipeline
-            )
-        self.signature, self.name, self.key = made.signature, made.fndesc.llvm_func_name, object()
-        self._library: Any = made.library
-        self._code: Code | None = None
-        call = _call(self.name, self.signature) if callee.apart else user_function(made.fndesc, [made.library])
-        TARGET.insert_func_defn([(call, self.key, self.signature.args)])
-        weakref.finalize(self, TARGET.remove_user_function, self.key)
-
-    @property
-    def code(self) -> Code:
-        """The object file, with what it needs."""
-        found = self._code
-        if found is None:
-            with global_compiler_lock:
-                data = self._library.emit_native_object()
-            found = self._code = code_of_module(self._library._final_module, data)
-            self._library = None
-        return found
-
-
-_by_name: Final[weakref.WeakValueDictionary[str, Overload]] = weakref.WeakValueDictionary()
+# --- by what Numba promises ------------------------------------------------------------------------------------------
 
 
 @exclusive(COMPILING)
-def overload_of(callee: Callee, kinds: tuple[Any, ...]) -> Overload:
-    """A function for arguments of these types."""
-    found: Overload | None = callee.overloads.get(kinds)
-    if found is None:
-        found = callee.overloads[kinds] = Overload(callee, kinds)
-        _by_name[found.name] = found
-    return found
+def _by_cfunc(wanted: Sequence[Wanted]) -> Compiled:
+    callers, addresses = [], {}
+    for one in wanted:
+        made = one.nest.overloads.get(one.kinds)
+        if made is None:
+            signature = numba.types.int64(*map(meanings.argument, one.kinds))
+            made = one.nest.overloads[one.kinds] = numba.cfunc(signature, **OPTIONS)(plain(one.nest.function))
+        digest = hashlib.blake2b(f"{id(made)}".encode(), digest_size=16).hexdigest()
+        addresses[symbol := f"tg.nest.{digest}"] = made.address
+        heads = ", ".join(f"{_kind(kind)} %a{k}" for k, kind in enumerate(one.kinds))
+        callers.append(CALLER.format(name=one.name, symbol=symbol, heads=heads))
+    return Compiled([], callers, addresses)
 
 
-def _call(name: str, signature: Any) -> Callable[..., Any]:
-    """What writes a call of a function by its name; none of ours raises, so its status is not looked at."""
-
-    def write(context: Any, builder: Any, given: Any, values: Any) -> Any:
-        convention, back = context.call_conv, signature.return_type
-        kind = convention.get_function_type(back, signature.args)
-        callee = cgutils.get_or_insert_function(builder.module, kind, name)
-        found = cgutils.alloca_once(builder, convention.get_return_type(back).pointee)
-        failure = cgutils.alloca_once(builder, kind.args[1].pointee)
-        packed = context.get_arg_packer(signature.args).as_arguments(builder, values)
-        builder.call(callee, [found, failure, *packed])
-        return context.get_returned_value(builder, back, builder.load(found))
-
-    return write
+def plain(function: Any) -> Any:
+    """A function of ours that names nothing but what Numba takes."""
+    used = set(function.__code__.co_names) & function.__globals__.keys()
+    scope = {**function.__globals__, **{name: _plain(function.__globals__[name]) for name in used}}
+    cells = tuple(CellType(_plain(cell.cell_contents)) for cell in function.__closure__ or ())
+    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
 
 
-def with_callees(first: Sequence[Overload]) -> Iterator[Overload]:
-    """Functions and all that they call by name, each once."""
-    waiting, seen = list(first), set[str]()
-    while waiting:
-        found = waiting.pop()
-        if found.name not in seen:
-            seen.add(found.name)
-            yield found
-            waiting += (_by_name[name] for name in found.code.needs if name in _by_name)
+def _plain(thing: Any) -> Any:
+    return _made_plain(thing) if isinstance(thing, Word | Callee) else thing
+
+
+@functools.cache
+def _made_plain(thing: Word | Callee) -> Any:
+    if isinstance(thing, Word):
+        return intrinsic(meanings.of(thing.__name__))
+    return numba.njit(**OPTIONS)(plain(thing.function))

@@ -153,9 +153,11 @@ class GraphFunction:
     def call(self, nest: Nest, result: str = "0") -> str:
         """Call a finished loop nest in Python; the int64 that it returns."""
         python, operands = nest.finish(result)
+        name = self.unit.nest(python)
+        self._note(name, {f"a{k}": operand for k, operand in enumerate(operands)})
         kinds = ("i64" if kind == LENGTH else "ptr" for kind in python.kinds)
         arguments = (f"{kind} {x}" for kind, x in zip(kinds, operands, strict=True))
-        return self.body.made(f"call i64 @{self.unit.nest(python)}({', '.join(arguments)})")
+        return self.body.made(f"call i64 @{name}({', '.join(arguments)})")
 
     def divide(self, kernel: loops.Kernel, *given: Any) -> None:
         """Loops have one thread."""
@@ -172,7 +174,13 @@ class GraphFunction:
         """Call a finished loop over lanes."""
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
-        self.body.do(f"call void @{self.unit.loop(written)}({', '.join(arguments)})")
+        name = self.unit.loop(written)
+        self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
+        self.body.do(f"call void @{name}({', '.join(arguments)})")
+
+    def _note(self, name: str, given: dict[str, str]) -> None:
+        if not self.plans:
+            self.unit.calls.note(name, self.values, self.graph, given)
 
     def origin(self, node: int) -> Origin:
         """Where a node comes from."""

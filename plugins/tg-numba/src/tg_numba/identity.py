@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
-LOWERING: Final = ("engine", "front", "machine", "meanings", "native")  # modules here that make machine code
+LOWERING: Final = ("engine", "front", "internals", "machine", "meanings", "native")  # what makes machine code
 
 
 class UnknownError(Exception):
@@ -84,6 +84,8 @@ def _parts(function: FunctionType, seen: set[FunctionType]) -> list[str]:
 
 def _part(thing: Any, seen: set[FunctionType]) -> list[str]:
     thing = thing.function if isinstance(thing, Callee) else thing
+    if isinstance(getattr(thing, "py_func", None), FunctionType):  # of numba.njit
+        return [repr(sorted(thing.targetoptions.items())), *_parts(thing.py_func, seen)]
     return _parts(thing, seen) if isinstance(thing, FunctionType) else [_of(thing)]
 
 

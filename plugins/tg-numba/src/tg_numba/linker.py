@@ -75,10 +75,12 @@ class NumbaExecutable(Executable):
         return TimedModule(lambda ticks: _compiled(self._graph, self._request, ticks))
 
     def source(self) -> str:
-        """The generated text in LLVM's language, with the user's lines."""
-        from tg_native.show.shown import with_names
+        """The loops and the functions of graphs in LLVM's language, with the user's lines and names."""
+        return self._program.shown(full=False)
 
-        return with_names(self._program.text(), "define void @{loop}(", "; {text}")
+    def full_source(self) -> str:
+        """The generated text in LLVM's language, with the user's lines."""
+        return self._program.shown(full=True)
 
 
 def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
@@ -168,6 +170,7 @@ def _failures() -> dict[int, TgError]:
         Failure.NEGATIVE: ShapeError(message("length: found one below 0, needed at least 0")),
         Failure.UNEQUAL: ShapeError(message("lengths that must be equal differ")),
         Failure.BOUNDS: BoundsError(message("slice: found positions outside the axis")),
+        Failure.RAISED: TgError(message("backend 'numba': a jitted function has raised, and the reference has not")),
     }
 
 

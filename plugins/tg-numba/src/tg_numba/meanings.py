@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from numba.core import types
+from numba import types
 
 from tg_numba.nest import LENGTH
 

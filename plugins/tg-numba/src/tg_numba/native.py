@@ -36,9 +36,9 @@ class Word:
 
     @cached_property
     def _numba_type_(self) -> Any:
-        from tg_numba import front, meanings
+        from tg_numba import internals, meanings
 
-        return front.word_type(self, meanings.of(self.__name__))
+        return internals.word_type(self, meanings.of(self.__name__))
 
     def __call__(self, *arguments: Any) -> Any:
         """Words are for compiled code alone."""
@@ -68,9 +68,9 @@ class Callee:
 
     @cached_property
     def _numba_type_(self) -> Any:
-        from tg_numba import front
+        from tg_numba import internals
 
-        return front.callee_type(self)
+        return internals.callee_type(self)
 
     def __call__(self, *arguments: Any) -> Any:
         """What Python makes of the function."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -11,17 +13,17 @@ from tg.graph.timing import Span
 from tg.turns import exclusive
 from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.shapes import needs_plan, shapes_of
+from tg_native.show.shown import Calls, Language, renamed, values_named, with_names
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
 from tg_numba.function import GraphFunction
 from tg_numba.identity import UnknownError, identity
 from tg_numba.machine import SCOPE
 from tg_numba.native import COMPILING, called, nest
-from tg_numba.nest import LENGTH
 from tg_numba.written import GRAPHS, Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -32,10 +34,16 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_native.plan.shapes import Shapes
     from tg_numba.engine import Bundle, Code, Written
+    from tg_numba.jitted import Entry
     from tg_numba.nest import Python
     from tg_numba.ticks import Ticks
 
 COMMENT: Final = re.compile(r"^ *;.*\n", re.MULTILINE)  # says where a line of the user's is, which moves
+LLVM: Final = Language(
+    ("define void @{loop}(", "; def {loop}("), "; {text}", re.compile(r"%[A-Za-z_$.][\w$.-]*"), "%{name}"
+)
+PYTHON: Final = LLVM._replace(word=re.compile(r"(?<![\w.])[A-Za-z_]\w*"), name="{name}", reserved=keyword.kwlist)
+MORE: Final = "; The whole module has {count:,} lines: source(full=True)."
 LOOP: Final = re.compile(r"@(loop\d+)\b")
 
 
@@ -56,6 +64,8 @@ class Unit:
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
         self._texts: list[str] = []
+        self._written: list[GraphFunction] = []  # of which those are the texts
+        self.calls = Calls()
         self._blas: dict[str, None] = {}
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
@@ -115,8 +125,12 @@ class Unit:
         if name is None:
             name = self._functions[graph] = f"graph{len(self._functions) + 1}"
             refuse_dtypes(graph)
-            self._texts.append(GraphFunction(self, graph, name, is_main=False).text())
+            self._write(GraphFunction(self, graph, name, is_main=False))
         return name
+
+    def _write(self, function: GraphFunction) -> None:
+        self._texts.append(function.text())
+        self._written.append(function)
 
     # --- the module --------------------------------------------------------------------------------------------------
 
@@ -125,19 +139,30 @@ class Unit:
         refuse_dtypes(graph)
         plans = needs_plan(graph)
         with Span("code"):
-            self._texts.append(GraphFunction(self, graph, GRAPHS["run"], is_main=True).text())
+            self._write(GraphFunction(self, graph, GRAPHS["run"], is_main=True))
             if plans:
-                self._texts.append(GraphFunction(self, graph, GRAPHS["plan"], is_main=True, plans=True).text())
+                self._write(GraphFunction(self, graph, GRAPHS["plan"], is_main=True, plans=True))
             code = "\n".join((self.module.text(), *self._texts))
         kept: list[object] = []  # what programs share in this process
         needs = Needs(tuple(self._arrays), tuple(self._blas))
         addresses = needs.addresses() if self.ticks is None else {**needs.addresses(), **self.ticks.addresses()}
         counts = entry_counts(graph)
-        name = self._name(code)
+        jitted = self._jitted()
+        addresses.update((one.symbol, one.address) for one in jitted)
+        name = self._name(code) if all(one.is_known for one in jitted) else None
         make = partial(self._compiled, code, counts, addresses, kept)
         loaded = engine.loaded(make(), addresses) if name is None else cache.opened(name, addresses, make)
-        text = self._head() + code
-        return in_memory(graph, loaded, name, needs, lambda: text, (self.ticks, *kept))
+        kept.append(jitted)  # of which the cache of rewritten programs knows nothing
+        return in_memory(graph, loaded, None if jitted else name, needs, self._shown, (self.ticks, *kept))
+
+    def _jitted(self) -> list[Entry]:
+        """The functions of authors that loops and functions call."""
+        if "tg_numba.jitted" not in sys.modules:
+            return []
+        from tg_numba.jitted import entries_of
+
+        modules = (self.module, *(written.module for _, written in self._loops.values()))
+        return entries_of(dict.fromkeys(name for module in modules for name in module.declared))
 
     def _name(self, code: str) -> str | None:
         """The name of the machine code in the cache, if what determines it can be told."""
@@ -148,52 +173,73 @@ class Unit:
         except UnknownError:
             return None
 
-    def _compiled(
-        self, code: str, counts: Mapping[str, int], addresses: Mapping[str, int], kept: list[object]
-    ) -> Bundle:
+    def _compiled(self, code: str, counts: Mapping[str, int], addresses: dict[str, int], kept: list[object]) -> Bundle:
         """The object files of the module."""
         names = {name: GRAPHS[name] for name in counts}
-        nests, wrappers = self._compiled_nests(kept)
+        nests, wrappers = self._compiled_nests(addresses, kept)
         with Span("compiler", "llvm"):
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
             text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
-            outside = engine.declared([*symbols.values(), *addresses])
+            outside = engine.declared(s for s in (*symbols.values(), *addresses) if s not in self.module.declared)
             callers = engine.callers({names[name]: count for name, count in counts.items()})
             graphs = engine.assembled("\n".join((text, *wrappers, *outside, callers)), engine.GRAPH_LEVEL)
         kept += loops
         return engine.bundle([graphs, *loops, *nests], names)
 
     @exclusive(COMPILING)
-    def _compiled_nests(self, kept: list[object]) -> tuple[list[Code], list[str]]:
-        """The object files of nests in Python, and functions by which others call them."""
+    def _compiled_nests(self, addresses: dict[str, int], kept: list[object]) -> tuple[Sequence[Code], Sequence[str]]:
+        """The object files of nests in Python, or their addresses, and functions by which others call them."""
         if not self._nests:
             return [], []
         with Span("compiler", "numba"):
-            from tg_numba import front, meanings
+            from tg_numba import front
 
             functions = {name: called(function) for name, function in self.functions.items()}
-            entries = []
-            for python in self._nests:
-                made = nest(python.text, {**SCOPE, **{name: functions[name] for name in python.used}})
+            wanted = []
+            for python, name in self._nests.items():
+                made = nest(python.text, {**SCOPE, **{used: functions[used] for used in python.used}})
                 kept.append(made)
-                entries.append(front.overload_of(made, tuple(map(meanings.argument, python.kinds))))
-            codes = [found.code for found in front.with_callees(entries)]
-        wrappers = [
-            engine.nest_caller(name, entry.name, ["i64" if kind == LENGTH else "ptr" for kind in python.kinds])
-            for (python, name), entry in zip(self._nests.items(), entries, strict=True)
-        ]
-        return codes, wrappers
+                wanted.append(front.Wanted(name, made, python.kinds))
+            found = front.compiled(wanted)
+        addresses.update(found.addresses)
+        return found.codes, found.callers
+
+    def _shown(self, *, full: bool) -> str:
+        """The loops and the functions of graphs, with the user's lines; if full, behind all that they use."""
+        loops = {name: written.shown(name) for name, written in self._loops.values()}
+        nests = {
+            name: python.text.replace("def loop(", f"def {name}(", 1).rstrip("\n")
+            for python, name in self._nests.items()
+        }
+        functions = [*zip(self._texts, self._written, strict=True)]
+        whole = [*loops.values(), *map(_as_comments, nests.values()), *(text for text, _ in functions)]
+        whole.insert(0, self._head())
+        if full:
+            return with_names("\n\n".join(whole), LLVM)
+        loops = {name: renamed(text, self.calls.parameters(name), LLVM) for name, text in loops.items()}
+        for name, text in nests.items():
+            loops[name] = _as_comments(renamed(text, self.calls.parameters(name), PYTHON))
+        parts = [*self.calls.in_order(loops).values()]
+        for text, function in functions:
+            if not function.plans:
+                names = values_named(function.values, function.graph)
+                parts.append(renamed(text.rstrip("\n"), names, LLVM))
+        parts.append(MORE.format(count=sum(part.count("\n") + 1 for part in whole)))
+        return with_names("\n\n".join(parts) + "\n", LLVM)
 
     def _head(self) -> str:
-        """What stands before the functions of graphs when they are shown: what these use."""
+        """What loops and the functions of graphs use: functions of rules, constants, declarations, mathematics."""
         lines = [f"; {name} = {function.__module__}.{function.__name__}" for name, function in self.functions.items()]
         lines += [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
-        for python, name in self._nests.items():
-            text = python.text.replace("def loop(", f"def {name}(", 1).rstrip("\n")
-            lines += ["", *(f"; {line}" for line in text.split("\n"))]
-        loops = [f"\n{written.shown(name)}\n" for name, written in self._loops.values()]
-        return "\n".join((*lines, "")) + "".join(loops) + "\n"
+        used = Module()
+        for module in (self.module, *(written.module for _, written in self._loops.values())):
+            used.include(module)
+        return "\n".join((*lines, used.text().rstrip("\n")))
+
+
+def _as_comments(text: str) -> str:
+    return "\n".join(f"; {line}" for line in text.split("\n"))
 
 
 def refuse_dtypes(graph: FrozenGraph) -> None:

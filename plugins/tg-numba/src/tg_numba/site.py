@@ -37,6 +37,7 @@ class Failure(IntEnum):
     UNEQUAL = -3  # lengths that must be equal
     BOUNDS = -4  # a slice that leaves its axis
     EMPTY = -5  # an array without elements whose axes are too long to be gone over: the reference has no loops
+    RAISED = -6  # a function of an author's
 
 
 @final

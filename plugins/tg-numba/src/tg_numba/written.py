@@ -6,7 +6,7 @@ code in the cache, and what the code is given by its process.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -38,13 +38,19 @@ class Needs(NamedTuple):
         return {**data, **{f"tg.blas.{name}": blas().table[name] for name in self.blas}}
 
 
+class Shown(Protocol):
+    """Gives a module as people read it: without what is the same in all unless it is full."""
+
+    def __call__(self, *, full: bool) -> str: ...
+
+
 class Program(NamedTuple):
-    """A module in memory: its text, its entries, their addresses (0: there is no plan), and what these refer to.
+    """A module in memory: how it is shown, its entries, their addresses (0: there is no plan), and what these refer to.
 
     `name` is that of its machine code in the cache; None where it is not kept.
     """
 
-    text: Callable[[], str]
+    shown: Shown
     run: Callable[..., int]
     plan: Callable[..., int] | None
     addresses: tuple[int, int]
@@ -65,7 +71,7 @@ def program(graph: FrozenGraph, request: Request) -> Program:
         results.opened()  # what hands out memory: code has names for it
         loaded = cache.reopened(name, needs.addresses())
         if loaded is not None:
-            return in_memory(graph, loaded, name, needs, lambda: write(graph, request).text())
+            return in_memory(graph, loaded, name, needs, lambda *, full: write(graph, request).shown(full=full))
     made = write(graph, request)
     if made.name is not None:
         request.kept.store((made.name, tuple(made.needs)), *circumstances)
@@ -84,7 +90,7 @@ def in_memory(
     loaded: Loaded,
     name: str | None,
     needs: Needs,
-    text: Callable[[], str],
+    shown: Shown,
     owners: tuple[object, ...] = (),
 ) -> Program:
     """The module of a graph whose machine code has been loaded."""
@@ -92,7 +98,7 @@ def in_memory(
     run = loaded.caller("run", counts["run"])
     plan = loaded.caller("plan", counts["plan"]) if "plan" in counts else None
     places = (loaded.address("run"), loaded.address("plan") if plan is not None else 0)
-    return Program(text, run, plan, places, name, needs, (loaded, *owners))
+    return Program(shown, run, plan, places, name, needs, (loaded, *owners))
 
 
 def entry_counts(graph: FrozenGraph) -> dict[str, int]:

@@ -147,7 +147,7 @@ def _above(x: Any, lower: Any, upper: Any, y: Any) -> Variable:
 
 
 def _power_by_base(x: Any, y: Any, z: Any) -> Variable:
-    """Y * x**(y - 1), and 0 where y is 0, also at x = 0."""
+    """y * x**(y - 1), and 0 where y is 0, also at x = 0."""
     zero = numpy_dtype(x.type.dtype).type(0)
     return where(equal(y, 0), zero, y * power(x, y - 1))
 
@@ -303,7 +303,7 @@ gate = binary(
 
 
 def positive(x: Any) -> Variable:
-    """X itself; bool has no sign.
+    """x itself; bool has no sign.
 
     Raises:
         DtypeError: x is bool.
@@ -343,7 +343,7 @@ def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
 
 
 def fma(x: Any, y: Any, z: Any) -> Variable:
-    """X * y + z. Whether the product is rounded before the sum is up to the backend."""
+    """x * y + z. Whether the product is rounded before the sum is up to the backend."""
     return add(multiply(x, y), z)
 
 

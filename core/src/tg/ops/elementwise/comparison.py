@@ -166,7 +166,7 @@ def array_equal(x: Any, y: Any, equal_nan: bool = False) -> Variable:
 
 
 def nan_to_num(x: Any, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Variable:
-    """X with NaN and infinities replaced by numbers, infinities by the largest and the smallest of the dtype.
+    """x with NaN and infinities replaced by numbers, infinities by the largest and the smallest of the dtype.
 
     Source:
         numpy.nan_to_num

@@ -177,7 +177,7 @@ def log1mexp(x: Any) -> Variable:
 
 
 def xlogy(x: Any, y: Any) -> Variable:
-    """X * log(y), and 0 where x is 0 and y is not NaN; where y is then not positive the derivatives are 0.
+    """x * log(y), and 0 where x is 0 and y is not NaN; where y is then not positive the derivatives are 0.
 
     Source:
         scipy.special.xlogy
@@ -188,7 +188,7 @@ def xlogy(x: Any, y: Any) -> Variable:
 
 
 def xlog1py(x: Any, y: Any) -> Variable:
-    """X * log1p(y), and 0 where x is 0 and y is not NaN; where y is then not above -1 the derivatives are 0.
+    """x * log1p(y), and 0 where x is 0 and y is not NaN; where y is then not above -1 the derivatives are 0.
 
     Source:
         scipy.special.xlog1py

@@ -35,7 +35,7 @@ def _sinc_slope(x: Any, y: Any) -> Variable:
 
 
 def _per_radius(x: Any, radius: Any) -> Variable:
-    """X / radius**2 without a square, and 0 where the radius is 0."""
+    """x / radius**2 without a square, and 0 where the radius is 0."""
     return where(equal(radius, 0), numpy_dtype(x.type.dtype).type(0), (x / radius) * (1 / radius))
 
 

@@ -84,7 +84,7 @@ def bits(x, dtype=None):
 
 
 def where(condition, x, y):
-    """X where the condition is true, else y: of floats their bits, since the kernel for floats makes 0 of -0."""
+    """x where the condition is true, else y: of floats their bits, since the kernel for floats makes 0 of -0."""
     x, y = alike(x, y)
     if x.dtype == "bool":
         return (condition & x) | (~condition & y)

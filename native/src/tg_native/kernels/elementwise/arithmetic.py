@@ -168,7 +168,7 @@ def reciprocal_complex(x: Pair) -> Pair:
 
 
 def sign_complex(x: Pair) -> Pair:
-    """X / |x|, and 0 for 0; an infinite part alone decides."""
+    """x / |x|, and 0 for 0; an infinite part alone decides."""
     a, b = x
     size = hypot(a, b)
     left, up = fabs(a) == np.inf, fabs(b) == np.inf

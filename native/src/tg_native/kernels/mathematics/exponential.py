@@ -186,7 +186,7 @@ def log_of_scaled(k: Lanes, f: Lanes) -> Lanes:
 
 
 def taken_apart(a: Lanes, bias: Lanes) -> tuple[Lanes, Lanes]:
-    """K and 1 + f of a positive normal number: of others, the exponent is not that of their bits.
+    """k and 1 + f of a positive normal number: of others, the exponent is not that of their bits.
 
     Args:
         bias: the bias of the exponent, with the number that rounds to an integer.

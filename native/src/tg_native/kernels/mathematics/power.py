@@ -53,7 +53,7 @@ def _log_in_two(a: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def pow(x: Lanes, y: Lanes) -> Lanes:
-    """X to the power of y."""
+    """x to the power of y."""
     body, form, numbers = x.body, FORMATS[x.dtype], LN2["f64"]
     if not body.machine.fused:
         return body.one_by_one("pow", (x, y))

@@ -114,7 +114,7 @@ def _blas(kernel: Nest, x: Array, y: Array, z: Array, places: list[str]) -> str:
 def _gemv(
     kernel: Nest, letter: str, a: Array, a_place: str, v: Array, axis: int, v_place: str, z: str, *, flip: bool
 ) -> str:
-    """Z = a v, or with `flip` a' v."""
+    """z = a v, or with `flip` a' v."""
     flag, lead = _flag(kernel, a)
     stored = (a.shape[-2], a.shape[-1]) if flag == "TG_AS_IS" else (a.shape[-1], a.shape[-2])
     rows, columns = (kernel.length(n) for n in stored)

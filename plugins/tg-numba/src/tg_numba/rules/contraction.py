@@ -136,7 +136,7 @@ class _Products:
         return (flag == AS_IS).choose(*found)
 
     def _by_blas(self, places: Sequence[Pointer], gemm: str, flags: Sequence[Index]) -> None:
-        """Z = x y by a function whose interface is CBLAS with 64-bit integers."""
+        """z = x y by a function whose interface is CBLAS with 64-bit integers."""
         body, (m, k, n) = self.body, (self.m, self.k, self.n)
         leads = [
             self._lead(flags[0], m, k, *self.strides[0]),

@@ -47,7 +47,7 @@ def has_shape_of(v: Variable, y: Variable) -> bool:
 
 
 def updated(x: Variable, v: Variable, windows: Windows, fn: Any) -> Variable:
-    """X with v written at the windows."""
+    """x with v written at the windows."""
     if all(w is None for w in windows):
         return v if fn is None else fn(x, v)
     starts, steps, operands = placed(windows, x)
@@ -129,7 +129,7 @@ def _difference_with_sparse(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _keeps_zeros(node: Apply, outputs: Any) -> Variable | None:
-    """F(zeros with values) is zeros with f(values), for functions that keep zeros as they are."""
+    """f(zeros with values) is zeros with f(values), for functions that keep zeros as they are."""
     (y,) = outputs
     op: Any = node.op
     if type(op) is Cast:

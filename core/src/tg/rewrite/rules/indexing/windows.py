@@ -158,7 +158,7 @@ def trimmed(windows: Windows, x: Variable) -> list[Window]:
 
 
 def read(x: Variable, windows: Windows) -> Variable:
-    """X at the windows; itself where they are all whole."""
+    """x at the windows; itself where they are all whole."""
     named = trimmed(windows, x)
     return read_slices(x, named) if named else x
 

@@ -37,7 +37,7 @@ def floor_divide(x: Any, y: Any) -> Any:
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """X / y truncated; division by 0 and by -1, which some machines refuse, never reach the machine."""
+    """x / y truncated; division by 0 and by -1, which some machines refuse, never reach the machine."""
     if jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         return jnp.where(y == 0, jnp.zeros_like(x), _divide_integers(x, jnp.where(y == 0, jnp.ones_like(y), y)))
     plain = (y != 0) & (y != -1)
@@ -72,7 +72,7 @@ def remainder(x: Any, y: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """X to the power y; complex 0 is a case of its own, as in NumPy."""
+    """x to the power y; complex 0 is a case of its own, as in NumPy."""
     if jnp.issubdtype(x.dtype, jnp.integer):
         return _power_of_integers(x, y)
     if _is_complex(x):
@@ -117,7 +117,7 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def clip(x: Any, lower: Any, upper: Any) -> Any:
-    """X limited from below, then from above."""
+    """x limited from below, then from above."""
     return minimum(maximum(x, lower), upper)
 
 

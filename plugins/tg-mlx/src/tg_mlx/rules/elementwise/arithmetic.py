@@ -61,7 +61,7 @@ def remainder(x: Any, y: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """X to the power y; complex 0 is a case of its own, as in NumPy; a check has refused negative integer exponents."""
+    """x to the power y; complex 0 is a case of its own, as in NumPy; a check has refused negative integer exponents."""
     if is_integer(x):
         return mx.power(x, mx.maximum(y, 0))
     if is_complex(x):
@@ -101,7 +101,7 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def clip(x: Any, lower: Any, upper: Any) -> Any:
-    """X limited from below, then from above."""
+    """x limited from below, then from above."""
     return minimum(maximum(x, lower), upper)
 
 

@@ -73,7 +73,7 @@ def _floating_rest(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def power(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """X to the power y; complex 0 is a case of its own, as in NumPy."""
+    """x to the power y; complex 0 is a case of its own, as in NumPy."""
     if x.is_complex():
         nothing, nan = x.new_zeros(()), x.new_full((), complex("nan+nanj"))
         of_zero = torch.where(y == 0, x.new_ones(()), torch.where(y.real > 0, nothing, nan))
@@ -110,7 +110,7 @@ def sign(x: torch.Tensor) -> torch.Tensor:
 
 
 def _direction(x: torch.Tensor) -> torch.Tensor:
-    """X / |x|, and 0 for 0; an infinite part is all that counts, and NaN is all NaN."""
+    """x / |x|, and 0 for 0; an infinite part is all that counts, and NaN is all NaN."""
     return torch.where(torch.isnan(x), x.new_full((), complex("nan+nanj")), torch.sgn(x))
 
 
@@ -140,7 +140,7 @@ def minimum(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def clip(x: torch.Tensor, lower: torch.Tensor, upper: torch.Tensor) -> torch.Tensor:
-    """X limited from below, then from above."""
+    """x limited from below, then from above."""
     return minimum(maximum(x, lower), upper)
 
 

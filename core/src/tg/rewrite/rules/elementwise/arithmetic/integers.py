@@ -80,7 +80,7 @@ def _power_of_two(node: Apply) -> int | None:
 
 
 def _shift(node: Apply, outputs: Any) -> Variable | None:
-    """X // 2**k as x >> k: both round down, with negative x too."""
+    """x // 2**k as x >> k: both round down, with negative x too."""
     x, c = node.inputs
     k = _power_of_two(node)
     if not k or not x.type.ndim:  # a scalar may be a length, which is followed through quotients
@@ -89,7 +89,7 @@ def _shift(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _mask(node: Apply, outputs: Any) -> Variable | None:
-    """X % 2**k as the last k bits: a remainder has the sign of the divisor, with negative x too."""
+    """x % 2**k as the last k bits: a remainder has the sign of the divisor, with negative x too."""
     x, c = node.inputs
     k = _power_of_two(node)
     if k is None or not x.type.ndim:

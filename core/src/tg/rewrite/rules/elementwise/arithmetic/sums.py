@@ -48,7 +48,7 @@ def _is_zero(v: Variable, *, negative: bool) -> bool:
 
 
 def _positive_constant(node: Apply, outputs: Any) -> Variable | None:
-    """X + -c as x - c, and x - -c as x + c."""
+    """x + -c as x - c, and x - -c as x + c."""
     x, c = node.inputs
     if not is_scalar_constant(c) or c.type.dtype not in SIGNED:
         return None

@@ -134,7 +134,7 @@ BOUNDS: Final[dict[tuple[Any, Any], Any]] = {  # of two bounds of one value, whi
 
 
 def _one_bound(node: Apply, outputs: Any) -> Variable | None:
-    """X < 2 and x < 3 as x < 2, and the like."""
+    """x < 2 and x < 3 as x < 2, and the like."""
     a, b = node.inputs
     if a.op is not b.op or a.inputs[0] is not b.inputs[0]:
         return None

@@ -146,7 +146,7 @@ def _of_negative(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _of_integer_sum(node: Apply, outputs: Any) -> Variable | None:
-    """X + 2 == 5 as x == 3: integers wrap, so that for each sum there is one x."""
+    """x + 2 == 5 as x == 3: integers wrap, so that for each sum there is one x."""
     y, d = node.inputs
     if not is_integer(y.type.dtype) or not is_scalar_constant(d):
         return None

@@ -179,7 +179,7 @@ def _superfluous_guard(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _superfluous_guard_in_sum(node: Apply, outputs: Any) -> Variable | None:
-    """P * sum(y, guarded by p) where p is a softmax along the summed axis, and so NaN along all of it."""
+    """p * sum(y, guarded by p) where p is a softmax along the summed axis, and so NaN along all of it."""
     for p, other in (node.inputs, node.inputs[::-1]):
         if p.apply is None or type(p.apply.op) is not Softmax:
             continue

@@ -225,7 +225,7 @@ def _moved_factor(f: Factor, node: Apply) -> Factor:
 
 
 def guarded(v: Variable) -> tuple[Variable, Variable] | None:
-    """U and y of where(isnan(u), u or gate(y, u), y)."""
+    """u and y of where(isnan(u), u or gate(y, u), y)."""
     if not is_made_by(v, where):
         return None
     c, x, y = v.inputs

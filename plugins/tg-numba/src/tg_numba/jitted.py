@@ -1,0 +1,283 @@
+"""Functions of `numba.njit` as rules: for functions of single elements, and for ops on whole arrays.
+
+A function is compiled by Numba, with its options, for the dtypes and ranks that an op has; `numba.cfunc` gives it an
+address with the conventions of C, by which loops and the functions of graphs call it. Nothing of Numba is used here but
+its public names.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import inspect
+import itertools
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from tg.errors import PluginError, message
+from tg.turns import exclusive
+from tg.types.dtypes import is_complex
+from tg_native.kernels.dtypes import WORDS, is_half, kind_of, working
+from tg_native.kernels.half import narrowed, widened
+from tg_native.kernels.lanes import Lanes, Pair
+from tg_native.plan.values import Scalar
+from tg_numba.assembly import ITEMS
+from tg_numba.body import PURE, Body, body_of
+from tg_numba.identity import UnknownError, identity
+from tg_numba.native import COMPILING
+from tg_numba.operands import loaded, type_of
+from tg_numba.site import Failure, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.graph.op import Op
+    from tg_native.kernels.lanes import Elements
+    from tg_native.plan.values import Value
+
+PREFIX: Final = "jitted."
+RAISES: Final = frozenset(("RAISE_VARARGS", "RERAISE"))
+_counter: Final = itertools.count()
+
+
+class Entry(NamedTuple):
+    """A function that has been compiled: its symbol, where it is, and whether that is its symbol in other processes."""
+
+    symbol: str
+    address: int
+    is_known: bool
+    owner: object
+
+
+_entries: Final[dict[str, Entry]] = {}  # of this process, which never forgets what Numba has compiled
+
+
+def entries_of(names: Iterable[str]) -> list[Entry]:
+    """The functions that a module has declared."""
+    return [_entries[name] for name in names if name.startswith(PREFIX)]
+
+
+@final
+class Jitted:
+    """A rule: a function of `numba.njit`.
+
+    For a function of single elements it takes and gives numbers. For another op it takes what the op does, numbers for
+    operands without axes and arrays in C order for others, which it must not write into; and it gives a number, a new
+    array, or a tuple of these, of the dtypes and shapes that the op's `infer` says.
+    """
+
+    def __init__(self, function: Any) -> None:
+        if not callable(getattr(function, "py_func", None)) or not hasattr(function, "targetoptions"):
+            raise PluginError(message(f"jitted: found {function!r}, needed a function of numba.njit"))
+        self.function = function
+        self.name = function.py_func.__name__
+        self.__name__ = f"Jitted({self.name})"  # in messages about rules
+        self._known: dict[object, Entry] = {}
+
+    def __call__(self, op: Op, given: Sequence[Elements] | Site, result: str = "") -> Any:
+        """The result in lanes, or the values of the results."""
+        count = len(given.inputs if isinstance(given, Site) else given)
+        try:
+            inspect.signature(self.function.py_func).bind(*range(count))
+        except TypeError as error:
+            text = f"jitted {self.name}: called with {count} operands, those of {op.name}: {error}"
+            raise PluginError(message(text.replace(" 1 operands", " 1 operand"))) from None
+        return self._of_arrays(op, given) if isinstance(given, Site) else self._of_elements(op, given, result)
+
+    # --- single elements ---------------------------------------------------------------------------------------------
+
+    def _of_elements(self, op: Op, operands: Sequence[Elements], result: str) -> Any:
+        if any(is_complex(d) for d in (*(x.dtype for x in operands), result)):
+            return NotImplemented  # which C passes as each platform likes
+        wide = [widened(x) if is_half(x.dtype) else x for x in operands if not isinstance(x, Pair)]
+        entry = self._entry_of_elements(op, tuple(x.dtype for x in wide), working(result))
+        body, dtype = body_of(wide[0]), working(result)
+        body.module.declare(entry.symbol, ITEMS[dtype], [ITEMS[x.dtype] for x in wide], PURE)
+        symbol = entry.symbol
+        if body.lanes:
+            symbol = f"tg.lanes.{body.lanes}.{entry.symbol}"
+            body.module.define(symbol, _lane_by_lane(symbol, entry.symbol, body, [x.dtype for x in wide], dtype))
+        arguments = ", ".join(f"{kind} {text}" for kind, text in (x.operand for x in wide))
+        found = Lanes(body, dtype, body.find(f"call {body.kind(dtype)} @{symbol}({arguments})"))
+        return narrowed(found, result) if is_half(result) else found
+
+    @exclusive(COMPILING)
+    def _entry_of_elements(self, op: Op, dtypes: tuple[str, ...], result: str) -> Entry:
+        key = ("elements", dtypes, result)
+        if key not in self._known:
+            if _raises(self.function.py_func):
+                text = f"jitted {self.name}: it raises, needed a function of single elements that does not"
+                raise PluginError(message(text, hint="a check of the op raises, on every backend"))
+            kinds = [_number(dtype) for dtype in dtypes]
+            (given,) = self._given(self._unchecked, kinds, op, 1)
+            if not _fits(given, result):
+                raise self._refusal(given, f"{result}[]", op)
+            names = ", ".join(f"x{k}" for k in range(len(dtypes)))
+            text = f"def call({names}):\n    return function({names})\n"
+            self._known[key] = self._compiled(key, text, self._unchecked, _number(result), kinds)
+        return self._known[key]
+
+    @cached_property
+    def _unchecked(self) -> Any:
+        """The function with divisions as NumPy has them: there is nobody whom one element could tell of an error."""
+        import numba
+
+        options = {k: v for k, v in self.function.targetoptions.items() if k not in ("nopython", "error_model")}
+        return numba.njit(**options, error_model="numpy")(self.function.py_func)
+
+    # --- whole arrays ------------------------------------------------------------------------------------------------
+
+    def _of_arrays(self, op: Op, site: Site) -> Any:
+        ranks = [(v.dtype, 0 if isinstance(v, Scalar) else v.ndim) for v in site.inputs]
+        results = [(t.dtype, t.ndim) for t in site.types]
+        if any(is_half(dtype) for dtype, _ in (*ranks, *results)):
+            return NotImplemented
+        if any(is_complex(dtype) and not rank for dtype, rank in ranks):
+            return NotImplemented
+        entry = self._entry_of_arrays(op, tuple(ranks), tuple(results))
+        places = [site.allocate(k) if rank else site.temporary(dtype, ()) for k, (dtype, rank) in enumerate(results)]
+        arguments = [text for v in (*site.inputs, *places) for text in _passed(v, site)]
+        body, kinds = site.body, [text.split()[0] for text in arguments]
+        body.module.declare(entry.symbol, "i64", kinds, "nounwind")
+        code = body.made(f"call i64 @{entry.symbol}({', '.join(arguments)})")
+        site.function.leave_unless(body.made(f"icmp eq i64 {code}, 0"), code)
+        return [
+            y if rank else site.scalar(loaded(body, y.dtype, y.pointer), k)
+            for k, (y, (_, rank)) in enumerate(zip(places, results, strict=True))
+        ]
+
+    @exclusive(COMPILING)
+    def _entry_of_arrays(
+        self, op: Op, operands: tuple[tuple[str, int], ...], results: tuple[tuple[str, int], ...]
+    ) -> Entry:
+        key = ("arrays", operands, results)
+        if key not in self._known:
+            from numba import types
+
+            kinds = [types.Array(_number(dtype), rank, "C") if rank else _number(dtype) for dtype, rank in operands]
+            given = self._given(self.function, kinds, op, len(results))
+            for found, (dtype, rank) in zip(given, results, strict=True):
+                right = _fits(getattr(found, "dtype", found), dtype) and getattr(found, "ndim", 0) == rank
+                if not right or (rank and found.dtype != _number(dtype)):
+                    raise self._refusal(found, f"{dtype}[{', '.join('?' * rank)}]", op)
+            text, arguments = _caller(operands, results)
+            self._known[key] = self._compiled(key, text, self.function, types.int64, arguments)
+        return self._known[key]
+
+    # --- Numba -------------------------------------------------------------------------------------------------------
+
+    def _given(self, function: Any, kinds: Sequence[Any], op: Op, count: int) -> list[Any]:
+        """The types of what the function gives for operands of some types."""
+        try:
+            function.compile(tuple(kinds))
+        except Exception as error:
+            told = next((line for line in str(error).split("\n")[1:] if line.strip()), str(error)).strip()
+            operands = ", ".join(map(str, kinds))
+            text = f"jitted {self.name}: Numba does not compile it for {op.name} of {operands}: {told}"
+            raise PluginError(message(text)) from error
+        (found,) = (s.return_type for s in function.nopython_signatures if tuple(s.args) == tuple(kinds))
+        several = [*found] if count > 1 and hasattr(found, "__iter__") else [found]
+        if len(several) != count:
+            raise self._refusal(found, f"{count} results", op)
+        return several
+
+    def _compiled(self, key: object, text: str, function: Any, result: Any, kinds: Sequence[Any]) -> Entry:
+        """The address of a function that calls the author's."""
+        import numba
+
+        symbol, is_known = self._symbol(key)
+        scope = {"function": function, "carray": numba.carray}
+        exec(compile(text, "<tg-numba call>", "exec"), scope)
+        made = numba.cfunc(result(*kinds), nogil=True, error_model="numpy")(scope["call"])
+        entry = _entries[symbol] = Entry(symbol, made.address, is_known, made)
+        return entry
+
+    def _symbol(self, key: object) -> tuple[str, bool]:
+        """The name that the function has in code: one that says all it is made of, where that can be told."""
+        try:
+            known = identity({self.name: self.function.py_func})
+        except UnknownError:
+            return f"{PREFIX}{next(_counter)}", False
+        told = repr((known, sorted(self.function.targetoptions.items()), key))
+        return PREFIX + hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), True
+
+    def _refusal(self, found: Any, needed: str, op: Op) -> PluginError:
+        return PluginError(message(f"jitted {self.name}: found a result {found}, needed the {needed} of {op.name}"))
+
+
+def _number(dtype: str) -> Any:
+    """Numba's type of a number."""
+    from numba import types
+
+    from tg_numba.meanings import ITEM_TYPES
+
+    return types.boolean if dtype == "bool" else ITEM_TYPES[WORDS[dtype]]
+
+
+def _fits(found: Any, dtype: str) -> bool:
+    """Whether a number of Numba's type may become one of a dtype: as C converts, but within its kind."""
+    if str(found) not in WORDS:
+        return False
+    kind, needed = ("integer" if k in ("signed", "unsigned") else k for k in (kind_of(str(found)), kind_of(dtype)))
+    return kind == needed or (kind, needed) == ("integer", "floating")
+
+
+def _raises(function: Any) -> bool:
+    return any(step.opname in RAISES for step in dis.get_instructions(function))
+
+
+def _lane_by_lane(name: str, symbol: str, body: Body, dtypes: Sequence[str], result: str) -> str:
+    """A function that calls another for each lane."""
+    kinds = [body.kind(dtype) for dtype in dtypes]
+    heads = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
+    lines, last, whole = list[str](), "poison", body.kind(result)
+    for lane in range(body.lanes):
+        for k, kind in enumerate(kinds):
+            lines.append(f"  %e{lane}.{k} = extractelement {kind} %x{k}, i64 {lane}")
+        given = ", ".join(f"{ITEMS[dtype]} %e{lane}.{k}" for k, dtype in enumerate(dtypes))
+        lines.append(f"  %f{lane} = call {ITEMS[result]} @{symbol}({given})")
+        lines.append(f"  %r{lane} = insertelement {whole} {last}, {ITEMS[result]} %f{lane}, i64 {lane}")
+        last = f"%r{lane}"
+    return "\n".join(
+        (f"define internal {whole} @{name}({heads}) noinline nounwind {{", *lines, f"  ret {whole} {last}", "}")
+    )
+
+
+def _caller(operands: Sequence[tuple[str, int]], results: Sequence[tuple[str, int]]) -> tuple[str, list[Any]]:
+    """The text of a function of pointers, lengths and numbers that calls one of arrays, and the types of its arguments.
+
+    It gives 0, or the code of a failure.
+    """
+    from numba import types
+
+    names, kinds, given = list[str](), list[Any](), list[str]()
+    views = []
+    for k, (dtype, rank) in enumerate((*operands, *results)):
+        is_result = k >= len(operands)
+        names.append(f"p{k}")
+        kinds.append(types.CPointer(_number(dtype)) if rank or is_result else _number(dtype))
+        lengths = [f"n{k}_{axis}" for axis in range(rank)]
+        names += lengths
+        kinds += [types.int64] * rank
+        shape = f"({', '.join(lengths or ['1'])},)"
+        if is_result:
+            views.append((f"carray(p{k}, {shape})", rank))
+        else:
+            given.append(f"carray(p{k}, {shape})" if rank else f"p{k}")
+    lines = [f"def call({', '.join(names)}):", "    try:", f"        found = function({', '.join(given)})"]
+    lines += ["    except Exception:", f"        return {int(Failure.RAISED)}"]
+    for j, (view, rank) in enumerate(views):
+        value = f"found[{j}]" if len(views) > 1 else "found"
+        lines.append(f"    y{j} = {view}")
+        if rank:
+            lines += [f"    if {value}.shape != y{j}.shape:", f"        return {int(Failure.UNEQUAL)}"]
+        lines.append(f"    y{j}[{', '.join(':' * rank) or '0'}] = {value}")
+    return "\n".join((*lines, "    return 0", "")), kinds
+
+
+def _passed(value: Value, site: Site) -> list[str]:
+    """The arguments for an operand or a result."""
+    if isinstance(value, Scalar):
+        return [f"{type_of(value.dtype)} {value.text}"]
+    array: Any = site.contiguous(value)
+    return [f"ptr {array.pointer}", *(f"i64 {site.length(n)}" for n in array.shape)]
