@@ -162,8 +162,9 @@ def by_text(rule: Rule) -> Callable[[Op, Sequence[Elements], str], Elements]:
         assert isinstance(body, Routine)
         shared = all(isinstance(v, Lanes) and v.form == SHARED for v in operands)
         if not body.lanes or shared:
+            each = [lane_of(v, 0) for v in operands]
             with body.of(0):
-                found = _single(rule, op, body, operands, result)
+                found = _single(rule, op, body, each, result)
             return found if not body.lanes or found is NotImplemented else in_all_lanes(found)
         if any(map(is_complex, (*(v.dtype for v in operands), result))):
             return _lane_by_lane(rule, op, body, operands, result)

@@ -8,8 +8,8 @@ from tg.ops import indexing as t
 from tg_c.prelude import Element
 from tg_c.site import Failure
 from tg_c.text import integer
-from tg_native.loops import indexing
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
+from tg_native.rules import indexing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

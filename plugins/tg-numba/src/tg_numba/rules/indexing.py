@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.graph.frozen import Node
 from tg.ops import indexing as t
 from tg.types.lengths import same
-from tg_native.loops import indexing
 from tg_native.loops.pointwise import ScalarProgram, mapped
 from tg_native.plan.values import Array, Scalar
+from tg_native.rules import indexing
 from tg_numba.lengths import derived
 from tg_numba.site import Failure
 
