@@ -73,12 +73,6 @@ def test_every_family_has_conformance_cases(family: str) -> None:
 
 RULES = [*(p / "rules" for p in PLUGINS), NATIVE / "kernels/elementwise", NATIVE / "rules"]
 FOLDERS = [*RULES, CORE / "rewrite/rules", CASES]
-    *(p / "rules" for p in PLUGINS),
-    NATIVE / "kernels/elementwise",
-    NATIVE / "rules",
-    CORE / "rewrite/rules",
-    CASES,
-]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)

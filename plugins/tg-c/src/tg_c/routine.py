@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
-from tg.types.dtypes import is_complex
+from tg.types.dtypes import is_complex, is_integer
 from tg_c.body import SHARED, Body
 from tg_c.machine import vector_bytes
 from tg_c.text import integer
@@ -74,6 +74,7 @@ class Routine(Body, routine.Routine):
         super().__init__(prelude, width, _size(width.native))
         self.native = width.native
         self.frame: list[str] = []  # what comes before the first line
+        self._places: dict[str, str] = {}  # of whole vectors of integers: from where they were loaded
 
     @contextlib.contextmanager
     def of(self, lanes: int) -> Iterator[None]:
@@ -140,7 +141,11 @@ class Routine(Body, routine.Routine):
             with self.of(0):
                 return self._of_shared(value)
         if not isinstance(value.text, tuple):
-            return super().lane(value, lane)
+            place = self._places.get(str(value.text))
+            if place is None:
+                return super().lane(value, lane)
+            with self.of(0):  # memory has single integers at hand, a vector has to be taken apart
+                return self.find(value.dtype, f"{place}[{lane}]")
         with self.of(self.native):
             return super().lane(self._part(value, lane // self.native), lane % self.native)
 
@@ -453,7 +458,10 @@ class Routine(Body, routine.Routine):
         if is_complex(dtype):
             return self._pairs(start, item, PARTS[dtype], block)
 
-        return self._rows(dtype, [self._row(k, start, item, block) for k in range(self.abreast)])
+        found = self._rows(dtype, [self._row(k, start, item, block) for k in range(self.abreast)])
+        if is_integer(dtype) and block.inside is None and pointer.form == CONST and self.abreast == 1:
+            self._places[str(found.text)] = start
+        return found
 
     def _inside(self, block: Block, before: int, times: int = 1) -> tuple[str, str]:
         """How many elements of a block are left behind some of them, and how many of these a vector has.
@@ -525,7 +533,11 @@ class Routine(Body, routine.Routine):
         return Pair(*(self._at(PARTS[dtype], item, f"{start} + {k}", twice) for k in (0, 1)))
 
     def _at(self, dtype: str, item: str, start: str, offsets: Lanes) -> Lanes:
-        at = self.vectors_of().function("at", item)
+        place, vectors = self._places.get(str(offsets.text)), self.vectors_of()
+        if place is not None and not vectors.gathers(item):
+            each = ", ".join(f"{start}[{place}[{k}]]" for k in range(self.lanes))
+            return self._rows(dtype, [f"({vectors.type(item)}){{{each}}}"])
+        at = vectors.function("at", item)
         return self._rows(dtype, [f"{at}({start}, {places})" for places in self.texts(offsets)])
 
     # --- stores ----------------------------------------------------------------------------------------------------
