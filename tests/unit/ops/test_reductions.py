@@ -43,7 +43,8 @@ def numbers(dtype):
     real = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -3.25, 1e4, np.inf, -np.inf])
     if not is_complex(dtype):
         return real.astype(kind)
-    return np.array([complex(a, b) for a, b in zip(real, real[::-1], strict=True)], kind)
+    ends = [complex(a, b) for a in (-np.inf, np.inf) for b in (-np.inf, -1, 1, np.inf)]
+    return np.array([*(complex(a, b) for a, b in zip(real, real[::-1], strict=True)), *ends], kind)
 
 
 def taken(record, dtype):

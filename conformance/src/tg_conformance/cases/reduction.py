@@ -255,6 +255,13 @@ WRITTEN: Final = (
     ),
     Case(tg.sum, [f64(1000, low=0.0)], name="sum of a thousand", oracle=np.sum, condition=sum_terms, accuracy=0.1),
     Case(lambda x: (tg.all(x), tg.any(x)), [b1("n", "m")], name="all and any", oracle=lambda x: (np.all(x), np.any(x))),
+    Case(
+        lambda x: (tg.max(x, 1), tg.min(x, 1), tg.max(x, 0), tg.min(x, 0)),
+        [fixed([[complex(end, -1), complex(end, -2)] for end in (-np.inf, np.inf)], "complex128")],
+        name="extremes of complex numbers with infinite real parts",
+        oracle=lambda x: (np.max(x, 1), np.min(x, 1), np.max(x, 0), np.min(x, 0)),
+        accuracy=0,
+    ),
     Case(tg.max, [NOTHING], name="max of nothing", raises=DomainError, traps=("T32",)),
     Case(lambda x: tg.min(x, 0), [EMPTY], name="min of nothing", raises=DomainError, traps=("T32",)),
     Case(tg.argmax, [NOTHING], name="argmax of nothing", raises=DomainError, traps=("T32",)),

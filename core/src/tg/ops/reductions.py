@@ -249,7 +249,8 @@ def _end(dtype: str, *, low: bool) -> Any:
     if dtype == BOOL:
         return not low
     if is_inexact(dtype):
-        return -np.inf if low else np.inf
+        end = -np.inf if low else np.inf
+        return complex(end, end) if is_complex(dtype) else end  # where real parts are equal the imaginary ones decide
     return np.iinfo(dtype).min if low else np.iinfo(dtype).max
 
 
