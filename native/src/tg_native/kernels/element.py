@@ -69,6 +69,7 @@ class Elementwise:
         value: Elements = found(*operands)
         if value.dtype != result and is_half(result):
             return narrowed(value, result)  # type: ignore[arg-type]
-        if value.dtype != result:
+        is_one_bool = value.dtype == "bool" and not operands[0].body.lanes  # 0 or 1: reductions by logic keep integers
+        if value.dtype != result and not is_one_bool:
             raise PluginError(message(f"{op.name}: its kernel gave {value.dtype} for {dtype}, needed {result}"))
         return value
