@@ -160,6 +160,9 @@ EQUIVALENT: dict[str, str] = {
     "logaddexp_from_maximum: match, add: softplus: negative: absolute: subtract: operands swapped": EXCHANGED,
     "zeros._ends_of_operands: inputs[1].data > 0 as GtE": "An infinity times 0 is NaN, and no gate is closed by it.",
     "logarithms._log1p_of_minus_exp: 1 as 2 in minimum(-x, 1)": BOUND,
+    "logarithms._log1p_of_minus_exp: -0.5 without its sign": (
+        "Where the bounded formula is chosen x is below both bounds, and it is not looked at elsewhere."
+    ),
     "logarithms._log_of_expm1: greater(x, 1) by greater_equal": ALIKE,
     "logarithms._log_of_expm1: 1 as 2 in greater(x, 1)": ALIKE,
     "logarithms._log_of_expm1: 2 as 3 in minimum(x, 2)": BOUND,

@@ -64,6 +64,16 @@ def test_no_nan_is_new_where_log1p_of_a_number_less_1_is_at_its_pole():
     np.testing.assert_allclose(found[[0, 3, 4]], 2 * np.log(np.abs(at[[0, 3, 4]])), rtol=1e-15)
 
 
+def test_what_log1mexp_is_made_of_is_not_taken_apart_once_more():
+    """Where log(expm1(-x)) is chosen -x is small: another choice for what overflows would be made for nothing."""
+    x = tg.vector("x")
+    y = tg.where(x > -np.log(2), x + tg.log(tg.expm1(-x)), tg.log1p(-tg.exp(x)))
+    found = rewrite(FunctionGraph.of([x], [y]), [EXPONENTIALS], supported=lambda op, types: True)
+    assert [node.op.name for node in found.nodes].count("where") == 1
+    other = rewrite(FunctionGraph.of([x], [tg.log(tg.expm1(x))]), [EXPONENTIALS], supported=lambda op, types: True)
+    assert [node.op.name for node in other.nodes].count("where") == 1
+
+
 def test_the_logarithm_of_an_odd_negative_power_is_taken_of_what_is_never_minus_0():
     """Of -0.0 the power -3 is -inf, whose logarithm is NaN, and -3 times that of -0.0 is inf."""
     x = tg.vector("x")
