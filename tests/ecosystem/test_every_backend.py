@@ -37,7 +37,7 @@ def in_threads(work, count: int = 8) -> None:  # type: ignore[no-untyped-def]
         raise failures[0]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.long
 def test_eight_threads_of_ten_thousand_calls_get_their_own_answers(backend: str) -> None:
     x = tg.vector("x")
     f = tg.function([x], [tg.sum(x * x), x[::-1] + 1.0], backend=backend)
@@ -55,6 +55,7 @@ def test_eight_threads_of_ten_thousand_calls_get_their_own_answers(backend: str)
     in_threads(work)
 
 
+@pytest.mark.long
 def test_no_update_is_lost(backend: str) -> None:
     total = tg.shared(np.zeros(2), "total")
     x = tg.scalar("x")

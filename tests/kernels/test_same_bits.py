@@ -123,7 +123,7 @@ def elementwise():
 PARTS = 24  # in which the functions are compiled
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("single", [False, True], ids=["lanes", "one"])
 def test_elementwise_functions(single, part):

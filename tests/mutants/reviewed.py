@@ -120,6 +120,9 @@ EQUIVALENT: dict[str, str] = {
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
     "axes._cuts: 1 as 0 in k + 1": "An axis of length 1 is an axis below or none: either holds the same elements.",
     "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands there twice; nobody looks so far.",
+    "factors._beside: len(a.factors) + len(b.factors) as Sub": (
+        "It says how many factors are looked at, and more are not wrong: reading ends at as many besides."
+    ),
     "factors._is_embedded: digits_of(source) < digits_of(target) as LtE": NO_OTHER,
     "factors._is_embedded: bits <= numpy_dtype(target).itemsize * 8 - (not is_unsigned(target)) as Lt": NO_OTHER,
     "factors._is_embedded: 8 as 7 in numpy_dtype(target).itemsize * 8": ORDERS,
@@ -146,13 +149,26 @@ EQUIVALENT: dict[str, str] = {
         "Where the bounded formula is chosen x is below both bounds, and it is not looked at elsewhere."
     ),
     "logarithms._log1p_of_minus_exp: greater(x, -LN2) by greater_equal": ALIKE,
+    "log1mexp_from_log1p: replace, where: greater as greater_equal": ALIKE,
+    "log1mexp_from_log1p: replace, where: add: log: expm1: minimum: 1 as 2": BOUND,
+    "log_of_expm1: replace, where: greater as greater_equal": ALIKE,
+    "log_of_expm1: replace, where: greater: 1 as 2": ALIKE,
+    "log_of_expm1: replace, where: log: expm1: minimum: 2 as 3": BOUND,
+    "log_of_expm1: replace, where: add: log1p: negative: exp: negative: maximum: 0.5 as -0.5": (
+        "Where the bounded formula is chosen x is above both bounds, and it is not looked at elsewhere."
+    ),
+    "logaddexp_from_maximum: match, add: softplus: negative: absolute: subtract: operands swapped": EXCHANGED,
     "zeros._ends_of_operands: inputs[1].data > 0 as GtE": "An infinity times 0 is NaN, and no gate is closed by it.",
     "logarithms._log1p_of_minus_exp: 1 as 2 in minimum(-x, 1)": BOUND,
+    "logarithms._log1p_of_minus_exp: -0.5 without its sign": (
+        "Where the bounded formula is chosen x is below both bounds, and it is not looked at elsewhere."
+    ),
     "logarithms._log_of_expm1: greater(x, 1) by greater_equal": ALIKE,
     "logarithms._log_of_expm1: 1 as 2 in greater(x, 1)": ALIKE,
     "logarithms._log_of_expm1: 2 as 3 in minimum(x, 2)": BOUND,
     "logarithms._log_of_expm1: 2 as 1 in minimum(x, 2)": BOUND,
     "logarithms._of_power: 0 as 1 in value < 0": "No number between 0 and 1 is odd.",
+    "logarithms._of_power: value < 0 as LtE": NEVER_ZERO,
     "meetings._exp_and_expm1: 1 as 2 in -1": "Of the sign of a product is asked only whether it is above 0.",
     "meetings._place: stage is None or _may_close(moved, [f for f in behind if first.stage < f.stage <= last.stage])"
     " without stage is None": "What has no stage has that of neither, and no place.",

@@ -64,7 +64,7 @@ def test_every_primitive_has_a_rule_or_a_gap(backend) -> None:
     assert [key for key in lacking if key not in WITHOUT_RULES] == []
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions(dtype, same) -> None:
     x = variable(dtype, None, None, None)
@@ -264,7 +264,7 @@ def test_all_values_of_a_position_are_combined(dtype, fn, same) -> None:
     same([x, i, j, rows, pairs], outputs, arrays, ulps=16)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_orders(dtype, same) -> None:
     x, a, v = variable(dtype, None, None), variable(dtype, None), variable(dtype, None, None)

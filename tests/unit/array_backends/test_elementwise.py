@@ -74,7 +74,7 @@ def values(dtype, fn):
         return np.concatenate([special, plain]).astype(kind)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.name)
 def test_agrees_with_the_reference_in_every_loop(fn, same, dtypes) -> None:
     inputs, outputs, arrays = [], [], []

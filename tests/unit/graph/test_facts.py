@@ -112,7 +112,7 @@ def applied(fn, operands):
         return None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [t for t in DTYPES if t != "uint64"])
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_facts_of_elementwise_functions_are_true(name, dtype):
@@ -178,13 +178,16 @@ def smaller(dtype):
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64", "complex64"])
 @pytest.mark.parametrize("name", sorted(name for name, fn in FUNCTIONS.items() if fn.arity < 3))
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 def test_structure_through_elementwise_functions(name, dtype):
     fn, all_matrices = FUNCTIONS[name], list(matrices(dtype))
-    others = [*all_matrices, *smaller(dtype)]
+    repeated = list(smaller(dtype))
     pairs = [((x, a),) for x, a in all_matrices]
     if fn.arity == 2:
-        pairs = [*itertools.product(all_matrices, others), *itertools.product(others, all_matrices)]
+        pairs = [
+            *itertools.product(all_matrices, [*all_matrices, *repeated]),
+            *itertools.product(repeated, all_matrices),
+        ]
     for operands in pairs:
         y = applied(fn, [x for x, _ in operands])
         if y is not None:
@@ -241,7 +244,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", OTHERS)
 def test_facts_of_other_ops_are_true(name, dtype):

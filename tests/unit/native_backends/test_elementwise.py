@@ -72,7 +72,7 @@ def loops(fn, dtypes):
             yield kinds
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.name)
 def test_a_function_of_elements(fn, agrees, dtypes):
     inputs, outputs, arrays = [], [], []

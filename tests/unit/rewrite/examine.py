@@ -28,7 +28,7 @@ from tg.types.dtypes import DTYPES, is_integer, numpy_dtype
 SHAPES = ((None, None), (4, 4), (), (0, 4), (1, 4), (1, 1), (4,))
 FEW_DTYPES = ("float64", "int64", "complex128", "bool")  # for which every shape is tried
 BENIGN = (0.3, 0.7, 1.0, 1.3, 2.0, 2.9, 0.4, 0.6)
-MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 2.0, -2.0, 0.1, -3.0, 1e-3)
+MODERATE = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 2.0, -2.0, 0.1, -0.1, -3.0, 1e-3)
 WIDE = (9.0, -7.0, 20.0, -20.0)  # beyond halves: their exponentials overflow
 
 

@@ -315,7 +315,7 @@ def test_a_shape_is_known_without_the_value():
     assert ops(found) == ["AxisLength"]
 
 
-@pytest.mark.parametrize("n", [500, 1000, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [500, *(pytest.param(n, marks=pytest.mark.long) for n in (1000, 2000))])
 def test_the_work_is_linear(n):
     visits = []
 

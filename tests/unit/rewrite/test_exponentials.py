@@ -53,6 +53,37 @@ def test_a_sum_of_exponentials_stands_beside_them_or_does_not():
         assert aligned_sum_of_exp(elsewhere) is None
 
 
+def test_no_nan_is_new_where_log1p_of_a_number_less_1_is_at_its_pole():
+    """Of -1e-20 less 1 nothing but -1 is left, of which log1p is -inf; log is NaN of what is below 0."""
+    x = tg.vector("x")
+    at = np.array([-1e-20, -0.0, 0.0, 1e-20, 0.5])
+    (found,), (written,) = values([x], [tg.log1p(x - 1)], at)
+    np.testing.assert_array_equal(found, written)
+    assert found[0] == -np.inf
+    (found,), _ = values([x], [tg.log1p(tg.square(x) - 1)], at)
+    np.testing.assert_allclose(found[[0, 3, 4]], 2 * np.log(np.abs(at[[0, 3, 4]])), rtol=1e-15)
+
+
+def test_what_log1mexp_is_made_of_is_not_taken_apart_once_more():
+    """Where log(expm1(-x)) is chosen -x is small: another choice for what overflows would be made for nothing."""
+    x = tg.vector("x")
+    y = tg.where(x > -np.log(2), x + tg.log(tg.expm1(-x)), tg.log1p(-tg.exp(x)))
+    found = rewrite(FunctionGraph.of([x], [y]), [EXPONENTIALS], supported=lambda op, types: True)
+    assert [node.op.name for node in found.nodes].count("where") == 1
+    other = rewrite(FunctionGraph.of([x], [tg.log(tg.expm1(x))]), [EXPONENTIALS], supported=lambda op, types: True)
+    assert [node.op.name for node in other.nodes].count("where") == 1
+
+
+def test_the_logarithm_of_an_odd_negative_power_is_taken_of_what_is_never_minus_0():
+    """Of -0.0 the power -3 is -inf, whose logarithm is NaN, and -3 times that of -0.0 is inf."""
+    x = tg.vector("x")
+    (found,), _ = values([x], [tg.log(tg.assume(x, nonzero=True) ** -3.0)], np.array([1e-200, 2.0]))
+    np.testing.assert_allclose(found, -3 * np.log([1e-200, 2.0]), rtol=1e-15)
+    (found,), (written,) = values([x], [tg.log(x**-3.0)], np.array([-0.0, 2.0]))
+    np.testing.assert_array_equal(found, written)
+    assert np.isnan(found[0])
+
+
 S, W = np.linspace(-1, 2, 12).reshape(3, 4), np.linspace(3, 5, 12).reshape(3, 4)
 
 

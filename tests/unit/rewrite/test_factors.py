@@ -245,6 +245,8 @@ RETURNING = {  # to the sum of w that it left: a divisor that meets none where o
     "in a square": lambda w, t, u: tg.square(T(u) * total(w / t)) / T(u) / T(u) / total(w / t),
     "beside a sum": lambda w, t, u: (E(u) * 3.0 - E(u)) * (total(w / t) * E(-u)) / 2.0,
     "one of two": lambda w, t, u: E(u) * total(w / t) * total(0.5 / t) * t * E(-u) * 2.0,
+    "in an operand that is small": lambda w, t, u: E(u) * w * (total(w / t) / w * E(-u)),
+    "in an operand of an operand": lambda w, t, u: E(u) * (w * (total(w / t) / w * E(-u))),
 }
 
 

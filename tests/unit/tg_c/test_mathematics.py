@@ -245,7 +245,7 @@ def gamma_cases(name, kind):
     return x, exactly(name, x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", GAMMA)
 def test_functions_of_gamma_are_right_for_positive_numbers(name, kind, machine):
@@ -304,7 +304,7 @@ def normal_cases(name, kind):
     return x, exactly(name, x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NORMAL)
 def test_functions_of_the_normal_distribution_are_right(name, kind, machine):

@@ -111,13 +111,13 @@ def agrees_at_lengths(compiled, frozen_of, dtype):
             check(fn, xs, y, result)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
     agrees_at_lengths(compiled, frozen_of, dtype)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", *FLOATS])
 def test_every_function_with_narrower_vectors(dtype, compiled, frozen_of):
@@ -141,7 +141,7 @@ LAYOUTS = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_along_every_stride(dtype, compiled, frozen_of):
     firsts = range(len(LAYOUTS) if dtype == "float64" else 1)  # the loads are the same for all functions of a dtype

@@ -113,7 +113,7 @@ def agrees_at_lengths(compiled, frozen_of, dtype):
             check(fn, xs, y, result)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
     agrees_at_lengths(compiled, frozen_of, dtype)
@@ -144,7 +144,7 @@ LAYOUTS = (
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "bfloat16", "float64", "complex64"])
 def test_functions_along_every_stride(dtype, compiled, frozen_of):
     cases = [(fn, first) for fn in (maximum, add, tg.equal) for first in range(len(LAYOUTS))]
