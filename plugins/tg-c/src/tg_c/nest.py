@@ -87,12 +87,6 @@ class Nest:
             self._depth -= 1
             self.line("}")
 
-    def either(self, condition: str, lines: Sequence[str], others: Sequence[str]) -> None:
-        """Lines for when a condition holds, and for when it does not."""
-        inside = [INDENT + text for text in lines], [INDENT + text for text in others]
-        for text in (f"if ({condition}) {{", *inside[0], "} else {", *inside[1], "}"):
-            self.line(text)
-
     def loop(self, index: str, length: int | Length) -> None:
         """Open a loop over an axis."""
         self.open(f"for (i64 {index} = 0; {index} < {self.length(length)}; {index}++)")
@@ -100,10 +94,6 @@ class Nest:
     def loop_between(self, index: str, start: str, stop: str, step: int = 1) -> None:
         """Open a loop over a part of an axis, whose ends are texts."""
         self.open(f"for (i64 {index} = {start}; {index} < {stop}; {index} += {step})")
-
-    def loop_to(self, index: str, limit: str, statement: str) -> None:
-        """A loop of one statement."""
-        self.line(f"for (i64 {index} = 0; {index} < {limit}; {index}++) {statement}")
 
     def loops(self, lengths: Sequence[int | Length], letter: str = "i", *, divided: bool = False) -> list[str]:
         """Open nested loops over axes, the first over one part if it is divided; the names of the indices."""

@@ -73,11 +73,6 @@ class Site:
         return self.function.unit.prelude
 
     @property
-    def is_strict(self) -> bool:
-        """Whether each operation is to give its own result, however long it takes."""
-        return bool(self.function.unit.request.options.accuracy == "strict")
-
-    @property
     def threads(self) -> int:
         """How many threads may share a loop."""
         return int(self.function.unit.request.options.threads)

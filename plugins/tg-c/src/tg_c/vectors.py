@@ -45,7 +45,6 @@ TG_LAST @V @NAME(const @E *x, i64 s, i64 r) {
   return v;
 }""",
     "store": "TG_INLINE void @NAME(void *y, @V v) { *(@V_at *)y = v; }",
-    "scatter": "TG_INLINE void @NAME(@E *y, i64 s, @V v) { for (int k = 0; k < @L; k++) y[k * s] = v[k]; }",
     "tail": """\
 TG_LAST void @NAME(@E *y, i64 s, i64 r, @V v) {
   if (s == 1) __builtin_memcpy(y, &v, r * sizeof(@E));
@@ -57,30 +56,6 @@ TG_LAST void @NAME(@E *y, i64 s, i64 r, @V v) {
     "number": "TG_INLINE @V @NAME(@M c) { return (@V)(c & (@M)(@V){@EACH<1>}); }",
     "first": "TG_INLINE @M @NAME(i64 r) { return (@V){@EACH<#>} < (@E)r; }",
     "at": "TG_INLINE @V @NAME(const @E *x, @K k) { return (@V){@EACH<x[k[#]]>}; }",
-    "from_end": "TG_INLINE @V @NAME(@V i, i64 n) { return i + ((i < 0) & n); }",
-    "clamped": """\
-TG_INLINE @V @NAME(@V i, i64 n) {
-  i -= (i - (n - 1)) & (i > n - 1);
-  return i & (i >= 0);
-}""",
-    "below": """\
-TG_INLINE @V @NAME(@V i, i64 n) {
-  const u64 last = n > 0 ? n - 1 : 0;
-  const @V c = (@V)((@O)i < last);
-  return (i & c) | (~c & (i64)last);
-}""",
-    "outside": """\
-TG_INLINE int @NAME(@V i, i64 n) {
-  const @E every = n < @TOP ? n : @TOP;
-  int some = 0;
-  for (int k = 0; k < @L; k++) some |= i[k] < 0 || i[k] >= every;
-  return some;
-}""",
-    "signed": """\
-TG_INLINE @M @NAME(@V x) {
-  const @M i = (@M)x;
-  return (i & ~(i < 0)) | ((i < 0) & @REST);
-}""",
     "fma": """\
 TG_INLINE @V @NAME(@V x, @V y, @V z) {
 #ifdef TG_FUSED
@@ -179,14 +154,6 @@ TG_INLINE @V @NAME(const @E *x, @K k) {
           : "r"(x), "v"(k), "m"(*(const char (*)[])x));
   return v;
 #endif
-}""",
-        "outside": """\
-TG_INLINE int @NAME(@V i, i64 n) {
-  const @E least = n < @TOP ? n : @TOP;
-  const @V every = {@EACH<least>};
-  @B some;
-  __asm__("vpcmpnltu@X %2, %1, %0" : "=k"(some) : "v"(i), "v"(every));
-  return some != 0;
 }""",
         "scaled": """\
 TG_INLINE @V @NAME(@V x, @V n) {
@@ -350,7 +317,6 @@ class Vectors:
             "E": lambda: kind,
             "M": lambda: self.type(self.mask(kind)),
             "K": lambda: self.type("i64"),
-            "O": lambda: self.type(f"u{kind[1:]}"),
             "L": lambda: str(count),
             "W": lambda: self.type_of(kind, max(count, MINIMUM // size_of(kind))),
             "B": lambda: f"u{max(count, 8)}",
@@ -363,8 +329,6 @@ class Vectors:
             "S": lambda: "s" if kind == "f32" else "d",
             "Q": lambda: "d" if size_of(kind) == 4 else "q",
             "N": lambda: ("u" if kind[0] == "u" else "s") + SUFFIXES[size_of(kind)],
-            "X": lambda: SUFFIXES[size_of(kind)],
-            "TOP": lambda: str((1 << min(8 * size_of(kind) - (kind[0] == "i"), 63)) - 1),
             **{word: partial(number_of, kind, word) for word in ("BIAS", "DIGITS", "ROUNDER")},
         }
         self.type(kind)
@@ -385,17 +349,6 @@ class Vectors:
         for kind in steps:
             text = f"__builtin_convertvector({text}, {self.type(kind)})"
         return text
-
-    def conversion(self, source: str, target: str) -> str:
-        """The name of the function that converts vectors, declared."""
-        name = f"tg_{source}x{self.count}_to_{target}"
-        if not self.prelude.has(name):
-            head = f"TG_INLINE {self.type(target)} {name}({self.type(source)} x)"
-            through = "i32" if source[0] == "f" and size_of(target) < 4 else target
-            text = self.converted("x", source, through)
-            text = text if through == target else self.converted(text, through, target)
-            self.prelude.need(name, f"{head} {{ return {text}; }}")
-        return name
 
     def resized(self, text: str, source: str, target: str) -> str:
         """Masks as wide as others."""
