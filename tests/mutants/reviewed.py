@@ -118,6 +118,12 @@ EQUIVALENT: dict[str, str] = {
         "What is written with it is dropped, for the attempt has failed."
     ),
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
+    "outward.applied: op.fn(*operands) if type(op) is Elementwise else op(*operands): always the second": (
+        "Operands of one rank, or of none, and of the dtypes of a loop are what the function makes the op of."
+    ),
+    "outward._through_expand: sorted(axes) without sorted": (
+        "CPython gives so few negative numbers of a set in ascending order, which nothing promises."
+    ),
     "axes._cuts: 1 as 0 in k + 1": "An axis of length 1 is an axis below or none: either holds the same elements.",
     "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands there twice; nobody looks so far.",
     "factors._beside: len(a.factors) + len(b.factors) as Sub": (
