@@ -118,6 +118,9 @@ EQUIVALENT: dict[str, str] = {
         "What is written with it is dropped, for the attempt has failed."
     ),
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
+    "terms._reused: k not in kept and n == 1 without n == 1": (
+        "An axis that is dropped is of length 1, where no type says so by a check, which makes it one in all types."
+    ),
     "outward.applied: op.fn(*operands) if type(op) is Elementwise else op(*operands): always the second": (
         "Operands of one rank, or of none, and of the dtypes of a loop are what the function makes the op of."
     ),
