@@ -147,6 +147,13 @@ EQUIVALENT: dict[str, str] = {
         "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."
     ),
     "factors._of_factor: 1 as 2 in _unless_empty(right, z, of_x, 1)": "The sum of nothing, 0, is divided by it.",
+    "axes._single: Squeeze(tuple((without(k, rest) for k in single)))(y) if single else y: always the first": (
+        "A squeeze of no axes gives what it is given."
+    ),
+    "increasing._pulled: if not after: never": "With nothing taken off it is the extreme that it was.",
+    "increasing._below: (y.inputs[0], False, made.fn) if is_float(y.type.dtype) else None: always the first": (
+        "Extremes of complex numbers are not asked for, and of integers what rounds gives what it is given."
+    ),
     "factors._in_turn: 1 as 2 in Written(made, 1)": SIGN_OF_POWER,
     "factors._in_turn: 1 as 2 in -1": SIGN_OF_POWER,
     "reading._read_add: 1 as 2 in -1 (2)": SIGN_OF_POWER,
