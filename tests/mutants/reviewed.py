@@ -118,6 +118,15 @@ EQUIVALENT: dict[str, str] = {
         "What is written with it is dropped, for the attempt has failed."
     ),
     "terms._reused: not free or None not in places without not free": "Nothing is taken of none; it takes longer.",
+    "terms._reused: k not in kept and n == 1 without n == 1": (
+        "An axis that is dropped is of length 1, where no type says so by a check, which makes it one in all types."
+    ),
+    "outward.applied: op.fn(*operands) if type(op) is Elementwise else op(*operands): always the second": (
+        "Operands of one rank, or of none, and of the dtypes of a loop are what the function makes the op of."
+    ),
+    "outward._through_expand: sorted(axes) without sorted": (
+        "CPython gives so few negative numbers of a set in ascending order, which nothing promises."
+    ),
     "axes._cuts: 1 as 0 in k + 1": "An axis of length 1 is an axis below or none: either holds the same elements.",
     "axes._products: 1 as 2 in len(shape) + 1": "The whole shape stands there twice; nobody looks so far.",
     "factors._beside: len(a.factors) + len(b.factors) as Sub": (
@@ -138,6 +147,13 @@ EQUIVALENT: dict[str, str] = {
         "NaN and infinities leave a sum only in a mode that may hide NaN, and those that they leave make no others."
     ),
     "factors._of_factor: 1 as 2 in _unless_empty(right, z, of_x, 1)": "The sum of nothing, 0, is divided by it.",
+    "axes._single: Squeeze(tuple((without(k, rest) for k in single)))(y) if single else y: always the first": (
+        "A squeeze of no axes gives what it is given."
+    ),
+    "increasing._pulled: if not after: never": "With nothing taken off it is the extreme that it was.",
+    "increasing._below: (y.inputs[0], False, made.fn) if is_float(y.type.dtype) else None: always the first": (
+        "Extremes of complex numbers are not asked for, and of integers what rounds gives what it is given."
+    ),
     "factors._in_turn: 1 as 2 in Written(made, 1)": SIGN_OF_POWER,
     "factors._in_turn: 1 as 2 in -1": SIGN_OF_POWER,
     "reading._read_add: 1 as 2 in -1 (2)": SIGN_OF_POWER,

@@ -504,3 +504,32 @@ def test_a_strict_rewrite_leaves_the_order_in_which_a_transposed_array_is_summed
     graph = FunctionGraph.of([x], [Reduce(tg.add, (-2, -1))(Transpose((-1, -2))(x))])
     frozen = rewrite(graph, [CORE], supported=lambda op, types: True, mode="strict")
     assert frozen.nodes[0].op.name == "Transpose"
+
+
+def sums(x, c, at, of):
+    """Sums over rows of a function of x and constants, rewritten, and as NumPy has them."""
+    frozen = rewritten([x], tg.sum(c(x, tg.constant(of)), 0))
+    with np.errstate(all="ignore"):
+        return interpret(frozen, [at])[0], np.sum(c(at, of), 0)
+
+
+def test_a_constant_without_elements_leaves_a_sum():
+    x = tg.tensor("x", shape=(None, 0))
+    found, expected = sums(x, lambda x, c: x * c, np.ones((3, 0)), np.ones((1, 0)))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_divisor_that_is_large_and_below_0_keeps_a_sum_from_overflowing():
+    x = tg.tensor("x", shape=(None, 2))
+    at, of = np.array([[1e308, 1.0], [1e308, 2.0], [1e308, 3.0]]), np.array([[-1e300, 0.5]])
+    found, expected = sums(x, lambda x, c: x / c, at, of)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert found[0] == pytest.approx(-3e8)
+
+
+def test_a_sum_of_no_quotients_by_0_is_0():
+    x, c = tg.tensor("x", shape=(None, 2)), tg.tensor("c", shape=(1, 2))
+    made = tg.sum(x / tg.assume(c, finite=True), 0)
+    frozen = rewritten([x, c], made, One(admitted(ANY_FACTOR)))
+    assert count(frozen, "Reduce") == 2
+    np.testing.assert_array_equal(interpret(frozen, [np.ones((0, 2)), np.array([[0.0, 2.0]])])[0], [0, 0])

@@ -115,6 +115,12 @@ def test_a_movement_between_elementwise_functions_is_inside_in_the_end():
     assert ops(found).index("Transpose") < ops(found).index("tanh")
 
 
+def test_a_movement_that_no_elementwise_function_reads_stays_where_it_is():
+    """A running sum makes no loop with tanh: inside, nothing would be gained by the movement."""
+    found = rewritten([X], tg.cumsum(tg.tanh(X).T, 0))
+    assert ops(found).index("tanh") < ops(found).index("Transpose")
+
+
 def test_what_is_read_elsewhere_too_is_not_computed_again():
     y = tg.tanh(X)
     assert ops(rewritten([X, Y], y.T * Y, y)).count("tanh") == 1
