@@ -74,8 +74,11 @@ def narrow(value: Elements, dtype: str) -> Elements:
 
 def combined(rule: Rule, fn: Any, x: Elements, y: Elements) -> Elements:
     """Elements of one dtype combined: of numbers too, of which truth is asked, the result is one of that dtype."""
-    found: Any = rule(fn.op, (x, y), x.dtype)
-    return found.to(x.dtype)  # type: ignore[no-any-return]
+    is_logical = REDUCTIONS[fn].kind == "logical"
+    found: Any = rule(fn.op, (x, y), "bool" if is_logical else x.dtype)
+    if is_logical and isinstance(x, Pair):
+        return Pair(found.to(x.real.dtype), x.imag.like(0))
+    return found.to(x.dtype) if is_logical else found  # type: ignore[no-any-return]
 
 
 @final

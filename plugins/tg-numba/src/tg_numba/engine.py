@@ -39,6 +39,7 @@ define internal i64 @{name}({heads}) nounwind {{
 }}
 """
 """Calls what Numba has compiled, by its convention; none of ours raises, so the status is not looked at."""
+FOREIGN: Final = "jitted."  # begins the symbols of functions that are no part of what is compiled here
 LEVEL: Final = 2  # of the code generator; passes before it gain nothing where vectors are written as such
 MODULE: Final = 600_000  # characters of loops in a module
 GRAPH_LEVEL: Final = 1  # of the functions of graphs: without loops, 2 makes the same code in twice the time
@@ -142,9 +143,15 @@ def compiled(loops: Sequence[Written]) -> list[Code]:
 
 
 def _groups(loops: Mapping[str, Written]) -> Iterator[list[str]]:
-    """The loops that become one module: LLVM cannot be interrupted in one, and takes half a second for so much."""
+    """The loops that become one module: LLVM cannot be interrupted in one, and takes half a second for so much.
+
+    A loop that calls a function of somebody else is one by itself: programs that have the others do not have that.
+    """
     group, length = list[str](), 0
     for key, loop in loops.items():
+        if any(name.startswith(FOREIGN) for name in loop.module.declared):
+            yield [key]
+            continue
         group.append(key)
         length += len(loop.definition)
         if length > MODULE:

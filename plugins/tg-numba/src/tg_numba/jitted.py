@@ -23,6 +23,7 @@ from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.plan.values import Scalar
 from tg_numba.assembly import ITEMS
 from tg_numba.body import PURE, Body, body_of
+from tg_numba.engine import FOREIGN
 from tg_numba.identity import UnknownError, identity
 from tg_numba.native import COMPILING
 from tg_numba.operands import loaded, type_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Value
 
-PREFIX: Final = "jitted."
 RAISES: Final = frozenset(("RAISE_VARARGS", "RERAISE"))
 _counter: Final = itertools.count()
 
@@ -54,7 +54,7 @@ _entries: Final[dict[str, Entry]] = {}  # of this process, which never forgets w
 
 def entries_of(names: Iterable[str]) -> list[Entry]:
     """The functions that a module has declared."""
-    return [_entries[name] for name in names if name.startswith(PREFIX)]
+    return [_entries[name] for name in names if name.startswith(FOREIGN)]
 
 
 @final
@@ -197,9 +197,9 @@ class Jitted:
         try:
             known = identity({self.name: self.function.py_func})
         except UnknownError:
-            return f"{PREFIX}{next(_counter)}", False
+            return f"{FOREIGN}{next(_counter)}", False
         told = repr((known, sorted(self.function.targetoptions.items()), key))
-        return PREFIX + hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), True
+        return FOREIGN + hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), True
 
     def _refusal(self, found: Any, needed: str, op: Op) -> PluginError:
         return PluginError(message(f"jitted {self.name}: found a result {found}, needed the {needed} of {op.name}"))
