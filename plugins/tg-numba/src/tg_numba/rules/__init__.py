@@ -1,8 +1,8 @@
 """The rules of the Numba backend, `RuleProtocol("numba", 3)`, in files named as core's `ops/`.
 
 A rule for a function of single elements is called with the op, its operands in lanes and the dtype of the result, and
-returns that (`tg_native.kernels.lanes`). A rule for another op is called with the op and a `Site`, and returns the value
-of each result: a `Scalar` or an `Array`.
+returns that (`tg_native.kernels.lanes`). A rule for another op is called with the op and a `Site`, and returns the
+value of each result: a `Scalar` or an `Array`.
 """
 
 from __future__ import annotations
