@@ -48,6 +48,8 @@ def compiler(monkeypatch):
     found = Compiler(monkeypatch)
     yield found
     found.gate.set()
+    idle = [pool.submit(pool.Job(lambda: None, print)) for _ in range(pool.SIZE)]
+    assert all(job.wait(LONG) for job in idle), "what is still compiled would count as a run of the next test"
 
 
 def made(inputs, outputs, **options):

@@ -7,6 +7,7 @@ import pytest
 
 import tg
 from tg_numba import engine
+from tg_numba.assembly import Module
 from tg_numba.memory import MANY, in_slots
 
 
@@ -55,12 +56,16 @@ def test_a_program_of_many_loops_computes_what_numpy_does(length):
     np.testing.assert_allclose(found[1], slope + reached, rtol=1e-9, atol=1e-9)
 
 
-class Loop:
-    def __init__(self, length):
-        self.definition = "x" * length
+def loop_of(length, *declared):
+    module = Module()
+    for name in declared:
+        module.declare(name, "double", ["double"])
+    return engine.Written(module, "x" * length)
 
 
 def test_loops_become_modules_of_a_bounded_length():
-    loops = {str(k): Loop(engine.MODULE // 3) for k in range(7)}
+    loops = {str(k): loop_of(engine.MODULE // 3, "exp") for k in range(7)}
     assert [len(group) for group in engine._groups(loops)] == [4, 3]
+    loops["foreign"] = loop_of(10, f"{engine.FOREIGN}twice")
+    assert sorted(engine._groups(loops), key=len) == [["foreign"], ["4", "5", "6"], ["0", "1", "2", "3"]]
     assert list(engine._groups({})) == []
