@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tg_native.fusion.loop import Loop
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
+    from tg_native.loops.columns import Column
     from tg_native.loops.folds import Fold
     from tg_native.loops.site import Site
     from tg_native.plan.values import Value
@@ -184,6 +185,14 @@ class LoopNest:
         self.joins.append(lambda: join_totals(self.site, fold, memory, share.parts, self.stored[j]))
         return self.kernel.write(memory).moved(share.part)
 
+    def column_place(self, j: int, column: Column) -> Pointer | None:
+        """Where a reduction over the outer axes is stored; None: what a part has met is joined after all parts."""
+        share = self.kernel.share
+        if share is None:
+            return self.placed["result", j].place
+        self.joins.append(lambda: join_columns(self.site, column, self.columns[j], share.parts, self.stored[j]))
+        return None
+
     def scattered(self, y: Array) -> Pointer:
         """What is scattered into: its own for each part, where there are several."""
         share, kernel = self.kernel.share, self.kernel
@@ -211,9 +220,4 @@ class LoopNest:
         self.site.run(self.kernel)
         for join in self.joins:
             join()
-        share = self.kernel.share
-        for stage in self.stages if share is not None else ():
-            for j, column in stage.columns.items():
-                assert share is not None
-                join_columns(self.site, column, self.columns[j], share.parts, self.stored[j])
         return [self.stored[j] for j, (_, r) in enumerate(self.staging.results) if r.stored]

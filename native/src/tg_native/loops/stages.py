@@ -122,7 +122,7 @@ class StageWriter:
         """Store the totals, and what columns have."""
         for j, column in self.columns.items():
             with self.body.of(self.lanes):
-                column.end(None if self.kernel.share is not None else self.nest.placed["result", j].place)
+                column.end(self.nest.column_place(j, column))
         for j, fold in self._folds(total=True).items():
             if j in self.nest.stored:
                 with self.body.of(self.lanes):

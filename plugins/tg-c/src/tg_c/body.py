@@ -308,13 +308,13 @@ class Body(kernels.Body):
     def _piece(self, x: Lanes, k: int, width: int) -> Lanes:
         if x.form == SHARED:
             return x
-        item = self.item(x.dtype)
+        item = x.form or self.item(x.dtype)  # a mask has a width of its own
         whole, part = self.vectors.type(item), self.vectors.type_of(item, width)
         name = f"tg_piece_{whole}_{part}"
         copied = "__builtin_memcpy(&y, (const char *)&x + k * sizeof y, sizeof y);"
         self.prelude.need(name, f"TG_INLINE {part} {name}({whole} x, int k) {{ {part} y; {copied} return y; }}")
         with self.of(width):
-            return self.find(x.dtype, f"{name}({x.text}, {k})")
+            return self.find(x.dtype, f"{name}({x.text}, {k})", x.form)
 
     def _joined(self, dtype: str, texts: Sequence[str], width: int) -> Lanes:
         item = self.item(dtype)

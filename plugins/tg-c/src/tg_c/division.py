@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg_native.loops.costs import LEAST, PART, SHARE, UNIT, time_of, time_to_move
+from tg_native.loops.costs import LEAST, PART, SHARE, UNIT
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from tg.types.lengths import Length
     from tg_c.site import Site
-
-__all__ = ["BEGIN", "Division", "divide", "driver", "most_parts", "time_of", "time_to_move"]
 
 BEGIN: Final = "i64 lo, i64 hi, i64 part, i64 slot"
 """The last parameters of a divided loop: its rounds, and the numbers of the part and of the thread that runs it."""

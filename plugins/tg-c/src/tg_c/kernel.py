@@ -8,7 +8,7 @@ from tg.types.dtypes import is_complex
 from tg_c.body import SHARED
 from tg_c.machine import vector_bytes
 from tg_c.routine import CONST, Routine, Width
-from tg_native.kernels.dtypes import PARTS, is_half
+from tg_native.kernels.dtypes import PARTS, is_half, working
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.loops import kernel as loops
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 
 def width_for(dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
-    """As many lanes as some vectors have for the widest dtype, and no more than a length that is known."""
+    """As many lanes as some vectors have for the widest dtype, and no more than a length that is known.
+
+    Halves are computed with in float32: vectors of these go abreast.
+    """
     every = list(dtypes)
     lanes = lanes_for(vector_bytes(), every, vectors, length)
-    return Width(lanes, lanes_for(vector_bytes(), every, 1, lanes) if lanes else 1)
+    return Width(lanes, lanes_for(vector_bytes(), map(working, every), 1, lanes) if lanes else 1)
 
 
 @final

@@ -227,17 +227,8 @@ class Routine(Body, routine.Routine):
             )
             return low, high
         width = self.lanes // 2
-        low, high = (self._piece_of(value, k, width) for k in (0, 1))
+        low, high = (self._piece(value, k, width) for k in (0, 1))
         return low, high
-
-    def _piece_of(self, x: Lanes, k: int, width: int) -> Lanes:
-        item = x.form or self.item(x.dtype)
-        whole, part = self.vectors.type(item), self.vectors.type_of(item, width)
-        name = f"tg_piece_{whole}_{part}"
-        copied = "__builtin_memcpy(&y, (const char *)&x + k * sizeof y, sizeof y);"
-        self.prelude.need(name, f"TG_INLINE {part} {name}({whole} x, int k) {{ {part} y; {copied} return y; }}")
-        with self.of(width):
-            return self.find(x.dtype, f"{name}({x.text}, {k})", x.form)
 
     # --- conditions and numbers that all lanes share ---------------------------------------------------------------
 

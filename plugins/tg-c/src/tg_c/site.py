@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, final
 
 from tg.link.declines import taken
 from tg.types.tensor_type import TensorType
-from tg_c.division import divide, most_parts, time_of, time_to_move
+from tg_c.division import divide, most_parts
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.text import literal
+from tg_native.loops.costs import time_of, time_to_move
 from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
 from tg_native.plan.values import Array, Scalar, Value
