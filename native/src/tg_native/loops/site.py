@@ -52,6 +52,7 @@ class Function(Protocol):
 class Site(Function, Protocol):
     """Where an op becomes code: its operands, the types of its results, and memory."""
 
+    node: Node
     inputs: list[Value]
     types: list[TensorType]
 
@@ -74,6 +75,21 @@ class Site(Function, Protocol):
 
     def memory(self, value: Value) -> Array:
         """An array that has a pointer; a value that all elements share gets a place for one."""
+
+    def source(self, array: Array, offset: str) -> Array:
+        """The array from an offset on, to be read."""
+
+    def target(self, array: Array, offset: str) -> Array:
+        """The array from an offset on, to be written."""
+
+    def length(self, length: int | Length) -> str:
+        """A length as text."""
+
+    def same(self, a: int | Length, b: int | Length) -> None:
+        """Leave the function unless two lengths are equal."""
+
+    def require_room(self, size: int | Length, room: int | Length) -> None:
+        """Leave the function where a slice has more positions than an axis has for it."""
 
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap."""

@@ -114,11 +114,11 @@ class Site:
         """The expression of the first element of an array."""
         return f"{array.pointer}[0]"
 
-    def pointer(self, array: Array, offset: str) -> str:
-        """A pointer into an array, as a local."""
+    def source(self, array: Array, offset: str) -> Array:
+        """The array from an offset on, to be read."""
         if offset == "0":
-            return array.pointer
-        return self.function.pointer(array.dtype, f"{array.pointer} + {offset}")
+            return array
+        return array._replace(pointer=self.function.pointer(array.dtype, f"{array.pointer} + {offset}"))
 
     def target(self, array: Array, offset: str) -> Array:
         """The array from an offset on, to be written."""
@@ -133,6 +133,10 @@ class Site:
     def require(self, condition: str, failure: Failure) -> None:
         """Leave the function unless a condition holds."""
         self.function.require(condition, failure)
+
+    def require_room(self, size: int | Length, room: int | Length) -> None:
+        """Leave the function where a slice has more positions than an axis has for it."""
+        self.require(f"{self.length(size)} <= {self.length(room)}", Failure.BOUNDS)
 
     def same(self, a: int | Length, b: int | Length) -> None:
         """Leave the function unless two lengths are equal."""

@@ -116,6 +116,8 @@ class Site:
         """The array from an offset on."""
         return array._replace(pointer=self.body.place(memory_cell(array.dtype), array.pointer, offset))
 
+    source = target
+
     def length(self, length: int | Length) -> str:
         """A length as an operand."""
         return self.function.length(length)
@@ -123,6 +125,10 @@ class Site:
     def require(self, condition: str, failure: Failure) -> None:
         """Leave the function unless a condition holds."""
         self.function.require(condition, failure)
+
+    def require_room(self, size: int | Length, room: int | Length) -> None:
+        """Leave the function where a slice has more positions than an axis has for it."""
+        self.require(self.body.find(f"icmp sle i64 {self.length(size)}, {self.length(room)}"), Failure.BOUNDS)
 
     def same(self, a: int | Length, b: int | Length) -> None:
         """Leave the function unless two lengths are equal."""
