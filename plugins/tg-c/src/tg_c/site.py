@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from tg.link.declines import taken
 from tg.types.tensor_type import TensorType
+from tg_c.blas import LETTERS, Calls
 from tg_c.division import divide, most_parts
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
@@ -227,6 +228,13 @@ class Site:
         target = self.temporary(source.dtype, source.shape)
         self.copy(source, target)
         return target
+
+    def blas(self, dtype: str) -> Calls | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
+        if dtype not in LETTERS:
+            return None
+        self.function.unit.blas(dtype)
+        return Calls(dtype)
 
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap."""

@@ -10,6 +10,7 @@ from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import ScalarProgram, run
 from tg_native.plan.values import Array, Scalar, Value
 from tg_numba.assembly import memory_cell
+from tg_numba.blas import calls
 from tg_numba.nest import Nest
 from tg_numba.operands import elements, loaded, operand_of, store
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
     from tg_native.loops import kernel as loops
+    from tg_numba.blas import Calls
     from tg_numba.body import Body
     from tg_numba.function import GraphFunction
     from tg_numba.kernel import Kernel
@@ -177,6 +179,10 @@ class Site:
         target = self.temporary(value.dtype, value.shape)
         self.copy(value, target)
         return target
+
+    def blas(self, dtype: str) -> Calls | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
+        return calls(self.unit, dtype)
 
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap."""
