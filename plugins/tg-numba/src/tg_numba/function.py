@@ -25,7 +25,6 @@ from tg_numba.body import Body
 from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, fits, operand
 from tg_numba.memory import ArenaMemory, in_slots
-from tg_numba.nest import LENGTH
 from tg_numba.operands import literal, loaded, store, type_of
 from tg_numba.site import Failure, Site
 from tg_numba.text import identifier
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Atom
     from tg_native.loops import kernel as loops
-    from tg_numba.nest import Nest
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
@@ -149,15 +147,6 @@ class GraphFunction:
     def put(self, pointer: str, at: int, number: str) -> None:
         """Write an int64 into a table."""
         self.body.do(f"store i64 {number}, ptr {self.body.made(f'getelementptr i64, ptr {pointer}, i64 {at}')}")
-
-    def call(self, nest: Nest, result: str = "0") -> str:
-        """Call a finished loop nest in Python; the int64 that it returns."""
-        python, operands = nest.finish(result)
-        name = self.unit.nest(python)
-        self._note(name, {f"a{k}": operand for k, operand in enumerate(operands)})
-        kinds = ("i64" if kind == LENGTH else "ptr" for kind in python.kinds)
-        arguments = (f"{kind} {x}" for kind, x in zip(kinds, operands, strict=True))
-        return self.body.made(f"call i64 @{name}({', '.join(arguments)})")
 
     def divide(self, kernel: loops.Kernel, *given: Any) -> None:
         """Loops have one thread."""

@@ -11,11 +11,10 @@ from tg_native.loops.pointwise import ScalarProgram, run
 from tg_native.plan.values import Array, Scalar, Value
 from tg_numba.assembly import memory_cell
 from tg_numba.blas import calls
-from tg_numba.nest import Nest
 from tg_numba.operands import elements, loaded, operand_of, store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from tg.graph.frozen import Node
@@ -75,10 +74,6 @@ class Site:
         """Where the function's instructions are written."""
         return self.function.body
 
-    def compiled(self, function: Callable[..., Any]) -> str:
-        """The name, in nests, of a Python function that Numba compiles."""
-        return self.unit.function_of(function)
-
     def allocate(self, k: int) -> Array:
         """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""
         t = self.types[k]
@@ -135,14 +130,6 @@ class Site:
     def same(self, a: int | Length, b: int | Length) -> None:
         """Leave the function unless two lengths are equal."""
         self.function.same(a, b)
-
-    def nest(self) -> Nest:
-        """A new loop nest in Python."""
-        return Nest(self.function)
-
-    def call(self, nest: Nest, result: str = "0") -> str:
-        """Call a finished loop nest; the int64 that it returns."""
-        return self.function.call(nest, result)
 
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
