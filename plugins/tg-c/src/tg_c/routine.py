@@ -161,6 +161,10 @@ class Routine(Body, routine.Routine):
             return plain(word, operands, dtype, given)
         return self._each(lambda *each: plain(word, each, dtype, given), *operands)
 
+    def has_form(self, word: str, dtype: str) -> bool:
+        with self.of(min(self.lanes, self.native)):
+            return super().has_form(word, dtype)
+
     def lane(self, value: Lanes, lane: int) -> Lanes:
         if value.form == SHARED:
             with self.of(0):
