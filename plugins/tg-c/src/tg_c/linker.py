@@ -14,8 +14,8 @@ from tg.link.perform import explained
 from tg_c import entry, unit, written
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
-from tg_c.site import Failure
 from tg_native.calls.entry import Native
+from tg_native.graphs.failure import Failure
 from tg_native.plan.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
 
 if TYPE_CHECKING:
@@ -88,9 +88,11 @@ class CExecutable(Executable):
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
-        from tg_c.ticks import TimedUnit
+        from tg_c.ticks import Ticks
+        from tg_native.graphs.ticks import TimedUnit
 
-        return TimedUnit(lambda ticks: _compiled(self._graph, self._request, ticks))
+        ticks = Ticks()
+        return TimedUnit(_compiled(self._graph, self._request, ticks), ticks)
 
     def source(self) -> str:
         """The loops and the functions of graphs, with the user's lines and names."""

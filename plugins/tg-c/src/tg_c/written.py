@@ -5,7 +5,7 @@ What generates code is imported only where it is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.graph.collector import paused
 from tg.graph.timing import Span
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.link.linker import Request
     from tg_c.ticks import Ticks
-
-
-class Shown(Protocol):
-    """Gives a unit as people read it: with the user's lines, and without what is the same in all unless it is full."""
-
-    def __call__(self, *, full: bool) -> str: ...
+    from tg_native.graphs.written import Shown
 
 
 class Program(NamedTuple):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.errors import PluginError, message
 from tg.turns import exclusive
 from tg.types.dtypes import is_complex
+from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of, working
 from tg_native.kernels.half import narrowed, widened
 from tg_native.kernels.lanes import Lanes, Pair
@@ -27,7 +28,7 @@ from tg_numba.engine import FOREIGN
 from tg_numba.identity import UnknownError, identity
 from tg_numba.native import COMPILING
 from tg_numba.operands import loaded, type_of
-from tg_numba.site import Failure, Site
+from tg_numba.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

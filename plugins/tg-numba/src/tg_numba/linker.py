@@ -13,10 +13,10 @@ from tg.graph.timing import Span
 from tg.link.linker import Executable, Linker, Request, Status
 from tg.link.perform import explained
 from tg_native.calls.objects import is_layout_known
+from tg_native.graphs.failure import Failure
 from tg_native.plan.shapes import LENGTH_SCOPE, python_length, results_text
 from tg_numba import entry, results, written
 from tg_numba.entry import Compiled
-from tg_numba.site import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,9 +70,11 @@ class NumbaExecutable(Executable):
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
-        from tg_numba.ticks import TimedModule
+        from tg_native.graphs.ticks import TimedUnit
+        from tg_numba.ticks import Ticks
 
-        return TimedModule(lambda ticks: _compiled(self._graph, self._request, ticks))
+        ticks = Ticks()
+        return TimedUnit(_compiled(self._graph, self._request, ticks), ticks)
 
     def source(self) -> str:
         """The loops and the functions of graphs in LLVM's language, with the user's lines and names."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import indexing as t
 from tg_c.prelude import Element
-from tg_c.site import Failure
 from tg_c.text import integer
+from tg_native.graphs.failure import Failure
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, spread
 from tg_native.rules import indexing
 

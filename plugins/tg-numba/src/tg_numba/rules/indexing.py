@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from tg.graph.frozen import Node
 from tg.ops import indexing as t
 from tg.types.lengths import same
+from tg_native.graphs.failure import Failure
 from tg_native.loops.pointwise import ScalarProgram, mapped
 from tg_native.plan.values import Array, Scalar
 from tg_native.rules import indexing
 from tg_numba.lengths import derived
-from tg_numba.site import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
