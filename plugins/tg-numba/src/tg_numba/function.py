@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.link.timed import lines_of
 from tg_native.calls.objects import HEAD
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
+from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes, constant_of
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import copied, run
@@ -161,6 +163,12 @@ class GraphFunction(graphs.GraphFunction):
         body.do("br label %leave")
         self._exits.append((str(code), block))
         body.open(label)
+
+    @contextlib.contextmanager
+    def over_tiles(self, length: str, rows: int) -> Iterator[tuple[str, str]]:
+        n = Index(Lanes(self.body, "int64", length))
+        with self.body.loop(0, n, rows) as first:
+            yield str(first.value.text), str((n - first).least(rows).value.text)
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 
