@@ -10,7 +10,7 @@ from tg.graph.checks import STATUS_VALUES
 from tg.link.perform import explained
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
 
@@ -30,7 +30,7 @@ class Failure(IntEnum):
 
 
 def failed(
-    backend: str, graph: FrozenGraph, arrays: Sequence[np.ndarray[Any, Any]], code: int, values: Sequence[int]
+    backend: str, graph: FrozenGraph, arrays: Sequence[np.ndarray[Any, Any]], code: int, values: Iterable[int]
 ) -> tuple[Sequence[Any], Status]:
     """The status of a check that failed; of other failures the reference says which values were wrong.
 
@@ -38,7 +38,7 @@ def failed(
         MemoryError: there was none for an intermediate result.
     """
     if code > 0:
-        return (), (code, *values[:STATUS_VALUES])
+        return (), (code, *list(values)[:STATUS_VALUES])
     if code == Failure.MEMORY:
         raise MemoryError(f"backend {backend!r}: no memory for an intermediate result")
     return explained(graph, arrays, _error(backend, code))
