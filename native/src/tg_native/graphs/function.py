@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from tg.types.lengths import Length, atoms
 from tg_native.graphs.lengths import Lengths
 from tg_native.graphs.outputs import Outputs
 from tg_native.graphs.overwriting import Overwriting
+from tg_native.graphs.tiles import TileWriter, may_be_written
 from tg_native.kernels.dtypes import item_size
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import one_op
 from tg_native.plan.shapes import new_shapes, number_of
+from tg_native.plan.tiles import Tiles, in_tiles
 from tg_native.plan.values import Array, Scalar, row_major
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Constant
     from tg.graph.op import Op
     from tg.link.schedule import Run
+    from tg.types.tensor_type import TensorType
     from tg_native.graphs.site import Site
     from tg_native.graphs.unit import Unit
     from tg_native.loops.kernel import Kernel
@@ -83,17 +87,22 @@ class GraphFunction(Lengths):
         for step in self._schedule():
             if isinstance(step, Test):
                 self._check(step.check, self.graph.checks[step.check])
+            elif isinstance(step, Tiles):
+                self._tiles(step)
             else:
                 self.overwriting.begin(step.node)
                 self._node(step)
         (self.outputs.store_lengths if self.plans else self.outputs.store)()
         return self.assembled()
 
-    def _schedule(self) -> list[Run | Test]:
+    def _schedule(self) -> Iterable[Run | Test | Tiles]:
         if self.plans:
             lengths = (d for number in self.graph.outputs for d in self.shape(number))
             return plan_schedule(self.graph, self.makers, {number_of(a) for d in lengths for a in atoms(d)})
-        return schedule(self.graph, self.makers, self.overwriting.last)
+        steps = schedule(self.graph, self.makers, self.overwriting.last)
+        # threads share whole loops; what shares memory with an input is written when all else is done
+        is_alone = self.unit.threads == 1 and not self.overwriting.pairs
+        return in_tiles(steps, self.graph, self.shapes.types) if is_alone else steps
 
     def shape(self, number: int) -> tuple[Any, ...]:
         """The lengths of a value."""
@@ -154,22 +163,58 @@ class GraphFunction(Lengths):
         start, ticks = len(self.lines), self.unit.ticks if not self.plans else None
         if ticks is not None:
             self.lines.append(None)
-        site = self.site(node)
-        rule = self.unit.request.rule(node.op, self.graph, step.node)
-        try:
-            found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
-            found = taken(found, node.op, operand_types(self.graph, step.node))
-        except Exception as error:  # noqa: BLE001 (raised again, named)
-            raise rule_error(error, self.unit.request, self.graph, step.node, in_call=False)  # noqa: B904
-        for number, value in zip(node.outputs, found if isinstance(found, list) else [found], strict=True):
-            self.values[number] = value
-            if isinstance(value, Array) and value.buffer is not None:
-                value.buffer.users.add(number)
-            self.show_name(number)
+        for number, value in zip(node.outputs, self._ruled(step.node, self.site(node)), strict=True):
+            self.keep(number, value)
         self.overwriting.made(step.node)
         if ticks is not None:
             ticks.around(self.lines, start, self.graph, step.node)
         self.memory.bury(step.dying, self.values)
+
+    def _ruled(self, k: int, site: Site) -> list[Value]:
+        """What the rule for node k makes."""
+        op, request = self.graph.nodes[k].op, self.unit.request
+        rule = request.rule(op, self.graph, k)
+        try:
+            found: Any = one_op(op, site) if op.pointwise else rule(op, site)
+            found = taken(found, op, operand_types(self.graph, k))
+        except Exception as error:  # noqa: BLE001 (raised again, named)
+            raise rule_error(error, request, self.graph, k, in_call=False)  # noqa: B904
+        return found if isinstance(found, list) else [found]
+
+    def keep(self, number: int, value: Value) -> None:
+        """A value is known from now on, and its memory needed."""
+        self.values[number] = value
+        if isinstance(value, Array) and value.buffer is not None:
+            value.buffer.users.add(number)
+        self.show_name(number)
+
+    # --- tiles -------------------------------------------------------------------------------------------------------
+
+    def _tiles(self, tiles: Tiles) -> None:
+        if not may_be_written(self, tiles):
+            for step in tiles.steps:
+                self._node(step)
+            return
+        TileWriter(self, tiles).write()
+        self.memory.bury([number for step in tiles.steps for number in step.dying], self.values)
+
+    def write_part(self, k: int, targets: Sequence[Array], types: Sequence[TensorType]) -> None:
+        """Write node k for a tile, of operands whose values are those of the tile."""
+        self.marks[len(self.lines)] = k
+        start, ticks = len(self.lines), self.unit.ticks
+        if ticks is not None:
+            self.lines.append(None)
+        self._ruled(k, self.site(self.graph.nodes[k]).part(targets, types))
+        if ticks is not None:
+            ticks.around(self.lines, start, self.graph, k)
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is found out about lengths inside holds there alone."""
+        before = self.known_lengths, self.known_atoms, self.ensured
+        self.known_lengths, self.known_atoms, self.ensured = (dict(before[0]), dict(before[1]), set(before[2]))
+        yield
+        self.known_lengths, self.known_atoms, self.ensured = before
 
     def require_lengths(self, k: int) -> None:
         """Leave the function unless the lengths fit that node k needs."""
@@ -186,6 +231,10 @@ class GraphFunction(Lengths):
         condition, *shown = (self.values[number] for number in (check.condition, *check.values))
         scalars = [value for value in (condition, *shown) if isinstance(value, Scalar)]
         self.report_unless(scalars[0].text, k + 1, scalars[1:])
+
+    @abc.abstractmethod
+    def over_tiles(self, length: str, rows: int) -> contextlib.AbstractContextManager[tuple[str, str]]:
+        """A loop over tiles of so many indices: gives the first index of each, and how many there are in it."""
 
     # --- the function, as a printer writes it ------------------------------------------------------------------------
 

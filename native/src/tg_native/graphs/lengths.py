@@ -29,7 +29,7 @@ class Lengths(abc.ABC):
     def __init__(self) -> None:
         self.known_lengths: dict[object, str] = {}
         self.known_atoms: dict[Atom, str] = {}
-        self._ensured: set[object] = set()
+        self.ensured: set[object] = set()
 
     # --- what a printer writes ---------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class Lengths(abc.ABC):
             self.leave_if_uncounted(item, [*map(self.length, lengths)], empty_only=True)
 
     def _is_new(self, fact: object) -> bool:
-        if fact in self._ensured:
+        if fact in self.ensured:
             return False
-        self._ensured.add(fact)
+        self.ensured.add(fact)
         return True

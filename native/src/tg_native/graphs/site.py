@@ -27,13 +27,14 @@ class Site:
     A printer's adds what only its own rules need.
     """
 
-    __slots__ = ("function", "inputs", "is_graphs", "node", "types")
+    __slots__ = ("function", "inputs", "is_graphs", "node", "targets", "types")
 
     function: GraphFunction
 
     def __init__(self, function: GraphFunction, node: Node) -> None:
         self.function, self.node = function, node
         self.is_graphs = True  # whether the results are values of the graph
+        self.targets: Sequence[Array] | None = None  # where the results go, if that is known
         self.inputs: list[Value] = [function.values[k] for k in node.inputs]
         self.types: list[TensorType] = [function.shapes.types[k] for k in node.outputs]
 
@@ -44,6 +45,17 @@ class Site:
         if types is not None:
             found.types, found.is_graphs = list(types), False
         return found
+
+    def part(self, targets: Sequence[Array], types: Sequence[TensorType]) -> Self:
+        """The same for a part of the space of the results, of these types, which goes to these places."""
+        found = self.given(self.inputs, types)
+        found.targets = targets
+        return found
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it becomes code for a part of the space, of which totals are as they are worked with."""
+        return self.targets is not None
 
     def number(self, k: int) -> int | None:
         """The value of the graph that result k is, if it is one."""
@@ -87,6 +99,8 @@ class Site:
 
     def allocate(self, k: int) -> Array:
         """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""
+        if self.targets is not None:
+            return self.targets[k]
         t = self.types[k]
         return self.function.allocate(t.dtype, t.shape, self.number(k))
 

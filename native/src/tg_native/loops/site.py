@@ -56,6 +56,10 @@ class Site(Function, Protocol):
     types: list[TensorType]
 
     @property
+    def is_part(self) -> bool:
+        """Whether it becomes code for a part of the space, of which totals are as they are worked with."""
+
+    @property
     def threads(self) -> int:
         """How many threads may share a loop."""
 

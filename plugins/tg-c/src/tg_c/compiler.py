@@ -71,7 +71,7 @@ INSTALL = {
 _DIAGNOSTIC = re.compile(r"^(?:<stdin>:(?P<line>\d+):(?:\d+:)?|[^\s:]+:) (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _VERSION = re.compile(r"^.*\bversion \d.*$", re.MULTILINE)
 _TARGET = re.compile(r"^Target: (.*)$", re.MULTILINE)
-_MACRO = re.compile(r"^#define (__(?:SSE\w*|AVX\w*|FMA|aarch64)__) ", re.MULTILINE)
+_MACRO = re.compile(r"^#define (__(?:SSE\w*|AVX\w*|F16C|FMA|aarch64)__) ", re.MULTILINE)
 _SHOWN_DIAGNOSTICS = 3
 _SHOWN_AROUND = 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -23,7 +24,7 @@ from tg_native.loops.kernel import MOST
 from tg_native.plan.values import Array, Scalar, collapsed, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tg.backend import Constant, FrozenGraph, Node, Op
     from tg.types.lengths import Length
@@ -145,6 +146,14 @@ class GraphFunction(graphs.GraphFunction):
         self.line(f"{const}{WORDS[dtype]} *const {name} = {expression};")
         return name
 
+    @contextlib.contextmanager
+    def over_tiles(self, length: str, rows: int) -> Iterator[tuple[str, str]]:
+        first, count = self.fresh("b"), self.fresh("b")
+        self.line(f"for (i64 {first} = 0; {first} < {length}; {first} += {rows}) {{")
+        self.line(f"const i64 {count} = {self.expression('min', f'{length} - {first}', str(rows))};")
+        yield first, count
+        self.line("}")
+
     def leave_unless(self, condition: str, code: str) -> None:
         self.line(f"if (!({condition})) {{ code = {code}; goto done; }}")
 
@@ -206,7 +215,8 @@ class GraphFunction(graphs.GraphFunction):
     def moved(self, array: Array, offset: str) -> Array:
         if offset == "0":
             return array
-        return array._replace(pointer=self.pointer(array.dtype, f"{array.pointer} + {offset}", const=""))
+        there = f"(void *)({array.pointer} + {offset})"  # of an input too, which may be const
+        return array._replace(pointer=self.pointer(array.dtype, there, const=""))
 
     def place(self, dtype: str, text: str) -> Array:
         name = self.fresh("c")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg_native.calls.objects import HEAD
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
+from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes, constant_of
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import copied, run
@@ -23,7 +25,7 @@ from tg_numba.site import Site
 from tg_numba.text import identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tg.backend import Constant, FrozenGraph, Node, Op
     from tg.types.lengths import Length
@@ -149,6 +151,12 @@ class GraphFunction(graphs.GraphFunction):
         body.do("br label %leave")
         self._exits.append((str(code), block))
         body.open(label)
+
+    @contextlib.contextmanager
+    def over_tiles(self, length: str, rows: int) -> Iterator[tuple[str, str]]:
+        n = Index(Lanes(self.body, "int64", length))
+        with self.body.loop(0, n, rows) as first:
+            yield str(first.value.text), str((n - first).least(rows).value.text)
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 
