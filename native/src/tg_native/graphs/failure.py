@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import BoundsError, ShapeError, TgError, message
-from tg.graph.checks import STATUS_VALUES
+from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
 from tg.link.perform import explained
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.link.linker import Status
+
+STATUS: Final = STATUS_LENGTH  # int64 that a failed check fills: its code, and its values
 
 
 class Failure(IntEnum):

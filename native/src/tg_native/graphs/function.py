@@ -13,6 +13,7 @@ from tg.link.blame import rule_error
 from tg.link.declines import taken
 from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
+from tg.link.timed import lines_of
 from tg.types.lengths import Length, atoms
 from tg_native.graphs.lengths import Lengths
 from tg_native.graphs.outputs import Outputs
@@ -26,7 +27,7 @@ from tg_native.plan.tiles import Tiles, in_tiles
 from tg_native.plan.values import Array, Scalar, row_major
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tg.graph.frozen import FrozenCheck, FrozenGraph, Node
     from tg.graph.nodes import Constant
@@ -107,8 +108,20 @@ class GraphFunction(Lengths):
         """The lengths of a value."""
         return self.shapes.types[number].shape
 
-    def origin(self, node: int) -> Origin:
-        """Where a node comes from."""
+    def with_places(
+        self, lines: Iterable[str | None], marks: Mapping[int, int], comment: Callable[[str], str]
+    ) -> Iterator[str]:
+        """Lines of the function, and before those that nodes became, by their places, the user's lines as comments."""
+        last: tuple[str, ...] = ()
+        for at, line in enumerate(lines):
+            notes = lines_of(self._origin(marks[at]).locs) if at in marks else ()
+            if notes and notes != last:
+                yield from map(comment, notes)
+            last = notes or last
+            if line is not None:
+                yield line
+
+    def _origin(self, node: int) -> Origin:
         return self.graph.origins.get(node, Origin())
 
     def _input(self, k: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, ClassVar
 
+from tg.graph.collector import paused
 from tg_native.graphs.written import NAMES
 from tg_native.plan.shapes import needs_plan, shapes_of
 from tg_native.show.shown import Calls, renamed, values_named, with_names
@@ -46,6 +47,9 @@ class Unit(abc.ABC):
 
     def write(self, graph: FrozenGraph) -> GraphFunction:
         """Write the functions of the program: the main one, and, where there is to be one, that of lengths."""
+        return paused(self._write)(graph)
+
+    def _write(self, graph: FrozenGraph) -> GraphFunction:
         main = self._written(self.graph_function(graph, NAMES["run"], is_main=True))
         if needs_plan(graph):
             self._written(self.graph_function(graph, NAMES["plan"], is_main=True, plans=True))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.graph.checks import STATUS_LENGTH
 from tg.ops import control as t
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import AxisLength, evaluate
-from tg_native.graphs.failure import Failure
+from tg_native.graphs.failure import STATUS, Failure
 from tg_native.kernels.dtypes import item_size
 from tg_native.plan.shapes import follows_from_inputs, number_of
 from tg_native.plan.values import Array, Scalar
@@ -31,7 +30,7 @@ def call(op: t.Call, site: Site) -> list[Value]:
     status = site.allocate(len(graph.outputs)) if graph.checks else None
     values = None
     if status is not None:
-        _clear(site, status.pointer, STATUS_LENGTH)
+        _clear(site, status.pointer, STATUS)
         values = site.target(status, "1").pointer
     code = function.called(graph, arguments, values)
     function.leave_unless(function.expression(">=", code, "0"), code)

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from tg import BackendUnavailable, TgError
+from tg.backend import Span, message
 from tg.cache.machine import cpu
-from tg.errors import BackendUnavailable, TgError, message
-from tg.graph.timing import Span, annotate
+from tg.graph.timing import annotate
 from tg_c.cache import UNITS
 
 if TYPE_CHECKING:

@@ -6,13 +6,12 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.backend import Linker, Span
-from tg.graph.checks import STATUS_LENGTH
 from tg_c import entry, unit, written
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
 from tg_native.calls.entry import Native
 from tg_native.graphs.caller import Compiled, caller, planned_size
-from tg_native.graphs.failure import failed
+from tg_native.graphs.failure import STATUS, failed
 from tg_native.plan.shapes import follows_from_inputs, needs_plan
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 VECTORISE: Final = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
-_STATUS: Final = ffi.typeof(f"int64_t[{STATUS_LENGTH}]")
+_STATUS: Final = ffi.typeof(f"int64_t[{STATUS}]")
 
 
 @final

@@ -6,8 +6,6 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.graph.checks import STATUS_LENGTH
-from tg.link.timed import lines_of
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.division import driver
 from tg_c.function import GraphFunction
@@ -19,6 +17,7 @@ from tg_c.ticks import DECLARATIONS
 from tg_c.written import Program
 from tg_native.calls.blas import NO_BLAS, blas
 from tg_native.graphs import unit as graphs
+from tg_native.graphs.failure import STATUS
 from tg_native.graphs.written import NAMES
 from tg_native.kernels.dtypes import WORDS
 from tg_native.plan.shapes import needs_plan
@@ -187,7 +186,8 @@ class Unit(graphs.Unit):
             if function in functions:
                 start = text.index(f"\n{head}\n") + len(head) + 2
                 end = text.index("\n}", start)
-                text = text[:start] + _with_comments(text[start:end], marks, function) + text[end:]
+                inside = function.with_places(text[start:end].split("\n"), marks, _comment)
+                text = text[:start] + "\n".join(inside) + text[end:]
         return text[1:]
 
 
@@ -209,17 +209,8 @@ def _plan(graph: FrozenGraph) -> str:
     return _entry("tg_plan", "i64 *out_dims", NAMES["plan"], [f"inputs + {graph.arity}", *inputs, "out_dims"])
 
 
-def _with_comments(inside: str, marks: dict[int, int], function: GraphFunction) -> str:
-    found: list[str] = []
-    last: tuple[str, ...] = ()
-    for k, line in enumerate(inside.split("\n")):
-        node = marks.get(k)
-        notes = lines_of(function.origin(node).locs) if node is not None else ()
-        if notes and notes != last:
-            found += [f"  /* {comment(note)} */" for note in notes]
-        last = notes or last
-        found.append(line)
-    return "\n".join(found)
+def _comment(place: str) -> str:
+    return f"  /* {comment(place)} */"
 
 
 def _input_arguments(graph: FrozenGraph) -> tuple[list[str], int]:
@@ -237,4 +228,4 @@ def _input_arguments(graph: FrozenGraph) -> tuple[list[str], int]:
 def _entry(name: str, result: str, function: str, arguments: Sequence[str]) -> str:
     head = f"i64 {name}(const void *const *inputs, const i64 *dims, {result}, i64 *status) {{"
     call = f"{function}({', '.join((*arguments, 'status ? status : unread'))})"
-    return f"{head}\n  i64 unread[{STATUS_LENGTH}];\n  return {call};\n}}"
+    return f"{head}\n  i64 unread[{STATUS}];\n  return {call};\n}}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.link.timed import lines_of
 from tg_native.calls.objects import HEAD
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
@@ -68,7 +67,8 @@ class GraphFunction(graphs.GraphFunction):
             ticks.end(body)
         body.do("br label %leave")
         self._exits.append(("0", body.label))
-        body.lines[:] = [*self.memory.frames, *in_slots([*self._with_notes()])]
+        lines = in_slots([*self.with_places(body.lines, self.marks, "  ; {}".format)])
+        body.lines[:] = [*self.memory.frames, *lines]
         body.open("leave")
         code = body.made(f"phi i64 {', '.join(f'[{code}, %{block}]' for code, block in self._exits)}")
         if ticks is not None:
@@ -79,18 +79,6 @@ class GraphFunction(graphs.GraphFunction):
         body.do(f"ret i64 {code}")
         linkage = "" if self.is_main else "internal "
         return f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{\n{body.text()}\n}}\n"
-
-    def _with_notes(self) -> Iterator[str]:
-        """The lines, with the user's as comments."""
-        last: tuple[str, ...] = ()
-        for at, line in enumerate(self.body.lines):
-            node = self.marks.get(at)
-            notes = lines_of(self.origin(node).locs) if node is not None else ()
-            if notes and notes != last:
-                yield from (f"  ; {note}" for note in notes)
-            last = notes or last
-            if line is not None:
-                yield line
 
     def show_name(self, number: int) -> None:
         name, value = self.graph.names.get(number), self.values[number]

@@ -14,7 +14,8 @@ import itertools
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.errors import PluginError, message
+from tg import PluginError
+from tg.backend import message
 from tg.turns import exclusive
 from tg.types.dtypes import is_complex
 from tg_native.graphs.failure import Failure
@@ -33,7 +34,7 @@ from tg_numba.site import Site
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tg.graph.op import Op
+    from tg.backend import Op
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Value
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg import TgError
 from tg.backend import Linker, Span, message
-from tg.errors import TgError
-from tg.graph.checks import STATUS_LENGTH
 from tg_native.calls.objects import is_layout_known
 from tg_native.graphs.caller import Compiled, caller, planned_size
-from tg_native.graphs.failure import failed
+from tg_native.graphs.failure import STATUS, failed
 from tg_numba import entry, results, written
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-UNREAD: Final = np.zeros(STATUS_LENGTH, np.int64)  # where the values of a failing check go that nobody will read
+UNREAD: Final = np.zeros(STATUS, np.int64)  # where the values of a failing check go that nobody will read
 
 
 @final
@@ -90,7 +89,7 @@ def _planner(graph: FrozenGraph, plan: Callable[..., int]) -> Callable[..., Any]
     size = planned_size(graph)
 
     def planned(arrays: Sequence[Array]) -> Any:
-        found, status = np.empty(size, np.int64), np.zeros(STATUS_LENGTH, np.int64)
+        found, status = np.empty(size, np.int64), np.zeros(STATUS, np.int64)
         code = plan(*arrays, found, *([status] if graph.checks else []))
         return failed("numba", graph, arrays, code, status.tolist()) if code else found.tolist()
 
@@ -101,7 +100,7 @@ def _again(
     graph: FrozenGraph, arrays: Sequence[Array], run: Callable[..., int], *given: Array
 ) -> tuple[Sequence[Any], Status]:
     """The status of a call that failed, which is made once more to see the values that the check reports."""
-    status = np.zeros(STATUS_LENGTH, np.int64)
+    status = np.zeros(STATUS, np.int64)
     code = run(*given, status)
     return failed("numba", graph, arrays, code, status.tolist())
 

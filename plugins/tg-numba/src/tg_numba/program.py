@@ -8,8 +8,8 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.errors import DtypeError, message
-from tg.graph.timing import Span
+from tg import DtypeError
+from tg.backend import Span, message
 from tg.turns import exclusive
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.written import NAMES

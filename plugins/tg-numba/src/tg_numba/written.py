@@ -18,8 +18,7 @@ from tg_numba.processor import has_libmvec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.link.linker import Request
+    from tg.backend import FrozenGraph, Request
     from tg_native.graphs.written import Shown
     from tg_numba.engine import Loaded
     from tg_numba.ticks import Ticks
