@@ -1,5 +1,6 @@
 """Whole graphs on the backends that generate code: checks, inner graphs, run-time lengths, memory, source."""
 
+import itertools
 import re
 import threading
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.enumerate.shrink import read
 from tg.errors import BoundsError, NoRuleError, ShapeError
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
+from tg.ops.indexing import Slice, SliceUpdate
 from tg.types.tensor_type import TensorType
 
 FOUND = Path(__file__).parents[2] / "enumerate" / "found"
@@ -39,6 +41,26 @@ def test_reshaping_to_another_number_of_elements_is_reported(agrees):
     x, n = vector("x"), tg.scalar("n", dtype="int64")
     for size in (6, 5):
         agrees([x, n], [tg.reshape(x, (n, 2))], [np.arange(12.0), np.asarray(size)])
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -3, 2**40])
+def test_a_window_begins_inside_from_whatever_start(backend, step):
+    x, start, size = vector("x"), tg.scalar("start", dtype="int64"), tg.scalar("size", dtype="int64")
+    window = Slice((None,), (None,), (step,))(x, start, size)
+    run = tg.function([x, start, size], [window, SliceUpdate((None,), (step,))(x, -window, start)], backend=backend)
+    for n, count, first in itertools.product((0, 1, 7), (0, 1, 3), (-(2**63), -2, 0, 3, 5, 2**63 - 1)):
+        data, span = np.arange(float(n)), (count - 1) * abs(step)
+        if count and span >= n:
+            with pytest.raises(BoundsError):
+                run(data, first, count)
+            continue
+        low, high = (0, n - 1 - span) if step > 0 else (span, n - 1)
+        places = [max(low, min(first, high)) + k * step for k in range(count)]
+        written = data.copy()
+        written[places] = -data[places]
+        found, updated = run(data, first, count)
+        assert np.array_equal(found, data[places])
+        assert np.array_equal(updated, written)
 
 
 def test_lengths_that_depend_on_values(agrees):

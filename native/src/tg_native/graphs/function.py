@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
     from tg_native.graphs.site import Site
     from tg_native.graphs.unit import Unit
+    from tg_native.loops.blas import Blas
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.pointwise import ScalarProgram
     from tg_native.plan.memory import Buffer, Memory
@@ -288,7 +289,7 @@ class GraphFunction(Lengths):
 
     @abc.abstractmethod
     def moved(self, array: Array, offset: str) -> Array:
-        """The array from an offset on, to be written."""
+        """The array from an offset on."""
 
     @abc.abstractmethod
     def place(self, dtype: str, text: str) -> Array:
@@ -322,6 +323,10 @@ class GraphFunction(Lengths):
 
     def divide(self, kernel: Kernel, *given: Any) -> None:
         """Nothing that is not of a rule is shared by threads."""
+
+    @abc.abstractmethod
+    def blas(self, dtype: str) -> Blas | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
 
     @abc.abstractmethod
     def rule(self, op: Op) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from tg_native.graphs.failure import Failure
 from tg_native.loops.costs import SHARE
 from tg_native.loops.kernel import MOST
 from tg_native.plan.values import Array, Scalar, Value
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
-    from tg_native.graphs.failure import Failure
     from tg_native.graphs.function import GraphFunction
+    from tg_native.loops.blas import Blas
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.pointwise import ScalarProgram
 
@@ -163,8 +164,12 @@ class Site:
         return self.function.first(array)
 
     def target(self, array: Array, offset: str) -> Array:
-        """The array from an offset on, to be written."""
+        """The array from an offset on."""
         return self.function.moved(array, offset)
+
+    def blas(self, dtype: str) -> Blas | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
+        return self.function.blas(dtype)
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 
@@ -175,6 +180,10 @@ class Site:
     def require(self, condition: str, failure: Failure) -> None:
         """Leave the function unless a condition holds."""
         self.function.require(condition, failure)
+
+    def require_room(self, size: int | Length, room: int | Length) -> None:
+        """Leave the function where a slice has more positions than an axis has for it."""
+        self.require(self.function.expression(">=", self.length(room), self.length(size)), Failure.BOUNDS)
 
     def same(self, a: int | Length, b: int | Length) -> None:
         """Leave the function unless two lengths are equal."""

@@ -102,6 +102,18 @@ class Routine(Body):
         """
 
     @abc.abstractmethod
+    def while_loop(
+        self, first: Sequence[Lanes], holds: Callable[..., Condition], write: Callable[..., Sequence[Lanes]]
+    ) -> list[Lanes]:
+        """A loop that hands values on for as long as a condition of them holds; the values of which it does not.
+
+        Args:
+            first: the values to begin with.
+            holds: the condition, of the last ones.
+            write: the next ones, of the last ones; it may use what `holds` has computed.
+        """
+
+    @abc.abstractmethod
     def when(self, condition: Condition) -> contextlib.AbstractContextManager[None]:
         """What is done only if a condition holds."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
+    from tg_native.loops.blas import Blas
     from tg_native.loops.kernel import Kernel
     from tg_native.plan.values import Array, Scalar, Value
 
@@ -52,6 +53,7 @@ class Function(Protocol):
 class Site(Function, Protocol):
     """Where an op becomes code: its operands, the types of its results, and memory."""
 
+    node: Node
     inputs: list[Value]
     types: list[TensorType]
 
@@ -78,6 +80,24 @@ class Site(Function, Protocol):
 
     def memory(self, value: Value) -> Array:
         """An array that has a pointer; a value that all elements share gets a place for one."""
+
+    def target(self, array: Array, offset: str) -> Array:
+        """The array from an offset on."""
+
+    def length(self, length: int | Length) -> str:
+        """A length as text."""
+
+    def same(self, a: int | Length, b: int | Length) -> None:
+        """Leave the function unless two lengths are equal."""
+
+    def require_room(self, size: int | Length, room: int | Length) -> None:
+        """Leave the function where a slice has more positions than an axis has for it."""
+
+    def contiguous(self, value: Value) -> Array:
+        """An array whose elements follow one another in C order, copied if need be."""
+
+    def blas(self, dtype: str) -> Blas | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
 
     def copy(self, source: Value, target: Array) -> None:
         """Copy elements into memory of the same shape, which does not overlap."""

@@ -1,4 +1,4 @@
-"""Reading and writing at positions. Nothing outside an array is ever read or written."""
+"""Reading and writing parts of arrays: slices are views. Nothing outside an array is ever read or written."""
 
 from __future__ import annotations
 
@@ -7,26 +7,130 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.graph.frozen import Node, ValueSlot
 from tg.ops import indexing as t
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, subtract
 from tg.ops.elementwise.comparison import less, where
+from tg.types import lengths
 from tg.types.dtypes import numpy_dtype
+from tg.types.lengths import Derived, ScalarValue, is_natural, of_atom, same, times
 from tg_native.kernels.index import Condition, Index
 from tg_native.kernels.lanes import constant, constant_of
-from tg_native.loops.pointwise import Steps, pointwise
+from tg_native.loops.pointwise import ScalarProgram, Steps, pointwise
 from tg_native.loops.positions import gathered, offset, whole
-from tg_native.plan.values import Array, collapsed, is_one, spread
+from tg_native.plan.values import TERMS, Array, Scalar, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tg.graph.op import Op
     from tg.plugin.records import Rule
+    from tg.types.lengths import Length
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Lanes
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.site import Site
     from tg_native.plan.values import Value
+
+
+def slice_(op: t.Slice, site: Site) -> Value:
+    """A view from clamped starts."""
+    x = site.inputs[0]
+    if isinstance(x, Scalar):
+        return x
+    shape: Any = site.types[0].shape
+    strides, first = _window(site, x, _starts(site, op.starts, 1), shape[x.ndim - len(op.starts) :], op.steps)
+    if x.fill is not None:
+        return x.viewed(shape, x.strides)
+    return site.target(x, site.length(first)).viewed(shape, strides)
+
+
+def slice_update(op: t.SliceUpdate, site: Site) -> Value:
+    """A copy of x with a window written."""
+    x, v = site.inputs[:2]
+    if isinstance(x, Scalar) or isinstance(v, Scalar):
+        nodes = () if op.fn is None else (Node(op.fn.op, (0, 1), (2,)),)
+        return pointwise(site, ScalarProgram((x.dtype,) * 3, {}, nodes, (2 if nodes else 1,)), [x, v])[0]
+    y = site.allocate(0)
+    site.copy(x, y)
+    sizes = v.shape[v.ndim - len(op.starts) :]
+    strides, first = _window(site, y, _starts(site, op.starts, 2), sizes, op.steps)
+    target = site.target(y, site.length(first)).viewed(v.shape, strides)
+    if op.fn is None:
+        site.copy(v, target)
+    else:
+        _combine(site, op.fn.op, spread(site.memory(v), v.shape), target)
+    return y
+
+
+def _starts(site: Site, field: Sequence[int | None], operands: int) -> list[int | Length]:
+    """Where windows begin: those that are None are the operands behind the first ones."""
+    given = iter(site.node.inputs[operands:])
+    return [of_atom(ScalarValue(ValueSlot(next(given)))) if n is None else n for n in field]
+
+
+def _window(
+    site: Site, x: Array, starts: Sequence[int | Length], sizes: Sequence[int | Length], steps: Sequence[int]
+) -> tuple[list[int | Length], int | Length]:
+    """The strides of a window into the last axes of x, and how many elements lie before its first one."""
+    strides = list(x.strides)
+    before: int | Length = 0
+    for k, (start, size, step) in enumerate(zip(starts, sizes, steps, strict=True), x.ndim - len(starts)):
+        strides[k] = times(x.strides[k], step)
+        before = lengths.add(before, times(_first(site, x.shape[k], start, size, step), x.strides[k], TERMS))
+    return strides, before
+
+
+def _first(site: Site, n: int | Length, start: int | Length, size: int | Length, step: int) -> int | Length:
+    """The clamped start of a window along an axis of length n, which is made sure to have so many positions."""
+    far = abs(step)
+    last = lengths.subtract(n, 1)
+    room = lengths.add(_quotient(last, far), 1)
+    if is_zero(size) or (step == 1 and same(start, 0) and same(n, size)):
+        return 0
+    if not is_natural(lengths.subtract(room, size)):
+        site.require_room(size, room)
+    span = times(lengths.maximum(lengths.subtract(size, 1), 0), far)
+    if step < 0:
+        return _extreme("max", span, _extreme("min", start, last))
+    return _extreme("max", 0, _extreme("min", start, lengths.subtract(last, span)))
+
+
+def _quotient(n: int | Length, step: int) -> int | Length:
+    """n // step as it stands: a step may be of any size, and no number that it is added to fits int64 then."""
+    if step == 1 or type(n) is int:
+        return n // step
+    return of_atom(Derived("//", n, step))
+
+
+def _extreme(kind: str, a: int | Length, b: int | Length) -> int | Length:
+    """The least or the largest of two numbers, where it is not known, as it stands: a start may be of any size."""
+    if is_natural(lengths.subtract(a, b)):
+        return b if kind == "min" else a
+    if is_natural(lengths.subtract(b, a)):
+        return a if kind == "min" else b
+    return of_atom(Derived(kind, a, b))
+
+
+def _combine(site: Site, op: Op, v: Array, y: Array) -> None:
+    """Combine the elements of v into those of y, which have the same shape."""
+    space = collapsed(y.shape, [y.strides, v.strides])
+    inner, in_lanes = (space.shape or (1,))[-1], bool(space.shape) and is_one(space.strides[0][-1])
+    kernel = site.kernel([y.dtype] if in_lanes else (), length=inner)
+    places = kernel.write(y), kernel.read(v)
+    with kernel.loops(space.shape[:-1]) as outer:
+        there, here = (
+            (kernel.moved(place, outer, s[: len(outer)]), s[-1] if s else 0)
+            for place, s in zip(places, space.strides, strict=True)
+        )
+
+        def write(block: Block) -> None:
+            operands = kernel.load(*there, block), kernel.load(*here, block)
+            kernel.store(site.rule(op)(op, operands, y.dtype), *there, block)
+
+        kernel.blocks(inner, write, twice=True)
+    site.run(kernel)
 
 
 def wrap_index(op: t.WrapIndex, site: Site) -> Value:
@@ -184,4 +288,11 @@ def _over_mask(kernel: Kernel, mask: Array, place: Pointer, write: Callable[[Ind
     return body.fold(0, kernel.length(mask.shape[0]), 1, [constant(body, 0, "int64")], step)[0]
 
 
-RULES: Final[dict[object, Rule]] = {t.WrapIndex: wrap_index, t.Gather: gather, t.Scatter: scatter, t.Nonzero: nonzero}
+RULES: Final[dict[object, Rule]] = {
+    t.Slice: slice_,
+    t.SliceUpdate: slice_update,
+    t.WrapIndex: wrap_index,
+    t.Gather: gather,
+    t.Scatter: scatter,
+    t.Nonzero: nonzero,
+}

@@ -7,6 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.backend import TensorType, taken
+from tg_c.blas import LETTERS, Calls
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
@@ -284,6 +285,12 @@ class GraphFunction(graphs.GraphFunction):
         kernel.close(len(indices))
         is_pair = isinstance(source, Array) and self.overwriting.guards(source, target)
         self.call(kernel, f"if ({source.pointer} != {target.pointer}) " if is_pair else "")  # type: ignore[union-attr]
+
+    def blas(self, dtype: str) -> Calls | None:
+        if dtype not in LETTERS:
+            return None
+        self.unit.blas(dtype)
+        return Calls(dtype)
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")

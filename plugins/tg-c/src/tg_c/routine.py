@@ -344,6 +344,15 @@ class Routine(Body, routine.Routine):
             self._change(found, write(at, *found))
         return found
 
+    def while_loop(
+        self, first: Sequence[Lanes], holds: Callable[..., Condition], write: Callable[..., Sequence[Lanes]]
+    ) -> list[Lanes]:
+        found = [self._changing(x) for x in first]
+        with self._block("for (;;) {"):  # the condition is several statements
+            self.line(f"if (!{holds(*found).value.text}) break;")
+            self._change(found, write(*found))
+        return found
+
     def _changing(self, x: Lanes) -> Lanes:
         """A local that begins with a value, and may become another."""
         form = (self._width(x) if self.lanes else "") if x.dtype == "bool" else ""

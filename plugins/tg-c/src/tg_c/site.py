@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tg_c.nest import Nest
     from tg_c.prelude import Element, Prelude
     from tg_native.loops import kernel as loops
-    from tg_native.plan.values import Array
 
 
 @final
@@ -42,12 +41,6 @@ class Site(graphs.Site):
     def local(self, dtype: str, expression: str) -> str:
         """A local that holds the value of an expression; its name."""
         return self.function.local(dtype, expression)
-
-    def pointer(self, array: Array, offset: str) -> str:
-        """A pointer into an array, as a local."""
-        if offset == "0":
-            return array.pointer
-        return self.function.pointer(array.dtype, f"{array.pointer} + {offset}")
 
     def line(self, text: str) -> None:
         """Add a statement to the function."""

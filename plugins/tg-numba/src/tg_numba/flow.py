@@ -144,6 +144,29 @@ class Flow(Lines, Routine):
         self.lines[place:place] = [f"  {name} = {phi}" for name, phi in zip(names, edges, strict=True)]
         return [Lanes(self, x.dtype, self.made(phi)) for x, phi in zip(first, edges, strict=True)]
 
+    def while_loop(
+        self, first: Sequence[Lanes], holds: Callable[..., Condition], write: Callable[..., Sequence[Lanes]]
+    ) -> list[Lanes]:
+        self.count += 1
+        at, before = self.count, self.label
+        values = [Lanes(self, x.dtype, self.fresh()) for x in first]
+        self.do(f"br label %test{at}")
+        self.open(f"test{at}")
+        place = len(self.lines)
+        with self._block():
+            condition = holds(*values)
+            self.do(f"br i1 {condition.value.text}, label %body{at}, label %done{at}")
+            self.open(f"body{at}")
+            found = write(*values)
+            last = self.label
+            self.do(f"br label %test{at}")
+        self.lines[place:place] = [
+            f"  {value.text} = phi {x.kind} [{x.text}, %{before}], [{y.text}, %{last}]"
+            for value, x, y in zip(values, first, found, strict=True)
+        ]
+        self.open(f"done{at}")
+        return values
+
     @contextlib.contextmanager
     def when(self, condition: Condition) -> Iterator[None]:
         self.count += 1

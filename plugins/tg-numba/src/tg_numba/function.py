@@ -15,6 +15,7 @@ from tg_native.loops.pointwise import copied, run
 from tg_native.plan.shapes import needs_plan
 from tg_native.plan.values import Array, Scalar
 from tg_numba.assembly import memory_cell
+from tg_numba.blas import calls
 from tg_numba.body import Body
 from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tg_native.loops.pointwise import ScalarProgram
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
+    from tg_numba.blas import Calls
     from tg_numba.nest import Nest
     from tg_numba.program import Unit
 
@@ -253,6 +255,9 @@ class GraphFunction(graphs.GraphFunction):
             self.store(target.dtype, source.text, target.pointer)
         else:
             copied(self, source, target)
+
+    def blas(self, dtype: str) -> Calls | None:
+        return calls(self.unit, dtype)
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name = self.unit.function(graph)

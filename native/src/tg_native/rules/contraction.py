@@ -1,0 +1,239 @@
+"""Products of matrices: by the BLAS of the process, or by plain loops, where it is not worth a call or has no dtype.
+
+BLAS reads transposed matrices by flags. Halves are multiplied as float32 and rounded once, as on the reference.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, final
+
+from tg.ops import contraction as t
+from tg.ops.elementwise.arithmetic import multiply
+from tg.types.dtypes import is_complex, numpy_dtype
+from tg.types.lengths import is_natural, maximum
+from tg_native.kernels.lanes import Pair, constant_of, lane_of, parts, select
+from tg_native.kernels.routine import Block
+from tg_native.loops.blas import Matrix, Vector, clear
+from tg_native.loops.folds import halves
+from tg_native.loops.pointwise import in_float32
+from tg_native.plan.values import is_one, is_zero, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.plugin.records import Rule
+    from tg.types.lengths import Length
+    from tg_native.kernels.index import Index, Pointer
+    from tg_native.kernels.lanes import Elements, Lanes
+    from tg_native.loops.blas import Blas
+    from tg_native.loops.site import Site
+    from tg_native.plan.values import Array, Value
+
+SMALL: Final = 64  # products of fewer terms than this are not worth a call
+ROWS: Final = 4  # of a plain product that are computed at once, for which a row of the other matrix is read once
+VECTORS: Final = 2  # of each of them: a line of the cache
+
+
+def matmul(op: t.MatMul, site: Site) -> Value:
+    """A product for each index of the leading axes."""
+    x, y = (site.memory(v) for v in site.inputs)
+    z = site.allocate(0)
+    site.same(x.shape[-1], y.shape[-2])
+    blas = site.blas(z.dtype)
+    if blas is not None:
+        x, y = (v if _fits(v) else site.contiguous(v) for v in (x, y))
+    x, y = (spread(v, (*z.shape[:-2], *v.shape[-2:])) for v in (x, y))
+    _Product(site, x, y, z, blas).write()
+    return z
+
+
+# --- what BLAS can read ----------------------------------------------------------------------------------------------
+
+
+def _fits(v: Array) -> bool:
+    """Whether BLAS can read a matrix where it lies."""
+    return _is_dense(v, -1) or _is_dense(v, -2)
+
+
+def _is_dense(v: Array, axis: int) -> bool:
+    """Whether the elements along one of the last two axes follow one another, and the other stride spans them."""
+    other = -3 - axis
+    return (is_one(v.strides[axis]) or is_one(v.shape[axis])) and _spans(v.strides[other], v.shape[other])
+
+
+def _spans(stride: int | Length, n: int | Length) -> bool:
+    """A stride that no overlap has: views are made by positive steps, reversal (negative) and repetition (0)."""
+    return is_one(n) or (is_natural(stride) and not is_zero(stride))
+
+
+def _lead(v: Array, axis: int) -> int | Length:
+    """The leading dimension of a matrix that is dense along an axis."""
+    other, least = -3 - axis, maximum(v.shape[axis], 1)
+    return least if is_one(v.shape[other]) else maximum(v.strides[other], least)
+
+
+@final
+class _Product:
+    """The function of a product in the making: of x (m, k) and y (k, n), at each index of the leading axes."""
+
+    def __init__(self, site: Site, x: Array, y: Array, z: Array, blas: Blas | None) -> None:
+        self.site, self.arrays, self.dtype, self.blas = site, (x, y, z), z.dtype, blas
+        self.lengths = (x.shape[-2], y.shape[-1], x.shape[-1])
+        self.is_column = is_one(y.shape[-1])
+        vectors = VECTORS if blas is None else 1
+        self.kernel = site.kernel([z.dtype], vectors, x.shape[-1] if self.is_column else y.shape[-1])
+        self.body = self.kernel.body
+        self.m, self.n, self.k = map(self.kernel.length, self.lengths)
+
+    def write(self) -> None:
+        """Write the whole function and call it."""
+        kernel, (x, y, z), blas = self.kernel, self.arrays, self.blas
+        pointers = (kernel.read(x), kernel.read(y), kernel.write(z))
+
+        def everywhere(write: Callable[[Sequence[Pointer]], None]) -> list[Lanes]:
+            with kernel.loops(z.shape[:-2]) as outer:
+                write([kernel.moved(p, outer, v.strides[:-2]) for p, v in zip(pointers, self.arrays, strict=True)])
+            return []
+
+        if blas is None or self._terms() < SMALL:
+            everywhere(self._plain)
+        elif math.isfinite(self._terms()):
+            everywhere(lambda places: self._by_blas(blas, *places))
+        else:
+            is_small = self.m * self.n * self.k < SMALL
+            self.body.either(
+                is_small, lambda: everywhere(self._plain), lambda: everywhere(lambda p: self._by_blas(blas, *p))
+            )
+        self.site.run(kernel)
+
+    def _terms(self) -> float:
+        """How many terms the sums have, infinite where that is not known."""
+        return math.prod(n if type(n) is int else math.inf for n in self.lengths)
+
+    # --- plain loops -------------------------------------------------------------------------------------------------
+
+    def _plain(self, places: Sequence[Pointer]) -> None:
+        """Some rows of z at a time, for as many columns as there are lanes; a column alone by lanes along the sums."""
+        if self.is_column:
+            with self.body.loop(0, self.m) as i:
+                self._dot(*self._at(places, i))
+            return
+        together = ROWS if self.blas is None else 1
+        most = self.lengths[0]
+
+        def write(block: Block) -> None:
+            whole = self.m & -together
+            if together > 1 and not (type(most) is int and most < together):
+                with self.body.loop(0, whole, together) as i:
+                    self._rows(self._at(places, i), together, block)
+            if not (type(most) is int and most % together == 0) or together == 1:
+                with self.body.loop(whole if together > 1 else 0, self.m) as i:
+                    self._rows(self._at(places, i), 1, block)
+
+        self.kernel.blocks(self.lengths[1], write, twice=self.blas is None)
+
+    def _at(self, places: Sequence[Pointer], i: Index) -> list[Pointer]:
+        """Where row i of x, y, and row i of z begin."""
+        x, y, z = places
+        a, _, c = self.arrays
+        return [self.kernel.moved(x, [i], a.strides[-2:-1]), y, self.kernel.moved(z, [i], c.strides[-2:-1])]
+
+    def _rows(self, places: Sequence[Pointer], count: int, block: Block) -> None:
+        """A block of some rows of z: sums of rows of y, each of which is read once for all."""
+        (x, y, z), (a, b, c), kernel, body = places, self.arrays, self.kernel, self.body
+        rows = range(count)
+
+        def step(at: Index, *last: Lanes) -> list[Lanes]:
+            element = self._wide(kernel.load(kernel.moved(y, [at], b.strides[-2:-1]), b.strides[-1], block))
+            factors = [self._wide(body.load(kernel.moved(x, [r, at], a.strides[-2:]))) for r in rows]
+            return parts([self._more(v, f, element) for v, f in zip(self._values(last), factors, strict=True)])
+
+        found = self._values(body.fold(0, self.k, 1, parts([self._zero()] * count), step))
+        for r, value in zip(rows, found, strict=True):
+            kernel.store(value.to(self.dtype), kernel.moved(z, [r], c.strides[-2:-1]), 1, block)
+
+    def _dot(self, x: Pointer, y: Pointer, z: Pointer) -> None:
+        """The sum of products of two vectors."""
+        (a, b, _), kernel, body = self.arrays, self.kernel, self.body
+
+        def taken(block: Block, *last: Lanes) -> list[Lanes]:
+            loaded = kernel.load(x, a.strides[-1], block), kernel.load(y, b.strides[-2], block)
+            factor, element = map(self._wide, loaded)
+            (total,) = self._values(last)
+            more = self._more(total, factor, element)
+            return parts([more if block.mask is None else select(block.mask, more, total)])
+
+        whole, last = self.k & -body.lanes, parts([self._zero()])
+        last = body.fold(0, whole, body.lanes, last, lambda at, *so_far: taken(Block(at), *so_far))
+        last = body.fold(
+            whole, self.k, body.lanes, last, lambda at, *so_far: taken(kernel.partial(at, self.k), *so_far)
+        )
+        found = self._across(self._values(last)[0])
+        with body.of(0):
+            body.store(found.to(self.dtype), z)
+
+    def _across(self, value: Elements) -> Elements:
+        """The sum of all lanes: a single element."""
+        if self.body.lanes < 2:
+            return lane_of(value, 0)
+        low, high = halves(value)
+        with self.body.of(self.body.lanes // 2):
+            return self._across(self._sum(low, high))
+
+    @property
+    def working(self) -> str:
+        """The dtype of sums: of bools bytes, for there are no registers of many of them."""
+        return "uint8" if self.dtype == "bool" else self.dtype
+
+    def _zero(self) -> Elements:
+        return constant_of(self.body, numpy_dtype(self.working).type(0), self.working)
+
+    def _wide(self, x: Elements) -> Elements:
+        return x.to(self.working)
+
+    def _values(self, found: Sequence[Lanes]) -> list[Elements]:
+        """Values by their parts: the other way round."""
+        if not is_complex(self.dtype):
+            return list(found)
+        return [Pair(*both) for both in zip(found[::2], found[1::2], strict=True)]
+
+    def _more(self, total: Any, factor: Any, element: Any) -> Elements:
+        """One more term; of bools, whether some term is true."""
+        if self.dtype == "bool":
+            return self._sum(total, factor & element)
+        if is_complex(self.dtype):
+            return self._sum(total, self.site.rule(multiply.op)(multiply.op, (factor, element), self.dtype))
+        return self._sum(total, factor * element)
+
+    def _sum(self, x: Any, y: Any) -> Elements:
+        found: Elements = x | y if self.dtype == "bool" else x.plus(y) if isinstance(x, Pair) else x + y
+        return found
+
+    # --- BLAS --------------------------------------------------------------------------------------------------------
+
+    def _by_blas(self, blas: Blas, x: Pointer, y: Pointer, z: Pointer) -> None:
+        kernel, (m, n, _), (a, b, _) = self.kernel, self.lengths, self.arrays
+        if blas.has_vectors and is_one(m) and is_one(n):
+            blas.dot(kernel, self.k, self._vector(x, a, -1), self._vector(y, b, -2), z)
+        elif blas.has_vectors and is_one(n):
+            blas.gemv(kernel, (self.m, self.k), self._matrix(x, a), self._vector(y, b, -2), z)
+        elif blas.has_vectors and is_one(m):
+            turned = self._matrix(y, b)
+            turned = turned._replace(is_transposed=not turned.is_transposed)
+            blas.gemv(kernel, (self.n, self.k), turned, self._vector(x, a, -1), z)
+        else:
+            if not all(type(length) is int and length > 1 for length in (m, n)):
+                with self.body.when((self.m == 1) | (self.n == 1)):
+                    clear(kernel, z, self.m * self.n)
+            blas.gemm(kernel, (self.m, self.n, self.k), self._matrix(x, a), self._matrix(y, b), z)
+
+    def _matrix(self, place: Pointer, v: Array) -> Matrix:
+        axis = -1 if _is_dense(v, -1) else -2
+        return Matrix(place, axis == -2, self.kernel.length(_lead(v, axis)))
+
+    def _vector(self, place: Pointer, v: Array, axis: int) -> Vector:
+        return Vector(place, self.kernel.length(1 if is_one(v.shape[axis]) else v.strides[axis]))
+
+
+RULES: Final[dict[object, Rule]] = {t.MatMul: in_float32(matmul)}

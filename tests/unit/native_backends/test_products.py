@@ -1,0 +1,66 @@
+"""Products of matrices of every size, layout and kind of dtype: by BLAS, and by loops of the backend's own."""
+
+import numpy as np
+import pytest
+
+import tg
+from tg.types.dtypes import numpy_dtype
+from tg.types.tensor_type import TensorType
+
+DTYPES = ["float64", "float32", "float16", "complex64", "int64", "int8", "bool"]
+LAYOUTS = [
+    lambda x, y: (x, y),
+    lambda x, y: (x, y.T[::-1].T),  # columns in the other order
+    lambda x, y: (x[:, ::2], y[::2]),
+    lambda x, y: (x[::-1], y),
+]
+SIZES = [(1, 1, 1), (2, 3, 4), (1, 70, 1), (1, 9, 70), (70, 9, 1), (18, 33, 37), (0, 3, 4), (4, 0, 5), (4, 5, 0)]
+
+
+def numbers(rng, shape, dtype):
+    """Whole numbers, so small that sums of products are exact in every dtype."""
+    found = rng.integers(-2, 3, shape).astype(float)
+    found = found + 1j * rng.integers(-2, 3, shape) if dtype.startswith("complex") else found
+    return found.astype(numpy_dtype(dtype))
+
+
+def product(x, y):
+    """The product by definition, in the dtype, of bools by logic."""
+    wide = np.einsum("...ik,...kj->...ij", x, y, dtype=np.complex128 if x.dtype.kind == "c" else np.float64)
+    with np.errstate(invalid="ignore"):
+        return wide.astype(np.int64).astype(x.dtype) if x.dtype.kind == "i" else wide.astype(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_of_every_layout_whose_sizes_are_not_known(backend, dtype):
+    x, y = (tg.Variable(TensorType(dtype, (None, None)), name=name) for name in "xy")
+    outputs = [a @ b for layout in LAYOUTS for a, b in (layout(x, y), layout(y.T, x.T))]
+    run, rng = tg.function([x, y], outputs, backend=backend), np.random.default_rng(1)
+    for m, k, n in SIZES:
+        a, b = numbers(rng, (m, k), dtype), numbers(rng, (k, n), dtype)
+        right = [product(*both) for layout in LAYOUTS for both in (layout(a, b), layout(b.T, a.T))]
+        for found, wanted in zip(run(a, b), right, strict=True):
+            assert found.dtype == wanted.dtype
+            assert np.array_equal(found, wanted), (m, k, n)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_whose_sizes_are_known(backend, dtype):
+    rng, inputs, outputs, given, right = np.random.default_rng(2), [], [], [], []
+    for m, k, n in SIZES[:6]:
+        a, b = numbers(rng, (2, m, k), dtype), numbers(rng, (k, n), dtype)
+        x, y = (tg.Variable(TensorType(dtype, v.shape)) for v in (a, b))
+        inputs, given = [*inputs, x, y], [*given, a, b]
+        outputs.append(x @ y)
+        right.append(product(a, b))
+    for found, wanted in zip(tg.function(inputs, outputs, backend=backend)(*given), right, strict=True):
+        assert np.array_equal(found, wanted)
+
+
+def test_vectors_of_lengths_that_are_not_known_are_no_products_with_what_memory_held(backend):
+    x, y = (tg.Variable(TensorType("float64", (None, None)), name=name) for name in "xy")
+    run, ones = tg.function([x, y], x @ y, backend=backend), np.ones((200, 200))
+    for _ in range(20):
+        np.full(200, np.nan)  # memory that the result is likely to get
+        assert (run(ones, ones[:, :1]) == 200).all()
+        assert (run(ones[:1], ones) == 200).all()
