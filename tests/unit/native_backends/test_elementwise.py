@@ -103,3 +103,23 @@ def test_casts(source, agrees, dtypes):
     x = hostile(source)
     (v,) = variables([x], static=False)
     agrees([v], [tg.cast(v, target) for target in DTYPES if target in dtypes - {source}], [x])
+
+
+def test_every_half_is_widened_and_what_lies_between_two_is_rounded_to_even(backend):
+    """NumPy converts by tables and bits; processors have instructions, which backends may use."""
+    x, y = tg.vector("x", "float16"), tg.vector("y", "float32")
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    wide = halves.astype(np.float32)
+    found = tg.function([x], tg.cast(x, "float32"), backend=backend)(halves)
+    assert np.array_equal(found.view(np.uint32)[wide == wide], wide.view(np.uint32)[wide == wide])
+    assert np.array_equal(np.isnan(found), np.isnan(wide))
+
+    numbers = np.sort(wide[np.isfinite(wide)])
+    middles = (numbers[:-1] + numbers[1:]) / 2
+    ends = np.array([65519.996, 65520.0, 2.0**-25, 1e-40, np.inf], np.float32)
+    asked = np.concatenate([middles, ends, -ends])
+    asked = np.concatenate([np.nextafter(asked, np.float32(np.inf)), asked, np.nextafter(asked, np.float32(-np.inf))])
+    with np.errstate(over="ignore", under="ignore"):
+        right = asked.astype(np.float16)
+    rounded = tg.function([y], tg.cast(y, "float16"), backend=backend)(asked)
+    assert np.array_equal(rounded.view(np.uint16), right.view(np.uint16))

@@ -1,6 +1,7 @@
 """Whole graphs on the backends that generate code: checks, inner graphs, run-time lengths, memory, source."""
 
 import itertools
+import re
 import threading
 from pathlib import Path
 
@@ -93,6 +94,16 @@ def test_no_loop_goes_over_a_long_axis_of_an_argument_without_elements(backend, 
     f = tg.function([x], [x.T, tg.sort(x, 0), -x, tg.cumsum(x, 0)], backend=backend)
     for given in (shape,) if None not in shape else ((0, 2**48), (2**48, 0)):
         assert [y.shape for y in f(np.zeros(given, np.int8))] == [given[::-1], given, given, given]
+
+
+def test_an_output_that_differs_by_axes_of_length_1_is_made_where_it_belongs(backend):
+    x = tg.matrix("x")
+    f = tg.function([x], [tg.exp(x)[None], tg.sum(x, axis=1, keepdims=True)], backend=backend)
+    a = np.arange(6.0).reshape(2, 3)
+    y, z = f(a)
+    np.testing.assert_allclose(y, np.exp(a)[None], rtol=1e-15)
+    assert z.tolist() == [[3.0], [12.0]]
+    assert set(re.findall(r"\bloop\d+", f.source())) == {"loop0"}  # nothing is copied
 
 
 def inner(x, y):

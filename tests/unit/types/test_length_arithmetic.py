@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import tg
+from tg.errors import ShapeError
+from tg.types.tensor_type import TensorType
 
 VALUE = np.array([1.0, 2.0, 4.0])
 
@@ -51,3 +53,10 @@ def test_a_length_that_one_specialisation_shows_to_be_1_still_broadcasts():
     got, variance = f(value)
     np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(variance, np.var(want))
+
+
+def test_a_type_has_no_length_below_0():
+    for n in (-1, np.int64(-3)):
+        with pytest.raises(ShapeError, match="needed one of at least 0"):
+            TensorType("float64", (2, n))
+    assert TensorType("float64", (np.int64(0), None)).shape == (0, None)

@@ -39,7 +39,7 @@ def schedule(graph: FrozenGraph, makers: Mapping[int, int], last: Collection[int
     order.place(n for node in last for n in graph.nodes[node].inputs if makers.get(n) not in last)
     order.place(graph.outputs)
     order.place(n for node in graph.nodes for n in node.outputs)
-    return _with_last_uses(graph, order.steps, graph.outputs)
+    return with_last_uses(graph, order.steps, graph.outputs)
 
 
 def plan_schedule(graph: FrozenGraph, makers: Mapping[int, int], wanted: Iterable[int]) -> list[Run | Test]:
@@ -58,7 +58,7 @@ def plan_schedule(graph: FrozenGraph, makers: Mapping[int, int], wanted: Iterabl
         if known.issuperset(cone):
             order.place(cone)
             order.steps.append(Test(k))
-    return _with_last_uses(graph, order.steps, wanted)
+    return with_last_uses(graph, order.steps, wanted)
 
 
 class _Order:
@@ -86,7 +86,8 @@ class _Order:
             self.steps.append(top)
 
 
-def _with_last_uses(graph: FrozenGraph, steps: list[int | Test], kept: Iterable[int]) -> list[Run | Test]:
+def with_last_uses(graph: FrozenGraph, steps: list[int | Test], kept: Iterable[int]) -> list[Run | Test]:
+    """Steps, each node with the values that nothing reads after it; `kept` are read in the end."""
     seen = set(kept)
     found: list[Run | Test] = []
     for step in reversed(steps):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, final
 
+from tg.errors import ShapeError, message
 from tg.types.dtypes import dtype_name, numpy_dtype
 from tg.types.lengths import Length, same
 
@@ -23,6 +24,7 @@ class TensorType:
 
     Raises:
         DtypeError: tg has no such dtype.
+        ShapeError: a length is below 0.
     """
 
     __slots__ = ("_hash", "_static", "dtype", "shape")
@@ -37,6 +39,9 @@ class TensorType:
             if type(n) is not int and n is not None and type(n) is not Length:
                 lengths = tuple(n if n is None or type(n) is Length else operator.index(n) for n in lengths)
                 break
+        for n in lengths:
+            if type(n) is int and n < 0:
+                raise ShapeError(message(f"TensorType: found the length {n}, needed one of at least 0"))
         _set_dtype(self, dtype_name(dtype))
         _set_shape(self, lengths)
         _set_hash(self, None)

@@ -75,6 +75,8 @@ OPERATIONS: Final[dict[str, Operation]] = {
     **dict.fromkeys(("larger", "smaller", "at_least", "at_most"), Operation(2, NUMBERS)),
     "scaled": Operation(2, FLOATS),
     "lookup": Operation(1, None, None),
+    "widened": Operation(1, frozenset(("half",)), "float32"),
+    "narrowed": Operation(1, FLOATS, None),
 }
 """The language: names and types. `tg_native.kernels.lanes` and `functions` say what each means."""
 
@@ -132,9 +134,12 @@ class Body(abc.ABC):
         """The type of the elements of a dtype in a register, in the printer's language."""
 
     def has_form(self, word: str, dtype: str) -> bool:
-        """Whether the printer has a form of its own for one of "larger", "smaller", "at_least", "at_most", "scaled".
+        """Whether the printer has a form of its own for one of the last of the `OPERATIONS`.
 
-        The result has the same bits as that of the definition in `functions`; the sign of NaN aside.
+        The result has the same bits as that of the definition in `functions` or `half`; those of NaN aside.
+
+        Args:
+            dtype: of the result; of "widened", of the operand.
         """
         return False
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def widened(x: Lanes) -> Lanes:
     """A half as float32."""
+    if x.body.has_form("widened", x.dtype):
+        return x.body.computed("widened", (x,))
     bits = x.bits().to("uint32")
     if x.dtype == "bfloat16":
         return (bits << 16).seen_as("float32")
@@ -31,6 +33,8 @@ def narrowed(x: Lanes, dtype: str) -> Lanes:
     if x.dtype == "float64" and dtype == "float16":
         x = _rounded_to_odd(x)
     x = x.to("float32")
+    if x.body.has_form("narrowed", dtype):
+        return x.body.computed("narrowed", (x,), dtype)
     bits = x.bits()
     if dtype == "bfloat16":
         whole = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16

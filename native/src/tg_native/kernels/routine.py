@@ -50,6 +50,14 @@ class Routine(Body):
     def halves(self, value: Lanes) -> tuple[Lanes, Lanes]:
         """The first half of the lanes, and the second: each for a body of half as many."""
 
+    def width_of(self, dtype: str) -> int:
+        """As many lanes as now, in vectors of a dtype: what a printer that has vectors of one width is told by `of`."""
+        return self.lanes
+
+    def regrouped(self, value: Lanes) -> Lanes:
+        """The lanes of a value in vectors of the width that the body has now."""
+        return value
+
     @abc.abstractmethod
     def everywhere(self, condition: Lanes) -> Condition:
         """Whether a condition holds in all lanes."""

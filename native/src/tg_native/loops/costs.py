@@ -43,6 +43,13 @@ CHUNK: Final = 64  # terms of a floating sum, or rows, that are added one after 
 PARTIAL_SUMS: Final = 48  # sums of chunks, added pairwise: more than a count of chunks has binary digits
 LEVELS: Final = 4  # of rows that are added up: CHUNK ** LEVELS = 16.8 million rows before errors grow with their number
 
+# --- tiles -----------------------------------------------------------------------------------------------------------
+
+TILE: Final = 2**18  # bytes that loops hand on in one tile: half of a second cache, as processors have it
+LEAST_TILE: Final = 64  # elements, whose multiples tiles are: whole vectors, whole lines of the cache
+MOST_TILE: Final = 4096  # beyond, nothing is left of what calls cost
+MOST_HANDED_ON: Final = 2**22  # bytes in the least tile, beyond which no cache holds them
+
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 FEW_BLOCKS: Final = 8  # in a row, up to which positions are not searched for runs

@@ -67,6 +67,12 @@ def wide(value: Elements, dtype: str) -> Elements:
     return value.to(dtype)
 
 
+def regrouped(value: Elements) -> Elements:
+    """Elements in vectors of the width that the body has now."""
+    body = cast("Routine", value.body)
+    return Pair(*map(body.regrouped, value)) if isinstance(value, Pair) else body.regrouped(value)
+
+
 def narrow(value: Elements, dtype: str) -> Elements:
     """What has been found, in the dtype of the elements."""
     return narrowed(value, dtype) if is_half(dtype) else value.to(dtype)  # type: ignore[arg-type]
@@ -94,42 +100,50 @@ class Fold:
         self.kernel, self.fn, self.rule, self.dtype = kernel, fn, rule, dtype
         self.working = working_dtype(fn, dtype)
         self.in_pairs = is_floating_sum(fn, dtype) and (terms is None or terms > CHUNK)
-        body = kernel.body
+        body = self.body = kernel.body
         self.dtypes = [PARTS[self.working]] * 2 if is_complex(dtype) else [self.working]
-        self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
-        self._stacks = [body.variable(d, PARTIAL_SUMS) for d in self.dtypes] if self.in_pairs else []
+        self.width = body.width_of(self.dtypes[0])  # of what has been found, whose elements may be the widest
+        with body.of(self.width):
+            self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
+            self._stacks = [body.variable(d, PARTIAL_SUMS) for d in self.dtypes] if self.in_pairs else []
         with body.of(0):
             self._runs = body.variable("int64") if self.in_pairs else None
 
     @property
     def none(self) -> Elements:
         """What nothing is folded into."""
-        return constant_of(self.kernel.body, REDUCTIONS[self.fn].identity(self.working), self.working)
+        return constant_of(self.body, REDUCTIONS[self.fn].identity(self.working), self.working)
 
     # --- before, in and after a run of rounds ------------------------------------------------------------------------
 
     def begin(self) -> None:
         """Start anew, once for each result."""
         if self._runs is not None:
-            self._runs.set(index(self.kernel.body, 0).value)
+            self._runs.set(index(self.body, 0).value)
         self.keep(parts([self.none]))
 
     def first(self) -> list[Lanes]:
         """The values that a run of rounds begins with."""
         if self._runs is None:
             return self.found()
-        body = self.kernel.body
+        body = self.body
         runs = Index(self._runs.get())
         with body.when(runs > 0):
             before = runs - 1
-            for stack, last in zip(self._stacks, self.found(), strict=True):
-                body.subroutine("push", push, (stack, before, last))
+            found = self.found()
+            with body.of(self.width):
+                for stack, last in zip(self._stacks, found, strict=True):
+                    body.subroutine("push", push, (stack, before, last))
         self._runs.set((runs + 1).value)
-        return parts([self.none])
+        with body.of(self.width):
+            return [body.regrouped(value) for value in parts([self.none])]
 
     def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
         """What the values of a run become by some elements."""
-        return parts([combined(self.rule, self.fn, self._given(last), wide(value, self.working))])
+        body = self.body
+        with body.of(self.width):
+            value = wide(regrouped(value), self.working)
+            return parts([combined(self.rule, self.fn, self._given(last), value)])
 
     def keep(self, found: Sequence[Lanes]) -> None:
         """Keep what a run of rounds has found."""
@@ -142,8 +156,8 @@ class Fold:
 
     def over(self, end: Index, load: Callable[[Index], Elements]) -> None:
         """Fold what `load` gives for each index before `end`."""
-        with _chunks(self.kernel, [self], index(self.kernel.body, 0), end, 1) as (first, last):
-            body = self.kernel.body
+        body = self.body
+        with _chunks(self.kernel, [self], index(body, 0), end, 1) as (first, last):
             self.keep(body.fold(first, last, 1, self.first(), lambda at, *so_far: self.taken(so_far, load(at))))
 
     def _given(self, values: Sequence[Lanes]) -> Elements:
@@ -154,9 +168,9 @@ class Fold:
     def total(self) -> Elements:
         """What has been found in each lane."""
         if self._runs is not None:
-            body = self.kernel.body
+            body = self.body
             runs = Index(self._runs.get())
-            with body.when(runs > 1):
+            with body.when(runs > 1), body.of(self.width):
                 before, last = runs - 1, self._given(self.found())
                 zero = constant(body, 0, self.dtypes[0])
                 others = [body.subroutine("total", total, (stack, before, zero)) for stack in self._stacks]
@@ -165,19 +179,20 @@ class Fold:
 
     def whole(self) -> Elements:
         """What has been found in all lanes: a single element, of the dtype that is worked with."""
-        return across(self.rule, self.fn, self.total())
+        with self.body.of(self.width):
+            return across(self.rule, self.fn, self.total())
 
     def result(self) -> Elements:
         """What has been found in all lanes: a single element, of the dtype of the elements."""
         found = self.whole()
-        with self.kernel.body.of(0):
+        with self.body.of(0):
             return narrow(found, self.dtype)
 
     def inside(self, value: Elements, block: Block) -> Elements:
         """The elements of a block, and what changes nothing in the lanes outside."""
         if block.mask is None:
             return value
-        none = constant_of(self.kernel.body, REDUCTIONS[self.fn].identity(self.dtype), self.dtype)
+        none = constant_of(self.body, REDUCTIONS[self.fn].identity(self.dtype), self.dtype)
         return select(block.mask, value, none)
 
 

@@ -25,14 +25,14 @@ def _number(kernel: Kernel, parts: Scalar) -> Index:
     return Index(found)
 
 
-def join_totals(site: Site, fold: Fold, memory: Array, parts: Scalar, target: Array) -> None:
-    """Store a reduction over all axes."""
+def join_totals(site: Site, fn: Any, dtype: str, memory: Array, parts: Scalar, target: Array) -> None:
+    """Store a reduction of elements of a dtype over all axes."""
     kernel = site.kernel()
     source, place, n = kernel.read(memory), kernel.write(target), _number(kernel, parts)
-    joined = Fold(kernel, fold.fn, fold.rule, fold.working)
+    joined = Fold(kernel, fn, site.rule(fn.op), memory.dtype)
     joined.begin()
     joined.over(n, lambda at: kernel.body.load(source.moved(at)))
-    kernel.body.store(narrow(joined.result(), fold.dtype), place)
+    kernel.body.store(narrow(joined.result(), dtype), place)
     site.run(kernel)
 
 

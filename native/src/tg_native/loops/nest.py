@@ -182,7 +182,7 @@ class LoopNest:
         if share is None:
             return self.placed["result", j].place
         memory = self.site.temporary(fold.working, (share.most,))
-        self.joins.append(lambda: join_totals(self.site, fold, memory, share.parts, self.stored[j]))
+        self.joins.append(lambda: join_totals(self.site, fold.fn, fold.dtype, memory, share.parts, self.stored[j]))
         return self.kernel.write(memory).moved(share.part)
 
     def column_place(self, j: int, column: Column) -> Pointer | None:

@@ -58,6 +58,10 @@ class Site(Function, Protocol):
     types: list[TensorType]
 
     @property
+    def is_part(self) -> bool:
+        """Whether it becomes code for a part of the space, of which totals are as they are worked with."""
+
+    @property
     def threads(self) -> int:
         """How many threads may share a loop."""
 
@@ -77,11 +81,8 @@ class Site(Function, Protocol):
     def memory(self, value: Value) -> Array:
         """An array that has a pointer; a value that all elements share gets a place for one."""
 
-    def source(self, array: Array, offset: str) -> Array:
-        """The array from an offset on, to be read."""
-
     def target(self, array: Array, offset: str) -> Array:
-        """The array from an offset on, to be written."""
+        """The array from an offset on."""
 
     def length(self, length: int | Length) -> str:
         """A length as text."""

@@ -126,7 +126,8 @@ class StageWriter:
         for j, fold in self._folds(total=True).items():
             if j in self.nest.stored:
                 with self.body.of(self.lanes):
-                    found = fold.result() if self.kernel.share is None else fold.whole()
+                    is_part = self.kernel.share is not None or self.site.is_part
+                    found = fold.whole() if is_part else fold.result()
                 self._store(found, self.nest.total_place(j, fold))
 
     def _store(self, value: Elements, place: Pointer) -> None:

@@ -35,9 +35,14 @@ class Memory(abc.ABC):
     What nothing needs any more serves the next array of its size; if there is none, it is released at once.
     """
 
-    def __init__(self, lines: list[str | None], length_text: Callable[[int | Length], str]) -> None:
-        """Write into `lines`."""
-        self.lines, self._length_text = lines, length_text
+    def __init__(
+        self,
+        lines: list[str | None],
+        length_text: Callable[[int | Length], str],
+        need: Callable[[str], None],
+    ) -> None:
+        """Write into `lines`; `need` writes what leaves the function for want of memory unless a condition holds."""
+        self.lines, self._length_text, self.need = lines, length_text, need
         self.frames: list[str] = []  # declarations
         self.heap: list[Buffer] = []
         self._fresh: list[Buffer] = []
@@ -57,12 +62,20 @@ class Memory(abc.ABC):
         return f"heap{place}"
 
     @abc.abstractmethod
-    def taken(self, name: str, size: str) -> str:
-        """The statement that takes memory, or leaves the function for want of it."""
+    def taken(self, name: str, size: str) -> None:
+        """Take memory, or leave the function for want of it."""
 
     @abc.abstractmethod
     def dropped(self, name: str) -> str:
         """The statement that gives memory back."""
+
+    @abc.abstractmethod
+    def there(self, buffer: Buffer) -> str:
+        """A place, null until then, where an inner function is to say where the memory is that it hands over."""
+
+    @abc.abstractmethod
+    def received(self, buffer: Buffer, there: str, size: str) -> None:
+        """Have what was handed over as a buffer; where that is null, take memory all the same."""
 
     def size_text(self, shape: Sequence[int | Length], item: int) -> str:
         """The bytes of an array as text; -1 where they are too many to count."""
@@ -86,7 +99,7 @@ class Memory(abc.ABC):
             self._used += bytes_
         if buffer is None:
             buffer = self.adopted(size)
-            self.lines.append(self.taken(buffer.name, size))
+            self.taken(buffer.name, size)
         self._fresh.append(buffer)
         return buffer
 

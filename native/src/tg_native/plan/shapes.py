@@ -1,4 +1,4 @@
-"""The lengths of a graph's values as generated code knows them when it computes them, and lengths as text.
+"""The lengths of a graph's values as generated code knows them when it computes them.
 
 Unlike `FrozenGraph.symbolic`, lengths are expressed by what comes before a value: equalities that a node needs are not
 used to rename lengths but collected, and the generated function makes sure of each before it runs the node.
@@ -149,33 +149,6 @@ def follows_from_inputs(graph: FrozenGraph, number: int) -> bool:
     """Whether the lengths of a value follow from those of the inputs alone."""
     found: tuple[Any, ...] = graph.symbolic[number].shape
     return all(type(a) is AxisLength and number_of(a) < graph.arity for n in found for a in atoms(n))
-
-
-class LengthSyntax(NamedTuple):
-    """How a language writes lengths: the functions by the kind of atom (`//`, `%`, `min`, `max`, `broadcast`), ints."""
-
-    functions: Mapping[str, str]
-    integer: Callable[[int], str]
-
-
-def length_text(length: int | Length, atom_text: Callable[[Atom], str], syntax: LengthSyntax) -> str:
-    """A length as text; `atom_text` gives that of the basic atoms, and of products that are kept as such."""
-    if type(length) is not Length:
-        return syntax.integer(length)
-    terms = []
-    for monomial, factor in length.terms.items():
-        factors = [_atom_text(a, atom_text, syntax) for a in monomial]
-        if factor != 1 or not factors:
-            factors.insert(0, syntax.integer(factor))
-        terms.append(" * ".join(factors))
-    return " + ".join(terms)
-
-
-def _atom_text(atom: Atom, atom_text: Callable[[Atom], str], syntax: LengthSyntax) -> str:
-    if type(atom) is Derived and atom.kind != "*":
-        left, right = (length_text(side, atom_text, syntax) for side in (atom.lhs, atom.rhs))
-        return f"{syntax.functions[atom.kind]}({left}, {right})"
-    return atom_text(atom)
 
 
 def inexact(length: int | Length) -> list[Length]:

@@ -43,7 +43,7 @@ def slice_(op: t.Slice, site: Site) -> Value:
     strides, first = _window(site, x, _starts(site, op.starts, 1), shape[x.ndim - len(op.starts) :], op.steps)
     if x.fill is not None:
         return x.viewed(shape, x.strides)
-    return site.source(x, site.length(first)).viewed(shape, strides)
+    return site.target(x, site.length(first)).viewed(shape, strides)
 
 
 def slice_update(op: t.SliceUpdate, site: Site) -> Value:

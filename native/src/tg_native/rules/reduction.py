@@ -70,7 +70,7 @@ class _Reduction:
         (self._by_columns if by_columns else self._by_rows)()
         self.site.run(kernel)
         if self.parts is not None and kernel.share is not None:
-            join_totals(self.site, self.fold, self.parts, kernel.share.parts, self.y)
+            join_totals(self.site, self.fn, self.x.dtype, self.parts, kernel.share.parts, self.y)
 
     def _terms(self, kernel: Kernel, by_columns: bool) -> int | None:
         """How many elements are folded into one lane, if it is known."""

@@ -54,6 +54,7 @@ OF_MASKS: Final = {
     ">=": "{} | ~{}",
 }
 NAMED: Final = frozenset(("fabs", "copysign", "sqrt", "floor", "ceil", "trunc", "rint"))
+HALVED: Final = ("widened", "narrowed")
 EXTREMES: Final = {"larger": "most", "smaller": "least"}  # of integers
 POWER: Final = """\
 static @T @NAME(@T x, @T y) {
@@ -213,6 +214,8 @@ class Body(kernels.Body):
             return f"{vectors.function('looked_up', item)}({table}, {texts[0]})"
         if word in EXTREMES and not is_float(dtype):
             word = EXTREMES[word]
+        if word in HALVED:
+            item = "u16"
         name = vectors.rounded(word, item) if word in NAMED else vectors.function(word, item)
         return f"{name}({', '.join(texts)})"
 
@@ -284,6 +287,8 @@ class Body(kernels.Body):
     # --- lanes and blocks ----------------------------------------------------------------------------------------
 
     def has_form(self, word: str, dtype: str) -> bool:
+        if word in HALVED:
+            return dtype == "float16" and self.vectors.has_halves()
         return self.lanes > 0 and dtype != "bool" and not (word.startswith("at_") and not is_float(dtype))
 
     def splat(self, value: Lanes) -> Lanes:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tg.backend import DiskCache
 from tg.cache.entries import Cache, limit
-from tg.plugin.records import DiskCache
 
 __all__ = ["CACHE", "UNITS"]
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from tg import BackendUnavailable, TgError
+from tg.backend import Span, message
 from tg.cache.machine import cpu
-from tg.errors import BackendUnavailable, TgError, message
-from tg.graph.timing import Span, annotate
+from tg.graph.timing import annotate
 from tg_c.cache import UNITS
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ INSTALL = {
 _DIAGNOSTIC = re.compile(r"^(?:<stdin>:(?P<line>\d+):(?:\d+:)?|[^\s:]+:) (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _VERSION = re.compile(r"^.*\bversion \d.*$", re.MULTILINE)
 _TARGET = re.compile(r"^Target: (.*)$", re.MULTILINE)
-_MACRO = re.compile(r"^#define (__(?:SSE\w*|AVX\w*|FMA|aarch64)__) ", re.MULTILINE)
+_MACRO = re.compile(r"^#define (__(?:SSE\w*|AVX\w*|F16C|FMA|aarch64)__) ", re.MULTILINE)
 _SHOWN_DIAGNOSTICS = 3
 _SHOWN_AROUND = 2
 

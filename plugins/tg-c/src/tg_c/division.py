@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg_native.loops.costs import LEAST, PART, SHARE, UNIT
+from tg_native.loops.costs import LEAST, PART, UNIT
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
@@ -63,17 +63,12 @@ def divide(site: Site, space: Sequence[int | Length], nanoseconds: float, *, in_
     size = count(space)
     if type(size) is int and size * nanoseconds <= LEAST:
         return None
-    text = FUNCTIONS.replace("@LEAST", str(LEAST)).replace("@PART", str(PART)).replace("@MOST", str(most_parts(site)))
+    text = FUNCTIONS.replace("@LEAST", str(LEAST)).replace("@PART", str(PART)).replace("@MOST", str(site.most_parts))
     site.prelude.need("division", text)
     unit = UNIT if in_row else 1
     n, *others = (site.length(length) for length in space)
     each = " * ".join((f"{nanoseconds:.3g}", *others))
     return Division(n, unit, site.local("int64", f"tg_parts({n}, {unit}, {each})"))
-
-
-def most_parts(site: Site) -> int:
-    """How many parts a loop has at most."""
-    return SHARE * int(site.threads)
 
 
 def driver(name: str, parameters: Sequence[str], threads: int) -> str:

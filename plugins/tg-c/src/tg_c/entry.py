@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.errors import TgError
+from tg import TgError
 from tg_c.cache import UNITS
 from tg_c.compiler import Flags, compile_unit
 from tg_native.calls import objects
@@ -16,7 +16,7 @@ from tg_native.calls.entry import Native, record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.frozen import FrozenGraph
+    from tg.backend import FrozenGraph
     from tg.link.signature import Signature
 
 PLAIN: Final = Flags(level=1)  # more takes longer to compile and no less to call

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.errors import PluginError, message
+from tg import PluginError
+from tg.backend import message
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
 from tg_c.prelude import Element
 from tg_native.kernels.dtypes import WORDS, is_half
@@ -14,7 +15,7 @@ from tg_native.plan.values import Scalar, count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.op import Op
+    from tg.backend import Op
     from tg_c.prelude import Prelude
     from tg_c.site import Site
     from tg_native.plan.values import Value

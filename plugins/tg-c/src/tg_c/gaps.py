@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Gap
+    from tg.backend import Gap
 
 GAPS: Final[tuple[Gap, ...]] = ()

@@ -5,25 +5,22 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
-import numpy as np
-
-from tg.errors import BoundsError, ShapeError, TgError, message
-from tg.graph.timing import Span
-from tg.link.linker import Executable, Linker, Request, Status
-from tg.link.perform import explained
+from tg.backend import Linker, Span
 from tg_c import entry, unit, written
 from tg_c._entry import ffi
 from tg_c.compiler import Flags, compiler, keep, level_for
-from tg_c.site import Failure
 from tg_native.calls.entry import Native
-from tg_native.plan.shapes import LENGTH_SCOPE, follows_from_inputs, needs_plan, python_length, results_text
+from tg_native.graphs.caller import Compiled, caller, planned_size
+from tg_native.graphs.failure import STATUS, failed
+from tg_native.plan.shapes import follows_from_inputs, needs_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.graph.frozen import FrozenGraph
+    import numpy as np
+
+    from tg.backend import Executable, FrozenGraph, Request, Timed
     from tg.link.signature import Signature
-    from tg.link.timed import Timed
     from tg_c import Options
     from tg_c.ticks import Ticks
     from tg_c.written import Program
@@ -31,8 +28,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 VECTORISE: Final = ("-ftree-vectorize", "-fvect-cost-model=dynamic")
-USABLE: Final = 0x101  # of ndarray.flags.num: contiguous in C order, and aligned
-STATUS_VALUES: Final = 4
+_STATUS: Final = ffi.typeof(f"int64_t[{STATUS}]")
 
 
 @final
@@ -60,16 +56,12 @@ def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) 
 
 
 @final
-class CExecutable(Executable):
+class CExecutable(Compiled):
     """A compiled unit and how to call it."""
 
     def __init__(self, graph: FrozenGraph, request: Request, program: Program, loaded: unit.Unit) -> None:
-        self._graph, self._request, self._program, self._unit = graph, request, program, loaded
-        self.run = _caller(graph, program, loaded)  # type: ignore[method-assign]
-
-    def run(self, arrays: Sequence[Array]) -> tuple[Sequence[Any], Status]:
-        """Call the unit: `__init__` puts the generated caller here."""
-        raise NotImplementedError
+        super().__init__(graph, request, program.shown, _caller(graph, program, loaded))
+        self._program, self._unit = program, loaded
 
     @property
     def reuses(self) -> tuple[tuple[int, int], ...]:
@@ -81,118 +73,64 @@ class CExecutable(Executable):
         extra = tuple(array.ctypes.data for array in self._program.arguments)
         run, plan = (self._unit.address(symbol) for symbol in ("tg_run", "tg_plan"))
         owner = (self._unit, self._program.arguments)
-        made = entry.make(self._graph, Native(run, plan, extra, owner, self._program.reuses), signature)
+        made = entry.make(self.graph, Native(run, plan, extra, owner, self._program.reuses), signature)
         if made is not None:
             self._unit.lend(*entry.memory())
         return made
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
-        from tg_c.ticks import TimedUnit
+        from tg_c.ticks import Ticks
+        from tg_native.graphs.ticks import TimedUnit
 
-        return TimedUnit(lambda ticks: _compiled(self._graph, self._request, ticks))
-
-    def source(self) -> str:
-        """The loops and the functions of graphs, with the user's lines and names."""
-        return self._program.shown(full=False)
-
-    def full_source(self) -> str:
-        """The C text of the unit, with the user's lines."""
-        return self._program.shown(full=True)
+        ticks = Ticks()
+        return TimedUnit(_compiled(self.graph, self.request, ticks), ticks)
 
 
 def _caller(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Callable[..., Any]:
-    """`run` as a function made for this signature: tests layouts, allocates outputs, calls, looks at the code."""
-    names = [f"a{k}" for k in range(graph.arity)]
-    scope: dict[str, Any] = {
-        "__name__": "tg.link",
+    """`run` as a function made for this signature."""
+    has_plan, at = needs_plan(graph), 0
+    dims = [f"*a{k}.shape" for k, t in enumerate(graph.input_types) if t.ndim]
+    for number in graph.outputs if has_plan else ():
+        ndim = graph.types[number].ndim
+        if not follows_from_inputs(graph, number):
+            dims.append(f"*found[{at}:{at + ndim}]")
+        at += ndim
+    inputs = [f"buffer(a{k})" for k in range(graph.arity)] + [f"D{k}" for k in range(len(program.arguments))]
+    outputs = [f"buffer(BYTES, y{k}, True)" for k in range(len(graph.outputs))]
+    call = [
+        f"given = [{', '.join(inputs)}], [{', '.join(dims)}], [{', '.join(outputs)}]",
+        "if run(*given, NULL):",  # once more, to see the values that the check reports
+        "    status = new(STATUS)",
+        "    code = run(*given, status)",
+        "    if code: return failed(arrays, code, status)",
+    ]
+    scope = {
         "NULL": ffi.NULL,
         "BYTES": ffi.typeof("char[]"),
-        "STATUS": ffi.typeof("int64_t[5]"),
+        "STATUS": _STATUS,
         "buffer": ffi.from_buffer,
-        "empty": np.empty,
-        "failed": functools.partial(_failed, graph),
+        "failed": functools.partial(failed, "c", graph),
         "keep": loaded,
-        **LENGTH_SCOPE,
         "new": ffi.new,
-        "plan": _planner(graph, loaded, program),
-        "refused": functools.partial(explained, graph),
         "run": loaded._run,
-        "usable": _usable,
+        **{f"D{k}": ffi.from_buffer(array) for k, array in enumerate(program.arguments)},
     }
-    lines = ["def call(arrays):"]
-    if names:
-        lines.append(f"    {', '.join(names)}, = arrays")
-    lines += [f"    if {a}.flags.num & {USABLE} != {USABLE}: {a} = usable({a})" for a in names]
-    dims = [f"*{a}.shape" for a, t in zip(names, graph.input_types, strict=True) if t.ndim]
-    if needs_plan(graph):
-        lines.append(f"    found = plan(({', '.join(names)}{',' if names else ''}))")
-        lines.append("    if type(found) is tuple: return found")
-    at = 0
-    results: dict[str, str] = {}
-    for k, number in enumerate(graph.outputs):
-        t = graph.types[number]
-        if not needs_plan(graph):
-            shape = ", ".join(python_length(d, graph) for d in graph.symbolic[number].shape)
-            shape = f"({shape},)" if shape else "()"
-        else:
-            shape = f"tuple(found[{at}:{at + t.ndim}])"
-            if not follows_from_inputs(graph, number):
-                dims.append(f"*found[{at}:{at + t.ndim}]")
-            at += t.ndim
-        scope[f"T{k}"] = t.numpy_dtype
-        results[f"y{k}"] = f"empty({shape}, T{k})"
-    lines += results_text(results)
-    for k, array in enumerate(program.arguments):
-        scope[f"D{k}"] = ffi.from_buffer(array)
-    inputs = [*(f"buffer({a})" for a in names), *(f"D{k}" for k in range(len(program.arguments)))]
-    outputs = [f"buffer(BYTES, y{k}, True)" for k in range(len(graph.outputs))]
-    lines += [
-        f"    given = [{', '.join(inputs)}], [{', '.join(dims)}], [{', '.join(outputs)}]",
-        "    if run(*given, NULL):",  # once more, to see the values that the check reports
-        "        status = new(STATUS)",
-        "        code = run(*given, status)",
-        "        if code: return failed(arrays, code, status)",
-        f"    return [{', '.join(f'y{k}' for k in range(len(outputs)))}], ()",
-    ]
-    exec(compile("\n".join(lines), "<tg-c caller>", "exec"), scope)
-    return scope["call"]  # type: ignore[no-any-return]
+    return caller(graph, _planner(graph, loaded, program) if has_plan else None, call, scope)
 
 
 def _planner(graph: FrozenGraph, loaded: unit.Unit, program: Program) -> Callable[..., Any]:
     """A function from the inputs to the lengths of all outputs, or to the result of a call that failed."""
-    size = sum(graph.types[number].ndim for number in graph.outputs)
+    size = planned_size(graph)
     extra = [ffi.from_buffer(array) for array in program.arguments]
 
     def plan(arrays: Sequence[Array]) -> Any:
         dims = [d for a in arrays for d in a.shape]
-        status, found = ffi.new("int64_t[5]"), ffi.new("int64_t[]", size)
+        status, found = ffi.new(_STATUS), ffi.new("int64_t[]", size)
         code = loaded._plan([*map(ffi.from_buffer, arrays), *extra], dims, found, status)
-        return _failed(graph, arrays, code, status) if code else list(found)
+        return failed("c", graph, arrays, code, status) if code else list(found)
 
     return plan
-
-
-def _usable(array: Array) -> Array:
-    """A copy that is contiguous in C order and aligned."""
-    return np.array(array, order="C", copy=True)
-
-
-def _failed(graph: FrozenGraph, arrays: Sequence[Array], code: int, status: Any) -> tuple[Sequence[Any], Status]:
-    """The status of a check that failed; of other failures the reference says which values were wrong."""
-    if code > 0:
-        return (), (code, *list(status)[:STATUS_VALUES])
-    if code == Failure.MEMORY:
-        raise MemoryError("backend 'c': no memory for an intermediate result")
-    return explained(graph, arrays, _failures().get(code))
-
-
-def _failures() -> dict[int, TgError]:
-    return {
-        Failure.NEGATIVE: ShapeError(message("length: found one below 0, needed at least 0")),
-        Failure.UNEQUAL: ShapeError(message("lengths that must be equal differ")),
-        Failure.BOUNDS: BoundsError(message("slice: found positions outside the axis")),
-    }
 
 
 compiler()  # without one there is no linker to import, and "auto" passes on: the error says what to install

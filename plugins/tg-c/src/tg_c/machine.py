@@ -31,6 +31,11 @@ def has_fused() -> bool:
     return not macros().isdisjoint(("__FMA__", "__aarch64__"))
 
 
+def has_halves() -> bool:
+    """Whether there are instructions that convert float16."""
+    return not macros().isdisjoint(("__F16C__", "__AVX512F__"))
+
+
 def masked_moves() -> str:
     """The instructions that load and store the first lanes of a vector only: "avx512", "avx2" or "" for none."""
     known = macros()

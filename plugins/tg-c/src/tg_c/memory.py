@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, final
 from tg_native.plan.memory import ALIGNMENT, Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tg.types.lengths import Length
+    from tg_native.plan.memory import Buffer
 
 
 @final
 class CMemory(Memory):
     """Hands out the buffers of one C function."""
-
-    def __init__(self, lines: list[str | None], length_text: Callable[[int | Length], str], fail: str) -> None:
-        """Write into `lines`; `fail` is the statement for want of memory."""
-        super().__init__(lines, length_text)
-        self._fail = fail
 
     def times(self, size: str, length: str) -> str:
         return f"tg_times({size}, {length})"
@@ -31,8 +24,14 @@ class CMemory(Memory):
         """An element of one array: of so many locals, all released at the end, gcc's time grows with the square."""
         return f"heap[{place}]"
 
-    def taken(self, name: str, size: str) -> str:
-        return f"if (!({name} = tg_take({size}))) {{ {self._fail} }}"
+    def taken(self, name: str, size: str) -> None:
+        self.need(f"{name} = tg_take({size})")
 
     def dropped(self, name: str) -> str:
         return f"tg_drop({name}), {name} = 0;"
+
+    def there(self, buffer: Buffer) -> str:
+        return f"&{buffer.name}"
+
+    def received(self, buffer: Buffer, there: str, size: str) -> None:
+        self.need(f"{buffer.name} || ({buffer.name} = tg_take({size}))")

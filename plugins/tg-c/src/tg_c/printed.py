@@ -13,7 +13,7 @@ from tg_native.kernels.lanes import Lanes, Pair
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.op import Op
+    from tg.backend import Op
     from tg_c.prelude import Element
     from tg_native.kernels.lanes import Elements
 

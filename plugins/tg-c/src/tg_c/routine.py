@@ -14,7 +14,7 @@ from tg_c.body import SHARED, Body
 from tg_c.machine import vector_bytes
 from tg_c.text import integer
 from tg_native.kernels import routine
-from tg_native.kernels.dtypes import PARTS, WORDS, is_half
+from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size
 from tg_native.kernels.index import Condition, Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
 
@@ -90,9 +90,11 @@ class Routine(Body, routine.Routine):
         """The masks that bools in memory become: as wide as the widest element."""
         return f"i{8 * self.size}"
 
-    def vector_type(self, dtype: str, form: str = "") -> str:
-        """The C type of as many lanes as go into a vector, or of one element."""
-        with self.of(min(self.lanes, self.native)):
+    def vector_type(self, dtype: str, form: str = "", count: int = 0) -> str:
+        """The C type of the lanes in one of so many vectors, or of as many as go abreast now, or of one element."""
+        if not self.lanes:
+            return self.kind(dtype)
+        with self.of(self.lanes // (count or self.abreast)):
             return self.vectors.type(form) if form else self.kind(dtype)
 
     # --- vectors that go abreast -----------------------------------------------------------------------------------
@@ -101,6 +103,29 @@ class Routine(Body, routine.Routine):
     def abreast(self) -> int:
         """How many vectors have all lanes."""
         return max(1, self.lanes // self.native)
+
+    def width_of(self, dtype: str) -> int:
+        native = min(self.native, vector_bytes() // item_size(dtype))
+        return self.lanes if native == self.native or not self.lanes else Width(self.lanes, native)
+
+    def regrouped(self, value: Lanes) -> Lanes:
+        if not self.lanes:
+            return value
+        count = self.abreast
+        if value.form == SHARED:
+            kind = self.vector_type(value.dtype)
+            texts = [self.local(f"{CONST}{kind}", text) for text in self.texts(value)]
+        elif len(self._names(value)) == count:
+            return value
+        else:
+            width = self.lanes // count
+            with self.of(self.lanes // len(self._names(value))):
+                wide = [Lanes(self, value.dtype, text, value.form) for text in self._names(value)]
+                pieces = range(self.lanes // width)
+                texts = [self._piece(x, k, width).text for x in wide for k in pieces]
+        return Lanes(
+            self, value.dtype, tuple(texts) if count > 1 else texts[0], "" if value.form == SHARED else value.form
+        )
 
     def _part(self, x: Lanes, k: int) -> Lanes:
         return Lanes(self, x.dtype, x.text[k], x.form) if isinstance(x.text, tuple) else x
@@ -121,12 +146,12 @@ class Routine(Body, routine.Routine):
         """What is written for one vector, for as many as go abreast."""
         return self._each(write, *operands) if self.abreast > 1 else write(*operands)
 
-    def texts(self, x: Lanes, form: str = "") -> list[str]:
-        """A value as vectors, a condition as masks; or as the one element that it is."""
+    def texts(self, x: Lanes, form: str = "", count: int = 0) -> list[str]:
+        """A value as vectors (as many as there are, or as go abreast now), a condition as masks; or as one element."""
         if not self.lanes:
             return [str(x.text)]
-        count = self.abreast
-        with self.of(min(self.lanes, self.native)):
+        count = count or (len(x.text) if isinstance(x.text, tuple) else self.abreast)
+        with self.of(self.lanes // count):
             each = [self._part(x, k) for k in range(count)]
             return [self.mask(v, form or self._width(v)) if x.dtype == "bool" else self.vector(v) for v in each]
 
@@ -135,6 +160,10 @@ class Routine(Body, routine.Routine):
         if self.abreast == 1:
             return plain(word, operands, dtype, given)
         return self._each(lambda *each: plain(word, each, dtype, given), *operands)
+
+    def has_form(self, word: str, dtype: str) -> bool:
+        with self.of(min(self.lanes, self.native)):
+            return super().has_form(word, dtype)
 
     def lane(self, value: Lanes, lane: int) -> Lanes:
         if value.form == SHARED:
@@ -327,8 +356,9 @@ class Routine(Body, routine.Routine):
     def _changing(self, x: Lanes) -> Lanes:
         """A local that begins with a value, and may become another."""
         form = (self._width(x) if self.lanes else "") if x.dtype == "bool" else ""
-        kind = self.vector_type(x.dtype, form)
-        names = tuple(self.local(kind, text) for text in self.texts(x, form))
+        texts = self.texts(x, form)
+        kind = self.vector_type(x.dtype, form, len(texts))
+        names = tuple(self.local(kind, text) for text in texts)
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
 
     def _change(self, targets: Sequence[Lanes], values: Sequence[Lanes]) -> None:
@@ -336,17 +366,23 @@ class Routine(Body, routine.Routine):
         pairs = [
             (name, text, target)
             for target, value in zip(targets, values, strict=True)
-            for name, text in zip(self._names(target), self.texts(value, target.form), strict=True)
+            for name, text in self._pairs_of(target, value)
         ]
         changed = {name for name, _, _ in pairs}
         kept = []
         for name, text, target in pairs:
             if text in changed and text != name:
-                text = self.local(f"{CONST}{self.vector_type(target.dtype, target.form)}", text)  # noqa: PLW2901
+                kind = self.vector_type(target.dtype, target.form, len(self._names(target)))
+                text = self.local(f"{CONST}{kind}", text)  # noqa: PLW2901
             kept.append((name, text))
         for name, text in kept:
             if name != text:
                 self.line(f"{name} = {text};")
+
+    def _pairs_of(self, target: Lanes, value: Lanes) -> list[tuple[str, str]]:
+        """The locals of a target, each with what it becomes."""
+        names = self._names(target)
+        return list(zip(names, self.texts(value, target.form, len(names)), strict=True))
 
     @staticmethod
     def _names(x: Lanes) -> tuple[str, ...]:

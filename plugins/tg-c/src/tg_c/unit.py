@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from tg.graph.timing import Span
+from tg.backend import Span
 from tg_c import pool
 from tg_c._entry import ffi
 from tg_c.cache import UNITS

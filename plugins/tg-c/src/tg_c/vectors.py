@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from tg_c.libm import ARITIES
-from tg_c.machine import masked_moves, vector_bytes
+from tg_c.machine import has_halves, masked_moves, vector_bytes
 from tg_c.text import literal
 from tg_native.kernels.dtypes import FORMATS
 
@@ -31,8 +31,9 @@ MACROS: Final = """\
 #define TG_FUSED
 #endif"""
 
-# @V is the vector, @E its element, @M the masks of its width, @L the number of lanes; @EACH<...> lists the lanes, in
-# the place of # the number of each. Strides count elements; r is how many lanes there are left, at least 1.
+# @V is the vector, @E its element, @M the masks of its width, @R that of float32, @L the number of lanes; @EACH<...>
+# lists the lanes, in the place of # the number of each. Strides count elements; r is how many lanes there are left, at
+# least 1.
 FUNCTIONS: Final = {
     "load": "TG_INLINE @V @NAME(const void *x) { return *(const @V_at *)x; }",
     "gather": "TG_INLINE @V @NAME(const @E *x, i64 s) { return (@V){@EACH<x[# * s]>}; }",
@@ -108,6 +109,19 @@ TG_INLINE @V @NAME(@V x, @V y) {
   __asm__("v@EXTREMEp@S %0, %1, %0" : "+@R"(x) : "@R"(y));
   return x;
 }"""
+# Halves as float32 and back, rounded to the nearest, half to even, whatever the mode is; subnormal ones are numbers.
+WIDENED: Final = """\
+TG_INLINE @R @NAME(@V x) {
+  @R y;
+  __asm__("vcvtph2ps %1, %0" : "=v"(y) : "v"(x));
+  return y;
+}"""
+NARROWED: Final = """\
+TG_INLINE @V @NAME(@R x) {
+  @V y;
+  __asm__("vcvtps2ph $0, %1, %0" : "=v"(y) : "v"(x));
+  return y;
+}"""
 OF_INTEGERS: Final = """\
 TG_INLINE @V @NAME(@V x, @V y) {
   __asm__("vp@WHICH@N %1, %0, %0" : "+v"(x) : "v"(y));
@@ -115,6 +129,8 @@ TG_INLINE @V @NAME(@V x, @V y) {
 }"""
 INSTRUCTIONS: Final = {
     "avx512": {
+        "widened": WIDENED,
+        "narrowed": NARROWED,
         "at_least": LIMITED.replace("@R", "v").replace("@EXTREME", "max"),
         "at_most": LIMITED.replace("@R", "v").replace("@EXTREME", "min"),
         "looked_up": """\
@@ -162,6 +178,8 @@ TG_INLINE @V @NAME(@V x, @V n) {
 }""",
     },
     "avx2": {
+        "widened": WIDENED.replace('"v"', '"x"').replace('"=v"', '"=x"'),
+        "narrowed": NARROWED.replace('"v"', '"x"').replace('"=v"', '"=x"'),
         "at_least": LIMITED.replace("@R", "x").replace("@EXTREME", "max"),
         "at_most": LIMITED.replace("@R", "x").replace("@EXTREME", "min"),
         "larger": EXTREME["avx2"].replace("@EXTREME", "max"),
@@ -291,6 +309,8 @@ class Vectors:
         has_register = MINIMUM <= self.count * size_of(kind) <= vector_bytes()
         if word == "at":
             has_register = self.gathers(kind)
+        if word in ("widened", "narrowed"):
+            has_register = self.has_halves()
         by_one = INSTRUCTIONS.get(masked_moves(), {}).get(word) if has_register else None
         return by_one or FUNCTIONS[word]
 
@@ -301,6 +321,10 @@ class Vectors:
         """
         fits = size_of(kind) == 8 and MINIMUM <= 8 * self.count <= vector_bytes()
         return fits and masked_moves() == "avx512"
+
+    def has_halves(self) -> bool:
+        """Whether one instruction makes float32 of as many halves, or halves of these."""
+        return masked_moves() != "" and has_halves() and MINIMUM <= 4 * self.count <= vector_bytes()
 
     def _moves(self, kind: str) -> str | None:
         """The instruction that moves the first lanes only, if there is one."""
@@ -317,6 +341,7 @@ class Vectors:
             "E": lambda: kind,
             "M": lambda: self.type(self.mask(kind)),
             "K": lambda: self.type("i64"),
+            "R": lambda: self.type("f32"),
             "L": lambda: str(count),
             "W": lambda: self.type_of(kind, max(count, MINIMUM // size_of(kind))),
             "B": lambda: f"u{max(count, 8)}",

@@ -5,25 +5,18 @@ What generates code is imported only where it is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tg.graph.collector import paused
-from tg.graph.timing import Span
+from tg.backend import Span
 from tg_c.compiler import compiler, environment
 from tg_native.calls.blas import blas
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.link.linker import Request
+    from tg.backend import FrozenGraph, Request
     from tg_c.ticks import Ticks
-
-
-class Shown(Protocol):
-    """Gives a unit as people read it: with the user's lines, and without what is the same in all unless it is full."""
-
-    def __call__(self, *, full: bool) -> str: ...
+    from tg_native.graphs.written import Shown
 
 
 class Program(NamedTuple):
@@ -59,4 +52,4 @@ def write(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> P
     with Span("code"):
         from tg_c.program import Unit
 
-        return paused(Unit(request, ticks).program)(graph)
+        return Unit(request, ticks).program(graph)

@@ -18,7 +18,7 @@ from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes
 from tg_numba.assembly import ITEMS, Module, constant_text
 from tg_numba.moves import Moves
-from tg_numba.processor import features, has_libmvec, has_tables, vector_bytes
+from tg_numba.processor import features, has_halves, has_libmvec, has_tables, vector_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,6 +107,12 @@ class Body(Moves):
             return self._looked_up(given, x, dtype)
         if word == "scaled":
             return self._scaled(x, operands[1])
+        if word == "widened":
+            half = self.find(f"bitcast {x.kind} {x.text} to {self.type('half')}")
+            return self._made(dtype, f"fpext {self.type('half')} {half} to {self.kind(dtype)}")
+        if word == "narrowed":
+            half = self.find(f"fptrunc {x.kind} {x.text} to {self.type('half')}")
+            return self._made(dtype, f"bitcast {self.type('half')} {half} to {self.kind(dtype)}")
         return self._converted(word, x, dtype)
 
     def _made(self, dtype: str, expression: str) -> Lanes:
@@ -190,6 +196,8 @@ class Body(Moves):
         return has_tables()
 
     def has_form(self, word: str, dtype: str) -> bool:
+        if word in ("widened", "narrowed"):
+            return dtype == "float16" and has_halves() and self.lanes > 1
         return word == "scaled" and has_tables() and self.lanes * item_size(dtype) == vector_bytes()
 
     def _looked_up(self, table: Sequence[float], bits: Lanes, dtype: str) -> Lanes:

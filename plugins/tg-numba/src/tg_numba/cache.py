@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 import llvmlite
 import llvmlite.binding as llvm
 
+from tg.backend import DiskCache, Span
 from tg.cache.entries import Cache, limit
-from tg.graph.timing import Span, annotate
-from tg.plugin.records import DiskCache
+from tg.graph.timing import annotate
 from tg_numba.engine import Bundle, MissingError, loaded
 from tg_numba.identity import own
 

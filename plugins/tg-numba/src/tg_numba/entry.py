@@ -12,11 +12,11 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.graph.checks import STATUS_LENGTH
 from tg.types.lengths import LONGEST_GIVEN
 from tg_native.calls import objects
 from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg_native.calls.objects import HEAD
+from tg_native.graphs.failure import STATUS
 from tg_native.kernels.index import Condition
 from tg_native.kernels.lanes import Lanes
 from tg_native.plan.shapes import needs_plan
@@ -28,7 +28,7 @@ from tg_numba.lengths import derived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tg.graph.frozen import FrozenGraph
+    from tg.backend import FrozenGraph
     from tg.link.signature import Signature
     from tg.types.tensor_type import TensorType
     from tg_native.calls.entry import Step
@@ -541,7 +541,7 @@ class _Attempt:
         """Call one of the program's functions, without the GIL if that may take long; go on if nothing failed."""
         state = self._local("ptr")
         if self.graph.checks:
-            heads = [*heads, self._false_array(self._local(f"[{STATUS_LENGTH} x i64]"))]
+            heads = [*heads, self._false_array(self._local(f"[{STATUS} x i64]"))]
         self.body.do(f"store ptr null, ptr {state}")
         with self.body.when(self._condition(f"sgt i64 {self.work}, {patience(self.graph)}")):
             self.body.do(f"store ptr {self._call('PyEval_SaveThread', 'ptr')}, ptr {state}")

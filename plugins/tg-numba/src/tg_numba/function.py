@@ -1,117 +1,78 @@
-"""One frozen graph as one function in LLVM's language: lengths, checks, memory for values, results."""
+"""The function of a graph in LLVM's language."""
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 from typing import TYPE_CHECKING, Any, Final, final
 
-import numpy as np
-
-from tg.graph.frozen import Origin
-from tg.link.blame import rule_error
-from tg.link.declines import taken
-from tg.link.linker import operand_types
-from tg.link.schedule import Test, plan_schedule, schedule
-from tg.link.timed import lines_of
-from tg.types.lengths import AxisLength, Length, atoms, evaluate, key, same
 from tg_native.calls.objects import HEAD
-from tg_native.kernels.dtypes import item_size
-from tg_native.kernels.lanes import Lanes
+from tg_native.graphs import function as graphs
+from tg_native.graphs.failure import Failure
+from tg_native.kernels.index import Index
+from tg_native.kernels.lanes import Lanes, constant_of
 from tg_native.loops.kernel import MOST
-from tg_native.loops.pointwise import copied, one_op
-from tg_native.plan.shapes import follows_from_inputs, inexact, is_countable, is_within, new_shapes, number_of
-from tg_native.plan.values import Array, Scalar, Value, is_one, row_major
+from tg_native.loops.pointwise import copied, run
+from tg_native.plan.shapes import needs_plan
+from tg_native.plan.values import Array, Scalar
+from tg_numba.assembly import memory_cell
+from tg_numba.blas import calls
 from tg_numba.body import Body
 from tg_numba.kernel import Kernel
-from tg_numba.lengths import countable, fits, operand
+from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
-from tg_numba.operands import literal, loaded, store, type_of
-from tg_numba.site import Failure, Site
+from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
+from tg_numba.site import Site
 from tg_numba.text import identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tg.graph.frozen import FrozenCheck, FrozenGraph
-    from tg.graph.nodes import Constant
-    from tg.graph.op import Op
-    from tg.link.schedule import Run
-    from tg.plugin.records import Rule
-    from tg.types.lengths import Atom
+    from tg.backend import Constant, FrozenGraph, Node, Op
+    from tg.types.lengths import Length
     from tg_native.loops import kernel as loops
+    from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.plan.memory import Buffer
+    from tg_native.plan.values import Value
+    from tg_numba.blas import Calls
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
 
 
 @final
-class GraphFunction:
+class GraphFunction(graphs.GraphFunction):
     """Writes the function of a graph.
 
     The main function is called with arrays: inputs, outputs, and (if the graph has checks) int64[5] for the values of
     a check that fails. The function of an inner graph is called with pointers, scalars and the lengths that are not
-    known. The result is 0, or 1 + the number of the first check that failed, or a `Failure`.
+    known.
     """
 
+    leaves = "label %leave"
+    overwrites = False
+    unit: Unit
+    memory: ArenaMemory
+
     def __init__(self, unit: Unit, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> None:
-        """Prepare the function.
-
-        Args:
-            is_main: memory for all outputs is given, else only where their lengths follow from those of the inputs.
-            plans: compute only the lengths of the outputs.
-        """
-        self.unit, self.graph, self.name, self.is_main, self.plans = unit, graph, name, is_main, plans
-        self.shapes = unit.shapes(graph)
-        self.values: dict[int, Value] = {}
+        super().__init__(unit, graph, name, is_main=is_main, plans=plans)
         self.body = Body(unit.module)
-        self.marks: dict[int, int] = {}  # line -> node, for the user's lines in the source that is shown
+        self.lines = self.body.lines
         self.memory = ArenaMemory(self.body, self.length, lambda condition: self.require(condition, Failure.MEMORY))
-        self.parameters: list[str] = []
-        self._lengths: dict[object, str] = {}
-        self._atoms: dict[Atom, str] = {}
-        self._ensured: set[object] = set()
         self._exits: list[tuple[str, str]] = []  # codes to leave with, and the blocks that leave
-        self._targets: dict[int, int] = {}  # value -> the output whose memory is its own
-        self.outputs: list[str] = []  # pointers
-        self._planned: dict[int, list[str]] = {}  # the lengths of outputs where the caller had to ask
 
-    def text(self) -> str:
-        """The whole function."""
-        for k in range(self.graph.arity):
-            self._input(k)
-        self._results()
-        if self.unit.ticks is not None and self.is_main and not self.plans:
-            self.unit.ticks.begin(self.body)
-        for k, constant in enumerate(self.graph.constants):
-            self.values[self.graph.arity + k] = self._constant(constant)
-        for step in self._schedule():
-            if isinstance(step, Test):
-                self._check(step.check, self.graph.checks[step.check])
-            else:
-                self._node(step)
-        (self._store_lengths if self.plans else self._store_outputs)()
-        return self._assembled()
-
-    def _schedule(self) -> list[Run | Test]:
-        graph, makers = self.graph, self.unit.makers(self.graph)
-        if self.plans:
-            lengths = (d for number in graph.outputs for d in self._shape(number))
-            return plan_schedule(graph, makers, {number_of(a) for d in lengths for a in atoms(d)})
-        for k, number in enumerate(graph.outputs):
-            if number in makers and self._is_given(k):
-                self._targets.setdefault(number, k)
-        return schedule(graph, makers)
-
-    def _assembled(self) -> str:
+    def assembled(self) -> str:
         """The text; a function that takes memory gives it back wherever it leaves."""
         body, ticks = self.body, self.unit.ticks if self.is_main and not self.plans else None
         if ticks is not None:
             ticks.end(body)
         body.do("br label %leave")
         self._exits.append(("0", body.label))
-        body.lines[:] = [*self.memory.frames, *in_slots([*self._with_notes()])]
+        lines = in_slots([*self.with_places(body.lines, self.marks, "  ; {}".format)])
+        body.lines[:] = [*self.memory.frames, *lines]
         body.open("leave")
         code = body.made(f"phi i64 {', '.join(f'[{code}, %{block}]' for code, block in self._exits)}")
+        if ticks is not None:
+            body.lines[:0] = ticks.begin(body)
         if self.memory.needs_arena:
             body.lines[:0] = ["  %arena = alloca ptr", "  store ptr null, ptr %arena"]
             body.do("call void @tg.leave(ptr %arena)")
@@ -119,230 +80,24 @@ class GraphFunction:
         linkage = "" if self.is_main else "internal "
         return f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{\n{body.text()}\n}}\n"
 
-    def _with_notes(self) -> Iterator[str]:
-        """The lines, with the user's as comments."""
-        last: tuple[str, ...] = ()
-        for at, line in enumerate(self.body.lines):
-            node = self.marks.get(at)
-            notes = lines_of(self.origin(node).locs) if node is not None else ()
-            if notes and notes != last:
-                yield from (f"  ; {note}" for note in notes)
-            last = notes or last
-            if line is not None:
-                yield line
-
-    # --- instructions ------------------------------------------------------------------------------------------------
-
-    def leave_unless(self, condition: str, code: str) -> None:
-        """Leave the function with a code unless a condition holds."""
-        label = self.body.fresh()[1:]
-        self._exits.append((code, self.body.label))
-        self.body.do(f"br i1 {condition}, label %{label}, label %leave")
-        self.body.open(label)
-
-    def require(self, condition: str, failure: Failure) -> None:
-        """Leave the function unless a condition holds."""
-        self.leave_unless(condition, str(int(failure)))
-
-    def put(self, pointer: str, at: int, number: str) -> None:
-        """Write an int64 into a table."""
-        self.body.do(f"store i64 {number}, ptr {self.body.made(f'getelementptr i64, ptr {pointer}, i64 {at}')}")
-
-    def divide(self, kernel: loops.Kernel, *given: Any) -> None:
-        """Loops have one thread."""
-
-    def rule(self, op: Op) -> Rule:
-        """The rule for an op on elements."""
-        return self.unit.rule(op)
-
-    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
-        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
-        return Kernel(self, dtypes, vectors=vectors, length=length)
-
-    def run(self, kernel: loops.Kernel) -> None:
-        """Call a finished loop over lanes."""
-        assert isinstance(kernel, Kernel)
-        written, arguments = kernel.finish()
-        name = self.unit.loop(written)
-        self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
-        self.body.do(f"call void @{name}({', '.join(arguments)})")
-
-    def _note(self, name: str, given: dict[str, str]) -> None:
-        if not self.plans:
-            self.unit.calls.note(name, self.values, self.graph, given)
-
-    def origin(self, node: int) -> Origin:
-        """Where a node comes from."""
-        return self.graph.origins.get(node, Origin())
-
-    # --- lengths -----------------------------------------------------------------------------------------------------
-
-    def _shape(self, number: int) -> tuple[Any, ...]:
-        return self.shapes.types[number].shape
-
-    def length(self, length: int | Length) -> str:
-        """A length as an operand."""
-        if type(length) is not Length:
-            return str(length)
-        known = self._lengths.get(key(length))
-        if known is None:
-            known = self._lengths[key(length)] = operand(self.body, length, self._atom)
-        return known
-
-    def _atom(self, atom: Atom) -> str:
-        known = self._atoms.get(atom)
-        if known is None:
-            value = self.values[number_of(atom)]
-            assert isinstance(value, Scalar), "a length that is no parameter is the value of a scalar"
-            known = self._atoms[atom] = self.number(value)
-        return known
-
-    def number(self, value: Scalar) -> str:
-        """A real scalar as an int64."""
-        return str(Lanes(self.body, value.dtype, value.text).to("int64").text)
-
-    def same(self, a: int | Length, b: int | Length) -> None:
-        """Leave the function unless two lengths are equal."""
-        if not same(a, b):
-            self._ensure((key(a), key(b)), "eq", a, b, Failure.UNEQUAL)
-
-    def natural(self, length: int | Length) -> None:
-        """Leave the function unless a length is one: from 0 to the longest that there is."""
-        if is_within(length):
-            return
-        for part in inexact(length):
-            if ("fits", part.key) not in self._ensured:
-                self._ensured.add(("fits", part.key))
-                self.require(fits(self.body, part, self._atom), Failure.NEGATIVE)
-        self._ensure(key(length), "sge", length, 0, Failure.NEGATIVE)
-
-    def countable(self, shape: Sequence[Any], item: int, others: Iterable[Sequence[Any]]) -> None:
-        """Leave the function where int64 does not count the bytes of an array, or the elements of a loop."""
-        fact = ("bytes", item, *map(key, shape))
-        if fact not in self._ensured and not is_countable(shape, others):
-            self._ensured.add(fact)
-            counted, short = countable(self.body, item, list(map(self.length, shape)))
-            self.require(counted, Failure.NEGATIVE)
-            self.require(short, Failure.EMPTY)
-
-    def _ensure(self, fact: object, order: str, a: int | Length, b: int | Length, failure: Failure) -> None:
-        if fact not in self._ensured:
-            self._ensured.add(fact)
-            self.require(self.body.find(f"icmp {order} i64 {self.length(a)}, {self.length(b)}"), failure)
-
-    # --- memory ------------------------------------------------------------------------------------------------------
-
-    def allocate(self, dtype: str, shape: Sequence[Any], number: int | None = None) -> Array:
-        """Contiguous memory, not initialised: of the output that value `number` is, else of this call."""
-        target = self._targets.pop(number, None) if number is not None else None
-        if target is not None:
-            return self._output(target, dtype, shape)
-        for n in shape:
-            self.length(n)
-        buffer = self.memory.take(shape, item_size(dtype))
-        return Array(dtype, f"%{buffer.name}", tuple(shape), row_major(shape), buffer)
-
-    def give_lengths(self, number: int, operands: Sequence[str]) -> None:
-        """Say what the lengths are that nothing but a value itself determines."""
-        for n, known in zip(self._shape(number), operands, strict=True):
-            if self.is_own(n, number):
-                self._atoms[n.atom] = known
-
-    @staticmethod
-    def is_own(n: int | Length, number: int) -> bool:
-        """Whether nothing but value `number` itself determines a length."""
-        return type(n) is Length and type(n.atom) is AxisLength and number_of(n.atom) == number
-
-    def copy(self, source: Value, target: Array) -> None:
-        """Copy elements into memory of the same shape, which does not overlap."""
-        if isinstance(source, Scalar) and not target.shape:
-            store(self.body, target.dtype, source.text, target.pointer)
-        else:
-            copied(self, source, target)
-
-    # --- nodes and checks --------------------------------------------------------------------------------------------
-
-    def _node(self, step: Run) -> None:
-        node = self.graph.nodes[step.node]
-        self.marks[len(self.body.lines)] = step.node
-        for a, b in self.shapes.equal[step.node]:
-            self.same(a, b)
-        for n in (n for number in node.outputs for n in self._shape(number)):
-            if not any(number_of(a) in node.outputs for a in atoms(n)):
-                self.natural(n)
-        for shape, item in new_shapes(self.graph, self.shapes, step.node):
-            self.countable(shape, item, (self._shape(number) for number in node.inputs))
-        start, ticks = len(self.body.lines), self.unit.ticks if not self.plans else None
-        if ticks is not None:
-            self.body.lines.append(None)
-        site = Site(self, node)
-        rule = self.unit.request.rule(node.op, self.graph, step.node)
-        try:
-            found: Any = one_op(node.op, site) if node.op.pointwise else rule(node.op, site)
-            found = taken(found, node.op, operand_types(self.graph, step.node))
-        except Exception as error:  # noqa: BLE001 (raised again, named)
-            raise rule_error(error, self.unit.request, self.graph, step.node, in_call=False)  # noqa: B904
-        for number, value in zip(node.outputs, found if isinstance(found, list) else [found], strict=True):
-            self.values[number] = value
-            if isinstance(value, Array) and value.buffer is not None:
-                value.buffer.users.add(number)
-            self._show_name(number)
-        if ticks is not None:
-            ticks.around(self.body, start, self.graph, step.node)
-        self.memory.bury(step.dying, self.values)
-
-    def _show_name(self, number: int) -> None:
-        """Say in a comment what the user calls a value: names are no part of what is compiled."""
+    def show_name(self, number: int) -> None:
         name, value = self.graph.names.get(number), self.values[number]
         operand = value.text if isinstance(value, Scalar) else value.fill or value.pointer
         if name:
             self.body.do(f"; {identifier(name, number)} is {operand}")
 
-    def _check(self, k: int, check: FrozenCheck) -> None:
-        condition, *shown = (self.values[number] for number in (check.condition, *check.values))
-        assert isinstance(condition, Scalar)
-        body, label = self.body, self.body.fresh()[1:]
-        numbers = [self.number(value) for value in shown if isinstance(value, Scalar)]
-        body.do(f"br i1 {condition.text}, label %{label}, label %fails{k}")
-        body.open(f"fails{k}")
-        for i, number in enumerate(numbers):
-            self.put("%status", i, number)
-        body.do("br label %leave")
-        self._exits.append((str(k + 1), f"fails{k}"))
-        body.open(label)
+    # --- parameters --------------------------------------------------------------------------------------------------
 
-    def _constant(self, constant: Constant) -> Value:
-        array, dtype = constant.data, constant.type.dtype
-        if array.ndim == 0:
-            return Scalar(dtype, literal(array[()], dtype))
-        if _is_uniform(array):
-            return Array(dtype, "", array.shape, (0,) * array.ndim, None, literal(array.flat[0], dtype))
-        return Array(dtype, self.unit.data(constant), array.shape, row_major(array.shape))
-
-    # --- parameters and results --------------------------------------------------------------------------------------
-
-    def _input(self, k: int) -> None:
-        t, name, shape = self.graph.types[k], f"%x{k}", self._shape(k)
-        lengths = [(axis, n.atom) for axis, n in enumerate(shape) if type(n) is Length]
-        given = [f"%x{k}n{axis}" for axis, _ in lengths]
-        if self.is_main:
-            self.parameters.append(f"ptr %a{k}")
-            name, given = self._data(f"%a{k}"), [self._dimension(f"%a{k}", axis) for axis, _ in lengths]
-        else:
-            kind = "ptr" if t.ndim else type_of(t.dtype)
-            self.parameters += [f"{kind} {name}", *(f"i64 {n}" for n in given)]
-        for (_, atom), n in zip(lengths, given, strict=True):
-            assert atom is not None
-            self._atoms[atom] = n
-        if t.ndim:
-            self.values[k] = Array(t.dtype, name, shape, row_major(shape))
-        else:
-            self.values[k] = Scalar(t.dtype, loaded(self.body, t.dtype, name) if self.is_main else name)
-        self._show_name(k)
-        long = [n for n in shape if not is_one(n)]
-        if self.is_main and len(long) > 1 and not all(type(n) is int and n for n in long):
-            _, short = countable(self.body, t.numpy_dtype.itemsize, list(map(self.length, long)))
-            self.require(short, Failure.EMPTY)  # there are no elements, and axes too long to be gone over
+    def declare_input(self, k: int, axes: Sequence[int]) -> tuple[str, Sequence[str]]:
+        t = self.graph.types[k]
+        if not self.is_main:
+            name, lengths = f"%x{k}", [f"%x{k}n{axis}" for axis in axes]
+            self.parameters += [f"{'ptr' if t.ndim else type_of(t.dtype)} {name}", *(f"i64 {n}" for n in lengths)]
+            return name, lengths
+        self.parameters.append(f"ptr %a{k}")
+        data = self._data(f"%a{k}")
+        lengths = [self._dimension(f"%a{k}", axis) for axis in axes]
+        return data if t.ndim else loaded(self.body, t.dtype, data), lengths
 
     def _field(self, array: str, offset: int, kind: str) -> str:
         """A field of an array's object."""
@@ -355,78 +110,156 @@ class GraphFunction:
     def _dimension(self, array: str, axis: int) -> str:
         return self._field(self._field(array, LENGTHS, "ptr"), 8 * axis, "i64")
 
-    def _results(self) -> None:
-        """The parameters for outputs and status."""
-        count = len(self.graph.outputs)
+    def declare_outputs(self) -> None:
+        outputs, count = self.outputs, len(self.graph.outputs)
         if self.plans:
             self.parameters.append("ptr %lengths")
-            self.outputs = [self._data("%lengths")]
+            outputs.pointers = [self._data("%lengths")]
         elif self.is_main:
             self.parameters += [f"ptr %y{k}" for k in range(count)]
-            self.outputs = [self._data(f"%y{k}") for k in range(count)]
+            outputs.pointers = [self._data(f"%y{k}") for k in range(count)]
             for k, number in enumerate(self.graph.outputs):
-                axes = () if follows_from_inputs(self.graph, number) else range(self.graph.types[number].ndim)
-                self._planned[k] = [self._dimension(f"%y{k}", axis) for axis in axes]
+                axes = () if outputs.follows(k) else range(self.graph.types[number].ndim)
+                outputs.planned[k] = [self._dimension(f"%y{k}", axis) for axis in axes]
         else:
-            self.outputs = [f"%y{k}" for k in range(count)]
-            for k, pointer in enumerate(self.outputs):
-                self.parameters += [f"ptr {pointer}", *([] if self._is_given(k) else [f"ptr %y{k}n"])]
-            if not all(map(self._is_given, range(count))):
+            outputs.pointers = [f"%y{k}" for k in range(count)]
+            outputs.told = {k: f"%y{k}n" for k in range(count) if not outputs.is_given(k)}
+            for k, pointer in enumerate(outputs.pointers):
+                self.parameters += [f"ptr {pointer}", *([f"ptr {outputs.told[k]}"] if k in outputs.told else [])]
+            if outputs.told:
                 self.parameters.append("ptr %outer")
         if self.graph.checks:
             self.parameters.append("ptr %report" if self.is_main else "ptr %status")
             if self.is_main:
                 self.body.do(f"%status = getelementptr i8, ptr {self._data('%report')}, i64 0")
 
-    def _is_given(self, k: int) -> bool:
-        """Whether memory for an output is the caller's."""
-        return self.is_main or follows_from_inputs(self.graph, self.graph.outputs[k])
+    # --- where the function ends -------------------------------------------------------------------------------------
 
-    def _output(self, k: int, dtype: str, shape: Sequence[Any]) -> Array:
-        """The caller's memory for an output, which has the lengths that the caller knows: they must be those found."""
-        planned = self._planned.get(k, [])
-        for n, known in zip(shape, planned, strict=False):
-            self.require(self.body.find(f"icmp eq i64 {self.length(n)}, {known}"), Failure.UNEQUAL)
-        if not planned:
-            for n, length in zip(shape, self._known_lengths(k), strict=True):
-                self.same(n, length)
-        return Array(dtype, self.outputs[k], tuple(shape), row_major(shape))
+    def leave_unless(self, condition: str, code: str) -> None:
+        label = self.body.fresh()[1:]
+        self._exits.append((code, self.body.label))
+        self.body.do(f"br i1 {condition}, label %{label}, label %leave")
+        self.body.open(label)
 
-    def _known_lengths(self, k: int) -> list[Any]:
-        """The lengths of an output as the caller computes them, in terms of this function's parameters."""
+    def report_unless(self, condition: str, code: int, values: Sequence[Scalar]) -> None:
+        body, label, block = self.body, self.body.fresh()[1:], f"fails{code - 1}"
+        numbers = [*map(self.number, values)]
+        body.do(f"br i1 {condition}, label %{label}, label %{block}")
+        body.open(block)
+        for at, number in enumerate(numbers):
+            self.put("%status", at, number)
+        body.do("br label %leave")
+        self._exits.append((str(code), block))
+        body.open(label)
 
-        def own(atom: Atom) -> Any:
-            return self._shape(number_of(atom))[atom.axis] if type(atom) is AxisLength else None
+    @contextlib.contextmanager
+    def over_tiles(self, length: str, rows: int) -> Iterator[tuple[str, str]]:
+        n = Index(Lanes(self.body, "int64", length))
+        with self.body.loop(0, n, rows) as first:
+            yield str(first.value.text), str((n - first).least(rows).value.text)
 
-        symbolic: Any = self.graph.symbolic[self.graph.outputs[k]]
-        return [evaluate(n, own) for n in symbolic.shape]
+    # --- lengths -----------------------------------------------------------------------------------------------------
 
-    def _store_outputs(self) -> None:
-        for k, number in enumerate(self.graph.outputs):
-            value = self.values[number]
-            if isinstance(value, Scalar):
-                store(self.body, value.dtype, value.text, self.outputs[k])
-            elif not self._is_given(k):
-                self._hand_over(k, value)
-            elif value.pointer != self.outputs[k]:
-                self.copy(value, self._output(k, value.dtype, value.shape))
+    def expression(self, word: str, *operands: str) -> str:
+        return derived(self.body, word, *operands)
 
-    def _hand_over(self, k: int, value: Array) -> None:
-        """An output whose lengths the caller learns here, in memory of the caller's arena."""
+    def number(self, scalar: Scalar) -> str:
+        return str(Lanes(self.body, scalar.dtype, scalar.text).to("int64").text)
+
+    def named_length(self, text: str, count: int) -> str:
+        return text
+
+    def leave_if_uncounted(self, item: int, lengths: Sequence[str], *, empty_only: bool) -> None:
+        counted, short = countable(self.body, item, lengths)
+        if not empty_only:
+            self.require(counted, Failure.NEGATIVE)
+        self.require(short, Failure.EMPTY)
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def literal(self, value: Any, dtype: str) -> str:
+        return literal(value, dtype)
+
+    def table(self, number: int, constant: Constant) -> str:
+        return self.unit.data(constant)
+
+    def local(self, dtype: str, text: str, number: int | None = None) -> str:
+        return text
+
+    def evaluated(
+        self, program: ScalarProgram, operands: Sequence[Scalar], results: Mapping[int, int]
+    ) -> Sequence[str]:
+        values = {k: constant_of(self.body, value, program.dtypes[k]) for k, value in program.constants.items()}
+        values.update((k, elements(self.body, s.dtype, s.text)) for k, s in enumerate(operands))
+        run(self, program, values)
+        return [operand_of(values[number]) for number in program.outputs]
+
+    def first(self, array: Array) -> str:
+        return loaded(self.body, array.dtype, array.pointer)
+
+    def moved(self, array: Array, offset: str) -> Array:
+        return array._replace(pointer=self.body.place(memory_cell(array.dtype), array.pointer, offset))
+
+    def place(self, dtype: str, text: str) -> Array:
+        found = self.allocate(dtype, ())
+        self.store(dtype, text, found.pointer)
+        return found
+
+    def store(self, dtype: str, text: str, pointer: str) -> None:
+        store(self.body, dtype, text, pointer)
+
+    def put(self, pointer: str, at: int, number: str) -> None:
+        self.body.do(f"store i64 {number}, ptr {self.body.made(f'getelementptr i64, ptr {pointer}, i64 {at}')}")
+
+    def got(self, pointer: str, at: int) -> str:
+        return self.body.made(f"load i64, ptr {self.body.made(f'getelementptr i64, ptr {pointer}, i64 {at}')}")
+
+    def start(self, buffer: Buffer, dtype: str) -> str:
+        return f"%{buffer.name}"
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    def site(self, node: Node) -> Site:
+        return Site(self, node)
+
+    def rule(self, op: Op) -> Any:
+        return self.unit.rule(op)
+
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        return Kernel(self, dtypes, vectors=vectors, length=length)
+
+    def run(self, kernel: loops.Kernel) -> None:
+        assert isinstance(kernel, Kernel)
+        written, arguments = kernel.finish()
+        name = self.unit.loop(written)
+        self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
+        self.body.do(f"call void @{name}({', '.join(arguments)})")
+
+    def _note(self, name: str, given: dict[str, str]) -> None:
+        if not self.plans:
+            self.unit.calls.note(name, self.values, self.graph, given)
+
+    def copy(self, source: Value, target: Array) -> None:
+        if isinstance(source, Scalar) and not target.shape:
+            self.store(target.dtype, source.text, target.pointer)
+        else:
+            copied(self, source, target)
+
+    def blas(self, dtype: str) -> Calls | None:
+        return calls(self.unit, dtype)
+
+    def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
+        name = self.unit.function(graph)
+        given = [f"{type_of(dtype) if dtype else 'ptr'} {text}" for dtype, text in arguments]
+        if needs_plan(graph):
+            self.memory.needs_arena = True
+            given.append("ptr %arena")
+        if status is not None:
+            given.append(f"ptr {status}")
+        return self.body.made(f"call i64 @{name}({', '.join(given)})")
+
+    def handed_over(self, dtype: str, size: str, place: str) -> str:
         start = self.body.fresh()
-        self.memory.take_from("%outer", self.memory.size_text(value.shape, item_size(value.dtype)), start)
-        self.body.do(f"store ptr {start}, ptr {self.outputs[k]}")
-        for axis, n in enumerate(value.shape):
-            self.put(f"%y{k}n", axis, self.length(n))
-        self.copy(value, Array(value.dtype, start, value.shape, row_major(value.shape)))
-
-    def _store_lengths(self) -> None:
-        for at, n in enumerate(itertools.chain.from_iterable(map(self._shape, self.graph.outputs))):
-            self.natural(n)
-            self.put(self.outputs[0], at, self.length(n))
-
-
-def _is_uniform(array: np.ndarray[Any, Any]) -> bool:
-    """Whether all elements are the same bits."""
-    rows = np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, array.itemsize)
-    return array.size > 0 and bool((rows == rows[0]).all())
+        self.memory.take_from("%outer", size, start)
+        self.body.do(f"store ptr {start}, ptr {place}")
+        return start

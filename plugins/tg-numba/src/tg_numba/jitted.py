@@ -14,9 +14,11 @@ import itertools
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.errors import PluginError, message
+from tg import PluginError
+from tg.backend import message
 from tg.turns import exclusive
 from tg.types.dtypes import is_complex
+from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of, working
 from tg_native.kernels.half import narrowed, widened
 from tg_native.kernels.lanes import Lanes, Pair
@@ -26,12 +28,12 @@ from tg_numba.body import PURE, Body, body_of
 from tg_numba.engine import COMPILING, FOREIGN
 from tg_numba.identity import UnknownError, identity
 from tg_numba.operands import loaded, type_of
-from tg_numba.site import Failure, Site
+from tg_numba.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tg.graph.op import Op
+    from tg.backend import Op
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Value
 

@@ -1,18 +1,37 @@
-"""Lengths as operands of LLVM's instructions: a polynomial is computed where it is first needed."""
+"""Lengths, and what is asked of them, as operands of LLVM's instructions."""
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Final
 
-from tg.types.lengths import LONGEST, Derived, Length
-from tg_native.plan.shapes import LONG_AND_EMPTY, is_scalar
+from tg.types.lengths import LONGEST
+from tg_native.plan.shapes import LONG_AND_EMPTY
+from tg_numba.assembly import constant_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from tg.types.lengths import Atom
     from tg_numba.body import Body
+
+FORMS: Final = {
+    "+": "add i64 {}, {}",
+    "*": "mul i64 {}, {}",
+    "//": "call i64 @tg.floor(i64 {}, i64 {})",
+    "%": "call i64 @tg.remainder(i64 {}, i64 {})",
+    "min": "call i64 @llvm.smin.i64(i64 {}, i64 {})",
+    "max": "call i64 @llvm.smax.i64(i64 {}, i64 {})",
+    "broadcast": "call i64 @tg.broadcast(i64 {}, i64 {})",
+    "==": "icmp eq i64 {}, {}",
+    "!=": "icmp ne i64 {}, {}",
+    ">=": "icmp sge i64 {}, {}",
+    "or": "or i1 {}, {}",
+    "is a length": f"icmp sle i64 {{}}, {LONGEST}",
+    "is near": "call i1 @tg.fits(i64 {}, double {})",
+    "float": "sitofp i64 {} to double",
+    "float +": "fadd double {}, {}",
+    "float *": "fmul double {}, {}",
+}
+"""The words of `tg_native.graphs.lengths`."""
 
 FLOOR: Final = """
 define internal i64 @tg.floor(i64 %a, i64 %b) {
@@ -50,55 +69,45 @@ define internal i64 @tg.remainder(i64 %a, i64 %b) {
 """
 """The remainder with the sign of the divisor; 0 for a divisor of 0."""
 
+BROADCAST: Final = """
+define internal i64 @tg.broadcast(i64 %a, i64 %b) {
+  %one = icmp eq i64 %a, 1
+  %found = select i1 %one, i64 %b, i64 %a
+  ret i64 %found
+}
+"""
 
-def operand(body: Body, length: int | Length, atom_operand: Callable[[Atom], str]) -> str:
-    """A length as an operand; `atom_operand` gives that of the basic atoms."""
-    if type(length) is not Length:
-        return str(length)
-    total = ""
-    for monomial, factor in length.terms.items():
-        term = str(factor)
-        for atom in monomial:
-            term = body.product(term, _atom(body, atom, atom_operand))
-        total = body.find(f"add i64 {total}, {term}") if total else term
-    return total or "0"
+FITS: Final = f"""
+define internal i1 @tg.fits(i64 %wrapped, double %rounded) {{
+  %low = icmp sge i64 %wrapped, {-LONGEST}
+  %high = icmp sle i64 %wrapped, {LONGEST}
+  %within = and i1 %low, %high
+  %float = sitofp i64 %wrapped to double
+  %apart = fsub double %rounded, %float
+  %less = fcmp olt double %apart, {constant_text(LONGEST, "float64")}
+  %more = fcmp ogt double %apart, {constant_text(-LONGEST, "float64")}
+  %near = and i1 %less, %more
+  %found = and i1 %within, %near
+  ret i1 %found
+}}
+"""
+"""Whether int64 holds a polynomial that is no longer than lengths are: what it made of it is near what float64 did."""
 
-
-def _atom(body: Body, atom: Atom, atom_operand: Callable[[Atom], str]) -> str:
-    if type(atom) is not Derived:
-        return atom_operand(atom)
-    a, b = (operand(body, side, atom_operand) for side in (atom.lhs, atom.rhs))
-    if atom.kind == "broadcast":
-        return body.find(f"select i1 {body.find(f'icmp eq i64 {a}, 1')}, i64 {b}, i64 {a}")
-    return derived(body, atom.kind, a, b)
-
-
-def fits(body: Body, length: Length, atom_operand: Callable[[Atom], str]) -> str:
-    """Whether int64 holds a length that is no longer than lengths are: what it has made of it is near what floats make.
-
-    float64 rounds and does not wrap.
-    """
-    wrapped = operand(body, length, atom_operand)
-    fine = body.find(f"icmp sle i64 {wrapped}, {LONGEST}")
-    if is_scalar(length):
-        return fine
-    fine = body.find(f"and i1 {fine}, {body.find(f'icmp sge i64 {wrapped}, {-LONGEST}')}")
-    total = ""
-    for monomial, factor in length.terms.items():
-        term = _float(float(factor))
-        for atom in monomial:
-            value = body.find(f"sitofp i64 {_atom(body, atom, atom_operand)} to double")
-            term = body.find(f"fmul double {term}, {value}")
-        total = body.find(f"fadd double {total}, {term}") if total else term
-    apart = body.find(f"fsub double {total}, {body.find(f'sitofp i64 {wrapped} to double')}")
-    for order, bound in (("olt", float(LONGEST)), ("ogt", -float(LONGEST))):
-        fine = body.find(f"and i1 {fine}, {body.find(f'fcmp {order} double {apart}, {_float(bound)}')}")
-    return fine
+DEFINITIONS: Final = {
+    "//": {"tg.floor": FLOOR},
+    "%": {"tg.floor": FLOOR, "tg.remainder": REMAINDER},
+    "broadcast": {"tg.broadcast": BROADCAST},
+    "is near": {"tg.fits": FITS},
+}
 
 
-def _float(value: float) -> str:
-    """A float64 in LLVM's language: its bits."""
-    return f"0x{int.from_bytes(struct.pack('>d', value)):016X}"
+def derived(body: Body, word: str, *operands: str) -> str:
+    """An operation on lengths, or a condition."""
+    for name, text in DEFINITIONS.get(word, {}).items():
+        body.module.define(name, text)
+    if word in ("min", "max"):
+        body.module.declare(f"llvm.s{word}.i64", "i64", ("i64", "i64"))
+    return body.find(FORMS[word].format(*operands))
 
 
 def countable(body: Body, item: int, lengths: Sequence[str]) -> tuple[str, str]:
@@ -116,16 +125,3 @@ def countable(body: Body, item: int, lengths: Sequence[str]) -> tuple[str, str]:
     long = body.find(f"icmp sgt i64 {size}, {LONG_AND_EMPTY}")
     idle = body.find(f"and i1 {empty}, {long}")
     return body.find(f"xor i1 {fails}, true"), body.find(f"xor i1 {idle}, true")
-
-
-def derived(body: Body, kind: str, a: str, b: str) -> str:
-    """An operation on two lengths: one of //, %, min, max and *."""
-    if kind == "*":
-        return body.product(a, b)
-    if kind in ("min", "max"):
-        return body.called(f"llvm.s{kind}.i64", "i64", [("i64", a), ("i64", b)])
-    body.module.define("tg.floor", FLOOR)
-    if kind == "//":
-        return body.find(f"call i64 @tg.floor(i64 {a}, i64 {b})")
-    body.module.define("tg.remainder", REMAINDER)
-    return body.find(f"call i64 @tg.remainder(i64 {a}, i64 {b})")

@@ -7,30 +7,24 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from tg.errors import BoundsError, ShapeError, TgError, message
-from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
-from tg.graph.timing import Span
-from tg.link.linker import Executable, Linker, Request, Status
-from tg.link.perform import explained
+from tg import TgError
+from tg.backend import Linker, Span, message
 from tg_native.calls.objects import is_layout_known
-from tg_native.plan.shapes import LENGTH_SCOPE, python_length, results_text
+from tg_native.graphs.caller import Compiled, caller, planned_size
+from tg_native.graphs.failure import STATUS, failed
 from tg_numba import entry, results, written
-from tg_numba.entry import Compiled
-from tg_numba.site import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.graph.frozen import FrozenGraph
+    from tg.backend import Executable, FrozenGraph, Request, Status, Timed
     from tg.link.signature import Signature
-    from tg.link.timed import Timed
     from tg_numba.ticks import Ticks
     from tg_numba.written import Program
 
     Array = np.ndarray[Any, Any]
 
-USABLE: Final = 0x101  # of ndarray.flags.num: contiguous in C order, and aligned
-UNREAD: Final = np.zeros(STATUS_LENGTH, np.int64)  # where the values of a failing check go that nobody will read
+UNREAD: Final = np.zeros(STATUS, np.int64)  # where the values of a failing check go that nobody will read
 
 
 @final
@@ -53,125 +47,62 @@ def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) 
 
 
 @final
-class NumbaExecutable(Executable):
+class NumbaExecutable(Compiled):
     """A compiled module and how to call it."""
 
     def __init__(self, graph: FrozenGraph, request: Request, program: Program) -> None:
-        self._graph, self._request, self._program = graph, request, program
-        self.run = _caller(graph, program)  # type: ignore[method-assign]
-
-    def run(self, arrays: Sequence[Array]) -> tuple[Sequence[Any], Status]:
-        """Call the program: `__init__` puts the generated caller here."""
-        raise NotImplementedError
+        super().__init__(graph, request, program.shown, _caller(graph, program))
+        self._program = program
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """The compiled entry; None where this machine has none."""
-        return entry.make(self._graph, Compiled(*self._program.addresses, self._program), signature)
+        return entry.make(self.graph, entry.Compiled(*self._program.addresses, self._program), signature)
 
     def timed(self) -> Timed:
         """The program with clocks around its loops, compiled now."""
-        from tg_numba.ticks import TimedModule
+        from tg_native.graphs.ticks import TimedUnit
+        from tg_numba.ticks import Ticks
 
-        return TimedModule(lambda ticks: _compiled(self._graph, self._request, ticks))
-
-    def source(self) -> str:
-        """The loops and the functions of graphs in LLVM's language, with the user's lines and names."""
-        return self._program.shown(full=False)
-
-    def full_source(self) -> str:
-        """The generated text in LLVM's language, with the user's lines."""
-        return self._program.shown(full=True)
+        ticks = Ticks()
+        return TimedUnit(_compiled(self.graph, self.request, ticks), ticks)
 
 
 def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
-    """`run` as a function made for this signature: tests layouts, allocates outputs, calls, looks at the code."""
-    names = [f"a{k}" for k in range(graph.arity)]
-    scope: dict[str, Any] = {
-        "__name__": "tg.link",
-        "UNREAD": UNREAD,
-        "empty": np.empty,
-        "failed": functools.partial(_failed, graph),
-        "keep": program,
-        **LENGTH_SCOPE,
-        "plan": _planner(graph, program),
-        "refused": functools.partial(explained, graph),
-        "run": program.run,
-        "usable": _usable,
-    }
-    lines = ["def call(arrays):"]
-    if names:
-        lines.append(f"    {', '.join(names)}, = arrays")
-    lines += [f"    if {a}.flags.num & {USABLE} != {USABLE}: {a} = usable({a})" for a in names]
-    if program.plan is not None:
-        lines.append(f"    found = plan(({', '.join(names)}{',' if names else ''}))")
-        lines.append("    if type(found) is tuple: return found")
-    at = 0
-    outputs = [f"y{k}" for k in range(len(graph.outputs))]
-    results: dict[str, str] = {}
-    for y, number in zip(outputs, graph.outputs, strict=True):
-        t = graph.types[number]
-        if program.plan is None:
-            shape = ", ".join(python_length(d, graph) for d in graph.symbolic[number].shape)
-            shape = f"({shape},)" if shape else "()"
-        else:
-            shape = f"tuple(found[{at}:{at + t.ndim}])"
-            at += t.ndim
-        scope[f"T{y}"] = t.numpy_dtype
-        results[y] = f"empty({shape}, T{y})"
-    lines += results_text(results)
-    given = ", ".join((*names, *outputs))
+    """`run` as a function made for this signature."""
+    given = ", ".join([f"a{k}" for k in range(graph.arity)] + [f"y{k}" for k in range(len(graph.outputs))])
     if graph.checks:
-        lines.append(f"    if run({given}, UNREAD): return failed(arrays, run, {given})")
+        call = [f"if run({given}, UNREAD): return again(arrays, run, {given})"]
     else:
-        lines.append(f"    code = run({given})")
-        lines.append("    if code: return failed(arrays, lambda *_: code)")
-    lines.append(f"    return [{', '.join(outputs)}], ()")
-    exec(compile("\n".join(lines), "<tg-numba caller>", "exec"), scope)
-    return scope["call"]  # type: ignore[no-any-return]
+        call = [f"code = run({given})", "if code: return failed(arrays, code, ())"]
+    scope = {
+        "UNREAD": UNREAD,
+        "again": functools.partial(_again, graph),
+        "failed": functools.partial(failed, "numba", graph),
+        "keep": program,
+        "run": program.run,
+    }
+    return caller(graph, _planner(graph, program.plan) if program.plan is not None else None, call, scope)
 
 
-def _planner(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
+def _planner(graph: FrozenGraph, plan: Callable[..., int]) -> Callable[..., Any]:
     """A function from the inputs to the lengths of all outputs, or to the result of a call that failed."""
-    size = sum(graph.types[number].ndim for number in graph.outputs)
+    size = planned_size(graph)
 
-    def plan(arrays: Sequence[Array]) -> Any:
-        assert program.plan is not None
-        found, status = np.empty(size, np.int64), np.zeros(STATUS_LENGTH, np.int64)
-        code = program.plan(*arrays, found, *([status] if graph.checks else []))
-        return _status(graph, arrays, code, status) if code else found.tolist()
+    def planned(arrays: Sequence[Array]) -> Any:
+        found, status = np.empty(size, np.int64), np.zeros(STATUS, np.int64)
+        code = plan(*arrays, found, *([status] if graph.checks else []))
+        return failed("numba", graph, arrays, code, status.tolist()) if code else found.tolist()
 
-    return plan
-
-
-def _usable(array: Array) -> Array:
-    """A copy that is contiguous in C order and aligned."""
-    return np.array(array, order="C", copy=True)
+    return planned
 
 
-def _failed(
+def _again(
     graph: FrozenGraph, arrays: Sequence[Array], run: Callable[..., int], *given: Array
 ) -> tuple[Sequence[Any], Status]:
     """The status of a call that failed, which is made once more to see the values that the check reports."""
-    status = np.zeros(STATUS_LENGTH, np.int64)
-    return _status(graph, arrays, run(*given, status), status)
-
-
-def _status(graph: FrozenGraph, arrays: Sequence[Array], code: int, status: Array) -> tuple[Sequence[Any], Status]:
-    """The status of a check that failed; of other failures the reference says which values were wrong."""
-    if code > 0:
-        return (), (code, *status[:STATUS_VALUES].tolist())
-    if code == Failure.MEMORY:
-        raise MemoryError("backend 'numba': no memory for an intermediate result")
-    return explained(graph, arrays, _failures().get(code))
-
-
-def _failures() -> dict[int, TgError]:
-    return {
-        Failure.NEGATIVE: ShapeError(message("length: found one below 0, needed at least 0")),
-        Failure.UNEQUAL: ShapeError(message("lengths that must be equal differ")),
-        Failure.BOUNDS: BoundsError(message("slice: found positions outside the axis")),
-        Failure.RAISED: TgError(message("backend 'numba': a jitted function has raised, and the reference has not")),
-    }
+    status = np.zeros(STATUS, np.int64)
+    code = run(*given, status)
+    return failed("numba", graph, arrays, code, status.tolist())
 
 
 if not is_layout_known():  # generated code reads arrays where they are

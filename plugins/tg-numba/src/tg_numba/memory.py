@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.types.lengths import Length
+    from tg_native.plan.memory import Buffer
     from tg_numba.body import Body
 
 TIMES: Final = """
@@ -126,9 +127,9 @@ class ArenaMemory(Memory):
     """Hands out the buffers of one generated function, each named as the pointer to it."""
 
     def __init__(self, body: Body, length_operand: Callable[[int | Length], str], need: Callable[[str], None]) -> None:
-        """Write into a body; `need` writes what leaves the function for want of memory unless a condition holds."""
-        super().__init__(body.lines, length_operand)
-        self._body, self._need = body, need
+        """Write into a body."""
+        super().__init__(body.lines, length_operand, need)
+        self._body = body
         self.needs_arena = False  # also where an inner graph takes memory for its caller
 
     def times(self, size: str, length: str) -> str:
@@ -140,12 +141,9 @@ class ArenaMemory(Memory):
     def frame(self, name: str, size: int) -> str:
         return f"  %{name} = alloca [{size} x i8], align {ALIGNMENT}"
 
-    def taken(self, name: str, size: str) -> str:
+    def taken(self, name: str, size: str) -> None:
         self.needs_arena = True
         self.take_from("%arena", size, f"%{name}")
-        last = self._body.lines.pop()
-        assert last is not None
-        return last
 
     def dropped(self, name: str) -> str:
         self._body.module.define("tg.drop", DROP)
@@ -155,14 +153,19 @@ class ArenaMemory(Memory):
         """Take memory of an arena, or leave the function."""
         self._define()
         self._body.do(f"{name} = call ptr @tg.take(ptr {arena}, i64 {size})")
-        self._need(self._body.made(f"icmp ne ptr {name}, null"))
+        self.need(self._body.made(f"icmp ne ptr {name}, null"))
 
-    def take_unless(self, there: str, size: str, name: str) -> None:
-        """Take memory unless there is some, or leave the function."""
+    def there(self, buffer: Buffer) -> str:
+        place = self._body.frame("ptr")
+        self._body.do(f"store ptr null, ptr {place}")
+        return place
+
+    def received(self, buffer: Buffer, there: str, size: str) -> None:
         self._define()
         self._body.module.define("tg.take_unless", TAKE_UNLESS)
-        self._body.do(f"{name} = call ptr @tg.take_unless(ptr {there}, ptr %arena, i64 {size})")
-        self._need(self._body.made(f"icmp ne ptr {name}, null"))
+        found = self._body.made(f"load ptr, ptr {there}")
+        self._body.do(f"%{buffer.name} = call ptr @tg.take_unless(ptr {found}, ptr %arena, i64 {size})")
+        self.need(self._body.made(f"icmp ne ptr %{buffer.name}, null"))
 
     def _define(self) -> None:
         module = self._body.module

@@ -48,6 +48,11 @@ def has_tables() -> bool:
     return vector_bytes() == 64
 
 
+def has_halves() -> bool:
+    """Whether there are instructions that convert float16."""
+    return not features().isdisjoint(("f16c", "avx512f"))
+
+
 def has_gathers(dtype: str) -> bool:
     """Whether an instruction reads elements of a dtype at computed positions."""
     return vector_bytes() == 64 and dtype in GATHERS

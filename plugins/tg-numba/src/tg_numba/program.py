@@ -7,27 +7,23 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.errors import DtypeError, message
-from tg.graph.timing import Span
+from tg import DtypeError
+from tg.backend import Span, message
+from tg_native.graphs import unit as graphs
+from tg_native.graphs.written import NAMES
 from tg_native.kernels.dtypes import WORDS
-from tg_native.plan.shapes import needs_plan, shapes_of
-from tg_native.show.shown import Calls, Language, renamed, values_named, with_names
+from tg_native.show.shown import Language, with_names
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
 from tg_numba.function import GraphFunction
-from tg_numba.written import GRAPHS, Needs, Program, entry_counts, in_memory, operand
+from tg_numba.written import Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.graph.nodes import Constant
-    from tg.graph.op import Op
-    from tg.link.linker import Request
-    from tg.plugin.records import Rule
-    from tg_native.plan.shapes import Shapes
+    from tg.backend import Constant, FrozenGraph, Request
     from tg_numba.engine import Bundle, Written
     from tg_numba.jitted import Entry
     from tg_numba.ticks import Ticks
@@ -36,36 +32,30 @@ COMMENT: Final = re.compile(r"^ *;.*\n", re.MULTILINE)  # says where a line of t
 LLVM: Final = Language(
     ("define void @{loop}(", "; def {loop}("), "; {text}", re.compile(r"%[A-Za-z_$.][\w$.-]*"), "%{name}"
 )
-MORE: Final = "; The whole module has {count:,} lines: source(full=True)."
 LOOP: Final = re.compile(r"@(loop\d+)\b")
 
 
 @final
-class Unit:
+class Unit(graphs.Unit):
     """Collects the parts of one module."""
 
+    language = LLVM
+    more = "; The whole module has {count:,} lines: source(full=True)."
+    ticks: Ticks | None
+
     def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
-        """Begin one; with `ticks`, one that takes the time of its parts."""
-        self.request, self.ticks = request, ticks
+        super().__init__(request, ticks)
         self.module = Module()  # what the functions of graphs call besides loops
         self._arguments: dict[object, str] = {}
         self._arrays: list[np.ndarray[Any, Any]] = []
         self._loops: dict[str, tuple[str, Written]] = {}  # key -> name and text
-        self._functions: dict[FrozenGraph, str] = {}
-        self._shapes: dict[FrozenGraph, Shapes] = {}
-        self._makers: dict[FrozenGraph, dict[int, int]] = {}
-        self._texts: list[str] = []
-        self._written: list[GraphFunction] = []  # of which those are the texts
-        self.calls = Calls()
         self._blas: dict[str, None] = {}
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
-    def rule(self, op: Op) -> Rule:
-        """The rule for an op inside a scalar program."""
-        found = self.request.rule_for(op.rule_key)
-        assert found is not None, f"{op.name} in a loop has a rule"
-        return found
+    def graph_function(self, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> GraphFunction:
+        refuse_dtypes(graph)
+        return GraphFunction(self, graph, name, is_main=is_main, plans=plans)
 
     def data(self, constant: Constant) -> str:
         """The address of a constant array, whose elements are contiguous."""
@@ -84,48 +74,19 @@ class Unit:
         """The name of a loop over lanes: one for equal ones."""
         return self._loops.setdefault(written.key, (f"loop{len(self._loops)}", written))[0]
 
-    def shapes(self, graph: FrozenGraph) -> Shapes:
-        """The lengths in a graph."""
-        found = self._shapes.get(graph)
-        if found is None:
-            found = self._shapes[graph] = shapes_of(graph)
-        return found
-
-    def makers(self, graph: FrozenGraph) -> dict[int, int]:
-        """The node that makes each value."""
-        found = self._makers.get(graph)
-        if found is None:
-            found = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
-            self._makers[graph] = found
-        return found
-
-    def function(self, graph: FrozenGraph) -> str:
-        """The name of the function of an inner graph: one for equal graphs."""
-        name = self._functions.get(graph)
-        if name is None:
-            name = self._functions[graph] = f"graph{len(self._functions) + 1}"
-            refuse_dtypes(graph)
-            self._write(GraphFunction(self, graph, name, is_main=False))
-        return name
-
-    def _write(self, function: GraphFunction) -> None:
-        self._texts.append(function.text())
-        self._written.append(function)
-
     # --- the module --------------------------------------------------------------------------------------------------
 
     def program(self, graph: FrozenGraph) -> Program:
         """The module of a graph, compiled."""
-        refuse_dtypes(graph)
-        plans = needs_plan(graph)
         with Span("code"):
-            self._write(GraphFunction(self, graph, GRAPHS["run"], is_main=True))
-            if plans:
-                self._write(GraphFunction(self, graph, GRAPHS["plan"], is_main=True, plans=True))
-            code = "\n".join((self.module.text(), *self._texts))
+            self.write(graph)
+            code = "\n".join((self.module.text(), *(text for text, _ in self.texts)))
         kept: list[object] = []  # what programs share in this process
         needs = Needs(tuple(self._arrays), tuple(self._blas))
-        addresses = needs.addresses() if self.ticks is None else {**needs.addresses(), **self.ticks.addresses()}
+        addresses = needs.addresses()
+        if self.ticks is not None:
+            self.ticks.finish()
+            addresses.update(self.ticks.addresses())
         counts = entry_counts(graph)
         jitted = self._jitted()
         addresses.update((one.symbol, one.address) for one in jitted)
@@ -151,7 +112,7 @@ class Unit:
 
     def _compiled(self, code: str, counts: Mapping[str, int], addresses: dict[str, int], kept: list[object]) -> Bundle:
         """The object files of the module."""
-        names = {name: GRAPHS[name] for name in counts}
+        names = {name: NAMES[name] for name in counts}
         with Span("compiler", "llvm"):
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
@@ -165,19 +126,12 @@ class Unit:
     def _shown(self, *, full: bool) -> str:
         """The loops and the functions of graphs, with the user's lines; if full, behind all that they use."""
         loops = {name: written.shown(name) for name, written in self._loops.values()}
-        functions = [*zip(self._texts, self._written, strict=True)]
-        whole = [*loops.values(), *(text for text, _ in functions)]
-        whole.insert(0, self._head())
+        whole = [self._head(), *loops.values(), *(text for text, _ in self.texts)]
         if full:
             return with_names("\n\n".join(whole), LLVM)
-        loops = {name: renamed(text, self.calls.parameters(name), LLVM) for name, text in loops.items()}
-        parts = [*self.calls.in_order(loops).values()]
-        for text, function in functions:
-            if not function.plans:
-                names = values_named(function.values, function.graph)
-                parts.append(renamed(text.rstrip("\n"), names, LLVM))
-        parts.append(MORE.format(count=sum(part.count("\n") + 1 for part in whole)))
-        return with_names("\n\n".join(parts) + "\n", LLVM)
+        named = {name: self.named(name, text, LLVM) for name, text in loops.items()}
+        functions = [(text.rstrip("\n"), function) for text, function in self.texts]
+        return self.short(named, functions, sum(part.count("\n") + 1 for part in whole))
 
     def _head(self) -> str:
         """What loops and the functions of graphs use: constants, declarations, mathematics."""

@@ -6,7 +6,7 @@ code in the cache, and what the code is given by its process.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from tg_numba.processor import has_libmvec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.link.linker import Request
+    from tg.backend import FrozenGraph, Request
+    from tg_native.graphs.written import Shown
     from tg_numba.engine import Loaded
     from tg_numba.ticks import Ticks
-
-GRAPHS: Final = {"run": "graph0", "plan": "plan0"}  # what the functions that make an entry are called in the text
 
 
 class Needs(NamedTuple):
@@ -36,12 +34,6 @@ class Needs(NamedTuple):
         """The addresses, by the names that code has for them."""
         data = {f"tg.data{k}": array.ctypes.data for k, array in enumerate(self.arrays)}
         return {**data, **{f"tg.blas.{name}": blas().table[name] for name in self.blas}}
-
-
-class Shown(Protocol):
-    """Gives a module as people read it: without what is the same in all unless it is full."""
-
-    def __call__(self, *, full: bool) -> str: ...
 
 
 class Program(NamedTuple):

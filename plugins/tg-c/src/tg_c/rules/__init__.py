@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_c.printed import Printed
-from tg_c.rules import control, shape
 from tg_native.fusion.loop import Loop
 from tg_native.kernels.elementwise import KERNELS
 from tg_native.loops.nest import loop
-from tg_native.rules import contraction, creation, cumulative, indexing, reduction, sorting
+from tg_native.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tg_native.fusion.loop import Loop
 from tg_native.kernels.elementwise import KERNELS
 from tg_native.loops.nest import loop
-from tg_native.rules import contraction, creation, cumulative, indexing, reduction, sorting
-from tg_numba.rules import control, shape
+from tg_native.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule

@@ -1,12 +1,8 @@
-"""Ops on shapes in generated code: permuting, inserting, dropping and repeating axes are views of the same memory.
-
-For backends that write pointers, lengths and strides (see `tg_native.plan.values`). A rule is given the op and the
-backend's site of the node.
-"""
+"""Shape: permuting, inserting, dropping and repeating axes are views; reshaping is one of what is contiguous."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import shape as t
 from tg_native.plan.values import Array, Scalar, count, row_major, spread
@@ -14,50 +10,20 @@ from tg_native.plan.values import Array, Scalar, count, row_major, spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.plugin.records import Rule
     from tg.types.lengths import Length
-    from tg.types.tensor_type import TensorType
+    from tg_native.graphs.site import Site
     from tg_native.plan.values import Value
 
 
-class ViewSite(Protocol):
-    """What these rules ask of a node's site: its operands and result types, and means to write code."""
-
-    inputs: list[Value]
-    types: list[TensorType]
-
-    def scalar(self, expression: str, k: int = 0) -> Scalar:
-        """Result k as a scalar."""
-
-    def first(self, array: Array) -> str:
-        """The expression of the first element of an array."""
-
-    def length(self, length: int | Length) -> str:
-        """A length as text."""
-
-    def same(self, a: int | Length, b: int | Length) -> None:
-        """Leave the function unless two lengths are equal."""
-
-    def contiguous(self, value: Value) -> Array:
-        """An array whose elements follow one another in C order, copied if need be."""
-
-    def allocate(self, k: int) -> Array:
-        """Memory for result k."""
-
-    def target(self, array: Array, offset: str) -> Array:
-        """The array from an offset on, to be written."""
-
-    def copy(self, source: Value, target: Array) -> None:
-        """Copy elements into memory of the same shape, which does not overlap."""
-
-
-def axis_length(op: t.AxisLength, site: ViewSite) -> Value:
+def axis_length(op: t.AxisLength, site: Site) -> Value:
     """A length of a type, without the value."""
     (x,) = site.inputs
     assert isinstance(x, Array)
     return site.scalar(site.length(x.shape[op.axis]))
 
 
-def reshape(op: t.Reshape, site: ViewSite) -> Value:
+def reshape(op: t.Reshape, site: Site) -> Value:
     """The same elements under other lengths."""
     shape = _shape(site)
     x = site.inputs[0]
@@ -68,7 +34,7 @@ def reshape(op: t.Reshape, site: ViewSite) -> Value:
     return _element(source, site) if not shape else source.viewed(shape, row_major(shape))
 
 
-def broadcast_to(op: t.BroadcastTo, site: ViewSite) -> Value:
+def broadcast_to(op: t.BroadcastTo, site: Site) -> Value:
     """Strides of 0 where the array is repeated."""
     shape = _shape(site)
     x = site.inputs[0]
@@ -81,7 +47,7 @@ def broadcast_to(op: t.BroadcastTo, site: ViewSite) -> Value:
     return spread(x, shape)
 
 
-def transpose(op: t.Transpose, site: ViewSite) -> Value:
+def transpose(op: t.Transpose, site: Site) -> Value:
     """Lengths and strides permuted."""
     (x,) = site.inputs
     if isinstance(x, Scalar):
@@ -90,7 +56,7 @@ def transpose(op: t.Transpose, site: ViewSite) -> Value:
     return x.viewed([x.shape[k] for k in order], [x.strides[k] for k in order])
 
 
-def expand_dims(op: t.ExpandDims, site: ViewSite) -> Value:
+def expand_dims(op: t.ExpandDims, site: Site) -> Value:
     """Axes of length 1, whose stride does not matter."""
     shape = _shape(site)
     (x,) = site.inputs
@@ -101,7 +67,7 @@ def expand_dims(op: t.ExpandDims, site: ViewSite) -> Value:
     return x.viewed(shape, strides)
 
 
-def squeeze(op: t.Squeeze, site: ViewSite) -> Value:
+def squeeze(op: t.Squeeze, site: Site) -> Value:
     """Axes of length 1 dropped: that they have it has been made sure of."""
     (x,) = site.inputs
     assert isinstance(x, Array)
@@ -110,7 +76,7 @@ def squeeze(op: t.Squeeze, site: ViewSite) -> Value:
     return view if keep else _element(view, site)
 
 
-def concatenate(op: t.Concatenate, site: ViewSite) -> Value:
+def concatenate(op: t.Concatenate, site: Site) -> Value:
     """Each piece copied to its place."""
     y = site.allocate(0)
     start: Any = 0
@@ -124,12 +90,12 @@ def concatenate(op: t.Concatenate, site: ViewSite) -> Value:
     return y
 
 
-def named(op: t.Named, site: ViewSite) -> Value:
+def named(op: t.Named, site: Site) -> Value:
     """The operand."""
     return site.inputs[0]
 
 
-def _shape(site: ViewSite) -> tuple[Any, ...]:
+def _shape(site: Site) -> tuple[Any, ...]:
     return site.types[0].shape
 
 
@@ -139,12 +105,12 @@ def _filled(x: Value, shape: Sequence[Any]) -> Value:
     return Array(x.dtype, "", tuple(shape), (0,) * len(shape), None, text) if shape else Scalar(x.dtype, text)
 
 
-def _element(x: Array, site: ViewSite) -> Scalar:
+def _element(x: Array, site: Site) -> Scalar:
     """The one element of an array."""
     return Scalar(x.dtype, x.fill) if x.fill is not None else site.scalar(site.first(x))
 
 
-VIEWS: Final[dict[object, Any]] = {
+RULES: Final[dict[object, Rule]] = {
     t.AxisLength: axis_length,
     t.Reshape: reshape,
     t.BroadcastTo: broadcast_to,
@@ -154,4 +120,3 @@ VIEWS: Final[dict[object, Any]] = {
     t.Concatenate: concatenate,
     t.Named: named,
 }
-"""The rule of each of these ops."""

@@ -1,24 +1,33 @@
-"""Lengths as C text."""
+"""Lengths, and what is asked of them, as C text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tg.types.lengths import of_atom
-from tg_c.site import Failure
-from tg_c.text import integer
-from tg_native.plan import shapes
-from tg_native.plan.shapes import LONG_AND_EMPTY, LengthSyntax
+from tg_native.graphs.failure import Failure
+from tg_native.plan.shapes import LONG_AND_EMPTY
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+FORMS: Final = {
+    "+": "{} + {}",
+    "*": "{} * {}",
+    "//": "tg_length_floor({}, {})",
+    "%": "tg_length_mod({}, {})",
+    "min": "tg_length_min({}, {})",
+    "max": "tg_length_max({}, {})",
+    "broadcast": "tg_length_broadcast({}, {})",
+    "==": "{} == {}",
+    "!=": "{} != {}",
+    ">=": "{} >= {}",
+    "or": "{} || {}",
+    "is a length": "{} <= TG_LONGEST",
+    "is near": "tg_length_fits({}, {})",
+    "float": "(f64){}",
+    "float +": "{} + {}",
+    "float *": "{} * {}",
+}
+"""The words of `tg_native.graphs.lengths`; what they are said of are names, calls, numbers in brackets, or products."""
 
-    from tg.types.lengths import Atom, Length
-
-FUNCTIONS = {"//": "tg_length_floor", "%": "tg_length_mod", "min": "tg_length_min", "max": "tg_length_max",
-             "broadcast": "tg_length_broadcast"}  # fmt: skip
-
-LENGTH_FUNCTIONS: Final = """\
+FUNCTIONS: Final = """\
 static inline i64 tg_length_min(i64 a, i64 b) { return a < b ? a : b; }
 static inline i64 tg_length_max(i64 a, i64 b) { return a > b ? a : b; }
 static inline i64 tg_length_broadcast(i64 a, i64 b) { return a == 1 ? b : a; }
@@ -45,20 +54,3 @@ static __attribute__((noinline, pure, unused)) i64 tg_uncounted(i64 bytes, int r
   return empty && bytes > {LONG_AND_EMPTY}LL ? {int(Failure.EMPTY)} : 0;
 }}
 """
-
-
-SYNTAX: Final = LengthSyntax(FUNCTIONS, integer)
-
-
-def length_text(length: int | Length, atom_text: Callable[[Atom], str]) -> str:
-    """A length as C text; `atom_text` gives that of the basic atoms, and of products that are kept as such."""
-    return shapes.length_text(length, atom_text, SYNTAX)
-
-
-def rounded_text(length: Length, atom_text: Callable[[Atom], str]) -> str:
-    """A polynomial as C text in float64."""
-    terms = []
-    for monomial, factor in length.terms.items():
-        factors = [f"(f64){length_text(of_atom(a), atom_text)}" for a in monomial]
-        terms.append(" * ".join([f"{float(factor)!r}", *factors]))
-    return " + ".join(terms)

@@ -1,20 +1,16 @@
-"""Outputs in the memory of inputs: what a C function must mind so that it is right whether they share it or not."""
+"""Outputs in the memory of inputs: what a function must mind so that it is right whether they share it or not."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from tg_native.plan.donation import Donation, Written
 from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tg_c.function import GraphFunction
+    from tg_native.graphs.function import GraphFunction
     from tg_native.plan.values import Value
-
-FAILS: Final = "goto done"
 
 
 @final
@@ -22,23 +18,28 @@ class Overwriting:
     """The pairs of an output and an input that may share memory, and what the function in the making does with both.
 
     The nodes that make such outputs come last, what can fail about their lengths is looked at before the first of
-    them, pointers of pairs are not `restrict`, and what an output begins as is copied only into memory of its own.
+    them, pointers of pairs are told apart by no promise, and what an output begins as is copied only into memory of
+    its own.
     """
 
-    def __init__(self, function: GraphFunction, wanted: Sequence[tuple[int, int]], written: Mapping[int, int]) -> None:
-        """Find the pairs that match; `written` has the values that are made in the memory of outputs."""
+    def __init__(self, function: GraphFunction) -> None:
+        """Find the pairs that match, once inputs and outputs have pointers."""
         self.function, graph = function, function.graph
-        self._donation = Donation(graph, wanted)
+        may_share = function.overwrites and function.is_main and not function.plans
+        self._donation = Donation(graph, function.unit.request.reusable if may_share else ())
         self.pairs = self._donation.pairs
-        makers = function.unit.makers(graph) if self.pairs else {}
-        self._written = dict(written)
-        numbers = (written.get(k, graph.outputs[k]) for k, _ in self.pairs)
-        self.last = tuple(dict.fromkeys(makers[n] for n in numbers if n in makers))
-        self.pointers = frozenset(name for k, j in self.pairs for name in (f"out{k}", function.name_of(j)))
+        self._written = {k: number for number, k in function.outputs.targets.items()}
+        numbers = (self._written.get(k, graph.outputs[k]) for k, _ in self.pairs)
+        self.last = tuple(dict.fromkeys(function.makers[n] for n in numbers if n in function.makers))
+        self.pointers = frozenset(name for k, j in self.pairs for name in self._pointers(k, j))
         self._order: list[int] = []
         self._roots = {j: frozenset((j,)) for j in range(graph.arity) if graph.types[j].ndim}
         self._guarded: set[int] = set()
         self._is_ready = not self.last
+
+    def _pointers(self, k: int, j: int) -> tuple[str, ...]:
+        own = self.function.values[j]
+        return (self.function.outputs.pointers[k], own.pointer if isinstance(own, Array) else own.text)
 
     def begin(self, node: int) -> None:
         """A node is about to be written."""
@@ -51,10 +52,10 @@ class Overwriting:
         """Whatever can be wrong with the lengths of what may be overwritten, before anything is."""
         function, known = self.function, set(self.function.values)
         for k, number in self._written.items():
-            node = function.unit.makers(function.graph).get(number)
+            node = function.makers.get(number)
             if node in self.last and number not in known and known.issuperset(function.graph.nodes[node].inputs):
                 function.require_lengths(node)
-                function.require_known_lengths(k, function.shapes.types[number].shape)
+                function.outputs.require_known_lengths(k, function.shape(number))
 
     def made(self, node: int) -> None:
         """A node is written: which of its results lie in the memory of inputs."""
@@ -67,21 +68,21 @@ class Overwriting:
             if below and isinstance(value, Array) and self._is_view(value):
                 self._roots[number] = below
 
-    @staticmethod
-    def _is_view(value: Array) -> bool:
-        return value.buffer is None and value.fill is None and re.fullmatch(r"out\d+", value.pointer) is None
+    def _is_view(self, value: Array) -> bool:
+        return value.buffer is None and value.fill is None and value.pointer not in self.function.outputs.pointers
 
-    def guard(self, source: Value, target: Array) -> str:
-        """What the next line, a copy, begins with: where both may be the same memory, it is done if they are not."""
+    def guards(self, source: Value, target: Array) -> bool:
+        """Whether the next line, a copy, is to be run only if the two are not the same memory, which they may be."""
         function = self.function
         for k, j in self.pairs:
             own = function.values[j]
             if isinstance(own, Scalar) or not isinstance(source, Array):
                 continue
-            if target.pointer == f"out{k}" and source.pointer == own.pointer and source.is_contiguous:
+            is_pair = target.pointer == function.outputs.pointers[k] and source.pointer == own.pointer
+            if is_pair and source.is_contiguous:
                 self._guarded.add(len(function.lines))
-                return f"if ({source.pointer} != {target.pointer}) "
-        return ""
+                return True
+        return False
 
     def stored(self, k: int) -> None:
         """An output is copied at the end."""
@@ -91,14 +92,15 @@ class Overwriting:
         """The pairs that may share memory: legal ones, of which nothing fails after the first write."""
         if not self.pairs:
             return ()
-        lines = self.function.lines
-        fails = max((at for at, line in enumerate(lines) if line is not None and FAILS in line), default=-1)
+        function = self.function
+        leaves = (at for at, line in enumerate(function.lines) if line is not None and function.leaves in line)
+        fails = max(leaves, default=-1)
         safe = [(k, j) for k, j in self.pairs if self._first_write(k) > fails]
-        direct = {k: n for k, n in self._written.items() if isinstance(self.function.values[n], Array)}
+        direct = {k: n for k, n in self._written.items() if isinstance(function.values[n], Array)}
         return self._donation.legal(safe, Written(self._order, self._roots, direct))
 
     def _first_write(self, k: int) -> int:
-        name = re.compile(rf"\bout{k}\b")
+        name = re.compile(rf"(?<![\w.]){re.escape(self.function.outputs.pointers[k])}(?![\w.])")
         lines = enumerate(self.function.lines)
         found = (at for at, line in lines if line is not None and at not in self._guarded and name.search(line))
         return next(found, len(self.function.lines))

@@ -1,0 +1,190 @@
+"""What a rule for an op works with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from tg_native.graphs.failure import Failure
+from tg_native.loops.costs import SHARE
+from tg_native.loops.kernel import MOST
+from tg_native.plan.values import Array, Scalar, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.graph.frozen import Node
+    from tg.graph.op import Op
+    from tg.types.lengths import Length
+    from tg.types.tensor_type import TensorType
+    from tg_native.graphs.function import GraphFunction
+    from tg_native.loops.blas import Blas
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.pointwise import ScalarProgram
+
+
+class Site:
+    """What a rule is given besides the op: operands, types of the results, and means to write code.
+
+    A printer's adds what only its own rules need.
+    """
+
+    __slots__ = ("function", "inputs", "is_graphs", "node", "targets", "types")
+
+    function: GraphFunction
+
+    def __init__(self, function: GraphFunction, node: Node) -> None:
+        self.function, self.node = function, node
+        self.is_graphs = True  # whether the results are values of the graph
+        self.targets: Sequence[Array] | None = None  # where the results go, if that is known
+        self.inputs: list[Value] = [function.values[k] for k in node.inputs]
+        self.types: list[TensorType] = [function.shapes.types[k] for k in node.outputs]
+
+    def given(self, inputs: Sequence[Value], types: Sequence[TensorType] | None = None) -> Self:
+        """The same with other operands; with other types, of results that are no values of the graph."""
+        found = type(self)(self.function, self.node)
+        found.inputs, found.types, found.is_graphs = list(inputs), self.types, self.is_graphs
+        if types is not None:
+            found.types, found.is_graphs = list(types), False
+        return found
+
+    def part(self, targets: Sequence[Array], types: Sequence[TensorType]) -> Self:
+        """The same for a part of the space of the results, of these types, which goes to these places."""
+        found = self.given(self.inputs, types)
+        found.targets = targets
+        return found
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it becomes code for a part of the space, of which totals are as they are worked with."""
+        return self.targets is not None
+
+    def number(self, k: int) -> int | None:
+        """The value of the graph that result k is, if it is one."""
+        return self.node.outputs[k] if self.is_graphs else None
+
+    # --- loops -------------------------------------------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """How many threads may share a loop."""
+        return self.function.unit.threads
+
+    @property
+    def most_parts(self) -> int:
+        """How many parts such a loop has at most."""
+        return SHARE * self.threads
+
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
+        return self.function.kernel(dtypes, vectors, length)
+
+    def run(self, kernel: Kernel) -> None:
+        """Call a finished loop over lanes."""
+        self.function.run(kernel)
+
+    def divide(
+        self,
+        kernel: Kernel,
+        space: Sequence[int | Length],
+        programs: Iterable[tuple[Sequence[Node], Sequence[str]]],
+        moved: Iterable[str],
+        small: Sequence[int | Length] = (),
+    ) -> None:
+        """Let threads share a loop over a space, if there are some and it is worth it; see `tg_native.loops.site`."""
+
+    def rule(self, op: Op) -> Any:
+        """The rule for an op on elements in lanes."""
+        return self.function.rule(op)
+
+    # --- results -----------------------------------------------------------------------------------------------------
+
+    def allocate(self, k: int) -> Array:
+        """Memory for result k, contiguous, not initialised: that of the function's output if it is one."""
+        if self.targets is not None:
+            return self.targets[k]
+        t = self.types[k]
+        return self.function.allocate(t.dtype, t.shape, self.number(k))
+
+    def scalar(self, text: str, k: int = 0) -> Scalar:
+        """Result k as a scalar."""
+        dtype = self.types[k].dtype
+        return Scalar(dtype, self.function.local(dtype, text, self.number(k)))
+
+    def has_length(self, count: Array) -> None:
+        """Say that the only length of the result, which nothing but its value determines, stands in an array."""
+        number = self.node.outputs[0]
+        length = self.function.local("int64", self.first(count))
+        self.function.give_lengths(self.function.shape(number), number, [length])
+
+    def single(self, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:
+        """The results of a scalar program that is run once, for all indices alike."""
+        results: dict[int, int] = {}
+        for k, number in enumerate(program.outputs if self.is_graphs else ()):
+            results.setdefault(number, self.node.outputs[k])
+        found: list[Value] = []
+        for k, text in enumerate(self.function.evaluated(program, operands, results)):
+            dtype, shape = program.dtypes[program.outputs[k]], self.types[k].shape
+            if shape:
+                found.append(Array(dtype, "", shape, (0,) * len(shape), None, text))  # type: ignore[arg-type]
+            else:
+                found.append(Scalar(dtype, text))
+        return found
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def temporary(self, dtype: str, shape: Sequence[int | Length]) -> Array:
+        """Memory for the time of this op."""
+        return self.function.allocate(dtype, tuple(shape))
+
+    def memory(self, value: Value) -> Array:
+        """An array that has a pointer; a value that all elements share gets a place for one."""
+        if isinstance(value, Scalar):
+            return self.function.place(value.dtype, value.text)
+        if value.fill is None:
+            return value
+        place = self.function.place(value.dtype, value.fill)
+        return value._replace(pointer=place.pointer, fill=None, buffer=place.buffer)
+
+    def contiguous(self, value: Value) -> Array:
+        """An array whose elements follow one another in C order, copied if need be."""
+        if isinstance(value, Scalar):
+            return self.memory(value)
+        if value.is_contiguous:
+            return value
+        target = self.temporary(value.dtype, value.shape)
+        self.copy(value, target)
+        return target
+
+    def copy(self, source: Value, target: Array) -> None:
+        """Copy elements into memory of the same shape, which does not overlap."""
+        self.function.copy(source, target)
+
+    def first(self, array: Array) -> str:
+        """The first element of an array, as text."""
+        return self.function.first(array)
+
+    def target(self, array: Array, offset: str) -> Array:
+        """The array from an offset on."""
+        return self.function.moved(array, offset)
+
+    def blas(self, dtype: str) -> Blas | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
+        return self.function.blas(dtype)
+
+    # --- lengths -----------------------------------------------------------------------------------------------------
+
+    def length(self, length: int | Length) -> str:
+        """A length as text."""
+        return self.function.length(length)
+
+    def require(self, condition: str, failure: Failure) -> None:
+        """Leave the function unless a condition holds."""
+        self.function.require(condition, failure)
+
+    def require_room(self, size: int | Length, room: int | Length) -> None:
+        """Leave the function where a slice has more positions than an axis has for it."""
+        self.require(self.function.expression(">=", self.length(room), self.length(size)), Failure.BOUNDS)
+
+    def same(self, a: int | Length, b: int | Length) -> None:
+        """Leave the function unless two lengths are equal."""
+        self.function.same(a, b)
