@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import TYPE_CHECKING, Any, Self
 
 from tg_native.graphs.failure import Failure
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tg_native.loops.pointwise import ScalarProgram
 
 
-class Site:
+class Site(abc.ABC):
     """What a rule is given besides the op: operands, types of the results, and means to write code.
 
     A printer's adds what only its own rules need.
@@ -82,6 +83,7 @@ class Site:
         """Call a finished loop over lanes."""
         self.function.run(kernel)
 
+    @abc.abstractmethod
     def divide(
         self,
         kernel: Kernel,
@@ -90,7 +92,7 @@ class Site:
         moved: Iterable[str],
         small: Sequence[int | Length] = (),
     ) -> None:
-        """Let threads share a loop over a space, if there are some and it is worth it; see `tg_native.loops.site`."""
+        """Let threads share a loop over a space, if there are some and it is worth it: see `loops.function`."""
 
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements in lanes."""

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Result
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements, Lanes
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Array
 
 
