@@ -6,10 +6,11 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from tg_numba.entry import ARE_BOOLS
-from tg_numba.internals import TARGET  # noqa: F401 (it makes LLVM ready)
 
 
 def test_a_byte_that_is_neither_0_nor_1_is_found_wherever_it_is():
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(ARE_BOOLS.replace("define internal", "define"))
     engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine(jit=True))
     engine.finalize_object()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import TensorType, taken
 from tg_c.blas import LETTERS, Calls
@@ -12,17 +12,17 @@ from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
 from tg_c.memory import CMemory
-from tg_c.nest import INDENT, Nest
 from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.site import Site
-from tg_c.text import elements, identifier, literal
+from tg_c.text import INDENT, elements, identifier, literal
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS
 from tg_native.loops.kernel import MOST
-from tg_native.plan.values import Array, Scalar, collapsed, spread
+from tg_native.loops.pointwise import copied
+from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -251,15 +251,11 @@ class GraphFunction(graphs.GraphFunction):
         return Kernel(self, dtypes, vectors, length)
 
     def run(self, kernel: loops.Kernel) -> None:
+        self.call(kernel)
+
+    def call(self, kernel: loops.Kernel, guard: str = "") -> None:
+        """Call a finished loop, under a condition if there is one."""
         assert isinstance(kernel, Kernel)
-        self.call(kernel.finish())
-
-    def nest(self) -> Nest:
-        """A new loop whose text is written as such."""
-        return Nest(self.length, self.overwriting.pointers)
-
-    def call(self, kernel: Nest, guard: str = "") -> None:
-        """Call a finished loop nest, under a condition if there is one."""
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
         if not self.plans:
             parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
@@ -269,22 +265,10 @@ class GraphFunction(graphs.GraphFunction):
         self.line(f"{guard}{name}({', '.join(given)});")
 
     def copy(self, source: Value, target: Array) -> None:
-        kernel = self.nest()
-        if isinstance(source, Scalar) or source.fill is not None:
-            text = source.text if isinstance(source, Scalar) else str(source.fill)
-            space = collapsed(target.shape, [target.strides])
-            read, place = kernel.value(Scalar(source.dtype, text)), kernel.write(target)
-            indices = kernel.loops(space.shape)
+        if isinstance(source, Scalar) and not target.shape:
+            self.store(target.dtype, source.text, target.pointer)
         else:
-            source = spread(source, target.shape)
-            space = collapsed(target.shape, [target.strides, source.strides])
-            origin, place = kernel.read(source), kernel.write(target)
-            indices = kernel.loops(space.shape)
-            read = kernel.at(origin, indices, space.strides[1])
-        kernel.line(f"{kernel.at(place, indices, space.strides[0])} = {read};")
-        kernel.close(len(indices))
-        is_pair = isinstance(source, Array) and self.overwriting.guards(source, target)
-        self.call(kernel, f"if ({source.pointer} != {target.pointer}) " if is_pair else "")  # type: ignore[union-attr]
+            copied(_Copy(self, source, target), source, target)
 
     def blas(self, dtype: str) -> Calls | None:
         if dtype not in LETTERS:
@@ -301,6 +285,30 @@ class GraphFunction(graphs.GraphFunction):
     def handed_over(self, dtype: str, size: str, place: str) -> str:
         self.require(f"*{place} = tg_take({size})", Failure.MEMORY)
         return self.pointer(dtype, f"*{place}", const="")
+
+
+@final
+class _Copy(NamedTuple):
+    """What writes a copy, which is run only if the two are not the same memory."""
+
+    function: GraphFunction
+    source: Value
+    target: Array
+
+    def kernel(self, *given: Any) -> Kernel:
+        """One over single elements, of which compilers of C make vectors at any distance, and of rows of any length."""
+        return self.function.kernel()
+
+    def run(self, kernel: loops.Kernel) -> None:
+        is_pair = isinstance(self.source, Array) and self.function.overwriting.guards(self.source, self.target)
+        pointers = (v.pointer for v in (self.source, self.target) if isinstance(v, Array))
+        self.function.call(kernel, f"if ({' != '.join(pointers)}) " if is_pair else "")
+
+    def divide(self, kernel: loops.Kernel, *given: Any) -> None:
+        """One thread copies."""
+
+    def rule(self, op: Op) -> Any:
+        return self.function.rule(op)
 
 
 def _height(line: str | None) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg_c.nest import INDENT
+from tg_c.text import INDENT
 from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:

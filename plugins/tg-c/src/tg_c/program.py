@@ -1,4 +1,4 @@
-"""A whole C unit: prelude, tables, loop nests, one function for each graph, and the entries of `tg_c.unit`."""
+"""A whole C unit: prelude, tables, loops, one function for each graph, and the entries of `tg_c.unit`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tg.backend import Constant, FrozenGraph, Request
-    from tg_c.nest import Nest
+    from tg_c.kernel import Kernel
     from tg_c.ticks import Ticks
 
 KEYWORDS: Final = """\
@@ -110,9 +110,9 @@ class Unit(graphs.Unit):
     def graph_function(self, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> GraphFunction:
         return GraphFunction(self, graph, name, is_main=is_main, plans=plans)
 
-    def kernel(self, kernel: Nest) -> str:
-        """The name of a loop nest: one for equal bodies."""
-        body = kernel.body
+    def kernel(self, kernel: Kernel) -> str:
+        """The name of a loop: one for equal bodies."""
+        body = kernel.text()
         name = self._kernels.get(body)
         if name is None:
             name = self._kernels[body] = f"loop{len(self._kernels)}"

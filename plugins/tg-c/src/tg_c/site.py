@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tg.backend import Node, Op
     from tg.types.lengths import Length
     from tg_c.function import GraphFunction
-    from tg_c.nest import Nest
     from tg_c.prelude import Element, Prelude
     from tg_native.loops import kernel as loops
 
@@ -45,14 +44,6 @@ class Site(graphs.Site):
     def line(self, text: str) -> None:
         """Add a statement to the function."""
         self.function.line(text)
-
-    def nest(self) -> Nest:
-        """A new loop whose text is written as such."""
-        return self.function.nest()
-
-    def call(self, nest: Nest) -> None:
-        """Call it when it is finished."""
-        self.function.call(nest)
 
     def divide(
         self,

@@ -28,6 +28,7 @@ typedef float _Complex c64;
 typedef double _Complex c128;
 """
 
+INDENT: Final = "  "
 I64_MIN: Final = -(2**63)
 
 

@@ -1,4 +1,4 @@
-"""The Numba backend of tg: a graph becomes one function of loops in LLVM's language, but for sorting and searching."""
+"""The Numba backend of tg: a graph becomes one function of loops in LLVM's language."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import llvmlite.binding as llvm
 
-from tg.turns import cover, exclusive
+from tg.turns import Claim, cover, exclusive
 from tg_numba.assembly import Module
-from tg_numba.native import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+COMPILING: Final = Claim(frozenset(["tg-numba"]), delays_forks=True)  # of everything that compiles
 CALLER: Final = """
 define i64 @"{caller}"(ptr %given) nounwind {{
 {places}
@@ -28,17 +28,6 @@ define i64 @"{caller}"(ptr %given) nounwind {{
   ret i64 %code
 }}
 """
-NEST: Final = """
-declare i32 @"{symbol}"({kinds})
-define internal i64 @{name}({heads}) nounwind {{
-  %result = alloca i64
-  %failure = alloca ptr
-  %status = call i32 @"{symbol}"({given})
-  %code = load i64, ptr %result
-  ret i64 %code
-}}
-"""
-"""Calls what Numba has compiled, by its convention; none of ours raises, so the status is not looked at."""
 FOREIGN: Final = "jitted."  # begins the symbols of functions that are no part of what is compiled here
 LEVEL: Final = 2  # of the code generator; passes before it gain nothing where vectors are written as such
 MODULE: Final = 600_000  # characters of loops in a module
@@ -196,13 +185,6 @@ def _caller(name: str, count: int) -> str:
         places="\n".join(places),
         given=", ".join(f"ptr %a{k}" for k in range(count)),
     )
-
-
-def nest_caller(name: str, symbol: str, kinds: Sequence[str]) -> str:
-    """A function that calls one that Numba has compiled, with an int64 as its result."""
-    heads = ", ".join(f"{kind} %a{k}" for k, kind in enumerate(kinds))
-    given = ", ".join(("ptr %result", "ptr %failure", *([heads] if heads else [])))
-    return NEST.format(name=name, symbol=symbol, kinds=", ".join(("ptr", "ptr", *kinds)), heads=heads, given=given)
 
 
 def declared(names: Iterable[str]) -> list[str]:

@@ -14,16 +14,13 @@ from tg_numba.processor import LIBMVEC, has_libmvec, vector_bytes
 
 
 def facts() -> dict[str, str]:
-    """Versions, how nests in Python are compiled, BLAS with its kernels, vectors, cache."""
-    from tg_numba.front import flaw
-
-    found, why = blas(), flaw(tested=True)
+    """Versions, BLAS with its kernels, vectors, cache."""
+    found = blas()
     kernels = f", kernels {found.core}" if found.core else ""
     return {
         "numba": importlib.metadata.version("numba"),
         "llvmlite": f"{llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}",
         "forks": "wait for LLVM" if LOCK is not None else "do not wait for LLVM: llvmlite's lock is not where it was",
-        "Numba's internals": "as expected" if why is None else f"not used, numba.cfunc is: {why}",
         "BLAS": f"{found.source}{kernels}",
         "vectors": f"{vector_bytes()} bytes",
         "vector library": LIBMVEC if has_libmvec() else f"{LIBMVEC} is not there",

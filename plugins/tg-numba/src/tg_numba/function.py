@@ -20,7 +20,6 @@ from tg_numba.body import Body
 from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
-from tg_numba.nest import LENGTH
 from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
 from tg_numba.site import Site
 from tg_numba.text import identifier
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
     from tg_numba.blas import Calls
-    from tg_numba.nest import Nest
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
@@ -236,15 +234,6 @@ class GraphFunction(graphs.GraphFunction):
         name = self.unit.loop(written)
         self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
         self.body.do(f"call void @{name}({', '.join(arguments)})")
-
-    def call(self, nest: Nest, result: str = "0") -> str:
-        """Call a finished loop nest in Python; the int64 that it returns."""
-        python, operands = nest.finish(result)
-        name = self.unit.nest(python)
-        self._note(name, {f"a{k}": operand for k, operand in enumerate(operands)})
-        kinds = ("i64" if kind == LENGTH else "ptr" for kind in python.kinds)
-        arguments = (f"{kind} {x}" for kind, x in zip(kinds, operands, strict=True))
-        return self.body.made(f"call i64 @{name}({', '.join(arguments)})")
 
     def _note(self, name: str, given: dict[str, str]) -> None:
         if not self.plans:

@@ -1,4 +1,4 @@
-"""What makes two things that generated code calls one, in all processes: the text that stands for them in a cache."""
+"""What makes two functions of authors one, in all processes: the text that stands for them in a cache."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from tg_numba.native import Callee
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
-LOWERING: Final = ("engine", "front", "internals", "machine", "meanings", "native")  # what makes machine code
 
 
 class UnknownError(Exception):
@@ -22,7 +19,7 @@ class UnknownError(Exception):
 
 
 def identity(things: Mapping[str, Any]) -> str:
-    """The text that stands for words and functions, by the names that nests have for them.
+    """The text that stands for functions, by names.
 
     Raises:
         UnknownError: one of them, or what it uses, is something else.
@@ -33,8 +30,7 @@ def identity(things: Mapping[str, Any]) -> str:
 @functools.cache
 def own() -> str:
     """The text that stands for how this package makes machine code."""
-    here = Path(__file__)
-    return _digest(*(here.with_name(f"{name}.py").read_bytes().hex() for name in LOWERING))
+    return _digest(Path(__file__).with_name("engine.py").read_bytes().hex())
 
 
 def _digest(*texts: str) -> str:
@@ -42,12 +38,8 @@ def _digest(*texts: str) -> str:
 
 
 def _of(thing: Any) -> str:
-    if isinstance(thing, Callee):
-        return _of_function(thing.function)
     if isinstance(thing, FunctionType):
         return _of_function(thing)
-    if isinstance(getattr(thing, "key", None), str):
-        return f"{type(thing).__name__} {thing.key}"
     if isinstance(thing, PLAIN):
         return f"{type(thing).__name__} {thing!r}"
     if isinstance(thing, ModuleType):
@@ -83,7 +75,6 @@ def _parts(function: FunctionType, seen: set[FunctionType]) -> list[str]:
 
 
 def _part(thing: Any, seen: set[FunctionType]) -> list[str]:
-    thing = thing.function if isinstance(thing, Callee) else thing
     if isinstance(getattr(thing, "py_func", None), FunctionType):  # of numba.njit
         return [repr(sorted(thing.targetoptions.items())), *_parts(thing.py_func, seen)]
     return _parts(thing, seen) if isinstance(thing, FunctionType) else [_of(thing)]

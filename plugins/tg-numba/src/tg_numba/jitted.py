@@ -25,9 +25,8 @@ from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.plan.values import Scalar
 from tg_numba.assembly import ITEMS
 from tg_numba.body import PURE, Body, body_of
-from tg_numba.engine import FOREIGN
+from tg_numba.engine import COMPILING, FOREIGN
 from tg_numba.identity import UnknownError, identity
-from tg_numba.native import COMPILING
 from tg_numba.operands import loaded, type_of
 from tg_numba.site import Site
 
@@ -209,11 +208,9 @@ class Jitted:
 
 def _number(dtype: str) -> Any:
     """Numba's type of a number."""
-    from numba import types
+    import numba
 
-    from tg_numba.meanings import ITEM_TYPES
-
-    return types.boolean if dtype == "bool" else ITEM_TYPES[WORDS[dtype]]
+    return getattr(numba.types, "boolean" if dtype == "bool" else dtype)
 
 
 def _fits(found: Any, dtype: str) -> bool:

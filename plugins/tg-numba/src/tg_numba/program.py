@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 import sys
 from functools import partial
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg import DtypeError
 from tg.backend import Span, message
-from tg.turns import exclusive
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.written import NAMES
 from tg_native.kernels.dtypes import WORDS
@@ -18,27 +16,22 @@ from tg_native.show.shown import Language, with_names
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
 from tg_numba.function import GraphFunction
-from tg_numba.identity import UnknownError, identity
-from tg_numba.machine import SCOPE
-from tg_numba.native import COMPILING, called, nest
 from tg_numba.written import Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
 
     from tg.backend import Constant, FrozenGraph, Request
-    from tg_numba.engine import Bundle, Code, Written
+    from tg_numba.engine import Bundle, Written
     from tg_numba.jitted import Entry
-    from tg_numba.nest import Python
     from tg_numba.ticks import Ticks
 
 COMMENT: Final = re.compile(r"^ *;.*\n", re.MULTILINE)  # says where a line of the user's is, which moves
 LLVM: Final = Language(
     ("define void @{loop}(", "; def {loop}("), "; {text}", re.compile(r"%[A-Za-z_$.][\w$.-]*"), "%{name}"
 )
-PYTHON: Final = LLVM._replace(word=re.compile(r"(?<![\w.])[A-Za-z_]\w*"), name="{name}", reserved=keyword.kwlist)
 LOOP: Final = re.compile(r"@(loop\d+)\b")
 
 
@@ -52,11 +45,9 @@ class Unit(graphs.Unit):
 
     def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
         super().__init__(request, ticks)
-        self.module = Module()  # what the functions of graphs call besides loops and nests
-        self.functions: dict[str, Any] = {}  # of rules, that nests call, by name
+        self.module = Module()  # what the functions of graphs call besides loops
         self._arguments: dict[object, str] = {}
         self._arrays: list[np.ndarray[Any, Any]] = []
-        self._nests: dict[Python, str] = {}
         self._loops: dict[str, tuple[str, Written]] = {}  # key -> name and text
         self._blas: dict[str, None] = {}
 
@@ -79,20 +70,9 @@ class Unit(graphs.Unit):
         self._blas[name] = None
         return operand(f"blas.{name}")
 
-    def function_of(self, function: Callable[..., Any]) -> str:
-        """The name of a Python function that nests call."""
-        name = f"{function.__module__.rpartition('.')[2]}_{function.__name__.strip('_')}"
-        while self.functions.setdefault(name, function) is not function:
-            name += "_"
-        return name
-
     def loop(self, written: Written) -> str:
         """The name of a loop over lanes: one for equal ones."""
         return self._loops.setdefault(written.key, (f"loop{len(self._loops)}", written))[0]
-
-    def nest(self, python: Python) -> str:
-        """The name of a loop nest in Python: one for equal ones."""
-        return self._nests.setdefault(python, f"nest{len(self._nests)}")
 
     # --- the module --------------------------------------------------------------------------------------------------
 
@@ -125,74 +105,41 @@ class Unit(graphs.Unit):
         modules = (self.module, *(written.module for _, written in self._loops.values()))
         return entries_of(dict.fromkeys(name for module in modules for name in module.declared))
 
-    def _name(self, code: str) -> str | None:
-        """The name of the machine code in the cache, if what determines it can be told."""
-        nests = [(name, *python) for python, name in self._nests.items()]
+    def _name(self, code: str) -> str:
+        """The name of the machine code in the cache."""
         loops = [(name, key) for key, (name, _) in self._loops.items()]
-        try:
-            return cache.named(COMMENT.sub("", code), identity(self.functions), repr(nests), repr(loops))
-        except UnknownError:
-            return None
+        return cache.named(COMMENT.sub("", code), repr(loops))
 
     def _compiled(self, code: str, counts: Mapping[str, int], addresses: dict[str, int], kept: list[object]) -> Bundle:
         """The object files of the module."""
         names = {name: NAMES[name] for name in counts}
-        nests, wrappers = self._compiled_nests(addresses, kept)
         with Span("compiler", "llvm"):
             loops = engine.compiled([written for _, written in self._loops.values()])
             symbols = {name: written.symbol for name, written in self._loops.values()}
             text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
             outside = engine.declared(s for s in (*symbols.values(), *addresses) if s not in self.module.declared)
             callers = engine.callers({names[name]: count for name, count in counts.items()})
-            graphs = engine.assembled("\n".join((text, *wrappers, *outside, callers)), engine.GRAPH_LEVEL)
+            graphs = engine.assembled("\n".join((text, *outside, callers)), engine.GRAPH_LEVEL)
         kept += loops
-        return engine.bundle([graphs, *loops, *nests], names)
-
-    @exclusive(COMPILING)
-    def _compiled_nests(self, addresses: dict[str, int], kept: list[object]) -> tuple[Sequence[Code], Sequence[str]]:
-        """The object files of nests in Python, or their addresses, and functions by which others call them."""
-        if not self._nests:
-            return [], []
-        with Span("compiler", "numba"):
-            from tg_numba import front
-
-            functions = {name: called(function) for name, function in self.functions.items()}
-            wanted = []
-            for python, name in self._nests.items():
-                made = nest(python.text, {**SCOPE, **{used: functions[used] for used in python.used}})
-                kept.append(made)
-                wanted.append(front.Wanted(name, made, python.kinds))
-            found = front.compiled(wanted)
-        addresses.update(found.addresses)
-        return found.codes, found.callers
+        return engine.bundle([graphs, *loops], names)
 
     def _shown(self, *, full: bool) -> str:
         """The loops and the functions of graphs, with the user's lines; if full, behind all that they use."""
         loops = {name: written.shown(name) for name, written in self._loops.values()}
-        nests = {
-            name: python.text.replace("def loop(", f"def {name}(", 1).rstrip("\n")
-            for python, name in self._nests.items()
-        }
-        whole = [self._head(), *loops.values(), *map(_as_comments, nests.values()), *(text for text, _ in self.texts)]
+        whole = [self._head(), *loops.values(), *(text for text, _ in self.texts)]
         if full:
             return with_names("\n\n".join(whole), LLVM)
         named = {name: self.named(name, text, LLVM) for name, text in loops.items()}
-        named |= {name: _as_comments(self.named(name, text, PYTHON)) for name, text in nests.items()}
         functions = [(text.rstrip("\n"), function) for text, function in self.texts]
         return self.short(named, functions, sum(part.count("\n") + 1 for part in whole))
 
     def _head(self) -> str:
-        """What loops and the functions of graphs use: functions of rules, constants, declarations, mathematics."""
-        lines = [f"; {name} = {function.__module__}.{function.__name__}" for name, function in self.functions.items()]
-        lines += [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
+        """What loops and the functions of graphs use: constants, declarations, mathematics."""
+        lines = [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
         used = Module()
         for module in (self.module, *(written.module for _, written in self._loops.values())):
             used.include(module)
         return "\n".join((*lines, used.text().rstrip("\n")))
-
-
-def _as_comments(text: str) -> str:
-    return "\n".join(f"; {line}" for line in text.split("\n"))
 
 
 def refuse_dtypes(graph: FrozenGraph) -> None:

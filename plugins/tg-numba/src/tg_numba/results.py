@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 
 from tg.turns import exclusive
 from tg_numba import cache, engine
-from tg_numba.native import COMPILING
+from tg_numba.engine import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the rules of the Numba backend are given besides what all have: means to write LLVM's language and Python."""
+"""What the rules of the Numba backend are given besides what all have: means to write LLVM's language."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, final
 
 from tg_native.graphs import site as graphs
 from tg_native.loops.kernel import MOST
-from tg_numba.nest import Nest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from tg.types.lengths import Length
@@ -43,15 +42,3 @@ class Site(graphs.Site):
 
     def divide(self, kernel: loops.Kernel, *given: Any, **named: Any) -> None:
         """Loops have one thread."""
-
-    def compiled(self, function: Callable[..., Any]) -> str:
-        """The name, in nests, of a Python function that Numba compiles."""
-        return self.unit.function_of(function)
-
-    def nest(self) -> Nest:
-        """A new loop nest in Python."""
-        return Nest(self.function)
-
-    def call(self, nest: Nest, result: str = "0") -> str:
-        """Call a finished loop nest; the int64 that it returns."""
-        return self.function.call(nest, result)
