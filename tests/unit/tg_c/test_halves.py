@@ -16,7 +16,7 @@ from tg_c.text import TYPEDEFS
 from tg_native.kernels.dtypes import WORDS
 
 HALVES = ("float16", "bfloat16")
-SOURCES = {"float32": "f32", "float64": "f64"}
+SOURCES = ("float32", "float64")
 
 
 def vector(dtype, *shape):
@@ -70,20 +70,29 @@ def edges(dtype, source):
         return np.concatenate([x, np.nextafter(x, x.dtype.type(np.inf)), np.nextafter(x, x.dtype.type(-np.inf))])
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("dtype", HALVES)
-def test_numbers_are_rounded_to_the_nearest_half(dtype, source):
-    x = edges(dtype, source)
-    arguments = f"const {SOURCES[source]} *x, {WORDS[dtype]} *y"
-    found = converted(dtype, lambda p: narrowed(p, dtype, "x[i]", source), arguments, x, numpy_dtype(dtype))
+def test_float32_is_rounded_to_the_nearest_half(dtype):
+    x = edges(dtype, "float32")
+    found = converted(
+        dtype, lambda p: narrowed(p, dtype, "x[i]"), f"const f32 *x, {WORDS[dtype]} *y", x, numpy_dtype(dtype)
+    )
     with np.errstate(all="ignore"):
         same_bits_but_for_nan(found, x.astype(numpy_dtype(dtype)))
 
 
-def test_float64_is_rounded_to_float16_once():
-    just_above = 1 + 2.0**-11 + 2.0**-40  # float32 takes it for a tie
-    x = np.array([just_above, -just_above, 1 + 3 * 2.0**-11 - 2.0**-40])
-    found = converted("float16", lambda p: narrowed(p, "float16", "x[i]", "float64"), "f64 *x, f16 *y", x, np.float16)
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_a_cast_gives_the_nearest_half(dtype, source, compiled, frozen_of):
+    values, x = edges(dtype, source), vector(source)
+    (found,), _ = compiled(frozen_of([x], [tg.cast(x, dtype)])).run([values])
+    with np.errstate(all="ignore"):
+        same_bits_but_for_nan(found, values.astype(numpy_dtype(dtype)))
+
+
+def test_float64_is_rounded_to_float16_once(compiled, frozen_of):
+    just_above, x = 1 + 2.0**-11 + 2.0**-40, vector("float64")  # float32 takes it for a tie
+    values = np.array([just_above, -just_above, 1 + 3 * 2.0**-11 - 2.0**-40])
+    (found,), _ = compiled(frozen_of([x], [tg.cast(x, "float16")])).run([values])
     np.testing.assert_array_equal(found, np.array([1 + 2.0**-10, -1 - 2.0**-10, 1 + 2.0**-10], np.float16))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from tg.ops.elementwise.arithmetic import add
+from tg.ops.reductions import REDUCTIONS
 from tg.types.dtypes import is_float
 from tg_native.kernels.dtypes import item_size
 from tg_native.kernels.lanes import constant_of
@@ -159,7 +159,9 @@ class LoopNest:
         into = [r for r in results if r.into is not None]
         is_row = self.staging.rank == len(self.op.stages) == 1
         return is_row and all(
-            r.fn is add and is_float(self.site.inputs[r.into].dtype) for r in into if r.into is not None
+            r.fn is not None and REDUCTIONS[r.fn].is_sum and is_float(self.site.inputs[r.into].dtype)
+            for r in into
+            if r.into is not None
         )
 
     def _divide(self, arrays: Iterable[Array]) -> None:

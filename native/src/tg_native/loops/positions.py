@@ -6,7 +6,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tg.ops.elementwise.arithmetic import add
+from tg.ops.reductions import REDUCTIONS
 from tg_native.kernels.dtypes import is_wide_float
 from tg_native.kernels.index import Condition, Index
 from tg_native.kernels.lanes import constant, lane_of, select
@@ -106,7 +106,7 @@ class Scattering(NamedTuple):
     @property
     def is_sum(self) -> bool:
         """Whether values may be added to one another first."""
-        return self.fn is add and is_wide_float(self.dtype)
+        return self.fn is not None and REDUCTIONS[self.fn].is_sum and is_wide_float(self.dtype)
 
     @property
     def dtype(self) -> str:

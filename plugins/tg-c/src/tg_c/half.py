@@ -52,18 +52,6 @@ static inline bf16 tg_narrow_bf16(f32 x) {
 }""",
 }
 
-# Through float32 rounded to odd, so that the second rounding sees all that the first one saw.
-NARROW_DOUBLE: Final = """\
-static inline f16 tg_narrow_f64_f16(f64 x) {
-  union { f32 f; u32 b; } y = {(f32)x};
-  const f64 back = y.f;
-  if (back != x && x == x) {
-    if (__builtin_fabs(back) > __builtin_fabs(x)) y.b--;
-    y.b |= 1;
-  }
-  return tg_narrow_f16(y.f);
-}"""
-
 
 def widened(prelude: Prelude, dtype: str, text: str) -> str:
     """A stored half as float32."""
@@ -72,11 +60,8 @@ def widened(prelude: Prelude, dtype: str, text: str) -> str:
     return f"{name}({text})"
 
 
-def narrowed(prelude: Prelude, dtype: str, text: str, source: str = "float32") -> str:
-    """A number of another dtype as a stored half; float64 becomes bfloat16 through float32, as in ml_dtypes."""
+def narrowed(prelude: Prelude, dtype: str, text: str) -> str:
+    """A float32 as a stored half."""
     name = f"tg_narrow_{WORDS[dtype]}"
     prelude.need(name, NARROW[dtype])
-    if (source, dtype) == ("float64", "float16"):
-        name = "tg_narrow_f64_f16"
-        prelude.need(name, NARROW_DOUBLE)
     return f"{name}({text})"

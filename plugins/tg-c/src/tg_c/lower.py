@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.ops.elementwise.arithmetic import add
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.reduction import Reduce
+from tg.ops.reductions import REDUCTIONS
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
@@ -42,7 +42,7 @@ def takes_guards(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
     dtypes = {graph.types[node.outputs[0]].dtype for node in nodes if type(node.op) is Gather}
     scatters = [(node.op, graph.types[node.outputs[0]].dtype) for node in nodes if type(node.op) is Scatter]
     if scatters:
-        return all(op.fn is add and is_float(dtype) for op, dtype in scatters)
+        return all(op.fn is not None and REDUCTIONS[op.fn].is_sum and is_float(dtype) for op, dtype in scatters)
     return all(item_size(dtype) == GATHERED for dtype in dtypes) and masked_moves() == "avx512"
 
 

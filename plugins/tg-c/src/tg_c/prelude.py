@@ -10,7 +10,6 @@ import numpy as np
 from tg.types.dtypes import is_float, numpy_dtype
 from tg_c import half
 from tg_c.body import named
-from tg_c.complex import FUNCTIONS
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
 from tg_c.text import literal
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size, working
@@ -101,8 +100,6 @@ class Element(NamedTuple):
             return named(self.prelude, word, dtype)
         if word in COMPLEX_ARITIES:
             return self.prelude.libm(word, dtype)
-        if word in FUNCTIONS:
-            return self.function(word)
         if word in ("widened", "narrowed"):
             return getattr(half, word)(self.prelude, dtype, "").removesuffix("()")  # type: ignore[no-any-return]
         if word == "T":
@@ -114,13 +111,6 @@ class Element(NamedTuple):
         if word in ("U", "I"):
             return f"{word.lower()}{8 * item_size(dtype)}"
         return literal(limit(word, part), part)
-
-    def function(self, word: str) -> str:
-        """The name of a function of `tg_c.complex` for the dtype, which the prelude gets."""
-        name = f"tg_complex_{word}_{WORDS[self.dtype]}"
-        if not self.prelude.has(name):
-            self.prelude.need(name, self.expand(FUNCTIONS[word].replace("@NAME", name)))
-        return name
 
 
 def limit(word: str, dtype: str) -> Any:

@@ -3,7 +3,7 @@
 A template is C text over the operands `x`, `y`, `z`, chosen by the kind of dtype. Words that begin with @ are replaced:
 @T is the C type of the last operand, @R that of the result, @P that of an element of @T or of the parts of a complex
 @T, @U and @I the unsigned and signed types of the width of @T, @MIN, @MAX, @INF and @NAN are limits of @P, and any
-other, such as @exp or @cexp, is that function of libm for the dtype, or one of `tg_c.complex`. Halves are float32 in a
+other, such as @exp or @cexp, is that function of libm for the dtype. Halves are float32 in a
 template, and rounded after it; where a template for halves themselves is given, @widened and @narrowed convert.
 
 In lanes, the types are GNU vectors, and what is bool is a mask (`tg_c.vectors`): x < y has all bits set where it
@@ -19,7 +19,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from tg.errors import NoRuleError, message
-from tg_native.kernels.dtypes import WORDS, is_half, item_size, kind_of
+from tg_native.kernels.dtypes import WORDS, is_half, kind_of
 
 if TYPE_CHECKING:
     from tg.graph.op import Op
@@ -109,10 +109,6 @@ class _Template:
         if key not in self._in_lanes:
             self._in_lanes[key] = self._find_in_lanes(dtypes, result)
         return self._in_lanes[key]
-
-    def lane_size(self, op: Op, dtypes: tuple[str, ...], result: str) -> int | None:
-        """The bytes of the widest element that the text for lanes works with, None if there is no such text."""
-        return None if self.lane_template(dtypes, result) is None else item_size(dtypes[-1])
 
     def _find_in_lanes(self, dtypes: tuple[str, ...], result: str) -> str | None:
         kind = kind_of(dtypes[-1])
