@@ -287,10 +287,3 @@ def parts(values: Sequence[Elements]) -> list[Lanes]:
     for value in values:
         found += value if isinstance(value, Pair) else [value]
     return found
-
-
-def of_parts(body: Body, dtype: str, texts: Sequence[Any]) -> Elements:
-    """The value whose parts are some operands: the other way round."""
-    if not is_complex(dtype):
-        return Lanes(body, dtype, texts[0])
-    return Pair(*(Lanes(body, PARTS[dtype], text) for text in texts))

@@ -84,16 +84,16 @@ class _Product:
         vectors = VECTORS if blas is None else 1
         self.kernel = site.kernel([z.dtype], vectors, x.shape[-1] if self.is_column else y.shape[-1])
         self.body = self.kernel.body
+        self.pointers = (self.kernel.read(x), self.kernel.read(y), self.kernel.write(z))
         self.m, self.n, self.k = map(self.kernel.length, self.lengths)
 
     def write(self) -> None:
         """Write the whole function and call it."""
-        kernel, (x, y, z), blas = self.kernel, self.arrays, self.blas
-        pointers = (kernel.read(x), kernel.read(y), kernel.write(z))
+        kernel, (*_, z), blas = self.kernel, self.arrays, self.blas
 
         def everywhere(write: Callable[[Sequence[Pointer]], None]) -> list[Lanes]:
             with kernel.loops(z.shape[:-2]) as outer:
-                write([kernel.moved(p, outer, v.strides[:-2]) for p, v in zip(pointers, self.arrays, strict=True)])
+                write([kernel.moved(p, outer, v.strides[:-2]) for p, v in zip(self.pointers, self.arrays, strict=True)])
             return []
 
         if blas is None or self._terms() < SMALL:

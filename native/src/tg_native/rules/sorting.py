@@ -202,11 +202,12 @@ def _by_rows(axis: int, site: Site, *, has_places: bool) -> Value:
     keys = site.temporary(x.dtype, (add(twice, 2),))
     places = site.temporary("int64", (twice,)) if has_places else None
     kernel = site.kernel()
-    body, n = kernel.body, kernel.length(x.shape[axis])
     source, target, first = kernel.read(x), kernel.write(y), kernel.write(keys)
+    beside = kernel.write(places) if places is not None else None
+    body, n = kernel.body, kernel.length(x.shape[axis])
     for at in (index(body, 0), n + n + 1):
         body.store(constant_of(body, 0, x.dtype), first.moved(at))
-    row = _Row(body, first.moved(1), kernel.write(places) if places is not None else None, is_float(x.dtype))
+    row = _Row(body, first.moved(1), beside, is_float(x.dtype))
     with kernel.loops([x.shape[k] for k in kept]) as outer:
         start, end = (kernel.moved(p, outer, [v.strides[k] for k in kept]) for p, v in ((source, x), (target, y)))
         count = row.take(n, lambda i: body.load(kernel.moved(start, [i], [x.strides[axis]])))
@@ -225,8 +226,8 @@ def searchsorted(op: t.SearchSorted, site: Site) -> Value:
     a, v = (site.memory(value) for value in site.inputs)
     y = site.allocate(0) if v.shape else site.temporary("int64", ())
     kernel = site.kernel()
-    body, n = kernel.body, kernel.length(a.shape[0])
     edges, source, target = kernel.read(a), kernel.read(v), kernel.write(y)
+    body, n = kernel.body, kernel.length(a.shape[0])
     with kernel.loops(v.shape) as at:
         x = body.load(kernel.moved(source, at, v.strides))
 
