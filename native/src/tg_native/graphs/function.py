@@ -325,6 +325,15 @@ class GraphFunction(Lengths):
         """Nothing that is not of a rule is shared by threads."""
 
     @abc.abstractmethod
+    def share(self, kernel: Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length]) -> None:
+        """Let threads share a loop, where the unit has several.
+
+        Args:
+            each: nanoseconds that one index of the space takes.
+            small: numbers of elements of which none is known to be large, and none may be.
+        """
+
+    @abc.abstractmethod
     def blas(self, dtype: str) -> Blas | None:
         """How functions of BLAS for a dtype are called, None if there are none."""
 

@@ -228,6 +228,9 @@ class GraphFunction(graphs.GraphFunction):
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         return Kernel(self, dtypes, vectors=vectors, length=length)
 
+    def share(self, kernel: loops.Kernel, *given: Any) -> None:
+        raise NotImplementedError  # units have one thread
+
     def run(self, kernel: loops.Kernel) -> None:
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
