@@ -24,7 +24,6 @@ from tg_native.kernels.dtypes import WORDS
 from tg_native.loops.costs import SHARE, UNIT
 from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
-from tg_native.loops.pointwise import copied
 from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
@@ -281,11 +280,8 @@ class GraphFunction(graphs.GraphFunction):
             name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
         self.line(f"{guard}{name}({', '.join(given)});")
 
-    def copy(self, source: Value, target: Array) -> None:
-        if isinstance(source, Scalar) and not target.shape:
-            self.store(target.dtype, source.text, target.pointer)
-        else:
-            copied(_Copy(self, source, target), source, target)
+    def copier(self, source: Value, target: Array) -> _Copy:
+        return _Copy(self, source, target)
 
     def blas(self, dtype: str) -> Calls | None:
         if dtype not in LETTERS:
