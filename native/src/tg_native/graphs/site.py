@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import abc
 from typing import TYPE_CHECKING, Any, Self
 
 from tg_native.graphs.failure import Failure
-from tg_native.loops.costs import SHARE
+from tg_native.loops.costs import LEAST, SHARE, time_of, time_to_move
+from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
-from tg_native.plan.values import Array, Scalar, Value
+from tg_native.plan.values import Array, Scalar, Value, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tg_native.loops.pointwise import ScalarProgram
 
 
-class Site(abc.ABC):
+class Site:
     """What a rule is given besides the op: operands, types of the results, and means to write code.
 
     A printer's adds what only its own rules need.
@@ -83,7 +83,6 @@ class Site(abc.ABC):
         """Call a finished loop over lanes."""
         self.function.run(kernel)
 
-    @abc.abstractmethod
     def divide(
         self,
         kernel: Kernel,
@@ -93,6 +92,12 @@ class Site(abc.ABC):
         small: Sequence[int | Length] = (),
     ) -> None:
         """Let threads share a loop over a space, if there are some and it is worth it: see `loops.function`."""
+        if self.threads == 1 or not space or any(type(n) is int and n > MOST_SHARED for n in small):
+            return
+        each = time_to_move(moved) + sum(time_of(nodes, dtypes) for nodes, dtypes in programs)
+        size = count(space)
+        if type(size) is not int or size * each > LEAST:
+            self.function.share(kernel, space, each, small)
 
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements in lanes."""
@@ -112,10 +117,10 @@ class Site(abc.ABC):
         dtype = self.types[k].dtype
         return Scalar(dtype, self.function.local(dtype, text, self.number(k)))
 
-    def has_length(self, count: Array) -> None:
+    def has_length(self, found: Array) -> None:
         """Say that the only length of the result, which nothing but its value determines, stands in an array."""
         number = self.node.outputs[0]
-        length = self.function.local("int64", self.first(count))
+        length = self.function.local("int64", self.first(found))
         self.function.give_lengths(self.function.shape(number), number, [length])
 
     def single(self, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:

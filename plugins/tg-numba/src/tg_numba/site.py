@@ -9,10 +9,8 @@ from tg_native.loops.kernel import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from tg.types.lengths import Length
-    from tg_native.loops import kernel as loops
     from tg_numba.body import Body
     from tg_numba.function import GraphFunction
     from tg_numba.kernel import Kernel
@@ -39,6 +37,3 @@ class Site(graphs.Site):
 
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         return self.function.kernel(dtypes, vectors, length)
-
-    def divide(self, kernel: loops.Kernel, *given: Any, **named: Any) -> None:
-        """Loops have one thread."""
