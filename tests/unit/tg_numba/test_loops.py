@@ -12,7 +12,7 @@ from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
 from tg_native.loops.costs import CHUNK
 from tg_numba import kernel, processor
-from tg_numba.lower import fused
+from tg_numba.lower import LOOPS
 
 LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)
 
@@ -211,7 +211,7 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
     rows = tg.sum(tg.where(m == m[:, 0][:, None], m, m[:, ::-1]), axis=-1)
     outputs = [tg.sum(read), rows, t.at[i].add(read), read, tg.sum(tg.where(m == m[0], m, m[:, ::-1]), axis=0)]
     frozen = frozen_of([x, t, m, i], outputs)
-    executable = compiled(fused(frozen))
+    executable = compiled(LOOPS.fused(frozen))
     kinds = [v.type.dtype for v in (x, t, m, i, *outputs)]
     memory = [guarded(3 * 200 * 16) for _ in kinds]
     for n in (1, 7, 33, 200):
@@ -229,7 +229,7 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
 def test_masks_hold_over_calls_in_loops_of_several_widths(dtype, compiled, frozen_of, guarded):
     x, y, z = (tg.Variable(TensorType(d, (None,)), name="x") for d in ("float64", "float64", dtype))
     outputs = [tg.cast(x, dtype), tg.floor_divide(x, y), tg.equal(z, tg.cast(y, dtype))]
-    executable = compiled(fused(frozen_of([x, y, z], outputs)))
+    executable = compiled(LOOPS.fused(frozen_of([x, y, z], outputs)))
     kinds = ["float64", "float64", dtype, dtype, "float64", "bool"]
     memory = [guarded(8 * 200) for _ in kinds]
     for n in (7, 8, 9, 15, 17, 55, 64, 65):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import contextlib
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,11 @@ from tg.link.linker import operand_types
 from tg.link.schedule import Test, plan_schedule, schedule
 from tg.link.timed import lines_of
 from tg.types.lengths import Length, atoms
-from tg_native.graphs.lengths import Lengths
 from tg_native.graphs.outputs import Outputs
 from tg_native.graphs.overwriting import Overwriting
+from tg_native.graphs.statements import Statements
 from tg_native.graphs.tiles import TileWriter, may_be_written
 from tg_native.kernels.dtypes import item_size
-from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import one_op
 from tg_native.plan.shapes import new_shapes, number_of
 from tg_native.plan.tiles import Tiles, in_tiles
@@ -29,35 +27,24 @@ from tg_native.plan.values import Array, Scalar, row_major
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tg.graph.frozen import FrozenCheck, FrozenGraph, Node
+    from tg.graph.frozen import FrozenCheck, FrozenGraph
     from tg.graph.nodes import Constant
-    from tg.graph.op import Op
     from tg.link.schedule import Run
     from tg.types.tensor_type import TensorType
     from tg_native.graphs.site import Site
     from tg_native.graphs.unit import Unit
-    from tg_native.loops.blas import Blas
-    from tg_native.loops.kernel import Kernel
-    from tg_native.loops.pointwise import ScalarProgram
-    from tg_native.plan.memory import Buffer, Memory
+    from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
 
 
-class GraphFunction(Lengths):
+class GraphFunction(Statements):
     """Writes the function of a graph.
 
     An array is contiguous elements behind a pointer, and the lengths that are not known. The result is 0, or 1 + the
     number of the first check that failed, with its values where the caller wants them, or a `Failure`.
 
-    A printer says how such a function, its parameters and single statements look; `leaves` is what only lines contain
-    that may leave it.
+    What its statements look like is a printer's.
     """
-
-    leaves: str
-    overwrites: bool
-    """Whether outputs may be given the memory of inputs."""
-    memory: Memory
-    lines: list[str | None]  # None: one that was taken back
 
     def __init__(self, unit: Unit, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> None:
         """Prepare the function.
@@ -232,122 +219,6 @@ class GraphFunction(Lengths):
         condition, *shown = (self.values[number] for number in (check.condition, *check.values))
         scalars = [value for value in (condition, *shown) if isinstance(value, Scalar)]
         self.report_unless(scalars[0].text, k + 1, scalars[1:])
-
-    @abc.abstractmethod
-    def over_tiles(self, length: str, rows: int) -> contextlib.AbstractContextManager[tuple[str, str]]:
-        """A loop over tiles of so many indices: gives the first index of each, and how many there are in it."""
-
-    # --- the function, as a printer writes it ------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def declare_input(self, k: int, axes: Sequence[int]) -> tuple[str, Sequence[str]]:
-        """Declare the parameters for input k: what its pointer, or a scalar, is called, and its lengths along axes."""
-
-    @abc.abstractmethod
-    def declare_outputs(self) -> None:
-        """Declare the parameters for outputs and status, and say in `outputs` what they are called."""
-
-    @abc.abstractmethod
-    def assembled(self) -> str:
-        """The whole text, of `parameters` and `lines`."""
-
-    @abc.abstractmethod
-    def report_unless(self, condition: str, code: int, values: Sequence[Scalar]) -> None:
-        """Leave the function with a code, and values as int64 for the caller, unless a condition holds."""
-
-    @abc.abstractmethod
-    def show_name(self, number: int) -> None:
-        """Say in a comment what the user calls a value, where that is no part of what is compiled."""
-
-    @abc.abstractmethod
-    def site(self, node: Node) -> Site:
-        """What the rule for a node is given."""
-
-    # --- values ------------------------------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def table(self, number: int, constant: Constant) -> str:
-        """The pointer to the elements of a constant, which follow one another."""
-
-    @abc.abstractmethod
-    def local(self, dtype: str, text: str, number: int | None = None) -> str:
-        """What holds the value of an expression from now on; `number` is its number in the graph, if it has one."""
-
-    @abc.abstractmethod
-    def evaluated(
-        self, program: ScalarProgram, operands: Sequence[Scalar], results: Mapping[int, int]
-    ) -> Sequence[str]:
-        """The outputs of a scalar program that is run once.
-
-        Args:
-            results: values of the graph that outputs are, by their numbers in the program.
-        """
-
-    @abc.abstractmethod
-    def first(self, array: Array) -> str:
-        """The first element of an array."""
-
-    @abc.abstractmethod
-    def moved(self, array: Array, offset: str) -> Array:
-        """The array from an offset on."""
-
-    @abc.abstractmethod
-    def place(self, dtype: str, text: str) -> Array:
-        """Memory of this call that holds one value."""
-
-    @abc.abstractmethod
-    def store(self, dtype: str, text: str, pointer: str) -> None:
-        """Write an element."""
-
-    @abc.abstractmethod
-    def put(self, pointer: str, at: int, number: str) -> None:
-        """Write an int64 into a table."""
-
-    @abc.abstractmethod
-    def got(self, pointer: str, at: int) -> str:
-        """Read an int64 from a table."""
-
-    @abc.abstractmethod
-    def start(self, buffer: Buffer, dtype: str) -> str:
-        """The pointer to memory of this call, for elements of a dtype."""
-
-    # --- calls -------------------------------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
-        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
-
-    @abc.abstractmethod
-    def run(self, kernel: Kernel) -> None:
-        """Call a finished loop over lanes."""
-
-    def divide(self, kernel: Kernel, *given: Any) -> None:
-        """Nothing that is not of a rule is shared by threads."""
-
-    @abc.abstractmethod
-    def blas(self, dtype: str) -> Blas | None:
-        """How functions of BLAS for a dtype are called, None if there are none."""
-
-    @abc.abstractmethod
-    def rule(self, op: Op) -> Any:
-        """The rule for an op on elements in lanes."""
-
-    @abc.abstractmethod
-    def copy(self, source: Value, target: Array) -> None:
-        """Copy elements into memory of the same shape, which does not overlap."""
-
-    @abc.abstractmethod
-    def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
-        """Call the function of an inner graph: the code that it gives.
-
-        Args:
-            arguments: the text of each, and before it its dtype, which a pointer has not: "".
-            status: the pointer to where the values of a check go that fails; None if there are no checks.
-        """
-
-    @abc.abstractmethod
-    def handed_over(self, dtype: str, size: str, place: str) -> str:
-        """Take memory for the caller, and tell where it is at a place; the pointer to it."""
 
 
 def _is_uniform(array: np.ndarray[Any, Any]) -> bool:

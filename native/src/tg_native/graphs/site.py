@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from tg_native.graphs.failure import Failure
-from tg_native.loops.costs import SHARE
+from tg_native.loops.costs import LEAST, SHARE, time_of, time_to_move
+from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
-from tg_native.plan.values import Array, Scalar, Value
+from tg_native.plan.values import Array, Scalar, Value, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +91,13 @@ class Site:
         moved: Iterable[str],
         small: Sequence[int | Length] = (),
     ) -> None:
-        """Let threads share a loop over a space, if there are some and it is worth it; see `tg_native.loops.site`."""
+        """Let threads share a loop over a space, if there are some and it is worth it: see `loops.function`."""
+        if self.threads == 1 or not space or any(type(n) is int and n > MOST_SHARED for n in small):
+            return
+        each = time_to_move(moved) + sum(time_of(nodes, dtypes) for nodes, dtypes in programs)
+        size = count(space)
+        if type(size) is not int or size * each > LEAST:
+            self.function.share(kernel, space, each, small)
 
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements in lanes."""
@@ -110,10 +117,10 @@ class Site:
         dtype = self.types[k].dtype
         return Scalar(dtype, self.function.local(dtype, text, self.number(k)))
 
-    def has_length(self, count: Array) -> None:
+    def has_length(self, found: Array) -> None:
         """Say that the only length of the result, which nothing but its value determines, stands in an array."""
         number = self.node.outputs[0]
-        length = self.function.local("int64", self.first(count))
+        length = self.function.local("int64", self.first(found))
         self.function.give_lengths(self.function.shape(number), number, [length])
 
     def single(self, program: ScalarProgram, operands: Sequence[Scalar]) -> list[Value]:

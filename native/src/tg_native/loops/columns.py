@@ -13,7 +13,7 @@ from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import constant_of, select
 from tg_native.loops.costs import CHUNK, LEVELS
-from tg_native.loops.folds import combined, is_floating_sum, narrow, regrouped, wide, working_dtype
+from tg_native.loops.folds import combined, is_floating_sum, narrow, wide, working_dtype
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Result
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements, Lanes
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Array
 
 
@@ -68,9 +68,11 @@ class Column:
     def take(self, value: Elements, place: Pointer, block: Block) -> None:
         """Combine the values of a block with those at the same place of the rows before."""
         body = self.kernel.body
-        with body.of(body.width_of(PARTS.get(self.working, self.working))):
+        width = body.width_of(PARTS.get(self.working, self.working))
+        value = wide(value, self.working, width)
+        with body.of(width):
             before = self.kernel.load(place, 1, block)
-            found = combined(self.rule, self.fn, before, wide(regrouped(value), self.working))
+            found = combined(self.rule, self.fn, before, value)
             self.kernel.store(found, place, 1, block)
 
     def end_row(self) -> None:

@@ -60,17 +60,14 @@ def working_dtype(fn: Any, dtype: str) -> str:
     return REDUCTIONS[fn].working(dtype)
 
 
-def wide(value: Elements, dtype: str) -> Elements:
-    """Elements in the dtype that they are reduced in."""
+def wide(value: Elements, dtype: str, width: int) -> Elements:
+    """Elements in the dtype that they are reduced in, in vectors of another width."""
+    body = cast("Routine", value.body)
     if is_half(value.dtype):
         value = widened(value)  # type: ignore[arg-type]
-    return value.to(dtype)
-
-
-def regrouped(value: Elements) -> Elements:
-    """Elements in vectors of the width that the body has now."""
-    body = cast("Routine", value.body)
-    return Pair(*map(body.regrouped, value)) if isinstance(value, Pair) else body.regrouped(value)
+    with body.of(width):
+        found = Pair(*map(body.regrouped, value)) if isinstance(value, Pair) else body.regrouped(value)
+        return found.to(dtype)
 
 
 def narrow(value: Elements, dtype: str) -> Elements:
@@ -140,9 +137,8 @@ class Fold:
 
     def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
         """What the values of a run become by some elements."""
-        body = self.body
-        with body.of(self.width):
-            value = wide(regrouped(value), self.working)
+        value = wide(value, self.working, self.width)
+        with self.body.of(self.width):
             return parts([combined(self.rule, self.fn, self._given(last), value)])
 
     def keep(self, found: Sequence[Lanes]) -> None:

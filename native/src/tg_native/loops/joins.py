@@ -10,10 +10,10 @@ from tg_native.loops.folds import Fold, narrow
 from tg_native.plan.values import count
 
 if TYPE_CHECKING:
+    from tg_native.graphs.site import Site
     from tg_native.kernels.routine import Block
     from tg_native.loops.columns import Column
     from tg_native.loops.kernel import Kernel
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Array, Scalar
 
 MOST_SHARED: Final = 1024  # elements of an array that parts scatter into: of so few, memory for all is at hand

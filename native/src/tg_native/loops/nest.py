@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Loop
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.loops.columns import Column
     from tg_native.loops.folds import Fold
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Value
 
 

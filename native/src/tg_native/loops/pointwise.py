@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Block
     from tg_native.loops.divisors import Inverse
+    from tg_native.loops.function import Function
     from tg_native.loops.kernel import Kernel
-    from tg_native.loops.site import Function, Site
     from tg_native.plan.values import Value
 
 

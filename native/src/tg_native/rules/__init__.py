@@ -1,1 +1,28 @@
-"""Rules for ops that are loops, the same for every backend that writes code; in files named as core's `ops/`."""
+"""Rules for ops that are loops, the same for every backend that writes code; in files named as core's `ops/`.
+
+A rule is called with the op and a `Site`, and returns the value of each result: a `Scalar` or an `Array`. Rules for
+functions of single elements are kernels: `tg_native.kernels.elementwise.KERNELS`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg_native.fusion.loop import Loop
+from tg_native.loops.nest import loop
+from tg_native.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+RULES: Final[dict[object, Rule]] = {
+    **contraction.RULES,
+    **control.RULES,
+    **creation.RULES,
+    **cumulative.RULES,
+    **indexing.RULES,
+    **reduction.RULES,
+    **shape.RULES,
+    **sorting.RULES,
+    Loop: loop,
+}

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index, Pointer
     from tg_native.kernels.lanes import Elements, Lanes
     from tg_native.loops.blas import Blas
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Array, Value
 
 SMALL: Final = 64  # products of fewer terms than this are not worth a call

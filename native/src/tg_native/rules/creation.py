@@ -8,7 +8,7 @@ from tg.ops import creation as t
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
-    from tg_native.loops.site import Site
+    from tg_native.graphs.site import Site
     from tg_native.plan.values import Value
 
 

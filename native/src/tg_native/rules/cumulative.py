@@ -12,10 +12,10 @@ from tg_native.plan.values import collapsed
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index
     from tg_native.kernels.lanes import Lanes
     from tg_native.kernels.routine import Block
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Array, Value
 
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.plugin.records import Rule
     from tg.types.lengths import Length
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Lanes
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Value
 
 

@@ -16,11 +16,11 @@ from tg_native.plan.values import Space, collapsed, is_one
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Array, Value
 
 VECTORS: Final = 4  # that are folded side by side, for an addition takes as long as four can begin

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.plugin.records import Rule
+    from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements, Lanes
     from tg_native.kernels.routine import Routine
-    from tg_native.loops.site import Site
     from tg_native.plan.values import Value
 
 

@@ -83,9 +83,9 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     """The fusion of elementwise ops, for the backend `c`."""
     if backend != "c":
         return None
-    from tg_c.lower import REWRITES
+    from tg_c.lower import LOOPS
 
-    return REWRITES
+    return LOOPS.rewrites()
 
 
 def __getattr__(name: str) -> Any:

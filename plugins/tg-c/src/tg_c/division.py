@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg_native.loops.costs import LEAST, PART, UNIT
-from tg_native.plan.values import count
+from tg_native.loops.costs import LEAST, PART
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.types.lengths import Length
-    from tg_c.site import Site
 
 BEGIN: Final = "i64 lo, i64 hi, i64 part, i64 slot"
 """The last parameters of a divided loop: its rounds, and the numbers of the part and of the thread that runs it."""
@@ -51,24 +48,9 @@ class Division(NamedTuple):
     parts: str
 
 
-def divide(site: Site, space: Sequence[int | Length], nanoseconds: float, *, in_row: bool) -> Division | None:
-    """How a loop over a space is divided, None if one thread runs it in any case.
-
-    Args:
-        nanoseconds: what one index takes.
-        in_row: whether the first axis is that of the innermost loop.
-    """
-    if site.threads == 1 or not space:
-        return None
-    size = count(space)
-    if type(size) is int and size * nanoseconds <= LEAST:
-        return None
-    text = FUNCTIONS.replace("@LEAST", str(LEAST)).replace("@PART", str(PART)).replace("@MOST", str(site.most_parts))
-    site.prelude.need("division", text)
-    unit = UNIT if in_row else 1
-    n, *others = (site.length(length) for length in space)
-    each = " * ".join((f"{nanoseconds:.3g}", *others))
-    return Division(n, unit, site.local("int64", f"tg_parts({n}, {unit}, {each})"))
+def functions(most: int) -> str:
+    """What calls of divided loops use, of which none has more than so many parts."""
+    return FUNCTIONS.replace("@LEAST", str(LEAST)).replace("@PART", str(PART)).replace("@MOST", str(most))
 
 
 def driver(name: str, parameters: Sequence[str], threads: int) -> str:

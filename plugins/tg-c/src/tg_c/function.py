@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import TensorType, taken
 from tg_c.blas import LETTERS, Calls
+from tg_c.division import Division, functions
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
@@ -20,8 +21,9 @@ from tg_c.text import INDENT, elements, identifier, literal
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS
+from tg_native.loops.costs import SHARE, UNIT
+from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
-from tg_native.loops.pointwise import copied
 from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
@@ -253,6 +255,20 @@ class GraphFunction(graphs.GraphFunction):
     def run(self, kernel: loops.Kernel) -> None:
         self.call(kernel)
 
+    def share(
+        self, kernel: loops.Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length]
+    ) -> None:
+        assert isinstance(kernel, Kernel)
+        most, texts = SHARE * self.unit.threads, [self.length(n) for n in space]
+        self.unit.prelude.need("division", functions(most))
+        unit = UNIT if len(space) == 1 else 1  # of a loop whose first axis is that of the innermost one
+        parts = f"tg_parts({texts[0]}, {unit}, {' * '.join((f'{each:.3g}', *texts[1:]))})"
+        parts = self.local("int64", parts)
+        if small:
+            fits = " && ".join(f"{self.length(n)} <= {MOST_SHARED}" for n in small)
+            parts = self.local("int64", f"{fits} ? {parts} : 1")
+        kernel.divided(Division(texts[0], unit, parts), most, self.unit.threads)
+
     def call(self, kernel: loops.Kernel, guard: str = "") -> None:
         """Call a finished loop, under a condition if there is one."""
         assert isinstance(kernel, Kernel)
@@ -264,11 +280,8 @@ class GraphFunction(graphs.GraphFunction):
             name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
         self.line(f"{guard}{name}({', '.join(given)});")
 
-    def copy(self, source: Value, target: Array) -> None:
-        if isinstance(source, Scalar) and not target.shape:
-            self.store(target.dtype, source.text, target.pointer)
-        else:
-            copied(_Copy(self, source, target), source, target)
+    def copier(self, source: Value, target: Array) -> _Copy:
+        return _Copy(self, source, target)
 
     def blas(self, dtype: str) -> Calls | None:
         if dtype not in LETTERS:

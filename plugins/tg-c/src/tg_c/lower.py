@@ -1,72 +1,21 @@
-"""What the C backend does to a graph before it is compiled: ops over one index space are gathered into loops."""
+"""What loops in C are good at."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tg.ops.indexing import Gather, Scatter
-from tg.ops.reduction import Reduce
-from tg.ops.reductions import REDUCTIONS
-from tg.plugin.records import Rewrites
-from tg.rewrite.phases import EXACT
-from tg.rewrite.rule import Lowering
-from tg.types.dtypes import is_float
-from tg_c.machine import masked_moves
-from tg_native.fusion.fused import fuse
-from tg_native.fusion.fusion import Choices, is_scatter_of_elements, none
-from tg_native.kernels.dtypes import item_size, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tg.graph.frozen import FrozenGraph, Node
-
-GATHERED: Final = 8  # bytes of the elements that one instruction reads at computed positions faster than single loads
+from tg_native.fusion.lower import Loops
+from tg_native.kernels.dtypes import kind_of
 
 
-def is_end(node: Node, graph: FrozenGraph) -> bool:
-    """Whether a loop can finish with a node: reductions and scatters of what there are vectors of."""
-    dtype = graph.types[node.outputs[0]].dtype
-    return kind_of(dtype) not in ("half", "complex") and (
-        isinstance(node.op, Reduce) or is_scatter_of_elements(node, graph)
-    )
+def reduces(dtype: str) -> bool:
+    """No halves, which are narrowed and widened again on their way: two loops were as fast, or faster by a third."""
+    return kind_of(dtype) != "half"
 
 
-def is_column_end(node: Node, graph: FrozenGraph) -> bool:
-    """Whether rows are combined in memory while a loop goes through them."""
-    return is_end(node, graph) and graph.types[node.outputs[0]].dtype != "bool"
+def columns(dtype: str) -> bool:
+    """No complex numbers, of which two loops are faster by a quarter."""
+    return kind_of(dtype) not in ("half", "complex", "boolean")
 
 
-def takes_guards(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
-    """Whether a loop goes through its indices in vectors: for instructions that gather, or in search of runs."""
-    dtypes = {graph.types[node.outputs[0]].dtype for node in nodes if type(node.op) is Gather}
-    scatters = [(node.op, graph.types[node.outputs[0]].dtype) for node in nodes if type(node.op) is Scatter]
-    if scatters:
-        return all(op.fn is not None and REDUCTIONS[op.fn].is_sum and is_float(dtype) for op, dtype in scatters)
-    return all(item_size(dtype) == GATHERED for dtype in dtypes) and masked_moves() == "avx512"
-
-
-CHOICES: Final = Choices(gathers=True, ends=is_end, columns=is_column_end, rows=True, guards=takes_guards)
-
-
-def fused(graph: FrozenGraph) -> FrozenGraph:
-    """The graph with everything in loops that C loops can have."""
-    return fuse(graph, CHOICES)
-
-
-def fused_inside(graph: FrozenGraph) -> FrozenGraph:
-    """An inner graph likewise, its checks in the order that they had: none is made with the loop that it guards."""
-    return fuse(graph, CHOICES._replace(guards=none))
-
-
-REWRITES: Final = Rewrites(
-    passes=(
-        Lowering(
-            "fuse_loops",
-            kind=EXACT,
-            why="One pass over memory instead of one for each op; what only the loop reads is never stored.",
-            run=fused,
-            inner=fused_inside,
-        ),
-    )
-)
+LOOPS: Final = Loops(reduces, columns)

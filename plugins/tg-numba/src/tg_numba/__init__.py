@@ -68,9 +68,9 @@ def tg_rewrites(backend: str | None) -> Rewrites | None:
     """The fusion of elementwise ops, for the backend `numba`."""
     if backend != "numba":
         return None
-    from tg_numba.lower import REWRITES
+    from tg_numba.lower import LOOPS
 
-    return REWRITES
+    return LOOPS.rewrites()
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from tg_native.graphs.failure import Failure
 from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes, constant_of
 from tg_native.loops.kernel import MOST
-from tg_native.loops.pointwise import copied, run
+from tg_native.loops.pointwise import run
 from tg_native.plan.shapes import needs_plan
 from tg_native.plan.values import Array, Scalar
 from tg_numba.assembly import memory_cell
@@ -228,6 +228,9 @@ class GraphFunction(graphs.GraphFunction):
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         return Kernel(self, dtypes, vectors=vectors, length=length)
 
+    def share(self, kernel: loops.Kernel, *given: Any) -> None:
+        raise NotImplementedError  # units have one thread
+
     def run(self, kernel: loops.Kernel) -> None:
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
@@ -239,11 +242,8 @@ class GraphFunction(graphs.GraphFunction):
         if not self.plans:
             self.unit.calls.note(name, self.values, self.graph, given)
 
-    def copy(self, source: Value, target: Array) -> None:
-        if isinstance(source, Scalar) and not target.shape:
-            self.store(target.dtype, source.text, target.pointer)
-        else:
-            copied(self, source, target)
+    def copier(self, source: Value, target: Array) -> GraphFunction:
+        return self
 
     def blas(self, dtype: str) -> Calls | None:
         return calls(self.unit, dtype)

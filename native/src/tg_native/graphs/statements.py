@@ -1,0 +1,170 @@
+"""What a printer says of the function of a graph: how its head, single statements, loops and calls look."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Any
+
+from tg_native.graphs.lengths import Lengths
+from tg_native.loops.kernel import MOST
+from tg_native.loops.pointwise import copied
+from tg_native.plan.values import Scalar
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tg.graph.frozen import FrozenGraph, Node
+    from tg.graph.nodes import Constant
+    from tg.graph.op import Op
+    from tg.types.lengths import Length
+    from tg_native.graphs.site import Site
+    from tg_native.loops.blas import Blas
+    from tg_native.loops.function import Function
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.pointwise import ScalarProgram
+    from tg_native.plan.memory import Buffer, Memory
+    from tg_native.plan.values import Array, Value
+
+
+class Statements(Lengths):
+    """The statements of a function in the making, in a language. Values are texts of it.
+
+    `leaves` is what only lines contain that may leave the function; `overwrites` is whether outputs may be given the
+    memory of inputs.
+    """
+
+    leaves: str
+    overwrites: bool
+    memory: Memory
+    lines: list[str | None]  # None: one that was taken back
+
+    @abc.abstractmethod
+    def declare_input(self, k: int, axes: Sequence[int]) -> tuple[str, Sequence[str]]:
+        """Declare the parameters for input k: what its pointer, or a scalar, is called, and its lengths along axes."""
+
+    @abc.abstractmethod
+    def declare_outputs(self) -> None:
+        """Declare the parameters for outputs and status, and say in `outputs` what they are called."""
+
+    @abc.abstractmethod
+    def assembled(self) -> str:
+        """The whole text, of `parameters` and `lines`."""
+
+    @abc.abstractmethod
+    def report_unless(self, condition: str, code: int, values: Sequence[Scalar]) -> None:
+        """Leave the function with a code, and values as int64 for the caller, unless a condition holds."""
+
+    @abc.abstractmethod
+    def show_name(self, number: int) -> None:
+        """Say in a comment what the user calls a value, where that is no part of what is compiled."""
+
+    @abc.abstractmethod
+    def site(self, node: Node) -> Site:
+        """What the rule for a node is given."""
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def table(self, number: int, constant: Constant) -> str:
+        """The pointer to the elements of a constant, which follow one another."""
+
+    @abc.abstractmethod
+    def local(self, dtype: str, text: str, number: int | None = None) -> str:
+        """What holds the value of an expression from now on; `number` is its number in the graph, if it has one."""
+
+    @abc.abstractmethod
+    def evaluated(
+        self, program: ScalarProgram, operands: Sequence[Scalar], results: Mapping[int, int]
+    ) -> Sequence[str]:
+        """The outputs of a scalar program that is run once.
+
+        Args:
+            results: values of the graph that outputs are, by their numbers in the program.
+        """
+
+    @abc.abstractmethod
+    def first(self, array: Array) -> str:
+        """The first element of an array."""
+
+    @abc.abstractmethod
+    def moved(self, array: Array, offset: str) -> Array:
+        """The array from an offset on."""
+
+    @abc.abstractmethod
+    def place(self, dtype: str, text: str) -> Array:
+        """Memory of this call that holds one value."""
+
+    @abc.abstractmethod
+    def store(self, dtype: str, text: str, pointer: str) -> None:
+        """Write an element."""
+
+    @abc.abstractmethod
+    def put(self, pointer: str, at: int, number: str) -> None:
+        """Write an int64 into a table."""
+
+    @abc.abstractmethod
+    def got(self, pointer: str, at: int) -> str:
+        """Read an int64 from a table."""
+
+    @abc.abstractmethod
+    def start(self, buffer: Buffer, dtype: str) -> str:
+        """The pointer to memory of this call, for elements of a dtype."""
+
+    # --- loops and calls ---------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def over_tiles(self, length: str, rows: int) -> contextlib.AbstractContextManager[tuple[str, str]]:
+        """A loop over tiles of so many indices: gives the first index of each, and how many there are in it."""
+
+    @abc.abstractmethod
+    def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
+        """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
+
+    @abc.abstractmethod
+    def run(self, kernel: Kernel) -> None:
+        """Call a finished loop over lanes."""
+
+    def divide(self, kernel: Kernel, *given: Any) -> None:
+        """Nothing that is not of a rule is shared by threads."""
+
+    @abc.abstractmethod
+    def share(self, kernel: Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length]) -> None:
+        """Let threads share a loop, where the unit has several.
+
+        Args:
+            each: nanoseconds that one index of the space takes.
+            small: numbers of elements of which none is known to be large, and none may be.
+        """
+
+    @abc.abstractmethod
+    def blas(self, dtype: str) -> Blas | None:
+        """How functions of BLAS for a dtype are called, None if there are none."""
+
+    @abc.abstractmethod
+    def rule(self, op: Op) -> Any:
+        """The rule for an op on elements in lanes."""
+
+    def copy(self, source: Value, target: Array) -> None:
+        """Copy elements into memory of the same shape, which does not overlap."""
+        if isinstance(source, Scalar) and not target.shape:
+            self.store(target.dtype, source.text, target.pointer)
+        else:
+            copied(self.copier(source, target), source, target)
+
+    @abc.abstractmethod
+    def copier(self, source: Value, target: Array) -> Function:
+        """What writes and runs the loop of a copy."""
+
+    @abc.abstractmethod
+    def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
+        """Call the function of an inner graph: the code that it gives.
+
+        Args:
+            arguments: the text of each, and before it its dtype, which a pointer has not: "".
+            status: the pointer to where the values of a check go that fails; None if there are no checks.
+        """
+
+    @abc.abstractmethod
+    def handed_over(self, dtype: str, size: str, place: str) -> str:
+        """Take memory for the caller, and tell where it is at a place; the pointer to it."""
