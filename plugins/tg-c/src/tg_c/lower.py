@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.ops.indexing import Gather, Scatter
-from tg.ops.reduction import Reduce
-from tg.ops.reductions import REDUCTIONS
-from tg.plugin.records import Rewrites
-from tg.rewrite.phases import EXACT
+from tg.backend import EXACT, Gather, Reduce, Rewrites, Scatter
 from tg.rewrite.rule import Lowering
-from tg.types.dtypes import is_float
 from tg_c.machine import masked_moves
 from tg_native.fusion.fused import fuse
-from tg_native.fusion.fusion import Choices, is_scatter_of_elements, none
+from tg_native.fusion.fusion import Choices, is_scatter_of_elements, is_sum_of_floats, none
 from tg_native.kernels.dtypes import item_size, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.frozen import FrozenGraph, Node
+    from tg.backend import FrozenGraph, Node
 
 GATHERED: Final = 8  # bytes of the elements that one instruction reads at computed positions faster than single loads
 
@@ -40,9 +35,9 @@ def is_column_end(node: Node, graph: FrozenGraph) -> bool:
 def takes_guards(nodes: Sequence[Node], graph: FrozenGraph) -> bool:
     """Whether a loop goes through its indices in vectors: for instructions that gather, or in search of runs."""
     dtypes = {graph.types[node.outputs[0]].dtype for node in nodes if type(node.op) is Gather}
-    scatters = [(node.op, graph.types[node.outputs[0]].dtype) for node in nodes if type(node.op) is Scatter]
+    scatters = [node for node in nodes if type(node.op) is Scatter]
     if scatters:
-        return all(op.fn is not None and REDUCTIONS[op.fn].is_sum and is_float(dtype) for op, dtype in scatters)
+        return all(is_sum_of_floats(node, graph) for node in scatters)
     return all(item_size(dtype) == GATHERED for dtype in dtypes) and masked_moves() == "avx512"
 
 

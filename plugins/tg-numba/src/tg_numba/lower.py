@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.ops.reduction import Reduce
-from tg.plugin.records import Rewrites
-from tg.rewrite.phases import EXACT
+from tg.backend import EXACT, Reduce, Rewrites
 from tg.rewrite.rule import Lowering
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 
 if TYPE_CHECKING:
-    from tg.graph.frozen import FrozenGraph, Node
+    from tg.backend import FrozenGraph, Node
 
 
 def is_end(node: Node, graph: FrozenGraph) -> bool:

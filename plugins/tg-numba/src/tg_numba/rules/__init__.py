@@ -15,7 +15,7 @@ from tg_native.loops.nest import loop
 from tg_native.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg.backend import Rule
 
 RULES: Final[dict[object, Rule]] = {
     **KERNELS,
