@@ -6,12 +6,11 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tg.errors import OptionError, message
-from tg.plugin import hookimpl
-from tg.plugin.records import Backend, RuleProtocol
+from tg import OptionError
+from tg.backend import Backend, RuleProtocol, hookimpl, message
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rewrites, Rules
+    from tg.backend import Rewrites, Rules
     from tg_c.foreign import CFunction
     from tg_c.printed import Printed
     from tg_c.templates import Expression, Inline
@@ -72,7 +71,7 @@ def tg_rules(backend: str) -> Rules | None:
     """The rules of the backend `c`."""
     if backend != "c":
         return None
-    from tg.plugin.records import Rules
+    from tg.backend import Rules
     from tg_c.rules import RULES
 
     return Rules(PROTOCOL, RULES)

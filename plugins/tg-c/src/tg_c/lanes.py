@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tg.link.declines import taken
+from tg.backend import taken
 from tg.types.dtypes import is_complex
 from tg.types.tensor_type import TensorType
 from tg_c.body import SHARED, named
@@ -20,8 +20,7 @@ from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, lane_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.graph.op import Op
-    from tg.plugin.records import Rule
+    from tg.backend import Op, Rule
     from tg_c.prelude import Prelude
     from tg_c.vectors import Vectors
     from tg_native.kernels.lanes import Elements

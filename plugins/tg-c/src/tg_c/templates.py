@@ -18,11 +18,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from tg.errors import NoRuleError, message
+from tg import NoRuleError
+from tg.backend import message
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of
 
 if TYPE_CHECKING:
-    from tg.graph.op import Op
+    from tg.backend import Op
     from tg_c.lanes import LaneElement
     from tg_c.prelude import Element
 

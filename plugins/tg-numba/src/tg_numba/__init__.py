@@ -6,10 +6,10 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tg.plugin import Backend, RuleProtocol, hookimpl
+from tg.backend import Backend, RuleProtocol, hookimpl
 
 if TYPE_CHECKING:
-    from tg.plugin import Rewrites, Rules
+    from tg.backend import Rewrites, Rules
     from tg_numba.jitted import Jitted
 
 __all__ = ["DTYPES", "PROTOCOL", "Jitted", "Options"]
@@ -57,7 +57,7 @@ def tg_rules(backend: str) -> Rules | None:
     """The rules of the backend `numba`."""
     if backend != "numba":
         return None
-    from tg.plugin import Rules
+    from tg.backend import Rules
     from tg_numba.rules import RULES
 
     return Rules(PROTOCOL, RULES)
