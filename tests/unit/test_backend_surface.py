@@ -46,7 +46,7 @@ def test_every_family_that_needs_rules_can_be_imported_from_it():
     assert {family.path.rpartition("/")[2] for family in with_rules()} <= set(tg.backend.__all__)
 
 
-@pytest.mark.parametrize("plugin", ["tg-jax", "tg-mlx", "tg-torch"])
+@pytest.mark.parametrize("plugin", ["tg-c", "tg-jax", "tg-mlx", "tg-numba", "tg-torch"])
 def test_a_plugin_imports_nothing_else_of_core(plugin):
     found = set()
     for path in (PLUGINS / plugin / "src").rglob("*.py"):

@@ -30,8 +30,11 @@ _NAMES = {
     "tg.link.timed": "Timed",
     "tg.link.colour": "colours",
     "tg.graph.interpret": "interpret",
-    "tg.graph.timing": "Span",
-    "tg.turns": "Claim alone",
+    "tg.link.signature": "Signature",
+    "tg.graph.timing": "Span annotate",
+    "tg.turns": "Claim alone cover exclusive",
+    "tg.cache.entries": "Cache",
+    "tg.cache.machine": "cpu",
     # programs
     "tg.graph.nodes": "Apply Constant Variable",
     "tg.graph.frozen": "FrozenGraph Node",
@@ -39,6 +42,7 @@ _NAMES = {
     "tg.graph.op": "Op",
     "tg.graph.facts": "holds",
     "tg.types.tensor_type": "TensorType",
+    "tg.types.lengths": "LONGEST LONGEST_GIVEN Length",
     "tg.types.dtypes": "COMPLEX DTYPES FLOATS INTEGERS is_complex is_float is_inexact is_integer numpy_dtype",
     "tg.errors": "message",
     # rewrites

@@ -1,5 +1,7 @@
 # Where each name comes from: written by `make stub`.
 
+from tg.cache.entries import Cache as Cache
+from tg.cache.machine import cpu as cpu
 from tg.errors import message as message
 from tg.graph.facts import holds as holds
 from tg.graph.frozen import FrozenGraph as FrozenGraph
@@ -11,6 +13,7 @@ from tg.graph.nodes import Constant as Constant
 from tg.graph.nodes import Variable as Variable
 from tg.graph.op import Op as Op
 from tg.graph.timing import Span as Span
+from tg.graph.timing import annotate as annotate
 from tg.link.colour import colours as colours
 from tg.link.declines import taken as taken
 from tg.link.funcify import FuncifyLinker as FuncifyLinker
@@ -20,6 +23,7 @@ from tg.link.linker import Linker as Linker
 from tg.link.linker import Request as Request
 from tg.link.linker import Status as Status
 from tg.link.linker import node_lines as node_lines
+from tg.link.signature import Signature as Signature
 from tg.link.steps import Site as Site
 from tg.link.timed import Timed as Timed
 from tg.link.unit import Unit as Unit
@@ -115,6 +119,8 @@ from tg.rewrite.rule import node_rule as node_rule
 from tg.rewrite.rule import rule as rule
 from tg.turns import Claim as Claim
 from tg.turns import alone as alone
+from tg.turns import cover as cover
+from tg.turns import exclusive as exclusive
 from tg.types.dtypes import COMPLEX as COMPLEX
 from tg.types.dtypes import DTYPES as DTYPES
 from tg.types.dtypes import FLOATS as FLOATS
@@ -124,4 +130,7 @@ from tg.types.dtypes import is_float as is_float
 from tg.types.dtypes import is_inexact as is_inexact
 from tg.types.dtypes import is_integer as is_integer
 from tg.types.dtypes import numpy_dtype as numpy_dtype
+from tg.types.lengths import LONGEST as LONGEST
+from tg.types.lengths import LONGEST_GIVEN as LONGEST_GIVEN
+from tg.types.lengths import Length as Length
 from tg.types.tensor_type import TensorType as TensorType

@@ -11,10 +11,13 @@ from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from tg.cache.entries import limit
 from tg.errors import PluginError, message
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tg.cache.entries import Cache
 
 HOOK_API = 1
 """The version of the hooks, part of the names of the entry-point groups: `tg.backends.1`, `tg.extensions.1`."""
@@ -115,6 +118,11 @@ class DiskCache:
     size: Callable[[], int]  # bytes
     clear: Callable[[], int]  # removes everything, and says how many files went
     limit: Callable[[], int] | None = None  # bytes; what was unused for longest goes when there are more
+
+    @classmethod
+    def of(cls, cache: Cache) -> DiskCache:
+        """What stands in a cache of `tg.cache`."""
+        return cls(cache.directory, cache.entries, cache.size, cache.clear, limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.ops.indexing import Gather, Scatter, WrapIndex
 from tg.ops.reduction import Reduce
-from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import ExpandDims, Squeeze
-from tg.types.dtypes import is_float
 from tg.types.lengths import key
 from tg_native.plan.shapes import resolved
 
@@ -83,12 +81,6 @@ def is_view(node: Node) -> bool:
 def is_scatter_of_elements(node: Node, graph: FrozenGraph) -> bool:
     """Whether a node combines single elements into an array, at positions for all its axes."""
     return type(node.op) is Scatter and len(node.op.axes) == graph.types[node.inputs[0]].ndim
-
-
-def is_sum_of_floats(node: Node, graph: FrozenGraph) -> bool:
-    """Whether what a node scatters is added to real floats."""
-    fn = node.op.fn if type(node.op) is Scatter else None
-    return fn is not None and REDUCTIONS[fn].is_sum and is_float(graph.types[node.outputs[0]].dtype)
 
 
 def is_whole(node: Node, place: int) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.backend import is_float, numpy_dtype
 from tg_c.libm import ARITIES
 from tg_c.machine import has_fused, vector_bytes
 from tg_c.text import literal

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tg.backend import DiskCache
-from tg.cache.entries import Cache, limit
+from tg.backend import Cache, DiskCache
 
 __all__ = ["CACHE", "UNITS"]
 
@@ -19,4 +18,4 @@ UNITS: Final = Cache(
     unsealed=(".c",),
     unfinished=r"cc\w{6}(\.\w+)+|[\w-]*-[0-9a-f]{6}\.o",
 )
-CACHE: Final = DiskCache(UNITS.directory, UNITS.entries, UNITS.size, UNITS.clear, limit)
+CACHE: Final = DiskCache.of(UNITS)

@@ -20,9 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from tg import BackendUnavailable, TgError
-from tg.backend import Span, message
-from tg.cache.machine import cpu
-from tg.graph.timing import annotate
+from tg.backend import Span, annotate, cpu, message
 from tg_c.cache import UNITS
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from tg_native.calls.entry import Native, record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.backend import FrozenGraph
-    from tg.link.signature import Signature
+    from tg.backend import FrozenGraph, Signature
 
 PLAIN: Final = Flags(level=1)  # more takes longer to compile and no less to call
 

@@ -29,8 +29,7 @@ from tg_native.plan.values import Array, Scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tg.backend import Constant, FrozenGraph, Node, Op
-    from tg.types.lengths import Length
+    from tg.backend import Constant, FrozenGraph, Length, Node, Op
     from tg_c.program import Unit
     from tg_native.loops import kernel as loops
     from tg_native.loops.pointwise import ScalarProgram

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from tg.types.dtypes import is_complex
-from tg.types.lengths import key
+from tg.backend import Length, is_complex
 from tg_c.body import SHARED
 from tg_c.division import BEGIN
 from tg_c.machine import vector_bytes
@@ -20,7 +19,7 @@ from tg_native.plan.values import Scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tg.types.lengths import Length
+    from tg.backend import Length
     from tg_c.division import Division
     from tg_c.function import GraphFunction
     from tg_native.kernels.lanes import Elements
@@ -79,9 +78,9 @@ class Kernel(loops.Kernel):
         return name
 
     def length(self, length: int | Length) -> Index:
-        if type(length) is int:
+        if isinstance(length, int):
             return index(self.body, length)
-        name = self._parameter("n", "i64 ", self.function.length(length), ("length", key(length)))
+        name = self._parameter("n", "i64 ", self.function.length(length), ("length", length.key))
         return Index(Lanes(self.body, "int64", name))
 
     def scalar(self, scalar: Scalar) -> Elements:

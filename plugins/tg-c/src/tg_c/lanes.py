@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tg.backend import taken
-from tg.types.dtypes import is_complex
-from tg.types.tensor_type import TensorType
+from tg.backend import TensorType, is_complex, taken
 from tg_c.body import SHARED, named
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit

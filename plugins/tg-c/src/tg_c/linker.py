@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tg.backend import Executable, FrozenGraph, Request, Timed
-    from tg.link.signature import Signature
+    from tg.backend import Executable, FrozenGraph, Request, Signature, Timed
     from tg_c import Options
     from tg_c.ticks import Ticks
     from tg_c.written import Program

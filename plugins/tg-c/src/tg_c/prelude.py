@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.backend import is_float, numpy_dtype
 from tg_c import half
 from tg_c.body import named
 from tg_c.libm import ARITIES, COMPLEX_ARITIES

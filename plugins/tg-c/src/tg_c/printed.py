@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.types.dtypes import is_complex
+from tg.backend import is_complex
 from tg_c.body import Body
 from tg_native.kernels.dtypes import PARTS, WORDS
 from tg_native.kernels.lanes import Lanes, Pair

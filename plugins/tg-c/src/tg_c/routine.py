@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
-from tg.types.dtypes import is_complex, is_integer
+from tg.backend import is_complex, is_integer
 from tg_c.body import SHARED, Body
 from tg_c.machine import vector_bytes
 from tg_c.text import integer

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tg.types.dtypes import is_complex, is_float, numpy_dtype
+from tg.backend import is_complex, is_float, numpy_dtype
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half
 
 TYPEDEFS: Final = """\

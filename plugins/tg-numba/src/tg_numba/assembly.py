@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
-from tg.types.dtypes import is_float, numpy_dtype
+from tg.backend import is_float, numpy_dtype
 from tg_native.kernels.dtypes import PARTS
 
 if TYPE_CHECKING:

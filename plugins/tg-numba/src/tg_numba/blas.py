@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, cast, final
 
-from tg.types.dtypes import is_complex, numpy_dtype
+from tg.backend import is_complex, numpy_dtype
 from tg_native.calls.blas import blas
 from tg_native.kernels.lanes import constant_of, parts
 from tg_native.loops.blas import clear

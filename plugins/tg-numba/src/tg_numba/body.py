@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import llvmlite.binding as llvm
 
-from tg.types.dtypes import is_float
+from tg.backend import is_float
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Final
 import llvmlite
 import llvmlite.binding as llvm
 
-from tg.backend import DiskCache, Span
-from tg.cache.entries import Cache, limit
-from tg.graph.timing import annotate
+from tg.backend import Cache, DiskCache, Span, annotate
 from tg_numba.engine import Bundle, MissingError, loaded
 from tg_numba.identity import own
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["CACHE", "PROGRAMS", "circumstances", "named", "opened", "reopened"]
 
 PROGRAMS: Final = Cache("numba", compiled=".o", is_opened=False)
-CACHE: Final = DiskCache(PROGRAMS.directory, PROGRAMS.entries, PROGRAMS.size, PROGRAMS.clear, limit)
+CACHE: Final = DiskCache.of(PROGRAMS)
 
 
 def named(*parts: str) -> str:

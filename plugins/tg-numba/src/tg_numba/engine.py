@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import llvmlite.binding as llvm
 
-from tg.backend import Claim
-from tg.turns import cover, exclusive
+from tg.backend import Claim, cover, exclusive
 from tg_numba.assembly import Module
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg.types.lengths import LONGEST_GIVEN
+from tg.backend import LONGEST_GIVEN
 from tg_native.calls import objects
 from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
 from tg_native.calls.objects import HEAD
@@ -28,9 +28,7 @@ from tg_numba.lengths import derived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tg.backend import FrozenGraph
-    from tg.link.signature import Signature
-    from tg.types.tensor_type import TensorType
+    from tg.backend import FrozenGraph, Signature, TensorType
     from tg_native.calls.entry import Step
     from tg_numba.engine import Bundle, Loaded
 

@@ -27,8 +27,7 @@ from tg_numba.text import identifier
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tg.backend import Constant, FrozenGraph, Node, Op
-    from tg.types.lengths import Length
+    from tg.backend import Constant, FrozenGraph, Length, Node, Op
     from tg_native.loops import kernel as loops
     from tg_native.loops.pointwise import ScalarProgram
     from tg_native.plan.memory import Buffer

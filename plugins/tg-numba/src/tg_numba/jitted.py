@@ -15,9 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg import PluginError
-from tg.backend import message
-from tg.turns import exclusive
-from tg.types.dtypes import is_complex
+from tg.backend import exclusive, is_complex, message
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of, working
 from tg_native.kernels.half import narrowed, widened

@@ -17,7 +17,7 @@ from tg_numba.processor import vector_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tg.types.lengths import Length
+    from tg.backend import Length
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array, Scalar
     from tg_numba.function import GraphFunction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.types.lengths import LONGEST
+from tg.backend import LONGEST
 from tg_native.plan.shapes import LONG_AND_EMPTY
 from tg_numba.assembly import constant_text
 

@@ -17,8 +17,7 @@ from tg_numba import entry, results, written
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.backend import Executable, FrozenGraph, Request, Status, Timed
-    from tg.link.signature import Signature
+    from tg.backend import Executable, FrozenGraph, Request, Signature, Status, Timed
     from tg_numba.ticks import Ticks
     from tg_numba.written import Program
 

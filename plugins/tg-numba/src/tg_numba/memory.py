@@ -12,7 +12,7 @@ from tg_numba import results
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.types.lengths import Length
+    from tg.backend import Length
     from tg_native.plan.memory import Buffer
     from tg_numba.body import Body
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from tg.types.dtypes import is_complex
+from tg.backend import is_complex
 from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.index import Pointer
 from tg_native.kernels.lanes import Lanes, Pair, lane_of, parts

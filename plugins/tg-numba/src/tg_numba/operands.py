@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tg.types.dtypes import is_complex
+from tg.backend import is_complex
 from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.lanes import Lanes, Pair
 from tg_numba.assembly import ITEMS, constant_text

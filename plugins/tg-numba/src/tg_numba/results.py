@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import llvmlite.binding as llvm
 
-from tg.turns import exclusive
+from tg.backend import exclusive
 from tg_numba import cache, engine
 from tg_numba.engine import COMPILING
 

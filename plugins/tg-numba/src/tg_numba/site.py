@@ -10,7 +10,7 @@ from tg_native.loops.kernel import MOST
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tg.types.lengths import Length
+    from tg.backend import Length
     from tg_numba.body import Body
     from tg_numba.function import GraphFunction
     from tg_numba.kernel import Kernel
