@@ -102,6 +102,20 @@ WRITTEN: Final = (
         traps=("T37",),
     ),
     Case(
+        lambda x, k: tg.call(lambda v, n: v[:n] * v[n:], x, k),
+        [f64(6), fixed(3, "int64")],
+        name="call with lengths that only its values make equal",
+        oracle=lambda x, k: x[:3] * x[3:],
+        gradient=True,
+    ),
+    Case(
+        lambda x, k: tg.call(lambda v, n: v[:n] * v[n:], x, k),
+        [f64(6), fixed(2, "int64")],
+        name="call with lengths that its values make differ",
+        raises=ShapeError,
+        static=(False,),
+    ),
+    Case(
         looked_up,
         [f64(4, 3), fixed([0, -1, 2], "int64")],
         name="call with a check that holds",

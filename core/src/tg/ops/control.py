@@ -84,9 +84,15 @@ class Call(Op):
         for k, (given, needed) in enumerate(zip(inputs, self.graph.input_types, strict=True)):
             if given.dtype != needed.dtype or len(given.shape) != len(needed.shape):
                 raise InputError(message(f"call: operand {k}: found {given}, needed {needed}"))
-        types = types_for(self.graph, inputs)
+        with lengths.Requirements() as needs:
+            types = types_for(self.graph, inputs)
         known = {a for t in inputs for n in t.shape for a in lengths.atoms(n)}
-        found = [_outer(types[k], known) for k in self.graph.outputs]
+        for a, b, what, broadcasts in needs.found:  # what else must be equal the graph has checks for
+            if known.issuperset((*lengths.atoms(a), *lengths.atoms(b))):
+                lengths.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
+        outputs = [types[k] for k in self.graph.outputs]
+        resolved = [t.with_shape([n if n is None else needs.resolve(n) for n in t.shape]) for t in outputs]
+        found = [_outer(t, known) for t in resolved]
         if self.graph.checks:
             found.append(TensorType("int64", (STATUS_LENGTH,)))
         return tuple(found)
