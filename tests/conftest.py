@@ -44,6 +44,15 @@ def pytest_unconfigure(config):
         shutil.rmtree(config.stash[CACHE], ignore_errors=True)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.option.dist != "loadgroup":
+        return None
+    from tests.schedule import Scheduler
+
+    return Scheduler(config, log)
+
+
 def pytest_collection_modifyitems(config, items):
     items.sort(key=minutes, reverse=True)  # the order of others stays
     if config.getoption("--whole"):
