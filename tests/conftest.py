@@ -2,9 +2,9 @@
 
 `@pytest.mark.long` is a test that takes long and finds little that others do not; `long(minutes=8)` begins before all
 others, so that no worker is left alone with it at the end. `@pytest.mark.sampled(n)` is one of many parameters that are
-much alike: a usual run has about every n-th of them, always the same ones. Of the sparse tier of conformance it has
-every batch of the reference, and of each of the six other backends a twelfth, another for each; other tiers are run as
-they are.
+much alike: a usual run has an n-th of them, always the same ones, and one at least; of a file that is marked and has
+tests without parameters about an n-th of these. Of the sparse tier of conformance, where it is run beside tests, it has
+every batch of the reference, and of each of the six other backends every 24th, others for each.
 """
 
 import functools
@@ -19,6 +19,7 @@ import pytest
 
 from tg import plugin
 
+HERE = Path(__file__).parent
 CACHE = pytest.StashKey[Path]()
 
 
@@ -46,17 +47,22 @@ def pytest_unconfigure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc):
-    """Of a sampled test no more than is run becomes an item: to make those of the others took a third of collecting.
+    """Of a sampled test no more than is run becomes an item: to make those of the others took a fourth of collecting.
 
-    One stays, for without any pytest makes an item that has no parameters. A parameter that somebody asks for by its
-    name becomes one as well.
+    A parameter that somebody asks for by its name becomes one as well. One always stays: without any, pytest makes an
+    item that has no parameters.
     """
     yield
     made, config = metafunc._calls, metafunc.config
-    if len(made) > 1 and not config.getoption("--whole") and not any("[" in word for word in config.args):
-        marks = [*metafunc.definition.iter_markers()]
-        name = metafunc.definition.nodeid
-        made[:] = [one for one in made if not is_marked([*one.marks, *marks], f"{name}[{one.id}]")] or made[:1]
+    if not made or config.getoption("--whole") or any("[" in word for word in config.args):
+        return
+    usual = [one for one in made if not any(mark.name == "long" for mark in one.marks)] or made[:1]
+    sampled = next(metafunc.definition.iter_markers("sampled"), None)
+    if sampled is not None:
+        drawn = sorted(usual, key=lambda one: zlib.crc32(f"{metafunc.definition.nodeid}[{one.id}]".encode()))
+        chosen = {one.id for one in drawn[: -(-len(drawn) // sampled.args[0])]}
+        usual = [one for one in usual if one.id in chosen]
+    made[:] = usual
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -65,14 +71,14 @@ def pytest_xdist_make_scheduler(config, log):
         return None
     from tests.schedule import Scheduler
 
-    return Scheduler(config, log)
+    return Scheduler(config, log, is_sparse=has_little_conformance(config))
 
 
 def pytest_collection_modifyitems(config, items):
     items.sort(key=minutes, reverse=True)  # the order of others stays
     if config.getoption("--whole"):
         return
-    is_sparse = config.getoption("tier", None) == "sparse"
+    is_sparse = has_little_conformance(config)
     kept, left = [], []
     for item in items:
         (left if is_left_to_others(item, is_sparse) else kept).append(item)
@@ -81,28 +87,28 @@ def pytest_collection_modifyitems(config, items):
         items[:] = kept
 
 
+def has_little_conformance(config):
+    """Whether a run has the sparse tier beside tests; pytest reads this file for runs of the suite alone as well."""
+    places = [Path(word.partition("::")[0]).resolve() for word in config.args]
+    return config.getoption("tier", None) == "sparse" and any(place.is_relative_to(HERE) for place in places)
+
+
 def minutes(item):
     mark = item.get_closest_marker("long")
     return mark.kwargs.get("minutes", 0) if mark else 0
 
 
 def is_left_to_others(item, is_sparse):
-    """Whether a usual run goes without a test; `is_sparse`: the conformance suite, if it is run, in its sparse tier."""
+    """Whether a usual run goes without a test; `is_sparse`: and of conformance has no more than the sparse tier."""
     number, _ = getattr(item, "batch", (None, None))  # of a case of the conformance suite
     if number is None:
-        return is_marked([*item.iter_markers()], f"{item.parent.nodeid}::{item.name}")  # its nodeid ends with a group
+        sampled = None if hasattr(item, "callspec") else item.get_closest_marker("sampled")
+        is_drawn = sampled is None or zlib.crc32(item.name.encode()) % sampled.args[0] == 0
+        return item.get_closest_marker("long") is not None or not is_drawn
     if not is_sparse or not isinstance(number, int):
         return False
     name = item.parent.backend
-    return name != "perform" and (number + 2 * others().index(name)) % (2 * len(others())) != 0
-
-
-def is_marked(marks, name):
-    """Whether marks, the closest first, leave the test of a name to `--whole`."""
-    if any(mark.name == "long" for mark in marks):
-        return True
-    sampled = next((mark for mark in marks if mark.name == "sampled"), None)
-    return sampled is not None and zlib.crc32(name.encode()) % sampled.args[0] != 0
+    return name != "perform" and (number + 4 * others().index(name)) % (4 * len(others())) != 0
 
 
 @functools.cache

@@ -12,19 +12,23 @@ from xdist.scheduler import LoadGroupScheduling
 class Scheduler(LoadGroupScheduling):
     """Gives files and groups to workers, in the order in which they are collected.
 
-    Of the sparse tier of conformance what a usual run has of a backend is one group, but for the reference.
+    With `--whole` some files take minutes: their tests go one by one, each with all its parameters. Of the sparse tier
+    of conformance what a usual run has of a backend is one group, but for the reference.
     """
 
-    def __init__(self, config, log=None):
+    def __init__(self, config, log=None, *, is_sparse=False):
         super().__init__(config, log)
-        self.is_sparse = config.getoption("tier", None) == "sparse"
+        self.is_whole = config.getoption("whole")
+        self.is_sparse = is_sparse
         config.option.loadscopereorder = False  # by numbers of tests: files of few long ones would be last
 
     def _split_scope(self, nodeid):
         group, (first, *others) = super()._split_scope(nodeid), nodeid.split("::")
         if first == "conformance" and self.is_sparse and others[0] != "perform":
             return others[0]  # a share of its cases takes as long as its process does to import a library
-        return first if group == nodeid else group
+        if group != nodeid:
+            return group
+        return nodeid.partition("[")[0] if self.is_whole else first
 
     def mark_test_complete(self, node, item_index, duration=0):
         """What is done leaves the list that is gone through at the end of every test."""
