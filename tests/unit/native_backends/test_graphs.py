@@ -13,6 +13,7 @@ from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
 from tg.types.tensor_type import TensorType
 
+pytestmark = pytest.mark.sampled(2)  # of the backends
 FOUND = Path(__file__).parents[2] / "enumerate" / "found"
 
 

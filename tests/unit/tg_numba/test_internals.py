@@ -67,7 +67,7 @@ def without_internals(monkeypatch):
     monkeypatch.setattr(internals, "check", gone)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["float64", "complex128", "int16", "float16", "bool"])
 @pytest.mark.usefixtures("without_internals")
 def test_without_them_nests_are_compiled_by_what_numba_promises(dtype, tmp_path, monkeypatch):
@@ -94,6 +94,7 @@ print(json.dumps([f([2.0, 1.0, 3.0]).tolist(), f._main.executable._program.name 
 """
 
 
+@pytest.mark.long
 def test_processes_with_and_without_them_share_a_cache(tmp_path):
     import os
 
