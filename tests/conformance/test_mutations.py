@@ -87,7 +87,7 @@ def test_loopback_itself_passes_what_the_bugs_fail(installed):
     assert [(one.id, one.detail) for one in found if one.outcome != "passed"] == []
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_is_caught(installed, name):
     found = count(outcomes(name))

@@ -74,6 +74,7 @@ def expected(value, decay):
     return y, np.sum(y**2), np.sum(y**3), slope, slope_of_decay
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_values_and_gradients_are_right_where_nothing_but_wheels_is_installed(natively, site, tmp_path, backend):
     script = tmp_path / "program.py"
