@@ -2,9 +2,9 @@
 
 `@pytest.mark.long` is a test that takes long and finds little that others do not; `long(minutes=8)` begins before all
 others, so that no worker is left alone with it at the end. `@pytest.mark.sampled(n)` is one of many parameters that are
-much alike: a usual run has about every n-th of them, always the same ones. Of the sparse tier of conformance it has
-every batch of the reference, and of each of the six other backends a sixth, another for each; other tiers are run as
-they are.
+much alike: a usual run has an n-th of them, always the same ones, and one at least; of a file that is marked and has
+tests without parameters about an n-th of these. Of the sparse tier of conformance, where it is run beside tests, it has
+every batch of the reference, and of each of the six other backends every 24th, others for each.
 """
 
 import functools
@@ -19,6 +19,7 @@ import pytest
 
 from tg import plugin
 
+HERE = Path(__file__).parent
 CACHE = pytest.StashKey[Path]()
 
 
@@ -44,15 +45,52 @@ def pytest_unconfigure(config):
         shutil.rmtree(config.stash[CACHE], ignore_errors=True)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc):
+    """Of a sampled test no more than is run becomes an item: to make those of the others took a fourth of collecting.
+
+    A parameter that somebody asks for by its name becomes one as well. One always stays: without any, pytest makes an
+    item that has no parameters.
+    """
+    yield
+    made, config = metafunc._calls, metafunc.config
+    if not made or config.getoption("--whole") or any("[" in word for word in config.args):
+        return
+    usual = [one for one in made if not any(mark.name == "long" for mark in one.marks)] or made[:1]
+    sampled = next(metafunc.definition.iter_markers("sampled"), None)
+    if sampled is not None:
+        drawn = sorted(usual, key=lambda one: zlib.crc32(f"{metafunc.definition.nodeid}[{one.id}]".encode()))
+        chosen = {one.id for one in drawn[: -(-len(drawn) // sampled.args[0])]}
+        usual = [one for one in usual if one.id in chosen]
+    made[:] = usual
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.option.dist != "loadgroup":
+        return None
+    from tests.schedule import Scheduler
+
+    return Scheduler(config, log, is_sparse=has_little_conformance(config))
+
+
 def pytest_collection_modifyitems(config, items):
     items.sort(key=minutes, reverse=True)  # the order of others stays
     if config.getoption("--whole"):
         return
-    is_sparse = config.getoption("tier", None) == "sparse"
-    left = [item for item in items if is_left_to_others(item, is_sparse)]
+    is_sparse = has_little_conformance(config)
+    kept, left = [], []
+    for item in items:
+        (left if is_left_to_others(item, is_sparse) else kept).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not is_left_to_others(item, is_sparse)]
+        items[:] = kept
+
+
+def has_little_conformance(config):
+    """Whether a run has the sparse tier beside tests; pytest reads this file for runs of the suite alone as well."""
+    places = [Path(word.partition("::")[0]).resolve() for word in config.args]
+    return config.getoption("tier", None) == "sparse" and any(place.is_relative_to(HERE) for place in places)
 
 
 def minutes(item):
@@ -61,15 +99,16 @@ def minutes(item):
 
 
 def is_left_to_others(item, is_sparse):
-    """Whether a usual run goes without a test; `is_sparse`: the conformance suite, if it is run, in its sparse tier."""
-    if item.get_closest_marker("long"):
-        return True
+    """Whether a usual run goes without a test; `is_sparse`: and of conformance has no more than the sparse tier."""
     number, _ = getattr(item, "batch", (None, None))  # of a case of the conformance suite
-    if is_sparse and isinstance(number, int):
-        name = item.parent.backend
-        return name != "perform" and (number + others().index(name)) % len(others()) != 0
-    sampled = item.get_closest_marker("sampled")
-    return sampled is not None and zlib.crc32(item.nodeid.encode()) % sampled.args[0] != 0
+    if number is None:
+        sampled = None if hasattr(item, "callspec") else item.get_closest_marker("sampled")
+        is_drawn = sampled is None or zlib.crc32(item.name.encode()) % sampled.args[0] == 0
+        return item.get_closest_marker("long") is not None or not is_drawn
+    if not is_sparse or not isinstance(number, int):
+        return False
+    name = item.parent.backend
+    return name != "perform" and (number + 4 * others().index(name)) % (4 * len(others())) != 0
 
 
 @functools.cache

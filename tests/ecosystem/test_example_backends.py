@@ -12,7 +12,7 @@ WORKSPACE = Path(__file__).parents[2]
 EXAMPLES = {"dask": ("dask",), "onnxruntime": ("onnx", "onnxruntime")}  # what each needs beside NumPy
 
 
-@pytest.fixture(scope="module", params=EXAMPLES)
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in EXAMPLES])
 def example(request, tmp_path_factory):
     """A backend's name, and a folder with its library alone, as constraints.txt has it."""
     libraries = EXAMPLES[request.param]

@@ -74,6 +74,7 @@ def expected(value, decay):
     return y, np.sum(y**2), np.sum(y**3), slope, slope_of_decay
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_values_and_gradients_are_right_where_nothing_but_wheels_is_installed(natively, site, tmp_path, backend):
     script = tmp_path / "program.py"
@@ -90,14 +91,15 @@ def test_values_and_gradients_are_right_where_nothing_but_wheels_is_installed(na
 
 CONFORMANCE = """
 import subprocess, sys
-line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", "--tier", "quick",
+line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", "--tier", {tier!r},
         "--pyargs", "tg_conformance.suite", "--backend=perform", "--backend=c", "--backend=numba", "-k", "waves"]
 done = subprocess.run(line, capture_output=True, text=True)
 answer = [done.returncode, done.stdout[-3000:]]
 """
 
 
-def test_its_conformance_cases_pass(ask):
-    code, printed = ask(CONFORMANCE, "tg-waves")
+@pytest.mark.parametrize("tier", ["sparse", pytest.param("quick", marks=pytest.mark.long)])
+def test_its_conformance_cases_pass(ask, tier):
+    code, printed = ask(CONFORMANCE.format(tier=tier), "tg-waves")
     assert code == 0, printed
     assert all(re.search(rf"^{name} +[1-9]", printed, re.MULTILINE) for name in ("perform", *BACKENDS)), printed

@@ -83,6 +83,7 @@ answer += [bool(np.allclose(a, 2 * found[0][1])) for a in again]
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", sorted(BACKENDS - {"jax"}))
 def test_a_backend_leaves_the_process_as_it_was(ask, backend):
     engine = "import torch\n" if backend == "torch" else ""  # which itself adds filters of warnings when it is imported
@@ -90,6 +91,7 @@ def test_a_backend_leaves_the_process_as_it_was(ask, backend):
 
 
 @needs_jax
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wide", [False, True])
 def test_the_jax_plugin_leaves_the_process_and_jax_as_they_were(ask, wide):
     program = PROCESS + WORK + JAX.format(wide=wide) + CHANGES.format(state="engine", backend="jax")

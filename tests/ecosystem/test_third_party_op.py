@@ -51,7 +51,7 @@ except tg.TextError as error:
 
 CONFORMANCE = """
 import subprocess, sys
-line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", "--tier", "quick",
+line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", "--tier", {tier!r},
         "--pyargs", "tg_conformance.suite", *(f"--backend={{name}}" for name in {names!r}), "-k", "cubes"]
 done = subprocess.run(line, capture_output=True, text=True)
 answer = [done.returncode, done.stdout[-3000:]]
@@ -99,8 +99,9 @@ def test_it_is_printed_and_parsed_by_name(ask):
     assert "CubeSum" in ask(UNKNOWN.format(text=text))
 
 
-def test_its_conformance_cases_pass(ask):
+@pytest.mark.parametrize("tier", ["sparse", pytest.param("quick", marks=pytest.mark.long)])
+def test_its_conformance_cases_pass(ask, tier):
     names = [name for name in ("perform", "toy", "jax") if name in {"toy", *BACKENDS}]
-    code, printed = ask(CONFORMANCE.format(names=names), "tg-thirdparty", "tg-toy")
+    code, printed = ask(CONFORMANCE.format(names=names, tier=tier), "tg-thirdparty", "tg-toy")
     assert code == 0, printed
     assert all(re.search(rf"^{name} +[1-9]", printed, re.MULTILINE) for name in names), printed

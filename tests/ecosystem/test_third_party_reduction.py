@@ -32,11 +32,12 @@ answer = [value.tolist(), [a.tolist() for a in f(value)], [[a.tolist() for a in 
 DECLINING = """
 import numpy as np, tg
 from tg_thirdparty.logsums import logsum
-x = tg.matrix("x")
-try:
-    tg.function([x], logsum(x, axis=1), backend={backend!r})(np.ones((2, 3)))
-except tg.NoRuleError as error:
-    answer = str(error)
+x, answer = tg.matrix("x"), []
+for backend in {backends!r}:
+    try:
+        tg.function([x], logsum(x, axis=1), backend=backend)(np.ones((2, 3)))
+    except tg.NoRuleError as error:
+        answer.append(str(error))
 """
 
 EXPANDING = """
@@ -47,8 +48,8 @@ logsum = Reduction("logsum", tg.logaddexp, start=-np.inf, pullback=by_element(la
 x = tg.matrix("x", dtype="float32")
 value = np.arange(6.0, dtype="float32").reshape(2, 3)
 y = logsum(x, axis=1)
-f = tg.function([x], [y, tg.grad(tg.sum(y), x)], backend={backend!r})
-answer = [a.tolist() for a in f(value)]
+made = [tg.function([x], [y, tg.grad(tg.sum(y), x)], backend=backend) for backend in {backends!r}]
+answer = [[a.tolist() for a in f(value)] for f in made]
 """
 
 TEXT = """
@@ -87,18 +88,19 @@ def test_its_values_and_derivatives_are_right(ask, backend):
     assert infinite[2] == [[1.0] * 3] * 2
 
 
-@pytest.mark.parametrize("backend", OTHERS)
-def test_a_backend_without_such_a_reduction_says_so(ask, backend):
-    text = ask(DECLINING.format(backend=backend), "tg-thirdparty")
-    assert text.startswith(f"backend {backend!r} has no rule for Reduce by logaddexp that takes these operands")
-    assert 'compile with backend="perform"' in text
+def test_backends_without_such_a_reduction_say_so(ask):
+    texts = ask(DECLINING.format(backends=OTHERS), "tg-thirdparty")
+    for backend, text in zip(OTHERS, texts, strict=True):
+        assert text.startswith(f"backend {backend!r} has no rule for Reduce by logaddexp that takes these operands")
+        assert 'compile with backend="perform"' in text
 
 
-@pytest.mark.parametrize("backend", OTHERS)
-def test_where_the_record_has_an_expansion_it_is_computed(ask, backend):
-    y, slope = ask(EXPANDING.format(backend=backend))
-    np.testing.assert_allclose(y, [log_of_sum(row) for row in ([0, 1, 2], [3, 4, 5])], rtol=1e-6)
-    np.testing.assert_allclose(slope, [np.exp([-2, -1, 0]) / np.sum(np.exp([-2, -1, 0]))] * 2, rtol=1e-6)
+def test_where_the_record_has_an_expansion_it_is_computed(ask):
+    found = ask(EXPANDING.format(backends=OTHERS))
+    assert len(found) == len(OTHERS)
+    for y, slope in found:
+        np.testing.assert_allclose(y, [log_of_sum(row) for row in ([0, 1, 2], [3, 4, 5])], rtol=1e-6)
+        np.testing.assert_allclose(slope, [np.exp([-2, -1, 0]) / np.sum(np.exp([-2, -1, 0]))] * 2, rtol=1e-6)
 
 
 def test_it_is_printed_and_parsed(ask):

@@ -32,6 +32,7 @@ def told(run):
     return "\n".join(find.text for find in run.finds)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", sorted(families()))
 def test_rewriting_keeps_the_meaning_of_drawn_programs(name):
     run = Run()
@@ -93,7 +94,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("one", "family"), WRONG, ids=lambda one: getattr(one, "name", one))
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(7)
 def test_a_wrong_rewrite_is_found_and_named(one, family, monkeypatch):
     given = Registry.rewrites
 

@@ -7,6 +7,8 @@ import pytest
 
 import tg
 
+pytestmark = pytest.mark.sampled(3)  # of the backends
+
 # --- shapes
 
 

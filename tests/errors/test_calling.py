@@ -6,12 +6,14 @@ import contextlib
 import decimal
 
 import numpy as np
+import pytest
 
 import tg
 from tg.ops.indexing import Nonzero
 from tg.plugin import registry
 from tg.types.dtypes import DTYPES
 
+pytestmark = pytest.mark.sampled(2)  # of the backends
 ONES = np.ones(3)
 
 

@@ -14,7 +14,7 @@ from tg.plugin.registry import Registry
 from tg.rewrite.rule import Pass, rule
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_rewriting_keeps_the_meaning_on_the_reference(seed):
     assert search("perform", 50, seed).error is None

@@ -88,7 +88,7 @@ def interpreted(case, arrays, **options):
     return np.ascontiguousarray(whole).view(numpy_dtype(case.result))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_a_kernel_of_mathematics(name, dtype):
@@ -123,7 +123,7 @@ def elementwise():
 PARTS = 24  # in which the functions are compiled
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("single", [False, True], ids=["lanes", "one"])
 def test_elementwise_functions(single, part):

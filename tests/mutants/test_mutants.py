@@ -60,6 +60,7 @@ def test_a_function_runs_again_as_it_was_after_its_mutant():
     assert products._negated.__code__ is code
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["negative_over_constant", "quotient_of_negatives", "reduce_of_movement"])
 def test_a_rule_as_it_is_is_not_killed(name):
     assert tried(cases(name), lambda case: case.rule).how == ""

@@ -64,7 +64,7 @@ def test_every_primitive_has_a_rule_or_a_gap(backend) -> None:
     assert [key for key in lacking if key not in WITHOUT_RULES] == []
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions(dtype, same) -> None:
     x = variable(dtype, None, None, None)
@@ -75,7 +75,7 @@ def test_reductions(dtype, same) -> None:
     same([x], [Reduce(add, (-3, -2, -1))(x)], [[a] for a in layouts(draw(dtype, 3, 4, 5))], ulps=64)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", [*REAL_FLOATS, "complex64", "complex128"])
 def test_extrema_propagate_nan_from_every_position(dtype, same) -> None:
     x = variable(dtype, None, None)
@@ -90,7 +90,7 @@ def test_extrema_propagate_nan_from_every_position(dtype, same) -> None:
     same([x], outputs, arrays)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_positions_of_extrema_take_the_first_of_ties(dtype, same) -> None:
     x = variable(dtype, None, None)
@@ -108,7 +108,7 @@ def test_sums_of_single_precision_keep_the_bound(link) -> None:
         assert abs(found - exact) <= min(a.size, 16) * 2.0**-23 * np.abs(a).astype("f8").sum()
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_running_results(dtype, same) -> None:
     x = variable(dtype, None, None)
@@ -116,7 +116,7 @@ def test_running_results(dtype, same) -> None:
     same([x], running, [[draw(dtype, *s)] for s in ((5, 6), (1, 1), (0, 3), (3, 0))], ulps=128)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", REAL_FLOATS)
 def test_expansions(dtype, same) -> None:
     x = variable(dtype, None, None)
@@ -126,7 +126,7 @@ def test_expansions(dtype, same) -> None:
     same([x], outputs, [[draw(dtype, 4, 5)], [draw(dtype, 1, 1)]], ulps=64)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", ARITHMETIC)
 def test_matrix_products(dtype, same) -> None:
     if dtype == "bfloat16":
@@ -143,7 +143,7 @@ def test_a_boolean_matrix_product_asks_for_any(same) -> None:
     same([x, y], [MatMul()(x, y)], [[draw("bool", 3, 4), draw("bool", 4, 300, seed=2)]])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lengths", [(2, 3, 4), (None, None, None)])
 def test_shapes(dtype, lengths, same) -> None:
@@ -170,13 +170,13 @@ def test_sums_to_a_shape(same) -> None:
     same([x], [SumTo((3, 4))(x), SumTo((1, 4))(x), SumTo((2, 1, 1))(x), SumTo(())(x)], [[draw("float64", 2, 3, 4)]])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_arange(n, same) -> None:
     same([], [Arange(n)()], [[]])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("mode", ["raise", "clip", "promise"])
 def test_indices_wrap_and_clamp(dtype, mode, same) -> None:
@@ -203,7 +203,7 @@ WINDOWS = [  # sizes, steps, starts to try
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("sizes", "steps", "starts"), WINDOWS)
 def test_windows_are_read_and_written(dtype, sizes, steps, starts, same) -> None:
@@ -221,7 +221,7 @@ def test_windows_are_read_and_written(dtype, sizes, steps, starts, same) -> None
     same([x, v, row, column], outputs, arrays)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_elements_are_gathered_and_scattered(dtype, same) -> None:
     x = variable(dtype, None, None, None)
@@ -247,7 +247,7 @@ def test_elements_are_gathered_and_scattered(dtype, same) -> None:
     same([x, i, j, one, two, all_], outputs, [given], ulps=8)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("fn", COMBINING, ids=lambda fn: fn.name)
 def test_all_values_of_a_position_are_combined(dtype, fn, same) -> None:
@@ -264,7 +264,7 @@ def test_all_values_of_a_position_are_combined(dtype, fn, same) -> None:
     same([x, i, j, rows, pairs], outputs, arrays, ulps=16)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_orders(dtype, same) -> None:
     x, a, v = variable(dtype, None, None), variable(dtype, None), variable(dtype, None, None)
@@ -327,7 +327,7 @@ def test_inexact_dtypes_stay(same, dtypes) -> None:
             same([x], [Reduce(add, (-1,))(x), Reduce(multiply, (-1,))(x)], [[draw(dtype, 0)], [draw(dtype, 1)]])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("build", [tg.arange, lambda n: tg.full((n,), 1.0)])
 def test_a_size_that_no_process_can_address_is_an_error(build, backend) -> None:
     n = tg.scalar("n", dtype="int64")

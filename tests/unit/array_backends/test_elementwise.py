@@ -74,7 +74,7 @@ def values(dtype, fn):
         return np.concatenate([special, plain]).astype(kind)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.name)
 def test_agrees_with_the_reference_in_every_loop(fn, same, dtypes) -> None:
     inputs, outputs, arrays = [], [], []
@@ -98,7 +98,7 @@ def triples(dtypes, fn):
     return [tuple(c[rng.integers(len(c))] for c in columns) for _ in range(300)]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("source", DTYPES)
 def test_casts_between_all_dtypes(source, same, dtypes) -> None:
     x = Variable(TensorType(source, (None,)))

@@ -39,7 +39,7 @@ def lines_of(graph):
     return origins, [str(getattr(c.descriptor, "loc", None)) for c in graph.checks]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("backend", ["c", "numba"])
 def test_a_program_is_read_as_it_was_written(family, backend):

@@ -240,7 +240,7 @@ def test_a_program_that_fits_lengths_of_1_only(both):
         lambda x, y, n: tg.max(x),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_results_of_every_length_are_what_they_are_without_the_entry(both, make):
     x, y, n = tg.vector("x"), tg.vector("y"), tg.scalar("n", dtype="int64")
     quick, plain = both([x, y, n], make(x, y, n), on_unused_input="ignore")

@@ -72,7 +72,7 @@ def loops(fn, dtypes):
             yield kinds
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.name)
 def test_a_function_of_elements(fn, agrees, dtypes):
     inputs, outputs, arrays = [], [], []
@@ -89,7 +89,7 @@ def test_a_function_of_elements(fn, agrees, dtypes):
     agrees(inputs, outputs, arrays, tolerance=4 * max(fn.accuracy, 1) * (150 if fn.name == "power" else 1))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fn", ["equal", "less", "less_equal", "greater", "not_equal"])
 def test_int64_and_uint64_are_compared_by_value(fn, agrees):
     grid = [g.ravel() for g in np.meshgrid(hostile("int64"), hostile("uint64"))]
@@ -97,7 +97,7 @@ def test_int64_and_uint64_are_compared_by_value(fn, agrees):
     agrees([x, y], [getattr(tg, fn)(x, y), getattr(tg, fn)(y, x)], grid)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("source", DTYPES)
 def test_casts(source, agrees, dtypes):
     x = hostile(source)

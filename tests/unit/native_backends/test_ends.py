@@ -22,7 +22,7 @@ def exact(x, dtype):
     return x.astype("complex128" if dtype.startswith("complex") else "float64")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_element_of_a_row_and_none_beside_it(dtype, backend):
     """Guard elements around the row would change a sum, a copy or a product that touched them."""
@@ -43,7 +43,7 @@ def test_every_element_of_a_row_and_none_beside_it(dtype, backend):
         np.testing.assert_array_equal(exact(room, dtype)[[0, -1]], exact(np.full(2, 77).astype(room.dtype), dtype))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_columns_and_rows_of_every_length(dtype, backend):
     x = tg.matrix("x", dtype)

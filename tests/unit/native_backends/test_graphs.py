@@ -16,6 +16,7 @@ from tg.graph.nodes import Variable
 from tg.ops.indexing import Slice, SliceUpdate
 from tg.types.tensor_type import TensorType
 
+pytestmark = pytest.mark.sampled(2)  # of the backends
 FOUND = Path(__file__).parents[2] / "enumerate" / "found"
 
 

@@ -98,6 +98,7 @@ def bits(arrays):
     return [np.ascontiguousarray(a).tobytes() for a in arrays]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_overwriting_changes_no_bit(seed):
     variables, f = function(seed)

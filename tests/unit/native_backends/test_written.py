@@ -70,6 +70,7 @@ def test_errors_and_profiles_are_those_of_a_written_program(backend):
     assert "sin" in str(f.profile([0.0, 1.0], 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("suffix", [".written", ".o", ".so"])
 @pytest.mark.parametrize("damage", [None, b"", b"nothing of the kind\n"])
 def test_what_is_lost_or_damaged_is_made_again(backend, tmp_path, suffix, damage):
@@ -129,6 +130,7 @@ print(json.dumps([float(value), slope.tolist(), made]))
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "plugins"), [("c", ""), ("numba", ""), ("c", "c")])
 def test_another_process_imports_no_generator(name, plugins, tmp_path):
     """Nor where it may use one plugin alone: what that requires is no less known for it."""
@@ -147,6 +149,7 @@ def test_another_process_imports_no_generator(name, plugins, tmp_path):
     assert none == []
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_kept_everything_is_computed(tmp_path):
     """On Numba, which compiles in memory: the rewritten program and what was written of it are optional too."""
     (tmp_path / "file").write_text("in the way")

@@ -101,6 +101,7 @@ def test_diagonals_keep_the_sign_of_zeros(dtype: str) -> None:
         assert tg.diagflat(v, k).eval({v: x}).tobytes() == np.diagflat(x, k).tobytes()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("number", [-(10**400), -(2**70), -1, 256, 2**63, 2**64, 10**400])
 def test_comparisons_with_numbers_of_any_size_are_numpys(dtype: str, number: int) -> None:
@@ -114,6 +115,7 @@ def test_comparisons_with_numbers_of_any_size_are_numpys(dtype: str, number: int
 PADS = ("edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", PADS)
 def test_an_axis_found_empty_is_not_continued(backend: str, mode: str) -> None:

@@ -64,6 +64,7 @@ def meeting():
     return [(a, b) for a, b in pairs if simplify(Product(factor(a[0], u, *a[1:]), factor(b[0], u, *b[1:])))]
 
 
+@pytest.mark.sampled(4)
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("stages", [(s, t) for s in range(4) for t in range(s, 4)])
 @pytest.mark.parametrize("other", range(4))
@@ -102,6 +103,7 @@ AMOUNTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", KINDS)
 @pytest.mark.parametrize("b", KINDS)
 def test_two_functions_meet_where_they_amount_to_one_that_is_not_0_over_0(a, b):
@@ -163,6 +165,7 @@ BESIDE = {  # sums of exponentials of rows of two
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("name", BESIDE)
 @pytest.mark.parametrize("stages", list(itertools.product(range(4), range(4))))

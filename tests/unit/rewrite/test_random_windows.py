@@ -61,6 +61,7 @@ def found_by(function, *given):
         return None, False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_found_of_random_windows_is_what_slices_read(seed):
     rng = random.Random(seed)

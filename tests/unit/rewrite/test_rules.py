@@ -52,7 +52,7 @@ REVIEWED = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("one", ALL, ids=NAMES)
 def test_a_rewrite_keeps_the_promise_of_its_class(one):
     found = Examination(one)
@@ -99,7 +99,7 @@ def extreme(k, count, dtype):
 STABLE = [pytest.param(one, id=one.name) for one in INSTALLED.rules if one.phase == STABILIZE]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("one", STABLE)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_stable_form_has_the_gradient_of_the_formula(one, dtype):
@@ -113,7 +113,7 @@ def test_a_stable_form_has_the_gradient_of_the_formula(one, dtype):
     assert Expectation(written, arrays, runs=8).confirmed(interpret(better, arrays)) is None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("one", STABLE)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_gradient_of_a_formula_is_rewritten_as_stable_as_the_formula(one, dtype):

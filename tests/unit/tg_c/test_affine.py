@@ -81,7 +81,7 @@ def test_strict_accuracy_sums_what_is_written(shared):
         assert bool(shared) == leaves
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_they_agree_with_the_reference(n, densities):
     agree(densities, normal(n), np.array(0.3), np.array(1.7), np.array(0.4))
@@ -94,7 +94,7 @@ def test_signs_terms_and_products_of_all_kinds():
     agree(pair([x, y, a, b], outputs), normal(1000), normal(1000, seed=1), np.array(0.7), np.array(-1.3))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_and_threads(threads):
     x, s = tg.matrix("x"), tg.scalar("s")
@@ -106,7 +106,7 @@ def test_rows_and_threads(threads):
         agree(functions, 3 + normal(*shape), np.array(1.4))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "scale", [0.0, 5e-324, 1e-300, 1e-200, 1e-80, 1.0, 1e80, 1e200, 1e300, np.inf, -np.inf, np.nan]
 )
@@ -119,7 +119,7 @@ def test_nothing_overflows_vanishes_or_hides_that_does_not_as_written(scale, lev
             agree(densities, x, np.array(0.0), np.array(scale), np.array(level))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scale", [0.0, 1e-320, 1e-300, 1e300, np.inf, np.nan])
 def test_factors_that_are_not_of_ordinary_size_stay_in_their_sums(scale):
     x, s, t = tg.vector("x"), tg.scalar("s"), tg.scalar("t")
@@ -152,7 +152,7 @@ def squared(a):
     return rounded, ((high * high - rounded) + 2 * high * low) + low * low
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("n", [512, 100_000])
 def test_terms_that_cancel_keep_the_digits_that_they_have_as_written(kind, n, squares):

@@ -95,7 +95,7 @@ def test_columns_of_more_axes():
         agrees([x], [tg.sum(y, axis=1), tg.sum(y, axis=(0, 2))], [normal(*shape)])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("shape", [(3, 4), (40_000, 9), (5, 50_000)])
 def test_columns_that_threads_share(shape):
     x = tg.matrix("x")
@@ -106,7 +106,7 @@ def test_columns_that_threads_share(shape):
         np.testing.assert_allclose(one, wanted, rtol=1e-12)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int8", "uint64", "bool"])
 def test_columns_of_other_dtypes(dtype):
     x = tg.tensor("x", dtype, (None, None))
@@ -129,7 +129,7 @@ def test_columns_keep_nan_and_infinities_to_themselves():
                     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int8", "uint16", "uint64", "bool"])
 def test_reductions_of_other_dtypes(dtype):
     x = tg.tensor("x", dtype, (None, None))
@@ -141,7 +141,7 @@ def test_reductions_of_other_dtypes(dtype):
             agrees([x], [tg.max(x * x), tg.min(x * x, axis=-1)], [a], tolerance)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("places", [1, 3, 50])
 def test_reads_and_writes_at_positions(places):
     a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
@@ -157,7 +157,7 @@ def test_reads_and_writes_at_positions(places):
         agrees([b, i, j, x], paired, [normal(places, 4), index, other, normal(n)])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("index", ["uint8", "uint64", "int8", "int32", "int64"])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 def test_positions_and_tables_of_other_dtypes(index, dtype):
@@ -172,7 +172,7 @@ def test_positions_and_tables_of_other_dtypes(index, dtype):
     agrees([a, i, x], [tg.cast(clipped, "float64") + x], [table, wide, normal(len(wide))])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fn", [None, maximum, multiply, add])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
 def test_what_is_scattered_is_combined_in_order(fn, dtype):
@@ -193,7 +193,7 @@ def in_runs(n, longest, places):
     return np.repeat(values, rng.integers(1, longest + 1, n + 1))[:n]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("index", ["int64", "int32", "uint8", "uint64"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_runs_of_one_position(index, dtype):
@@ -214,7 +214,7 @@ def test_runs_of_one_position(index, dtype):
                 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("longest", [1, 40])
 def test_runs_of_several_indices(longest):
     b, x, i, j = tg.matrix("b"), tg.vector("x"), tg.vector("i", dtype="int64"), tg.vector("j", dtype="int16")
@@ -234,7 +234,7 @@ def test_what_nothing_is_added_to_stays_a_negative_zero():
             assert np.array_equal(np.signbit(f(-np.zeros(4), np.ones(200_000), at)), [False, at.max() == 0, True, True])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("bad", [-6, 5, 2**62, -(2**63)])
 @pytest.mark.parametrize("at", [0, 300, 1000])
 def test_one_position_outside_is_refused_wherever_it_stands(bad, at):
@@ -267,7 +267,7 @@ def test_the_first_nan_wins_over_any_extreme():
             assert np.isnan(f(a)).all()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("n", [1000, 123_457])
 def test_the_error_of_a_sum_is_bounded(n):
     x = tg.vector("x")
@@ -279,7 +279,7 @@ def test_the_error_of_a_sum_is_bounded(n):
         assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("n", [64, 5_000, 300_000])
 def test_the_error_of_a_column_is_bounded(n):
     x = tg.matrix("x")

@@ -178,7 +178,7 @@ def test_every_kernel_has_a_test():
     assert set(KERNELS) == {*REFERENCES, *EXACT}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_a_kernel_is_right_everywhere(name, kind, machine):
@@ -196,7 +196,7 @@ def test_a_kernel_is_right_everywhere(name, kind, machine):
         agrees(name, found, right, x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 def test_powers_are_right_wherever_they_are_finite(kind, machine):
     """The larger the exponent, the nearer to 1 the base; negative bases have whole exponents."""
@@ -211,7 +211,7 @@ def test_powers_are_right_wherever_they_are_finite(kind, machine):
     agrees("pow", found, right, x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 def test_remainders_of_whole_and_of_near_numbers_are_exact(kind, machine):
     rng, dtype = np.random.default_rng(2), KINDS[kind]
@@ -245,7 +245,7 @@ def gamma_cases(name, kind):
     return x, exactly(name, x)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", GAMMA)
 def test_functions_of_gamma_are_right_for_positive_numbers(name, kind, machine):
@@ -254,7 +254,7 @@ def test_functions_of_gamma_are_right_for_positive_numbers(name, kind, machine):
     agrees(name, kernel(name, kind, machine[0], symbol=vector_symbol)(x), right, x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", GAMMA)
 def test_functions_of_gamma_are_right_in_their_terms_for_negative_numbers(name, kind):
@@ -269,7 +269,7 @@ def test_functions_of_gamma_are_right_in_their_terms_for_negative_numbers(name, 
     assert error.max() <= 6
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 def test_functions_of_gamma_at_their_poles_and_ends(kind):
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, -2.0, -1e30], KINDS[kind])
@@ -304,7 +304,7 @@ def normal_cases(name, kind):
     return x, exactly(name, x)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NORMAL)
 def test_functions_of_the_normal_distribution_are_right(name, kind, machine):
@@ -313,7 +313,7 @@ def test_functions_of_the_normal_distribution_are_right(name, kind, machine):
     agrees(name, kernel(name, kind, machine[0], symbol=vector_symbol)(x), right, x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("name", "right"),
@@ -346,7 +346,7 @@ def test_a_function_that_libm_lacks_has_a_form_for_one_number(machine):
     agrees("digamma", np.array([library.one(v) for v in x]), exactly("digamma", x), x)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fn", [tg.exp, tg.tanh, tg.sin, tg.log1p])
 def test_equal_elements_have_equal_results_wherever_they_stand(fn, dtype):

@@ -210,6 +210,7 @@ def test_on_a_full_disk_there_is_one_warning_and_everything_is_computed(place, f
     assert "No space left on device" in line
 
 
+@pytest.mark.long
 def test_a_read_only_disk_serves_what_it_has_and_there_is_one_warning_for_the_rest(place):
     before = read_only(place, 1, 2)
     before_all = compilations(place)
@@ -221,6 +222,7 @@ def test_a_read_only_disk_serves_what_it_has_and_there_is_one_warning_for_the_re
     assert compilations(place) == before_all + 2 * first + 2
 
 
+@pytest.mark.long
 def test_a_damaged_entry_on_a_read_only_disk_is_made_again_elsewhere(place):
     cut = f'for f in {place}/*.so; do truncate -s 4096 "$f"; done'
     done = run(1, before=read_only(place, 1, then=cut), warnings="always")

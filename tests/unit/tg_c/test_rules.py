@@ -45,7 +45,7 @@ def layouts(a):
     yield unaligned
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("static", [True, False])
 def test_inputs_of_every_layout(static, compiled, frozen_of):
     a = np.arange(12.0).reshape(3, 4)
@@ -74,7 +74,7 @@ def numbers(shape, dtype, seed=0):
 SHAPES = ((7,), (0,), (1,), (5, 3), (3, 0), (0, 3), (2, 3, 4), (1, 600), (600, 2), (40, 300), (2, 2, 2, 2))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", *FLOATS, *COMPLEX])
 def test_reductions(dtype, static, agrees):
@@ -89,7 +89,7 @@ def test_reductions(dtype, static, agrees):
         agrees([x], outputs, [a], tolerance=600)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", *HALVES, *FLOATS, *COMPLEX])
 def test_positions_of_extremes(dtype, agrees):
     for shape in ((7,), (5, 3), (2, 40, 3)):
@@ -98,7 +98,7 @@ def test_positions_of_extremes(dtype, agrees):
         agrees([x], [ArgReduce(fn, k)(x) for fn in (maximum, minimum) for k in range(-len(shape), 0)], [a])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("n", [1, 5, 16, 17, 40, 100])
 @pytest.mark.parametrize("dtype", [*HALVES, *FLOATS, *COMPLEX])
 def test_nan_wins_in_every_position(n, dtype, agrees):
@@ -117,7 +117,7 @@ def test_a_float32_sum_loses_no_small_addend(compiled, frozen_of):
     assert found[1].tolist() == [16778216] * 3
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("axes", [-1, 0, (0, 2)])
 def test_float64_sums_are_pairwise(axes, compiled, frozen_of):
     shape = (1_000_000,) if axes == -1 else (1_000_000, 2) if axes == 0 else (2000, 2, 500)
@@ -127,7 +127,7 @@ def test_float64_sums_are_pairwise(axes, compiled, frozen_of):
     np.testing.assert_allclose(found, 100_000.0, rtol=1e-14)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64", *HALVES, "complex64"])
 def test_running_results(dtype, agrees):
     from tg.ops.cumulative import Accumulate
@@ -138,7 +138,7 @@ def test_running_results(dtype, agrees):
         agrees([x], [Accumulate(fn, k)(x) for fn in RUNNING for k in range(-len(shape), 0)], [a])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("static", [True, False])
 def test_shapes(static, agrees):
     a, b = numbers((4, 6), "float64"), numbers((4, 6), "float64", 1)
@@ -175,7 +175,7 @@ SLICES = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("static", [True, False])
 def test_slices(static, agrees):
     a = numbers((5, 7), "float64")
@@ -184,7 +184,7 @@ def test_slices(static, agrees):
     agrees([x], [*outputs, tg.sum(x[::2, ::-1], 0), x[1:] @ x[:-1].T, x[::-1] @ x.T], [a])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("i", [0, 4, -5, -1, 5, -6, 100])
 def test_positions_known_at_run_time(i, agrees):
     a = numbers((5, 7), "float64")
@@ -194,7 +194,7 @@ def test_positions_known_at_run_time(i, agrees):
     agrees([x, k], [x[:k], x[k:, ::2], x[::-1][k:]], [a, position])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
 def test_positions_in_arrays(dtype, agrees):
     a = numbers((5, 7), "float64")
@@ -204,7 +204,7 @@ def test_positions_in_arrays(dtype, agrees):
     agrees([x, j, k], [x[j], x[:, k], x[j, k], x.T[k, j], x[2][j], x[j][0]], [a, i, negative])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("i", [5, -6, 127])
 def test_a_position_outside_is_reported(i, agrees):
     a, index = numbers((5, 7), "float64"), np.array([0, i, 2], np.int8)
@@ -224,7 +224,7 @@ def test_positions_are_clamped_without_a_check(agrees):
         agrees([x, k], [Gather((-2,))(x, wrap_index(k, x.shape[0], mode))], [a, index])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "int8", "bool", *HALVES, "complex64"])
 def test_updates(dtype, static, agrees):
@@ -247,7 +247,7 @@ def test_updates(dtype, static, agrees):
     agrees(list(seen.values()), outputs[:2] + outputs[3:], [arrays.get(id(u), index) for u in seen.values()])
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["float64", "int8", "bool", "bfloat16"])
 def test_slices_of_no_axes(dtype, agrees):
     a, b = numbers((), dtype), numbers((), dtype, 1)
@@ -256,7 +256,7 @@ def test_slices_of_no_axes(dtype, agrees):
     agrees([x, y], outputs, [np.asarray(a), np.asarray(b)])
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", *HALVES, *FLOATS, *COMPLEX])
 def test_matrix_products(dtype, static, agrees):

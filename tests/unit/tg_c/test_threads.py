@@ -49,14 +49,14 @@ def run(script):
 # --- options ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_thread_is_refused(threads):
     with pytest.raises(OptionError, match=f"backend 'c': option threads: found {threads}, needed at least 1"):
         tg.backend("c", threads=threads)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("threads", [True, 2.0, "2", None])
 def test_threads_are_a_number(threads):
     with pytest.raises(OptionError, match="option threads: found"):
@@ -77,7 +77,7 @@ def test_the_text_mentions_threads_only_where_a_loop_may_be_shared():
 # --- results ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool", "float16", "complex128"])
 @pytest.mark.usefixtures("anything")
 def test_elements_are_the_same_bit_for_bit(dtype):
@@ -90,7 +90,7 @@ def test_elements_are_the_same_bit_for_bit(dtype):
             assert a.tobytes() == b.tobytes()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("threads", [2, 5])
 @pytest.mark.usefixtures("anything")
 def test_rows_are_the_same_bit_for_bit(threads):
@@ -129,7 +129,7 @@ def test_what_is_not_a_sum_of_floats_is_joined_exactly():
         assert [y.item() for y in alone(*given)] == [y.item() for y in shared(*given)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int64", "complex128"])
 @pytest.mark.parametrize("axis", [0, 2, (0, 2)])
 @pytest.mark.usefixtures("anything")
@@ -146,7 +146,7 @@ def test_reductions_that_leave_axes_are_the_same_bit_for_bit(dtype, axis):
             assert a.tobytes() == b.tobytes()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "bool"])
 @pytest.mark.usefixtures("anything")
 def test_reductions_of_all_elements_join_what_parts_have_met(dtype):
@@ -195,7 +195,7 @@ def test_elements_that_are_added_at_positions_are_added_in_the_order_of_the_part
     assert all(np.array_equal(found, shared(*given)) for _ in range(20))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("anything")
 @pytest.mark.parametrize("family", ["reduction", "elementwise/exponential"])
 def test_the_cases_of_a_family_pass(family):
@@ -212,7 +212,7 @@ def scattered():
     return [a, x, i], [tg.sum(z * z), *tg.grad(tg.sum(z * z), [a, x])]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("anything")
 @pytest.mark.parametrize("places", [1, 7, 1024, 1025])
 def test_what_is_scattered_in_parts_is_the_same_at_each_call(places):

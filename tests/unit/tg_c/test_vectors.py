@@ -112,20 +112,20 @@ def agrees_at_lengths(compiled, frozen_of, dtype):
             check(fn, xs, y, result)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
     agrees_at_lengths(compiled, frozen_of, dtype)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", *FLOATS])
 def test_every_function_with_narrower_vectors(dtype, compiled, frozen_of):
     agrees_at_lengths(compiled, frozen_of, dtype)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
     monkeypatch.setattr(this_machine, "vector_library", lambda: None)
@@ -142,7 +142,7 @@ LAYOUTS = (
 )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_along_every_stride(dtype, compiled, frozen_of):
     firsts = range(len(LAYOUTS) if dtype == "float64" else 1)  # the loads are the same for all functions of a dtype
@@ -174,7 +174,7 @@ def test_every_function_along_every_stride(dtype, compiled, frozen_of):
             check(fn, xs, y, result)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("source", REAL)
 def test_every_conversion(source, compiled, frozen_of):
     x = tg.Variable(TensorType(source, (None,)), name="x")
@@ -207,7 +207,7 @@ def test_values_of_several_widths_share_a_loop(agrees):
         agrees([x, y, c, k, b], outputs, arrays)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint64"])
 def test_lanes_computed_by_themselves_stand_among_vectors(dtype, compiled, frozen_of):
     functions = (floor_divide, remainder, power, isnan)
@@ -224,7 +224,7 @@ def test_lanes_computed_by_themselves_stand_among_vectors(dtype, compiled, froze
                 assert differs(z, right, dtype=dtype, accuracy=fn.accuracy) is None
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("has_library", [True, False])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_no_function_of_floats_is_computed_lane_by_lane(dtype, has_library, monkeypatch, compiled, frozen_of):
@@ -258,7 +258,7 @@ def test_few_steps_are_written_for_whole_blocks_and_for_the_last_one(steps, time
     assert len(re.findall(r"= \w*exp\w*\(", source)) == steps * times
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_strict_results_are_those_of_single_numbers(dtype, compiled, frozen_of):
     functions = (exp, sin, tanh, log1p)
@@ -294,7 +294,7 @@ class Guarded:
         return (self.inside[self.size - size :] if at_end else self.inside[:size]).view(numpy_dtype(dtype))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("at_end", [True, False])
 @pytest.mark.parametrize("dtype", REAL)

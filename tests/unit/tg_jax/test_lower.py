@@ -71,6 +71,7 @@ def test_extrema_of_integers(dtype, axis) -> None:
     assert (Extrema in ops(f)) == (axis != 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [7, 5000])
 @pytest.mark.parametrize("window", [slice(1, 4), slice(4, 1, -1), slice(None, None, 3), slice(0, 1), slice(2, 2)])
 def test_windows_are_written_wherever_they_are(n, window) -> None:

@@ -150,6 +150,7 @@ def test_a_native_output_shares_no_memory_with_a_shared_variable(backend) -> Non
     assert [np.asarray(a).ravel()[-1] for a in f()] == [5.0] * 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fn", [fn for family in FAMILIES for fn in family.elementwise], ids=lambda fn: fn.name)
 def test_no_elementwise_rule_returns_its_operand(fn) -> None:
     for dtype in NATIVE:

@@ -183,6 +183,7 @@ def test_numba_is_not_imported():
     assert run(script=WITHOUT).stdout == "False\n"
 
 
+@pytest.mark.long
 def test_processes_that_compile_one_graph_at_once_all_get_it(home):
     assert run(4, script=AT_ONCE).stdout == f"{[0] * 4}\n"
     assert all(cache.PROGRAMS.lookup(path.name) == path for path in home.iterdir())
@@ -194,6 +195,7 @@ def test_a_pickled_function_is_called_in_a_spawned_process_without_being_compile
     subprocess.run([sys.executable, "-W", "error", program], check=True)
 
 
+@pytest.mark.long
 def test_processes_that_are_killed_at_any_time_leave_nothing_that_is_loaded(home):
     for after in (0.6, 0.9, 1.2):
         with subprocess.Popen([sys.executable, "-c", AT_ONCE, "1"], start_new_session=True) as process:

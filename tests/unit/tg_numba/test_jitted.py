@@ -75,7 +75,7 @@ def given():
         registry().manager.unregister(name=name)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16", "int64", "uint64", *HALVES])
 def test_elements_in_loops_with_others_and_alone(dtype, given):
     given({twice: Jitted(double)})
@@ -116,6 +116,7 @@ def test_options_of_the_function_are_kept(given):
     assert found == [[5.0, 6.0], [6.0, 6.0]]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("layout", ["plain", "transposed", "repeated", "empty"])
 def test_whole_arrays_in_any_layout_numbers_and_several_results(layout, given):
     given({Blend: Jitted(blended)})
@@ -237,6 +238,7 @@ print(json.dumps([f([0.5]).tolist(), again([0.5]).tolist(), "compiler" in rows])
 """
 
 
+@pytest.mark.long
 def test_loops_around_it_are_found_in_the_cache_as_long_as_the_function_is_the_same(tmp_path):
     environ = {**os.environ, "TG_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     found = []

@@ -113,13 +113,13 @@ def agrees_at_lengths(compiled, frozen_of, dtype):
             check(fn, xs, y, result)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_function_at_lengths_around_a_block(dtype, compiled, frozen_of):
     agrees_at_lengths(compiled, frozen_of, dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("dtype", "width"), [("int8", 32), ("float32", 32), ("float16", 16), ("float64", 16)], indirect=["width"]
 )
@@ -127,7 +127,7 @@ def test_every_function_with_narrower_vectors(dtype, width, compiled, frozen_of)
     agrees_at_lengths(compiled, frozen_of, dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_function_where_there_is_no_vector_library(dtype, monkeypatch, compiled, frozen_of):
     monkeypatch.setattr(body, "variants", lambda name, dtype, arity: {})
@@ -144,7 +144,7 @@ LAYOUTS = (
 )
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "uint64", "bfloat16", "float64", "complex64"])
 def test_functions_along_every_stride(dtype, compiled, frozen_of):
     cases = [(fn, first) for fn in (maximum, add, tg.equal) for first in range(len(LAYOUTS))]
@@ -178,7 +178,7 @@ def elements(dtype, shape, seed):
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("source", REAL)
 def test_every_conversion(source, compiled, frozen_of):
     x = tg.Variable(TensorType(source, (None,)), name="x")
@@ -191,7 +191,7 @@ def test_every_conversion(source, compiled, frozen_of):
                 same(y, convert(a, target), f"{source} to {target}")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", HALVES)
 def test_every_half_becomes_the_same_float32_and_comes_back(dtype, compiled, frozen_of):
     x = tg.Variable(TensorType(dtype, (None,)), name="x")
@@ -207,7 +207,7 @@ def test_every_half_becomes_the_same_float32_and_comes_back(dtype, compiled, fro
     assert np.isnan(back[~number].astype(np.float32)).all()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("source", FLOATS)
 @pytest.mark.parametrize("dtype", HALVES)
 def test_numbers_between_two_halves_are_rounded_once(dtype, source, compiled, frozen_of):
@@ -239,7 +239,7 @@ def test_values_of_several_widths_share_a_loop(agrees):
 # --- no element outside an array --------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("at_end", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float32", "float64", "complex128"])
 def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of, guarded):

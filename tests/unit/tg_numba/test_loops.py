@@ -50,7 +50,7 @@ def test_one_pass_gives_a_sum_an_extreme_and_an_array():
         np.testing.assert_allclose(found[2], np.exp(a - 0.5), rtol=1e-14)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", [(3, 5), (1, 8), (4, 17), (0, 3), (2, 100), (5, 1)])
 def test_rows(shape):
     x, a = tg.matrix("x"), normal(*shape)
@@ -74,7 +74,7 @@ def test_rows_and_positions_with_narrower_vectors():
         agrees([x, i], [softmax, tg.sum(x * x), tg.any(x > 2.0), tg.sum(z), tg.grad(tg.sum(z * z), x)], arrays)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int8", "uint16", "uint64", "bool", "complex64"])
 def test_reductions_of_other_dtypes(dtype):
     x = tg.tensor("x", dtype, (None, None))
@@ -86,7 +86,7 @@ def test_reductions_of_other_dtypes(dtype):
             agrees([x], [tg.max(x * x), tg.min(x * x, axis=-1)], [a], tolerance)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex64", "complex128"])
 def test_columns(dtype):
     x = tg.tensor("x", dtype, (None, None))
@@ -103,7 +103,7 @@ def test_columns(dtype):
         agrees([x, y, b], outputs, arrays, 1e-5 if dtype in ("float32", "complex64") else 1e-11)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_halves_are_reduced_in_wider_numbers_and_rounded_once(dtype):
     x = tg.tensor("x", dtype, (None, None))
@@ -118,7 +118,7 @@ def test_halves_are_reduced_in_wider_numbers_and_rounded_once(dtype):
             assert (error <= np.abs(wanted) * float(ml_dtypes.finfo(a.dtype).eps) / 2 * 1.001).all()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("places", [1, 3, 50])
 def test_reads_and_writes_at_positions(places):
     a, x, i = tg.vector("a"), tg.vector("x"), tg.vector("i", dtype="int64")
@@ -134,7 +134,7 @@ def test_reads_and_writes_at_positions(places):
         agrees([b, i, j, x], paired, [normal(places, 4), index, other, normal(n)])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
 def test_every_way_to_write_at_positions(dtype):
     x, y = (tg.tensor(name, dtype, (None,)) for name in "xy")
@@ -169,7 +169,7 @@ def test_the_first_nan_wins_over_any_extreme():
             assert np.isnan(f(a)).all()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("n", [1000, 123_457])
 def test_the_error_of_a_sum_is_bounded(n):
     x = tg.vector("x")
@@ -182,7 +182,7 @@ def test_the_error_of_a_sum_is_bounded(n):
         assert abs(found - math.fsum(terms)) <= bound * math.fsum(np.abs(terms))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_divisor_that_a_row_shares_is_inverted_and_scaled_where_it_must_be(dtype):
     x, s = tg.tensor("x", dtype, (None,)), tg.tensor("s", dtype, ())
@@ -200,7 +200,7 @@ def test_a_divisor_that_a_row_shares_is_inverted_and_scaled_where_it_must_be(dty
             np.testing.assert_allclose(f(a[6:], divisor)[1], wanted[6:].max(), rtol=1.05 * info.eps, atol=info.tiny)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("at_end", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float16", "float32", "float64", "complex128"])
 def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, frozen_of, guarded):
@@ -224,7 +224,7 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
             np.testing.assert_array_equal(found, wanted)  # small whole numbers, whose sums are exact
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "float32"])
 def test_masks_hold_over_calls_in_loops_of_several_widths(dtype, compiled, frozen_of, guarded):
     x, y, z = (tg.Variable(TensorType(d, (None,)), name="x") for d in ("float64", "float64", dtype))

@@ -27,7 +27,7 @@ def agrees(inputs, outputs, *given):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_first_extreme_is_found_along_rows_and_columns(dtype):
     x, m = tg.tensor("x", dtype, (None,)), tg.tensor("m", dtype, (None, None))
@@ -46,7 +46,7 @@ def test_the_first_nan_is_the_extreme_wherever_it_is(dtype):
     agrees([x], [tg.argmax(x), tg.argmin(x)], *([a] for a in (*given, *worst)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_running_results_along_each_axis(dtype):
     m = tg.tensor("m", dtype, (None, None, None))
@@ -62,7 +62,7 @@ def test_the_places_of_true_elements():
     agrees([x], [*tg.nonzero(x), *tg.nonzero(x[::-2])], *([mask] for mask in masks))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_of_matrices_however_they_lie(dtype):
     x, y = (tg.tensor(name, dtype, (None, None)) for name in "xy")

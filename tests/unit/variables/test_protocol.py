@@ -106,6 +106,7 @@ def test_writing_at_an_index_agrees_with_numpy(index: object, method: str) -> No
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("start", [-7, -4, -1, 0, 2, 4, 9])
 @pytest.mark.parametrize("stop", [-6, -1, 0, 3, 4, 8])
 @pytest.mark.parametrize("step", [1, 2, -1, -3])
