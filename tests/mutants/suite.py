@@ -28,10 +28,11 @@ class Collected:
 
 
 def collected():
-    """The tests that need nothing but their parameters, as names and functions without arguments."""
+    """The tests that need nothing but their parameters, all of these, as names and functions without arguments."""
     found = Collected()
+    options = ["--collect-only", "-q", "--whole", "-p", "no:cacheprovider", "-p", "no:xdist"]
     with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *TESTS], plugins=[found])
+        pytest.main([*options, *TESTS], plugins=[found])
     tests = []
     for item in found.items:
         given = item.callspec.params if hasattr(item, "callspec") else {}
