@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -250,6 +252,26 @@ def test_threads_that_end_leave_no_thread_behind() -> None:
         run()
     after = len(list(Path("/proc/self/task").iterdir()))
     assert after < before + 10  # one that has just ended may still be listed
+
+
+MLX_BEFORE = """
+import threading, mlx.core as mx, numpy as np
+print(mx.ones(2).sum().item())
+import tg
+x = tg.vector("x")
+f = tg.function([x], tg.sum(tg.exp(x) * x), backend="mlx")
+found = []
+for _ in range(3):
+    thread = threading.Thread(target=lambda: found.append(float(f(np.array([0.0, 1.0])))))
+    thread.start()
+    thread.join()
+print(found == [np.exp(1.0)] * 3)
+"""
+
+
+def test_programs_run_in_every_thread_where_mlx_was_used_before() -> None:
+    done = subprocess.run([sys.executable, "-c", MLX_BEFORE], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["2.0", "True"], done.stderr
 
 
 def test_a_failing_check_raises_the_declared_error() -> None:

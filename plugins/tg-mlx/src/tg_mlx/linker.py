@@ -76,7 +76,7 @@ def _owned(array: Any) -> np.ndarray[Any, Any]:
 
 
 def _record(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
-    return Recorded(function)
+    return Recorded(function, unit.options.device)
 
 
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
