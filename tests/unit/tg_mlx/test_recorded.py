@@ -56,14 +56,14 @@ def test_python_runs_twice_for_each_shape() -> None:
         runs.append(x.shape)
         return (x + x,)
 
-    program = Recorded(double)
+    program = Recorded(double, "cpu")
     for n in (2, 2, 2, 3, 3, 2):
         assert program(mx.ones(n))[0].tolist() == [2.0] * n
     assert runs == [(2,), (2,), (3,), (3,)]
 
 
 def test_a_program_forgets_the_oldest_shapes() -> None:
-    program = Recorded(lambda x: (x + 1,))
+    program = Recorded(lambda x: (x + 1,), "cpu")
     for n in range(1, KEPT + 10):
         program(mx.ones(n))
     assert len(program._programs) == KEPT
@@ -74,7 +74,7 @@ def test_what_mlx_cannot_record_runs_as_it_is() -> None:
     def peeks(x):
         return (x * x.sum().item(),)
 
-    program = Recorded(peeks)
+    program = Recorded(peeks, "cpu")
     for k in (1.0, 2.0, 3.0):
         assert program(mx.array([k, k]))[0].tolist() == [2 * k * k] * 2
 

@@ -150,7 +150,7 @@ class GraphFunction(graphs.GraphFunction):
 
     @contextlib.contextmanager
     def over_tiles(self, length: str, rows: int) -> Iterator[tuple[str, str]]:
-        first, count = self.fresh("b"), self.fresh("b")
+        first, count = self.fresh("first"), self.fresh("count")
         self.line(f"for (i64 {first} = 0; {first} < {length}; {first} += {rows}) {{")
         self.line(f"const i64 {count} = {self.expression('min', f'{length} - {first}', str(rows))};")
         yield first, count
@@ -221,7 +221,7 @@ class GraphFunction(graphs.GraphFunction):
         return array._replace(pointer=self.pointer(array.dtype, there, const=""))
 
     def place(self, dtype: str, text: str) -> Array:
-        name = self.fresh("c")
+        name = self.fresh("cell")
         self.line(f"{WORDS[dtype]} {name}[1] = {{{text}}};")
         return Array(dtype, name, (), ())
 
