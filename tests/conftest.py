@@ -4,7 +4,7 @@
 others, so that no worker is left alone with it at the end. `@pytest.mark.sampled(n)` is one of many parameters that are
 much alike: a usual run has an n-th of them, always the same ones, and one at least; of a file that is marked and has
 tests without parameters about an n-th of these. Of the sparse tier of conformance, where it is run beside tests, it has
-every batch of the reference, and of each of the six other backends every 24th, others for each.
+every third batch of the reference, and of each of the six other backends every 24th, others for each.
 """
 
 import functools
@@ -108,7 +108,7 @@ def is_left_to_others(item, is_sparse):
     if not is_sparse or not isinstance(number, int):
         return False
     name = item.parent.backend
-    return name != "perform" and (number + 4 * others().index(name)) % (4 * len(others())) != 0
+    return number % 3 != 0 if name == "perform" else (number + 4 * others().index(name)) % (4 * len(others())) != 0
 
 
 @functools.cache

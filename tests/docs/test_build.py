@@ -8,26 +8,17 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long  # 20 s; examples in pages are run by test_examples.py in every run
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-BUILD = """
-import sys
-from sphinx.application import Sphinx
-docs, out, theme = sys.argv[1:]
-plain = {"html_theme": theme, "html_theme_options": {}} if theme == "basic" else {}
-app = Sphinx(docs, docs, out, f"{out}/.doctrees", "html", plain, status=None, warningiserror=True)
-app.build()
-sys.exit(app.statuscode)
-"""
-
-
-@pytest.fixture(scope="module", params=["basic", pytest.param("furo", marks=pytest.mark.long)])
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All pages; in the theme that readers see they take half as long again to write."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All pages."""
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-c", BUILD, str(DOCS), str(out), request.param]
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", str(DOCS), str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out

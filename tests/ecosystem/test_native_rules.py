@@ -98,7 +98,8 @@ answer = [done.returncode, done.stdout[-3000:]]
 """
 
 
-@pytest.mark.parametrize("tier", ["sparse", pytest.param("quick", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("tier", ["sparse", "quick"])
 def test_its_conformance_cases_pass(ask, tier):
     code, printed = ask(CONFORMANCE.format(tier=tier), "tg-waves")
     assert code == 0, printed

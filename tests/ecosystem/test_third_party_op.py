@@ -84,6 +84,7 @@ def test_a_backend_without_a_rule_names_those_that_have_one(ask):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.skipif("c" not in BACKENDS, reason="needs c")
 def test_a_missing_rule_names_plugins_that_could_not_give_theirs(ask):
     _, text = ask(LACKING, "tg-thirdparty", "tg-misspelled", "tg-broken")

@@ -88,6 +88,7 @@ def test_its_values_and_derivatives_are_right(ask, backend):
     assert infinite[2] == [[1.0] * 3] * 2
 
 
+@pytest.mark.long
 def test_backends_without_such_a_reduction_say_so(ask):
     texts = ask(DECLINING.format(backends=OTHERS), "tg-thirdparty")
     for backend, text in zip(OTHERS, texts, strict=True):

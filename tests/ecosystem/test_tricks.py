@@ -49,7 +49,8 @@ def told(report):
     return "\n".join([*report["lost"], *(text for e in report["cases"] for _, _, text in e["details"])])
 
 
-@pytest.mark.parametrize("trick", [t if t == "race" else pytest.param(t, marks=pytest.mark.long) for t in TRICKS])
+@pytest.mark.long
+@pytest.mark.parametrize("trick", TRICKS)
 def test_a_trick_fails_the_run_and_the_report_names_it(run, trick):
     words, text = TRICKS[trick]
     named = [] if trick == "unnamed skip" else ["--backend", "tricks"]

@@ -27,6 +27,7 @@ def matrix(name, dtype, ndim):
     return tg.Variable(TensorType(dtype, (None,) * ndim), name=name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "int64", "uint8", "bool"])
 def test_sorting(backend, dtype):
     x = matrix("x", dtype, 2)
@@ -40,6 +41,7 @@ def test_sorting(backend, dtype):
                 assert np.array_equal(found, wanted, equal_nan=dtype[0] in "fc"), shape
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "float16", "complex64", "int32", "bool"])
 def test_searching(backend, dtype):
     edges, x, one = matrix("edges", dtype, 1), matrix("x", dtype, 2), matrix("one", dtype, 0)

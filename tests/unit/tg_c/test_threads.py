@@ -195,7 +195,7 @@ def test_elements_that_are_added_at_positions_are_added_in_the_order_of_the_part
     assert all(np.array_equal(found, shared(*given)) for _ in range(20))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.long
 @pytest.mark.usefixtures("anything")
 @pytest.mark.parametrize("family", ["reduction", "elementwise/exponential"])
 def test_the_cases_of_a_family_pass(family):
