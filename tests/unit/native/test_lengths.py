@@ -132,6 +132,8 @@ def test_a_length_is_what_int64_makes_of_it(length, numbers):
 @example(AXES[0] * AXES[1] * AXES[2], (2**48, 2**48, 2**48, 0, 0, 0))
 @example(SCALARS[0] * SCALARS[1], (0, 0, 0, 2**32, 2**32, 0))
 @example(SCALARS[0] + 1, (0, 0, 0, 2**63 - 1, 0, 0))
+@example(lengths.minimum(AXES[0], 2**80), (1, 0, 0, 0, 0, 0))
+@example(lengths.minimum(AXES[0] + AXES[1], AXES[0] + 2**80), (1, 2, 0, 0, 0, 0))
 @example((SCALARS[0] * SCALARS[1]) // 7, (0, 0, 0, 2**40, 2**40, 0))
 def test_no_function_goes_on_with_what_is_no_length(length, numbers):
     written = PythonLengths()

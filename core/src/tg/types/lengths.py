@@ -559,6 +559,9 @@ def _least(a: int | Length, difference: int | Length) -> int | Length:
     inside = _from_terms({m: -c for m, c in terms.items() if c < 0})
     other = _from_terms({m: c for m, c in terms.items() if c > 0})
     rest = subtract(a, inside)
+    for one, another in ((inside, other), (other, inside)):
+        if type(one) is int and one >= LONGEST:  # no length is above, and int64 does not hold all that are
+            return add(rest, another)
     found = [*_choices(inside), *_choices(other)]
     if len(found) > 2:
         least = _undominated(found)
