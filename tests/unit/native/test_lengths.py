@@ -114,7 +114,15 @@ def combined(sides):
 
 
 LEAVES = st.one_of(st.sampled_from([*AXES, *SCALARS]), st.integers(-7, 7), st.sampled_from([2**31, -(2**40)]))
-LENGTHS = st.recursive(LEAVES, combined, max_leaves=8).filter(lambda n: type(n) is Length)
+
+
+def has_numbers_of_int64(length):
+    """Whether no number in it is one that a program cannot have."""
+    numbers = [n for part in parts(length) for n in (part.terms.values() if type(part) is Length else (part,))]
+    return type(length) is Length and all(abs(n) < LONGEST for n in numbers)
+
+
+LENGTHS = st.recursive(LEAVES, combined, max_leaves=8).filter(has_numbers_of_int64)
 HUGE = st.one_of(st.integers(0, 9), st.integers(0, 2**48))
 ANY = st.one_of(st.integers(-9, 9), st.integers(-(2**63), 2**63 - 1))
 NUMBERS = st.tuples(*[HUGE] * COUNT, *[ANY] * COUNT)
