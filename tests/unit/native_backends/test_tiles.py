@@ -197,3 +197,19 @@ def test_lengths_that_differ_are_chains_of_their_own():
     found = [step for step in steps if isinstance(step, Tiles)]
     assert len(found) == 2
     assert not same(found[0].length, found[1].length)
+
+
+def test_what_reads_an_array_of_a_chain_is_not_put_off():
+    """In another order all arrays would be alive at once that are sorted one after the other."""
+    x = tg.vector("x")
+    found = [tg.sort(tg.sin(x * float(k + 2)))[3] for k in range(20)]
+    steps, graph, _ = planned([x], found)
+    alive, most = set(), 0
+    for step in steps:
+        for run in step.steps if isinstance(step, Tiles) else (step,):
+            if isinstance(run, Run):
+                inside = step.inside if isinstance(step, Tiles) else ()
+                alive.update(n for n in graph.nodes[run.node].outputs if graph.types[n].ndim and n not in inside)
+                most = max(most, len(alive))
+                alive.difference_update(run.dying)
+    assert most <= 3

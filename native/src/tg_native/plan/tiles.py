@@ -9,9 +9,11 @@ of it only, whatever the length of the arrays. A chain of 400 steps and its grad
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, final
 
 from tg.link.schedule import Run, with_last_uses
+from tg.ops.indexing import Slice
+from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze, Transpose
 from tg.types.lengths import same
 from tg_native.fusion.loop import Loop
 from tg_native.kernels.dtypes import item_size
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph, Node
     from tg.link.schedule import Test
     from tg.types.tensor_type import TensorType
+
+
+VIEWS: Final = frozenset((BroadcastTo, ExpandDims, Slice, Squeeze, Transpose))
 
 
 class Slot(NamedTuple):
@@ -84,40 +89,34 @@ def _ordered(
     """The steps in an order in which those of a chain follow one another, and the chains."""
     order: list[int | Test] = []
     chains: list[list[int]] = []
-
-    def end(chain: _Chain) -> None:
-        before: list[int | Test] = []
-        if chain.steps:  # there may be others among those that come before
-            before, found = _ordered(chain.before, graph, types)
-            chains.extend((*found, chain.steps))
-        order.extend((*(before or map(_number, chain.before)), *chain.steps, *map(_number, chain.after)))
-
     chain = _Chain(graph, types)
-    for step in steps:
-        if not chain.takes(step):
-            end(chain)
-            chain = _Chain(graph, types)
-            chain.takes(step)
-    end(chain)
+    for step in (*steps, None):
+        if step is not None and chain.takes(step):
+            continue
+        order += (*chain.before, *chain.steps, *chain.after)
+        if chain.steps:
+            chains.append(chain.steps)
+        chain = _Chain(graph, types)
+        if step is not None and not chain.takes(step):
+            order.append(step.node if isinstance(step, Run) else step)
     return order, chains
-
-
-def _number(step: Run | Test) -> int | Test:
-    return step.node if isinstance(step, Run) else step
 
 
 @final
 class _Chain:
-    """Steps that may be run in tiles together, and those between them that run before or after all of these."""
+    """Steps that may be run in tiles together, and those between them that run before or after all of these.
+
+    Only what needs no memory does, and reads no array of the chain: in another order arrays would live longer.
+    """
 
     def __init__(self, graph: FrozenGraph, types: Sequence[TensorType]) -> None:
         self.graph, self.types = graph, types
         self.steps: list[int] = []
-        self.before: list[Run | Test] = []
-        self.after: list[Run | Test] = []
+        self.before: list[int | Test] = []
+        self.after: list[int | Test] = []
         self._length: Any = None
-        self._made: set[int] = set()
-        self._late: set[int] = set()  # what is not known before all tiles have run
+        self._made: set[int] = set()  # arrays
+        self._late: set[int] = set()  # what is not known before all tiles have run: totals, and what is made of them
 
     def takes(self, step: Run | Test) -> bool:
         """Take a step, if it is one of the chain or may run before or after it."""
@@ -132,16 +131,21 @@ class _Chain:
         if length is not None and is_early and (not self.steps or same(length, self._length)):
             self.steps.append(step.node)
             self._length = length
-            self._made.update(node.outputs)
             self._late.update(totals_of(node))
-        elif self._is_free(node.inputs):
-            self.before.append(step)
-        elif length is None:
-            self.after.append(step)
-            self._late.update(node.outputs)
-        else:
+            self._made.update(set(node.outputs) - self._late)
+        elif length is not None or not self._needs_no_memory(node) or not self._made.isdisjoint(node.inputs):
             return False
+        elif is_early:
+            self.before.append(step.node)
+        else:
+            self.after.append(step.node)
+            self._late.update(node.outputs)
         return True
+
+    def _needs_no_memory(self, node: Node) -> bool:
+        """Whether what a step makes is a view, or single elements."""
+        shapes = [self.types[k].shape for k in node.outputs]
+        return type(node.op) in VIEWS or all(n is not None and is_one(n) for shape in shapes for n in shape)
 
     def _is_free(self, numbers: Iterable[int]) -> bool:
         """Whether some values need nothing of the chain."""
