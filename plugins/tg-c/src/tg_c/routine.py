@@ -111,10 +111,11 @@ class Routine(Body, routine.Routine):
     def regrouped(self, value: Lanes) -> Lanes:
         if not self.lanes:
             return value
-        count = self.abreast
-        if value.form == SHARED:
-            kind = self.vector_type(value.dtype)
-            texts = [self.local(f"{CONST}{kind}", text) for text in self.texts(value)]
+        count, form = self.abreast, value.form
+        if form == SHARED:
+            form = self.usual_mask if value.dtype == "bool" else ""
+            kind = self.vector_type(value.dtype, form)
+            texts = [self.local(f"{CONST}{kind}", text) for text in self.texts(value, form)]
         elif len(self._names(value)) == count:
             return value
         else:
@@ -123,9 +124,7 @@ class Routine(Body, routine.Routine):
                 wide = [Lanes(self, value.dtype, text, value.form) for text in self._names(value)]
                 pieces = range(self.lanes // width)
                 texts = [self._piece(x, k, width).text for x in wide for k in pieces]
-        return Lanes(
-            self, value.dtype, tuple(texts) if count > 1 else texts[0], "" if value.form == SHARED else value.form
-        )
+        return Lanes(self, value.dtype, tuple(texts) if count > 1 else texts[0], form)
 
     def _part(self, x: Lanes, k: int) -> Lanes:
         return Lanes(self, x.dtype, x.text[k], x.form) if isinstance(x.text, tuple) else x
