@@ -66,8 +66,8 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 demo: $(STAMP)
 	$(BIN)/tg demo
 
-# pytest's summary is the last thing that each prints
-test: lint
+# pytest's summary is the last thing that each prints. Types are checked by the first of the tests, beside the others.
+test: style
 	$(PYTEST) -p tg_conformance tests $(SUITE) --tier sparse
 
 # what a usual run leaves out: tests marked long, all parameters of those marked sampled, the quick tier of conformance

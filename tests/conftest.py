@@ -4,7 +4,7 @@
 others, so that no worker is left alone with it at the end. `@pytest.mark.sampled(n)` is one of many parameters that are
 much alike: a usual run has an n-th of them, always the same ones, and one at least; of a file that is marked and has
 tests without parameters about an n-th of these. Of the sparse tier of conformance, where it is run beside tests, it has
-every third batch of the reference, and of each of the six other backends every 24th, others for each.
+every third batch of the reference, and of each of the six other backends every 24th, others for each, and no gap.
 """
 
 import functools
@@ -105,8 +105,10 @@ def is_left_to_others(item, is_sparse):
         sampled = None if hasattr(item, "callspec") else item.get_closest_marker("sampled")
         is_drawn = sampled is None or zlib.crc32(item.name.encode()) % sampled.args[0] == 0
         return item.get_closest_marker("long") is not None or not is_drawn
-    if not is_sparse or not isinstance(number, int):
+    if not is_sparse:
         return False
+    if not isinstance(number, int):
+        return True  # a gap, which is held to all dtypes
     name = item.parent.backend
     return number % 3 != 0 if name == "perform" else (number + 4 * others().index(name)) % (4 * len(others())) != 0
 

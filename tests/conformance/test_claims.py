@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("claims of conformance")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("claims of conformance")]
 
 PLUGIN = """
 import tg

@@ -9,7 +9,7 @@ import pytest
 from tg.errors import PluginError
 from tg.plugin.case import Case, f64
 
-pytestmark = pytest.mark.xdist_group("levels of conformance")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("levels of conformance")]
 
 PLUGIN = """
 import tg

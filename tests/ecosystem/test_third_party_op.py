@@ -100,7 +100,8 @@ def test_it_is_printed_and_parsed_by_name(ask):
     assert "CubeSum" in ask(UNKNOWN.format(text=text))
 
 
-@pytest.mark.parametrize("tier", ["sparse", pytest.param("quick", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("tier", ["sparse", "quick"])
 def test_its_conformance_cases_pass(ask, tier):
     names = [name for name in ("perform", "toy", "jax") if name in {"toy", *BACKENDS}]
     code, printed = ask(CONFORMANCE.format(names=names, tier=tier), "tg-thirdparty", "tg-toy")

@@ -42,6 +42,7 @@ def test_rewriting_keeps_the_meaning_of_drawn_programs(name):
     assert run.skipped < PROGRAMS / 4
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", sorted(families()))
 def test_rewriting_keeps_the_meaning_of_every_letter(name):
     run = Run()

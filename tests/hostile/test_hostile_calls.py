@@ -19,7 +19,7 @@ np.lib.stride_tricks.as_strided(x, (4,), ({stride},))[:].sum()
 """
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("share", [f"{k}/{SHARES}" for k in range(SHARES)])
 @pytest.mark.parametrize("backend", native_backends())
 def test_hostile_calls_give_what_the_reference_gives(backend, share):

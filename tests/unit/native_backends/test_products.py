@@ -31,7 +31,7 @@ def product(x, y):
         return wide.astype(np.int64).astype(x.dtype) if x.dtype.kind == "i" else wide.astype(x.dtype)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_of_every_layout_whose_sizes_are_not_known(backend, dtype):
     x, y = (tg.Variable(TensorType(dtype, (None, None)), name=name) for name in "xy")
@@ -45,7 +45,7 @@ def test_products_of_every_layout_whose_sizes_are_not_known(backend, dtype):
             assert np.array_equal(found, wanted), (m, k, n)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_whose_sizes_are_known(backend, dtype):
     rng, inputs, outputs, given, right = np.random.default_rng(2), [], [], [], []

@@ -139,6 +139,7 @@ def killed(*arguments, after):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_while_it_compiles_leaves_a_cache_that_works(place, tmp_path, monkeypatch):
     run(1)
     slow = tmp_path / "slow"

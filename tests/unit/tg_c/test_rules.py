@@ -74,7 +74,7 @@ def numbers(shape, dtype, seed=0):
 SHAPES = ((7,), (0,), (1,), (5, 3), (3, 0), (0, 3), (2, 3, 4), (1, 600), (600, 2), (40, 300), (2, 2, 2, 2))
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", *FLOATS, *COMPLEX])
 def test_reductions(dtype, static, agrees):

@@ -64,9 +64,8 @@ def test_a_window_that_moves_compiles_once() -> None:
     assert f._main.executable.compiles <= 2
 
 
-@pytest.mark.parametrize(
-    "dtype", ["uint16", *(pytest.param(dtype, marks=pytest.mark.long) for dtype in ("uint64", "int32"))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", ["uint16", "uint64", "int32"])
 def test_integers_of_every_width(dtype) -> None:
     limits = np.iinfo(dtype)
     x, y = tg.vector(dtype=dtype), tg.vector(dtype=dtype)
