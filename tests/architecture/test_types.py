@@ -1,4 +1,4 @@
-"""What type checkers say: as a test, the first that begins, since the checker has one process and machines have more."""
+"""What the type checker says: the first test that begins, since it has one process and machines have more."""
 
 import subprocess
 import sys
