@@ -32,7 +32,7 @@ def told(run):
     return "\n".join(find.text for find in run.finds)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(families()))
 def test_rewriting_keeps_the_meaning_of_drawn_programs(name):
     run = Run()
@@ -42,7 +42,7 @@ def test_rewriting_keeps_the_meaning_of_drawn_programs(name):
     assert run.skipped < PROGRAMS / 4
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(families()))
 def test_rewriting_keeps_the_meaning_of_every_letter(name):
     run = Run()

@@ -135,6 +135,7 @@ def test_a_reader_that_is_gone_is_no_error(arguments: list[str]) -> None:
     assert process.returncode == (2 if arguments == ["nonsense"] else 0)
 
 
+@pytest.mark.long
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     command = [sys.executable, "-m", "tg", "coverage", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -312,6 +312,7 @@ def test_names_of_ops_do_not_disturb_the_generated_code() -> None:
     assert all(name.isidentifier() for name in names)
 
 
+@pytest.mark.long
 def test_a_long_chain_compiles() -> None:
     x = tg.vector("x")
     y = x

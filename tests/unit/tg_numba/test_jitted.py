@@ -116,7 +116,7 @@ def test_options_of_the_function_are_kept(given):
     assert found == [[5.0, 6.0], [6.0, 6.0]]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["plain", "transposed", "repeated", "empty"])
 def test_whole_arrays_in_any_layout_numbers_and_several_results(layout, given):
     given({Blend: Jitted(blended)})

@@ -34,7 +34,7 @@ def test_many_are_read_before_each_use():
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.long
 @pytest.mark.parametrize("length", [0, 1, 5, 3000])
 def test_a_program_of_many_loops_computes_what_numpy_does(length):
     steps = 48

@@ -55,7 +55,8 @@ class Compiled:
             return separate(outputs, arrays)
 
         graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *arguments)
-        return torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
+        compiled: Callable[..., Sequence[Any]] = torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
+        return compiled
 
 
 def separate(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -89,7 +89,7 @@ def to_native(array: Array) -> torch.Tensor:
 def as_tensor(value: Any) -> torch.Tensor:
     """An input as a tensor, in the memory of the array if that can be."""
     if type(value) is not np.ndarray:
-        return value.detach() if value.requires_grad else value  # type: ignore[no-any-return]
+        return value.detach() if value.requires_grad else value
     if not value.flags.behaved:  # read-only, of which PyTorch warns, or not aligned
         return to_native(value)
     try:
@@ -158,7 +158,7 @@ def _place(options: Options) -> Place:
 
 
 def _moved(convert: Any, device: torch.device, value: Any) -> torch.Tensor:
-    return convert(value).to(device)  # type: ignore[no-any-return]
+    return convert(value).to(device)
 
 
 @final

@@ -27,7 +27,7 @@ LOGICAL: Final[dict[object, object]] = {add: maximum, multiply: minimum, maximum
 def accumulate(op: t.Accumulate, x: torch.Tensor) -> torch.Tensor:
     """The running result; of booleans, the running any or all."""
     if x.dtype == torch.bool:
-        return EXTREMA[LOGICAL[op.fn]](x.to(torch.uint8), op.axis).values.to(torch.bool)  # type: ignore[no-any-return]
+        return EXTREMA[LOGICAL[op.fn]](x.to(torch.uint8), op.axis).values.to(torch.bool)
     if op.fn in SUMS:
         bits = signed(x)
         return SUMS[op.fn](bits, op.axis, dtype=bits.dtype).view(x.dtype)

@@ -43,14 +43,14 @@ def slice_(op: t.Slice, x: torch.Tensor, *rest: Any, context: Place = RUN) -> to
     count = op.starts.count(None)
     sizes = known_shape(op.sizes, rest[count:])
     if count and context.is_traced:
-        return x[(..., *_positions(x, merge_sizes(op.starts, rest[:count]), sizes, op.steps))]  # type: ignore[index]
+        return x[(..., *_positions(x, merge_sizes(op.starts, rest[:count]), sizes, op.steps))]
     return _window(x, known_shape(op.starts, rest[:count]), sizes, op.steps)
 
 
 def _window(x: torch.Tensor, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> torch.Tensor:
     """A view of a window; a copy where it runs backwards."""
     windows, backwards = _forwards(x.shape, starts, sizes, steps)
-    y = x[(..., *windows)]  # type: ignore[index]
+    y = x[(..., *windows)]
     return _flip(y, backwards) if backwards else y
 
 
@@ -105,9 +105,9 @@ def slice_update(
     if starts and context.is_traced:
         return _put(op, y, v, _positions(x, merge_sizes(op.starts, starts), sizes, op.steps))
     windows, backwards = _forwards(x.shape, known_shape(op.starts, starts), sizes, op.steps)
-    old = y[(..., *windows)]  # type: ignore[index]
+    old = y[(..., *windows)]
     new = _flip(v, backwards) if backwards else v
-    old.copy_(new if op.fn is None else arithmetic.RULES[op.fn](old, new))  # type: ignore[arg-type]
+    old.copy_(new if op.fn is None else arithmetic.RULES[op.fn](old, new))
     return y
 
 
@@ -115,7 +115,7 @@ def _put(op: t.SliceUpdate, y: torch.Tensor, v: torch.Tensor, positions: Sequenc
     """A window written by its positions."""
     index: Any = (..., *positions)
     bits = signed(y)
-    bits[index] = signed(v if op.fn is None else arithmetic.RULES[op.fn](y[index], v))  # type: ignore[arg-type]
+    bits[index] = signed(v if op.fn is None else arithmetic.RULES[op.fn](y[index], v))
     return y
 
 

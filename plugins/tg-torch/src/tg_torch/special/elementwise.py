@@ -78,7 +78,7 @@ def _through_tanh(site: Site) -> Rule:
 def _is_known(x: torch.Tensor) -> bool:
     """Whether no element is NaN; infinities of both signs may say no, too."""
     total = (x.sum() if x.ndim else x).item()
-    return total == total  # noqa: PLR0124 (what NaN alone is not)
+    return bool(total == total)  # noqa: PLR0124 (what NaN alone is not)
 
 
 def _cast(site: Site) -> Rule | None:

@@ -45,7 +45,8 @@ def _sum(dtype: str, axes: tuple[int, ...], *, is_whole: bool) -> Rule | None:
 def _matmul(site: Site) -> Rule | None:
     if any(t.dtype not in FLOATS and t.dtype not in COMPLEX for t in site.operands):
         return None
-    return torch.matmul
+    rule: Rule = torch.matmul
+    return rule
 
 
 SPECIAL: Final[dict[object, Callable[[Site], Rule | None]]] = {

@@ -18,9 +18,8 @@ def _transpose(site: Site) -> Rule | None:
     (x,), op = site.operands, site.op
     assert isinstance(op, shape.Transpose)
     order = tuple(k % x.ndim for k in op.order(x.ndim))
-    if order == (1, 0):
-        return torch.t
-    return lambda x: torch.permute(x, order)
+    of_two: Rule = torch.t
+    return of_two if order == (1, 0) else lambda x: torch.permute(x, order)
 
 
 def _expand_dims(site: Site) -> Rule | None:
