@@ -147,6 +147,7 @@ nightly: $(STAMP)
 			--outputs $$outputs --seed $(TODAY) --shard {}/$(SHARDS) --found reports/found || exit 1; \
 	done
 	$(MAKE) conformance
+	$(PYTEST) -p tg_conformance --whole -m nightly tests
 	$(BIN)/python -m tests.mutants.firings
 	$(BIN)/python -m tests.mutants --tests --sample 0.02 --seed $(TODAY) --allowed 0.25
 

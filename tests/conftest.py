@@ -1,10 +1,11 @@
 """Every run of the tests: a compile cache of its own, and the tests that a usual run leaves to `make long`.
 
 `@pytest.mark.long` is a test that takes long and finds little that others do not; `long(minutes=8)` begins before all
-others, so that no worker is left alone with it at the end. `@pytest.mark.sampled(n)` is one of many parameters that are
-much alike: a usual run has an n-th of them, always the same ones, and one at least; of a file that is marked and has
-tests without parameters about an n-th of these. Of the sparse tier of conformance, where it is run beside tests, it has
-every fourth batch of the reference, of each of the six other backends every 36th, others for each, and no gap.
+others, so that no worker is left alone with it at the end. What is marked `nightly` is left to `make nightly`.
+`@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
+ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. Of the sparse
+tier of conformance, where it is run beside tests, it has every fourth batch of the reference, of each of the six other
+backends every 36th, others for each, and no gap.
 """
 
 import functools
@@ -104,7 +105,7 @@ def is_left_to_others(item, is_sparse):
     if number is None:
         sampled = None if hasattr(item, "callspec") else item.get_closest_marker("sampled")
         is_drawn = sampled is None or zlib.crc32(item.name.encode()) % sampled.args[0] == 0
-        return item.get_closest_marker("long") is not None or not is_drawn
+        return any(item.get_closest_marker(name) for name in ("long", "nightly")) or not is_drawn
     if not is_sparse:
         return False
     if not isinstance(number, int):

@@ -31,21 +31,35 @@ def example(request, tmp_path_factory):
     return request.param, folder
 
 
-@pytest.mark.long(minutes=15)
-@pytest.mark.timeout(5400)  # beside much other work; alone dask takes a quarter of an hour, onnxruntime ten minutes
-def test_a_backend_is_certified_from_wheels(strangers, example, tmp_path):
+def done_by(strangers, example, folder, *commands):
+    """What commands print where nothing is installed but wheels: tg's, the library, and the backend's, built now."""
     name, library = example
     source = WORKSPACE / f"examples/backends/tg-{name}"
-    certificate = tmp_path / "site" / f"tg_{name}" / "certificate.json"
     for command in (
         f"pip wheel --no-deps -w dist {source}",
         "pip install --no-deps --target site dist/*.whl",
         f"pytest -q -p no:cacheprovider {source}/tests",
-        f"tg conformance --backend {name} --certify {certificate}",
-        "tg backends --json",
+        *commands,
     ):
-        done = strangers(f"export PYTHONPATH={tmp_path}/site:{library}; {command}", tmp_path)
+        done = strangers(f"export PYTHONPATH={folder}/site:{library}; {command}", folder)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    shown = {one["name"]: one["certified"] for one in json.loads(done.stdout)}
+    return done.stdout
+
+
+@pytest.mark.long(minutes=4)
+@pytest.mark.timeout(1800)  # beside much other work
+def test_a_backend_passes_from_wheels(strangers, example, tmp_path):
+    name, _ = example
+    assert name in done_by(strangers, example, tmp_path, f"tg conformance --backend {name} --tier sparse")
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(5400)  # beside much other work; alone dask takes a quarter of an hour, onnxruntime ten minutes
+def test_a_backend_is_certified_from_wheels(strangers, example, tmp_path):
+    name, _ = example
+    certificate = tmp_path / "site" / f"tg_{name}" / "certificate.json"
+    certify = f"tg conformance --backend {name} --certify {certificate}"
+    printed = done_by(strangers, example, tmp_path, certify, "tg backends --json")
+    shown = {one["name"]: one["certified"] for one in json.loads(printed)}
     assert shown[name] == f"level {json.loads(certificate.read_text())['level']}"
     assert shown["perform"] == ""
