@@ -137,6 +137,20 @@ WRITTEN: Final = (
         static=(False,),
     ),
     Case(
+        lambda x, k: tg.call(lambda v, n: tg.sum(v[::n]), x, k),
+        [f64(1), fixed(0, "int64")],
+        name="call with one element and a check of no op's",
+        raises=DomainError,
+        static=(False,),
+    ),
+    Case(
+        lambda x, m: tg.call(lambda v, n: tg.sum(v[n]), x, m),
+        [f64(1), fixed([True, True], "bool")],
+        name="call with one element and a mask of two",
+        raises=ShapeError,
+        static=(False,),
+    ),
+    Case(
         lambda x: tg.call(tg.max, x) + 1, [f64(0)], name="call of max of nothing", raises=DomainError, static=(False,)
     ),
     Case(

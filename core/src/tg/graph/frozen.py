@@ -9,6 +9,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph import loc as locs
+from tg.graph.checks import Check
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.operators import NAMESPACE
 from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, of_atom
@@ -202,14 +203,25 @@ class FrozenGraph:
         return found
 
     def instantiate(self, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
-        """The outputs as variables over the given inputs: this graph inlined."""
+        """The outputs as variables over the given inputs: this graph inlined, without what its checks require."""
+        values = self._over(inputs)
+        return tuple(values[k] for k in self.outputs)
+
+    def instantiate_with_checks(self, inputs: Sequence[Variable]) -> tuple[tuple[Variable, ...], list[Check]]:
+        """The outputs over the given inputs, and the checks, of which some are no op's that makes the outputs."""
+        values = self._over(inputs)
+        checks = [Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor) for c in self.checks]
+        return tuple(values[k] for k in self.outputs), checks
+
+    def _over(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """All values as variables over the given inputs."""
         values: list[Variable] = [*(self._promised(k, v) for k, v in enumerate(inputs)), *self.constants]
         for k, node in enumerate(self.nodes):
             origin = self.origins.get(k, Origin())
             with locs.at(origin.locs[0] if origin.locs else None):
                 results = apply(node.op, [values[i] for i in node.inputs])
                 values.extend(map(self._promised, node.outputs, results))
-        return tuple(values[k] for k in self.outputs)
+        return values
 
     def _promised(self, number: int, v: Variable) -> Variable:
         """A value with what is assumed of it."""

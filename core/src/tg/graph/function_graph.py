@@ -88,10 +88,12 @@ class FunctionGraph:
         outputs: Sequence[Variable],
         ones: Iterable[tuple[int, int]] = (),
         imported: dict[int, Variable] | None = None,
+        checks: Sequence[Check] = (),
     ) -> FunctionGraph:
         """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1.
 
         Args:
+            checks: those that it has besides its ops' own.
             imported: where to leave what each variable of the expression, by its id, is in the graph.
         """
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
@@ -99,10 +101,14 @@ class FunctionGraph:
         with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):
                 graph.dims = bind(graph, inputs)
-            for node, results in sorted_applies(outputs, known=inputs):
+            asked = [v for check in checks for v in (check.condition, *check.values)]
+            for node, results in sorted_applies([*outputs, *asked], known=inputs):
                 locs.fix(node.loc)
                 graph._import_apply(node, results, known)
             graph.outputs = tuple(graph._imported(v, known) for v in outputs)
+            for condition, values, descriptor in checks:
+                taken = graph._imported(condition, known), tuple(graph._imported(v, known) for v in values)
+                graph._add_check(Check(*taken, descriptor), None)
         graph._order_checks({})
         if imported is not None:
             imported.update(known)
@@ -832,6 +838,10 @@ def _origin(node: Apply) -> Origin:
     return Origin((node.loc,)) if node.loc is not None else Origin()
 
 
-def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> FrozenGraph:
-    """The expression as a closed program, checks explicit, nothing rewritten."""
-    return FunctionGraph.of(inputs, outputs).freeze()
+def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable], checks: Sequence[Check] = ()) -> FrozenGraph:
+    """The expression as a closed program, checks explicit, nothing rewritten.
+
+    Args:
+        checks: those that it has besides its ops' own.
+    """
+    return FunctionGraph.of(inputs, outputs, checks=checks).freeze()

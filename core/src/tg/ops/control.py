@@ -148,7 +148,9 @@ def _separate(outputs: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
 def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
     """The graph for inputs of other static types, everything re-inferred, checks included."""
     inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(types)]
-    return freeze(inputs, frozen.instantiate(inputs))
+    with lengths.Requirements():  # found again where it is frozen, and none of the graph's that the call is in
+        outputs, checks = frozen.instantiate_with_checks(inputs)
+    return freeze(inputs, outputs, checks)
 
 
 def _outer(t: TensorType, known: set[lengths.Atom]) -> TensorType:
