@@ -144,6 +144,27 @@ WRITTEN: Final = (
         static=(False,),
     ),
     Case(
+        lambda x, k: tg.grad(tg.call(lambda v, n: tg.sum(v[::n] ** 2), x, k), x),
+        [f64(3), fixed(0, "int64")],
+        name="gradient of a call with a check of no op's",
+        raises=DomainError,
+        static=(False,),
+    ),
+    Case(
+        lambda x, k: tg.jvp(tg.call(lambda v, n: tg.sum(v[::n] ** 2), x, k), x, x),
+        [f64(3), fixed(0, "int64")],
+        name="tangents of a call with a check of no op's",
+        raises=DomainError,
+        static=(False,),
+    ),
+    Case(
+        lambda x, k: tg.hessian(tg.call(lambda v, n: tg.sum(v[::n] ** 2), x, k), x),
+        [f64(3), fixed(0, "int64")],
+        name="hessian of a call with a check of no op's",
+        raises=DomainError,
+        static=(False,),
+    ),
+    Case(
         lambda x, m: tg.call(lambda v, n: tg.sum(v[n]), x, m),
         [f64(1), fixed([True, True], "bool")],
         name="call with one element and a mask of two",

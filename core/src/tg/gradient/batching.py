@@ -11,13 +11,14 @@ from tg.errors import InputError, message
 from tg.graph import loc as locs
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
-from tg.graph.traversal import sorted_applies
+from tg.graph.traversal import ancestors, sorted_applies
 from tg.ops.control import Call
 from tg.ops.shape import broadcast_to, expand_dims_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg.graph.checks import Check
     from tg.graph.op import Op
     from tg.types.lengths import Length
 
@@ -68,11 +69,16 @@ class BatchTools:
         inner = [Variable(v.type) for v in inputs]
         moving = [v for v, b in zip(inner, batched, strict=True) if b]
         plain = [v if not b else Variable(t) for v, b, t in zip(inner, batched, graph.input_types, strict=True)]
-        outputs = graph.instantiate(plain)
+        outputs, checks = graph.instantiate_with_checks(plain)
         pairs = {id(p): v for p, v, b in zip(plain, inner, batched, strict=True) if b}
         found = vectorized(outputs, pairs, moving[0].shape[0])
-        made = Call(freeze(inner, found))(*inputs)
+        made = Call(freeze(inner, found, [check for check in checks if not _reads(check, pairs)]))(*inputs)
         return made if isinstance(made, tuple) else (made,)
+
+
+def _reads(check: Check, values: dict[int, Variable]) -> bool:
+    """Whether a check asks of variables that are given by their ids."""
+    return any(id(v) in values for v in ancestors([check.condition, *check.values]))
 
 
 def _aligned(inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:

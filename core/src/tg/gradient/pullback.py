@@ -262,12 +262,12 @@ class Tools(BatchTools):
             return [None] * len(inputs)
         inner = [Variable(t) for t in graph.input_types]
         given = [Variable(dy.type) for _, dy in pairs]
-        outputs = graph.instantiate(inner)
+        outputs, checks = graph.instantiate_with_checks(inner)
         found = cotangents_of([outputs[k] for k, _ in pairs], given, inner, leaves=inner)
         kept = [v for v in found if v is not None]
         if not kept:
             return [None] * len(inputs)
-        made = Call(freeze([*inner, *given], kept))(*inputs, *(dy for _, dy in pairs))
+        made = Call(freeze([*inner, *given], kept, checks))(*inputs, *(dy for _, dy in pairs))
         rest = iter(made if isinstance(made, tuple) else (made,))
         return [None if v is None else next(rest) for v in found]
 

@@ -134,12 +134,12 @@ class ForwardTools:
         pairs = [(k, t) for k, t in enumerate(tangents) if t is not None]
         inner = [Variable(t) for t in graph.input_types]
         given = [Variable(t.type) for _, t in pairs]
-        outputs = graph.instantiate(inner)
+        outputs, checks = graph.instantiate_with_checks(inner)
         found = tangents_of(outputs, [inner[k] for k, _ in pairs], given)
         kept = [t for t in found if t is not None]
         if not kept:
             return found
-        made = Call(freeze([*inner, *given], kept))(*inputs, *(t for _, t in pairs))
+        made = Call(freeze([*inner, *given], kept, checks))(*inputs, *(t for _, t in pairs))
         rest = iter(made if isinstance(made, tuple) else (made,))
         return [None if t is None else next(rest) for t in found]
 

@@ -25,6 +25,7 @@ class Descriptor(Frozen):
     The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the number of the
     one that failed, counted from 1. Where that is a call's again, the number inside it, times one more than there are
     descriptors, is added: so the values of the check that failed keep their room however deep it is.
+    What is `stated` no op of the program says: the one that did has been removed, and the check is all that is left.
     The user's line (`loc`) takes no part in equality.
     """
 
@@ -32,18 +33,23 @@ class Descriptor(Frozen):
     text: str
     hint: str | None = None
     inner: tuple[Any, ...] = ()
+    stated: bool = False
     __slots__ = ("loc",)
 
     def at(self, loc: Loc | None) -> Descriptor:
         """The same descriptor with the user's line, unless it has one."""
         if loc is None or getattr(self, "loc", None) is not None:
             return self
-        copy = Descriptor(self.error, self.text, self.hint, self.inner)
+        copy = Descriptor(self.error, self.text, self.hint, self.inner, self.stated)
         object.__setattr__(copy, "loc", loc)
         return copy
 
+    def as_stated(self) -> Descriptor:
+        """The same descriptor, stated."""
+        return Descriptor(self.error, self.text, self.hint, self.inner, True).at(getattr(self, "loc", None))
+
     def __reduce__(self) -> tuple[object, ...]:
-        return _described, (self.error, self.text, self.hint, self.inner, getattr(self, "loc", None))
+        return _described, (self.error, self.text, self.hint, self.inner, self.stated, getattr(self, "loc", None))
 
     def build(self, values: Sequence[int]) -> errors.TgError:
         """The exception for the values that the failing check reported."""
@@ -57,8 +63,10 @@ class Descriptor(Frozen):
         return kind(errors.message(self.text.format(*values), *lines, hint=self.hint))  # type: ignore[no-any-return]
 
 
-def _described(error: str, text: str, hint: str | None, inner: tuple[Any, ...], loc: Loc | None) -> Descriptor:
-    return Descriptor(error, text, hint, inner).at(loc)
+def _described(
+    error: str, text: str, hint: str | None, inner: tuple[Any, ...], stated: bool, loc: Loc | None
+) -> Descriptor:
+    return Descriptor(error, text, hint, inner, stated).at(loc)
 
 
 class Check(NamedTuple):

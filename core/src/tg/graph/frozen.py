@@ -208,9 +208,10 @@ class FrozenGraph:
         return tuple(values[k] for k in self.outputs)
 
     def instantiate_with_checks(self, inputs: Sequence[Variable]) -> tuple[tuple[Variable, ...], list[Check]]:
-        """The outputs over the given inputs, and the checks, of which some are no op's that makes the outputs."""
+        """The outputs over the given inputs, and the stated checks, which no op of the outputs would make again."""
         values = self._over(inputs)
-        checks = [Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor) for c in self.checks]
+        stated = [check for check in self.checks if check.descriptor.stated]
+        checks = [Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor) for c in stated]
         return tuple(values[k] for k in self.outputs), checks
 
     def _over(self, inputs: Sequence[Variable]) -> list[Variable]:

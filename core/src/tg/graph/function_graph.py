@@ -145,7 +145,7 @@ class FunctionGraph:
             outputs = operands[:1]
             self.assume(operands[0], node.op.assumed_facts)
             for check in node.op.checks(*operands):
-                self._add_check(check, None)
+                self._add_check(check._replace(descriptor=check.descriptor.as_stated()), None)
             if identity and operands[0].apply is not None:
                 self.names.setdefault(id(operands[0].apply), identity)
         elif not operands and node.op.named_length is not None:
@@ -321,6 +321,9 @@ class FunctionGraph:
             self.checks.append(check)
         elif check.descriptor.inner:
             self.checks[place] = check
+        elif check.descriptor.stated:
+            known = self.checks[place]
+            self.checks[place] = known._replace(descriptor=known.descriptor.as_stated())
 
     def absorb(self, root: Variable) -> Variable:
         """Intern an expression built over values of this graph."""

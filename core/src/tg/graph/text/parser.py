@@ -246,8 +246,9 @@ class _Body:
             raise tokens.refusal(at, f"found {error}, needed an error class of tg")
         text = self.values.string()
         hint = self.values.string() if tokens.accept("hint") else None
+        stated = tokens.accept("stated")
         inner = self._inner(depth) if tokens.accept("inner") else ()
-        return Descriptor(error, text, hint, inner)
+        return Descriptor(error, text, hint, inner, stated)
 
     def _inner(self, depth: int) -> tuple[Descriptor, ...]:
         """The checks of a graph that is defined above, or descriptors one by one."""

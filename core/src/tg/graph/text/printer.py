@@ -92,6 +92,8 @@ class Printer:
         text = f"{literals.name_text(descriptor.error)} {literals.quoted(descriptor.text)}"
         if descriptor.hint is not None:
             text += f" hint {literals.quoted(descriptor.hint)}"
+        if descriptor.stated:
+            text += " stated"
         if not descriptor.inner:
             return text
         label = self._checks.get(descriptor.inner)
