@@ -90,7 +90,13 @@ def test_constants_of_any_bits_make_the_round_trip(found):
 
 text_of = st.text(st.characters(), max_size=20)
 descriptors = st.recursive(
-    st.builds(Descriptor, st.sampled_from(["ShapeError", "BoundsError", "TgError"]), text_of, st.none() | text_of),
+    st.builds(
+        Descriptor,
+        st.sampled_from(["ShapeError", "BoundsError", "TgError"]),
+        text_of,
+        st.none() | text_of,
+        stated=st.booleans(),
+    ),
     lambda inner: st.builds(
         Descriptor, st.just("TgError"), st.just(""), st.none(), st.lists(inner, min_size=1, max_size=3).map(tuple)
     ),
