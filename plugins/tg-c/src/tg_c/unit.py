@@ -109,8 +109,10 @@ class Unit:
         )
         return (code, tuple(status)) if code else (0, ())
 
-    def plan(self, inputs: Sequence[np.ndarray], count: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """The `count` lengths of all outputs, one output after another: (0, lengths, ()).
+    def plan(
+        self, inputs: Sequence[np.ndarray], count: int, extra: Sequence[Any] = ()
+    ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+        """The `count` lengths of all outputs, one output after another: (0, lengths, ()); `extra` are more pointers.
 
         Where a check fails: (1 + its id, (), its values).
         """
@@ -119,7 +121,7 @@ class Unit:
             dims += array.shape
         status = _new(_STATUS)
         lengths = _new(_DIMS, count)
-        code: int = self._plan([_data_of(array) for array in inputs], dims, lengths, status)
+        code: int = self._plan([*map(_data_of, inputs), *extra], dims, lengths, status)
         return (code, (), tuple(status)) if code else (0, tuple(lengths), ())
 
     def address(self, symbol: str) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import LONGEST_GIVEN
 from tg_native.calls import objects
-from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
+from tg_native.calls.entry import Native, dtypes_of, fits, nesting_of, output_lengths, patience
 from tg_native.calls.objects import HEAD
 from tg_native.graphs.failure import STATUS
 from tg_native.kernels.index import Condition
@@ -190,27 +190,19 @@ class Shared(NamedTuple):
     new_array: int
 
 
-class Compiled(NamedTuple):
-    """A program in memory: the addresses of its functions (0: there is no plan), and their owner."""
-
-    run: int
-    plan: int
-    owner: object
-
-
-def make(graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any] | None:
+def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where there can be no entry for it."""
     shared = opened()
     if shared is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
         return None
-    return _made(shared, graph, compiled, signature)
+    return _made(shared, graph, native, signature)
 
 
-def _made(shared: Shared, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any]:
-    attempt = _Attempt(shared, graph, compiled, signature)
+def _made(shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any]:
+    attempt = _Attempt(shared, graph, native, signature)
     code = _code(attempt.text(), ["attempt"], attempt.addresses)
     words = struct.pack("=3q", code.address("attempt"), id(signature.general), graph.arity)
-    kept = (code, compiled.owner, signature.general, *dtypes_of(graph), *attempt.objects)
+    kept = (code, native.owner, signature.general, *dtypes_of(graph), *attempt.objects)
     return shared.make_function((words, *kept))  # type: ignore[no-any-return]
 
 
@@ -227,7 +219,7 @@ def opened() -> Shared | None:
     def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
         copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
         probe = _code(PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
-        return _made(shared, graph, Compiled(probe.address("probe"), 0, probe), signature)
+        return _made(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
 
     return shared if objects.works(probing) else None
 
@@ -280,8 +272,8 @@ class _Functions(dict[str, str]):
 class _Attempt:
     """Writes the function of a signature: from the arguments of a call to its result, or to 0 where it declines."""
 
-    def __init__(self, shared: Shared, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> None:
-        self.shared, self.graph, self.compiled = shared, graph, compiled
+    def __init__(self, shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> None:
+        self.shared, self.graph, self.native = shared, graph, native
         self.steps = nesting_of(signature.structure, (list, tuple))
         self.objects = [thing for _, thing in self.steps if thing is not None]
         self.body = Body(Module())
@@ -302,7 +294,7 @@ class _Attempt:
         planned = self._planned() if needs_plan(self.graph) else []
         self.exit = "undo"
         outputs = [self._output(k, steps, planned) for k, steps in enumerate(output_lengths(self.graph))]
-        self._run(self.compiled.run, [*self.heads, *outputs])
+        self._run(self.native.run, [*self.heads, *outputs])
         self.body.do(f"ret ptr {self._nested(outputs)}")
         count = len(self.made)
         frame = [*self.frame, *(f"store ptr null, ptr {place}" for place in self.made)]
@@ -532,7 +524,7 @@ class _Attempt:
         """The lengths of all outputs, as the plan finds them."""
         count = sum(self.graph.types[number].ndim for number in self.graph.outputs)
         found = self._local(f"[{count} x i64]")
-        self._run(self.compiled.plan, [*self.heads, self._false_array(found)])
+        self._run(self.native.plan, [*self.heads, self._false_array(found)])
         return [self._load("i64", found, 8 * k) for k in range(count)]
 
     def _run(self, address: int, heads: Sequence[str]) -> None:
