@@ -17,17 +17,19 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from tg import BackendUnavailable, TgError
 from tg.backend import Span, annotate, cpu, message
 from tg_c.cache import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "level_for", "macros"]
+__all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "level_for", "macros", "opened"]
+
+T = TypeVar("T")
 
 CANDIDATES = ("cc", "gcc", "clang")
 
@@ -157,6 +159,16 @@ def compile_unit(source: str, options: Flags = USUAL) -> Path:
         return found
     with Span("compiler", f"{Path(chosen.path).name} -O{options.level}"):
         return UNITS.store(key, functools.partial(_build, source, line))
+
+
+def opened(opener: Callable[[str], T], source: str, options: Flags = USUAL) -> T:
+    """The shared object of `source`, opened; one that the cache lost or damaged is compiled again."""
+    path = compile_unit(source, options)
+    try:
+        return opener(os.fspath(path))
+    except OSError:
+        UNITS.discard(path)
+        return opener(os.fspath(compile_unit(source, options)))
 
 
 def macros() -> frozenset[str]:

@@ -7,8 +7,9 @@ import shlex
 from tg_c import entry
 from tg_c.cache import UNITS
 from tg_c.compiler import USUAL, compiler
-from tg_c.machine import VECTOR_LIBRARY, vector_bytes, vector_library
+from tg_c.machine import vector_bytes, vector_library
 from tg_native.calls.blas import blas
+from tg_native.calls.libmvec import LIBMVEC
 
 
 def facts() -> dict[str, str]:
@@ -24,7 +25,7 @@ def facts() -> dict[str, str]:
         "command": shlex.join(chosen.line(USUAL)),
         "BLAS": f"{found.source}{kernels}",
         "vectors": f"{vector_bytes()} bytes",
-        "vector library": VECTOR_LIBRARY if vector_library() is not None else f"{VECTOR_LIBRARY} is not there",
+        "vector library": LIBMVEC if vector_library() is not None else f"{LIBMVEC} is not there",
         "calls": "in machine code" if entry.opened() is not None else "through Python",
         "cache": f"{UNITS.directory()}: {len(UNITS.entries())} units, {UNITS.size() / 1e6:.1f} MB",
     }

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 from tg.backend import Span
 from tg_c import pool
 from tg_c._entry import ffi
-from tg_c.cache import UNITS
-from tg_c.compiler import USUAL, Flags, compile_unit
+from tg_c.compiler import USUAL, Flags, opened
 from tg_native.calls.blas import Blas, blas
 
 if TYPE_CHECKING:
@@ -131,13 +130,12 @@ class Unit:
 
 def load(source: str, options: Flags = USUAL) -> Unit:
     """The unit of `source`, from the cache or compiled now; one that the cache lost or damaged is compiled again."""
-    path = compile_unit(source, options)
-    try:
-        with Span("open"):
-            return Unit(path)
-    except OSError:
-        UNITS.discard(path)
-        return Unit(compile_unit(source, options))
+    return opened(_opened, source, options)
+
+
+def _opened(path: str) -> Unit:
+    with Span("open"):
+        return Unit(Path(path))
 
 
 def write_entry_module(path: Path) -> None:

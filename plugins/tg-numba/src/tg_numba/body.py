@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 import llvmlite.binding as llvm
 
 from tg.backend import is_float
+from tg_native.calls.libmvec import WIDTHS, symbol_of
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes
@@ -283,10 +284,9 @@ def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
     """The vector functions for a function of libm, by the number of their lanes."""
     if not has_libmvec():
         return {}
-    letters = {"b": 16, "d": 32 if "avx2" in features() else 0, "e": 64 if vector_bytes() == 64 else 0}
-    size, suffix = (4, "f") if dtype == "float32" else (8, "")
-    found = {n // size: f"_ZGV{letter}N{n // size}{'v' * arity}_{name}{suffix}" for letter, n in letters.items() if n}
-    return {lanes: symbol for lanes, symbol in found.items() if llvm.address_of_symbol(symbol)}
+    counts = (size // item_size(dtype) for size in WIDTHS if size <= vector_bytes())
+    found = {lanes: symbol_of(name, dtype, arity, lanes) for lanes in counts}
+    return {lanes: symbol for lanes, symbol in found.items() if symbol and llvm.address_of_symbol(symbol)}
 
 
 def _called(symbol: str, *operands: Lanes) -> Lanes:

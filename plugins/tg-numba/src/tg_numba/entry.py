@@ -209,19 +209,13 @@ def _made(shared: Shared, graph: FrozenGraph, native: Native, signature: Signatu
 @functools.cache
 def opened() -> Shared | None:
     """What makes functions, tried; None where objects, arrays or scalars are not as it expects them."""
-    try:
-        shared = _shared() if objects.is_layout_known() else None
-    except (AttributeError, ImportError):
-        return None
-    if shared is None:
-        return None
+    return objects.tried(_shared, _probe)
 
-    def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
-        copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
-        probe = _code(PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
-        return _made(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
 
-    return shared if objects.works(probing) else None
+def _probe(shared: Shared, graph: FrozenGraph, signature: Signature, code: int) -> Any:
+    copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
+    probe = _code(PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
+    return _made(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
 
 
 def _shared() -> Shared:

@@ -8,9 +8,10 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from tg_native.calls.blas import blas
+from tg_native.calls.libmvec import LIBMVEC
 from tg_numba.cache import PROGRAMS
 from tg_numba.engine import LOCK
-from tg_numba.processor import LIBMVEC, has_libmvec, vector_bytes
+from tg_numba.processor import has_libmvec, vector_bytes
 
 
 def facts() -> dict[str, str]:
