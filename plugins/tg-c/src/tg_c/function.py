@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import TensorType, taken
-from tg_c.blas import LETTERS, Calls
+from tg_c.blas import CBlas
 from tg_c.division import Division, functions
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
@@ -17,14 +17,16 @@ from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.site import Site
-from tg_c.text import INDENT, elements, identifier, literal
+from tg_c.text import INDENT, elements, literal
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS
+from tg_native.loops.blas import LETTERS
 from tg_native.loops.costs import SHARE, UNIT
 from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
 from tg_native.plan.values import Array, Scalar
+from tg_native.show.shown import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -282,11 +284,11 @@ class GraphFunction(graphs.GraphFunction):
     def copier(self, source: Value, target: Array) -> _Copy:
         return _Copy(self, source, target)
 
-    def blas(self, dtype: str) -> Calls | None:
+    def blas(self, dtype: str) -> CBlas | None:
         if dtype not in LETTERS:
             return None
         self.unit.blas(dtype)
-        return Calls(dtype)
+        return CBlas(dtype)
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")
