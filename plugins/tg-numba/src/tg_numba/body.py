@@ -240,14 +240,14 @@ class Body(Moves):
         symbol = name + ("f" if x.dtype == "float32" else "")
         if not self.lanes:
             return _called(symbol, *operands)
-        return self._lane_by_lane(symbol, operands)
+        return self._each_lane(symbol, operands)
 
-    def _lane_by_lane(self, symbol: str, operands: Sequence[Lanes]) -> Lanes:
+    def _each_lane(self, symbol: str, operands: Sequence[Lanes]) -> Lanes:
         x, item = operands[0], ITEMS[operands[0].dtype]
         if not symbol.startswith("tg."):
             self.module.declare(symbol, item, [item] * len(operands), PURE)
         name = f"tg.lanes.{self.lanes}.{symbol}"
-        self.module.define(name, _taken_apart(name, symbol, self.lanes, item, len(operands)))
+        self.module.define(name, lane_by_lane(name, symbol, self.lanes, [item] * len(operands), item))
         return Lanes(self, x.dtype, self.called(name, x.kind, [v.operand for v in operands]))
 
     def redone(self, name: str, condition: Lanes, value: Lanes, operands: Sequence[Lanes]) -> Lanes:
@@ -257,7 +257,7 @@ class Body(Moves):
     def power(self, base: Lanes, exponent: Lanes) -> Lanes:
         self.module.define("tg.power", POWER)
         operands = (base, exponent)
-        return self._lane_by_lane("tg.power", operands) if self.lanes else _called("tg.power", *operands)
+        return self._each_lane("tg.power", operands) if self.lanes else _called("tg.power", *operands)
 
     def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
         given = [part.operand for part in operands]
@@ -305,17 +305,18 @@ def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lan
     return f"define internal {x.kind} @{symbol}({parameters}) noinline nounwind {{\n{body.text()}\n}}"
 
 
-def _taken_apart(name: str, symbol: str, lanes: int, item: str, arity: int) -> str:
-    kind = f"<{lanes} x {item}>"
-    letters = "xyz"[:arity]
-    lines = [f"define internal {kind} @{name}({', '.join(f'{kind} %{x}' for x in letters)}) noinline nounwind {{"]
-    last = "poison"
-    for k in range(lanes):
-        lines += [f"  %{x}{k} = extractelement {kind} %{x}, i64 {k}" for x in letters]
-        lines.append(f"  %f{k} = call {item} @{symbol}({', '.join(f'{item} %{x}{k}' for x in letters)})")
-        lines.append(f"  %r{k} = insertelement {kind} {last}, {item} %f{k}, i64 {k}")
-        last = f"%r{k}"
-    return "\n".join((*lines, f"  ret {kind} {last}", "}"))
+def lane_by_lane(name: str, symbol: str, lanes: int, items: Sequence[str], result: str) -> str:
+    """A function of vectors that calls another for each lane: of elements of these types."""
+    kinds, whole = [f"<{lanes} x {item}>" for item in items], f"<{lanes} x {result}>"
+    heads = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
+    lines, last = [f"define internal {whole} @{name}({heads}) noinline nounwind {{"], "poison"
+    for lane in range(lanes):
+        lines += [f"  %e{lane}.{k} = extractelement {kind} %x{k}, i64 {lane}" for k, kind in enumerate(kinds)]
+        given = ", ".join(f"{item} %e{lane}.{k}" for k, item in enumerate(items))
+        lines.append(f"  %f{lane} = call {result} @{symbol}({given})")
+        lines.append(f"  %r{lane} = insertelement {whole} {last}, {result} %f{lane}, i64 {lane}")
+        last = f"%r{lane}"
+    return "\n".join((*lines, f"  ret {whole} {last}", "}"))
 
 
 def _complex_apart(name: str, symbol: str, lanes: int, count: int) -> str:
