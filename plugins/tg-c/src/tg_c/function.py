@@ -125,9 +125,6 @@ class GraphFunction(graphs.GraphFunction):
         """The C name of a value."""
         return identifier(self.graph.names.get(number, ""), number)
 
-    def show_name(self, number: int) -> None:
-        """Names of C are the user's."""
-
     # --- statements --------------------------------------------------------------------------------------------------
 
     def line(self, text: str) -> None:
@@ -274,9 +271,8 @@ class GraphFunction(graphs.GraphFunction):
         """Call a finished loop, under a condition if there is one."""
         assert isinstance(kernel, Kernel)
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
-        if not self.plans:
-            parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
-            self.unit.calls.note(name, self.values, self.graph, dict(zip(parameters, given, strict=True)))
+        parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
+        self.noted(name, dict(zip(parameters, given, strict=True)))
         if division is not None:
             name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
         self.line(f"{guard}{name}({', '.join(given)});")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tg_c.prelude import Prelude
     from tg_c.vectors import Vectors
     from tg_native.kernels.lanes import Elements
-    from tg_native.kernels.routine import Block, Variable
+    from tg_native.kernels.routine import Block
 
 CONST: Final = "const "
 
@@ -411,12 +411,6 @@ class Routine(Body, routine.Routine):
         self._count += len(names)
         declared += [f"{kind} {name};" for name in names]
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
-
-    def subroutine(
-        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
-    ) -> Lanes | None:
-        """In place: compilers of C know what is worth a function."""
-        return write(*operands)
 
     # --- memory ----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
 from tg_numba.site import Site
+from tg_numba.written import operand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -166,9 +167,6 @@ class GraphFunction(graphs.GraphFunction):
     def number(self, scalar: Scalar) -> str:
         return str(Lanes(self.body, scalar.dtype, scalar.text).to("int64").text)
 
-    def named_length(self, text: str, count: int) -> str:
-        return text
-
     def leave_if_uncounted(self, item: int, lengths: Sequence[str], *, empty_only: bool) -> None:
         counted, short = countable(self.body, item, lengths)
         if not empty_only:
@@ -181,10 +179,7 @@ class GraphFunction(graphs.GraphFunction):
         return literal(value, dtype)
 
     def table(self, number: int, constant: Constant) -> str:
-        return self.unit.data(constant)
-
-    def local(self, dtype: str, text: str, number: int | None = None) -> str:
-        return text
+        return operand(f"data{self.unit.argument(constant)}")
 
     def evaluated(
         self, program: ScalarProgram, operands: Sequence[Scalar], results: Mapping[int, int]
@@ -228,19 +223,12 @@ class GraphFunction(graphs.GraphFunction):
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         return Kernel(self, dtypes, vectors=vectors, length=length)
 
-    def share(self, kernel: loops.Kernel, *given: Any) -> None:
-        raise NotImplementedError  # units have one thread
-
     def run(self, kernel: loops.Kernel) -> None:
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
         name = self.unit.loop(written)
-        self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
+        self.noted(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
         self.body.do(f"call void @{name}({', '.join(arguments)})")
-
-    def _note(self, name: str, given: dict[str, str]) -> None:
-        if not self.plans:
-            self.unit.calls.note(name, self.values, self.graph, given)
 
     def copier(self, source: Value, target: Array) -> GraphFunction:
         return self
