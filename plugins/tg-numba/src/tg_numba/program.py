@@ -7,11 +7,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
-from tg import DtypeError
-from tg.backend import Span, message
+from tg.backend import Span
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.written import NAMES
-from tg_native.kernels.dtypes import WORDS
 from tg_native.show.shown import Language, with_names
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
@@ -50,7 +48,6 @@ class Unit(graphs.Unit):
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
     def graph_function(self, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> GraphFunction:
-        refuse_dtypes(graph)
         return GraphFunction(self, graph, name, is_main=is_main, plans=plans)
 
     def blas(self, name: str) -> str:
@@ -128,14 +125,3 @@ class Unit(graphs.Unit):
         for module in (self.module, *(written.module for _, written in self._loops.values())):
             used.include(module)
         return "\n".join((*lines, used.text().rstrip("\n")))
-
-
-def refuse_dtypes(graph: FrozenGraph) -> None:
-    """Raise for a dtype that the backend does not have.
-
-    Raises:
-        DtypeError: names it.
-    """
-    for t in graph.types:
-        if t.dtype not in WORDS:
-            raise DtypeError(message(f"backend 'numba': found {t}, needed one of {', '.join(WORDS)}"))
