@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from tg.backend import FrozenGraph, Signature
 
-PLAIN: Final = Flags(level=1)  # more takes longer to compile and no less to call
+ENTRY: Final = Flags(level=1)  # more takes longer to compile and no less to call
 
 
 def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where this machine has no entry for it."""
     library = opened()
-    return _made(library, graph, native, signature) if library is not None else None
+    return _by_record(library, graph, native, signature) if library is not None else None
 
 
 def memory() -> tuple[int, int]:
@@ -42,7 +42,9 @@ def release() -> int:
     return library.tg_release() if library is not None else 0
 
 
-def _made(library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
+def _by_record(
+    library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature
+) -> Callable[..., Any] | None:
     found = record(graph, native, signature, objects.scalar_type)
     return library.tg_entry((found.words, *found.objects)) if found is not None else None
 
@@ -56,7 +58,7 @@ def opened() -> ctypes.PyDLL | None:
 def _bound() -> ctypes.PyDLL:
     table = objects.bound()
     results, entry = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("results.c", "entry.c"))
-    library = compiler.opened(ctypes.PyDLL, f"#define HEAD {objects.HEAD}\n{results}{entry}", PLAIN)
+    library = compiler.opened(ctypes.PyDLL, f"#define HEAD {objects.HEAD}\n{results}{entry}", ENTRY)
     library.tg_bind((ctypes.c_void_p * len(table))(*table.values()))
     library.tg_entry.argtypes, library.tg_entry.restype = (ctypes.py_object,), ctypes.py_object
     library.tg_release.restype = ctypes.c_int64
@@ -65,4 +67,4 @@ def _bound() -> ctypes.PyDLL:
 
 def _probe(library: ctypes.PyDLL, graph: FrozenGraph, signature: Signature, code: int) -> Any:
     probe = ctypes.cast(library.tg_probe, ctypes.c_void_p).value or 0
-    return _made(library, graph, Native(probe, 0, (code,), library), signature)
+    return _by_record(library, graph, Native(probe, 0, (code,), library), signature)

@@ -76,7 +76,7 @@ class CExecutable(Compiled[Program]):
     def __init__(
         self, linker: CLinker, graph: FrozenGraph, request: Request, program: Program, loaded: unit.Unit
     ) -> None:
-        super().__init__(linker, graph, request, program, _call(graph, program, loaded))
+        super().__init__(linker, graph, request, program, _cffi_call(graph, program, loaded))
         self._unit = loaded
 
     @property
@@ -95,7 +95,7 @@ class CExecutable(Compiled[Program]):
         return made
 
 
-def _call(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Call:
+def _cffi_call(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Call:
     """The call of a unit by cffi."""
     has_plan, at = needs_plan(graph), 0
     dims = [f"*a{k}.shape" for k, t in enumerate(graph.input_types) if t.ndim]

@@ -130,10 +130,10 @@ class Unit:
 
 def load(source: str, options: Flags = USUAL) -> Unit:
     """The unit of `source`, from the cache or compiled now; one that the cache lost or damaged is compiled again."""
-    return opened(_opened, source, options)
+    return opened(_open_unit, source, options)
 
 
-def _opened(path: str) -> Unit:
+def _open_unit(path: str) -> Unit:
     with Span("open"):
         return Unit(Path(path))
 

@@ -49,7 +49,7 @@ class NumbaBlas(Blas):
 
     def call(self, kernel: loops.Kernel, name: str, arguments: Sequence[str], result: Pointer | None = None) -> None:
         own = cast("Kernel", kernel)
-        called = f"{own.address(self.unit.blas(LETTERS[self.dtype] + name))}({', '.join(arguments)})"
+        called = f"{own.outside(self.unit.blas(LETTERS[self.dtype] + name))}({', '.join(arguments)})"
         if result is None:
             own.body.do(f"call void {called}")
             return

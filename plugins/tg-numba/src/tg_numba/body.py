@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
 
 PURE: Final = "nounwind willreturn memory(none)"
-COMPLEX: Final = "{double, double}"
+DOUBLES: Final = "{double, double}"
 AS_THE_MODE_SAYS: Final = 4  # how an instruction rounds
-BINARY: Final = {  # of floats, signed and unsigned numbers
+OPCODES: Final = {  # of floats, signed and unsigned numbers
     "add": ("fadd", "add", "add"),
     "subtract": ("fsub", "sub", "sub"),
     "multiply": ("fmul", "mul", "mul"),
@@ -88,35 +88,35 @@ class Body(Moves):
 
     def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
         x = operands[0]
-        if word in BINARY:
-            floating, signed, unsigned = BINARY[word]
+        if word in OPCODES:
+            floating, signed, unsigned = OPCODES[word]
             name = floating if is_wide_float(x.dtype) else signed if is_signed(x.dtype) else unsigned
-            return self._made(dtype, f"{name} {x.kind} {x.text}, {operands[1].text}")
+            return self._value(dtype, f"{name} {x.kind} {x.text}, {operands[1].text}")
         if word in INTRINSICS:
             symbol = f"llvm.{word}.{self.short(ITEMS[dtype])}"
             return Lanes(self, dtype, self.called(symbol, x.kind, [v.operand for v in operands]))
         if word == "negative":
             if is_wide_float(dtype):
-                return self._made(dtype, f"fneg {x.kind} {x.text}")
+                return self._value(dtype, f"fneg {x.kind} {x.text}")
             return self.write("subtract", (x.like(0), x), dtype, None)
         if word == "not":
             return self.write("xor", (x, x.like(True if dtype == "bool" else -1)), dtype, None)
         if word == "select":
             _, a, b = operands
-            return self._made(dtype, f"select {x.kind} {x.text}, {a.kind} {a.text}, {b.kind} {b.text}")
+            return self._value(dtype, f"select {x.kind} {x.text}, {a.kind} {a.text}, {b.kind} {b.text}")
         if word == "lookup":
             return self._looked_up(given, x, dtype)
         if word == "scaled":
             return self._scaled(x, operands[1])
         if word == "widened":
             half = self.find(f"bitcast {x.kind} {x.text} to {self.type('half')}")
-            return self._made(dtype, f"fpext {self.type('half')} {half} to {self.kind(dtype)}")
+            return self._value(dtype, f"fpext {self.type('half')} {half} to {self.kind(dtype)}")
         if word == "narrowed":
             half = self.find(f"fptrunc {x.kind} {x.text} to {self.type('half')}")
-            return self._made(dtype, f"bitcast {self.type('half')} {half} to {self.kind(dtype)}")
+            return self._value(dtype, f"bitcast {self.type('half')} {half} to {self.kind(dtype)}")
         return self._converted(word, x, dtype)
 
-    def _made(self, dtype: str, expression: str) -> Lanes:
+    def _value(self, dtype: str, expression: str) -> Lanes:
         return Lanes(self, dtype, self.find(expression))
 
     # --- other dtypes --------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Body(Moves):
         return self._changed("trunc" if wanted < size else widens, x, dtype)
 
     def _changed(self, change: str, x: Lanes, dtype: str) -> Lanes:
-        return self._made(dtype, f"{change} {x.kind} {x.text} to {self.kind(dtype)}")
+        return self._value(dtype, f"{change} {x.kind} {x.text} to {self.kind(dtype)}")
 
     # --- lanes and blocks ----------------------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Body(Moves):
         return Lanes(self, value.dtype, self.repeated(ITEMS[value.dtype], value.text))
 
     def lane(self, value: Lanes, lane: int) -> Lanes:
-        return self._made(value.dtype, f"extractelement {value.kind} {value.text}, i64 {lane}")
+        return self._value(value.dtype, f"extractelement {value.kind} {value.text}, i64 {lane}")
 
     def in_vectors(self, function: Callable[..., Lanes], width: int, *operands: Lanes) -> Lanes:
         lanes = self.lanes
@@ -233,13 +233,13 @@ class Body(Moves):
             return None
         fitting = [n for n in known if n <= self.lanes]
         width = max(fitting) if fitting else min(known)
-        return self.in_vectors(functools.partial(_called, known[width]), width, *operands)
+        return self.in_vectors(functools.partial(_pure, known[width]), width, *operands)
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         x = operands[0]
         symbol = name + ("f" if x.dtype == "float32" else "")
         if not self.lanes:
-            return _called(symbol, *operands)
+            return _pure(symbol, *operands)
         return self._each_lane(symbol, operands)
 
     def _each_lane(self, symbol: str, operands: Sequence[Lanes]) -> Lanes:
@@ -257,20 +257,20 @@ class Body(Moves):
     def power(self, base: Lanes, exponent: Lanes) -> Lanes:
         self.module.define("tg.power", POWER)
         operands = (base, exponent)
-        return self._each_lane("tg.power", operands) if self.lanes else _called("tg.power", *operands)
+        return self._each_lane("tg.power", operands) if self.lanes else _pure("tg.power", *operands)
 
     def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
         given = [part.operand for part in operands]
         if self.lanes:
             symbol = f"tg.lanes.{self.lanes}.{name}"
-            self.module.declare(name, COMPLEX, ["double"] * len(given), PURE)
+            self.module.declare(name, DOUBLES, ["double"] * len(given), PURE)
             self.module.define(symbol, _complex_apart(symbol, name, self.lanes, len(given)))
             kind = self.type("double")
             whole = f"{{{kind}, {kind}}}"
         else:
-            symbol, whole = name, COMPLEX
+            symbol, whole = name, DOUBLES
         found = self.called(symbol, whole, given, PURE)
-        real, imag = (self._made("float64", f"extractvalue {whole} {found}, {k}") for k in (0, 1))
+        real, imag = (self._value("float64", f"extractvalue {whole} {found}, {k}") for k in (0, 1))
         return real, imag
 
 
@@ -289,7 +289,7 @@ def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
     return {lanes: symbol for lanes, symbol in found.items() if symbol and llvm.address_of_symbol(symbol)}
 
 
-def _called(symbol: str, *operands: Lanes) -> Lanes:
+def _pure(symbol: str, *operands: Lanes) -> Lanes:
     """A function of as many lanes as the body has."""
     x = operands[0]
     return Lanes(x.body, x.dtype, body_of(x).called(symbol, x.kind, [v.operand for v in operands], PURE))
@@ -328,9 +328,9 @@ def _complex_apart(name: str, symbol: str, lanes: int, count: int) -> str:
     real = imag = "poison"
     for k in range(lanes):
         lines += [f"  %e{k}.{p} = extractelement {kind} %p{p}, i64 {k}" for p in range(count)]
-        lines.append(f"  %f{k} = call {COMPLEX} @{symbol}({', '.join(f'double %e{k}.{p}' for p in range(count))})")
+        lines.append(f"  %f{k} = call {DOUBLES} @{symbol}({', '.join(f'double %e{k}.{p}' for p in range(count))})")
         for letter, last in (("a", real), ("b", imag)):
-            lines.append(f"  %{letter}{k} = extractvalue {COMPLEX} %f{k}, {'ab'.index(letter)}")
+            lines.append(f"  %{letter}{k} = extractvalue {DOUBLES} %f{k}, {'ab'.index(letter)}")
             lines.append(f"  %{letter}{k}.all = insertelement {kind} {last}, double %{letter}{k}, i64 {k}")
         real, imag = f"%a{k}.all", f"%b{k}.all"
     lines.append(f"  %first = insertvalue {whole} poison, {kind} {real}, 0")

@@ -26,11 +26,10 @@ from tg_numba.body import Body
 from tg_numba.lengths import derived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.backend import FrozenGraph, Signature, TensorType
     from tg_native.calls.entry import Step
-    from tg_numba.engine import Bundle, Loaded
 
 DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning
 FALSE_ARRAY: Final = f"[{(HEAD + 8) // 8} x i64]"  # the beginning of one, as far as the data
@@ -195,12 +194,12 @@ def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[.
     shared = opened()
     if shared is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
         return None
-    return _made(shared, graph, native, signature)
+    return _by_attempt(shared, graph, native, signature)
 
 
-def _made(shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any]:
+def _by_attempt(shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any]:
     attempt = _Attempt(shared, graph, native, signature)
-    code = _code(attempt.text(), ["attempt"], attempt.addresses)
+    code = cache.assembled("entry", attempt.text(), ["attempt"], attempt.addresses)
     words = struct.pack("=3q", code.address("attempt"), id(signature.general), graph.arity)
     kept = (code, native.owner, signature.general, *dtypes_of(graph), *attempt.objects)
     return shared.make_function((words, *kept))  # type: ignore[no-any-return]
@@ -214,15 +213,15 @@ def opened() -> Shared | None:
 
 def _probe(shared: Shared, graph: FrozenGraph, signature: Signature, code: int) -> Any:
     copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
-    probe = _code(PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
-    return _made(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
+    probe = cache.assembled("entry", PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
+    return _by_attempt(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
 
 
 def _shared() -> Shared:
     addresses = {"tg.handler": results.opened().handler}
     text = f"{results.ARRAYS}{CALLED}".format_map(_Functions(addresses))
     names = ("begin", "function", "new_array")
-    code = _code("\n".join((text, *engine.declared(addresses))), names, addresses)
+    code = cache.assembled("entry", "\n".join((text, *engine.declared(addresses))), names, addresses)
     begin, function, new_array = map(code.address, names)
     code.stay()
     ctypes.PYFUNCTYPE(None)(begin)()
@@ -236,19 +235,6 @@ def _copy(k: int, size: int) -> list[str]:
         lines.append(f"%{name}{k}data = load ptr, ptr %{name}{k}at")
     lines.append(f"call void @llvm.memcpy.p0.p0.i64(ptr %y{k}data, ptr %a{k}data, i64 {size}, i1 false)")
     return lines
-
-
-def _code(text: str, names: Sequence[str], addresses: Mapping[str, int]) -> Loaded:
-    """The code of functions that are compiled fast: they are called once in a call and have no loops over elements.
-
-    Args:
-        addresses: of what the text has other names for.
-    """
-
-    def make() -> Bundle:
-        return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
-
-    return cache.opened(cache.named("entry", text), addresses, make)
 
 
 class _Functions(dict[str, str]):

@@ -44,7 +44,7 @@ class NumbaLinker(NativeLinker[Program]):
 
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> NumbaExecutable:
         with Span("entry"):
-            return NumbaExecutable(self, graph, request, program, _call(graph, program))
+            return NumbaExecutable(self, graph, request, program, _array_call(graph, program))
 
     def ticks(self) -> Ticks:
         from tg_numba.ticks import Ticks
@@ -78,7 +78,7 @@ class NumbaExecutable(Compiled[Program]):
         return entry.make(self.graph, Native(*self.program.addresses, (), self.program), signature)
 
 
-def _call(graph: FrozenGraph, program: Program) -> Call:
+def _array_call(graph: FrozenGraph, program: Program) -> Call:
     """The call of a module, by the arrays themselves."""
     given = ", ".join([f"a{k}" for k in range(graph.arity)] + [f"y{k}" for k in range(len(graph.outputs))])
     scope = {"UNREAD": UNREAD, "keep": program, "new_status": partial(np.zeros, STATUS, np.int64), "run": program.run}
