@@ -130,10 +130,14 @@ class Body(kernels.Body):
 
     def local(self, kind: str, expression: str) -> str:
         """A new local, with its value."""
-        name = f"{self.letter}{self._count}"
-        self._count += 1
+        (name,) = self._new_names()
         self.line(f"{kind} {name} = {expression};")
         return name
+
+    def _new_names(self, count: int = 1) -> tuple[str, ...]:
+        names = tuple(f"{self.letter}{self._count + k}" for k in range(count))
+        self._count += count
+        return names
 
     def line(self, text: str) -> None:
         """Add a statement."""
@@ -327,8 +331,7 @@ class Body(kernels.Body):
         name = f"tg_joined_{part}_{whole}"
         head = f"TG_INLINE {whole} {name}(const {part} *parts)"
         self.prelude.need(name, f"{head} {{ {whole} y; __builtin_memcpy(&y, parts, sizeof y); return y; }}")
-        parts = f"{self.letter}{self._count}"
-        self._count += 1
+        (parts,) = self._new_names()
         self.line(f"const {part} {parts}[] = {{{', '.join(texts)}}};")
         return self.find(dtype, f"{name}({parts})")
 

@@ -25,7 +25,7 @@ from tg_native.plan.values import Scalar
 from tg_numba.assembly import ITEMS
 from tg_numba.body import PURE, body_of, lane_by_lane
 from tg_numba.engine import COMPILING, FOREIGN
-from tg_numba.identity import UnknownError, text_of
+from tg_numba.identity import UnknownError, digest_of
 from tg_numba.operands import type_of
 from tg_numba.site import Site
 
@@ -193,7 +193,7 @@ class Jitted(Foreign):
     def _symbol(self, key: object) -> tuple[str, bool]:
         """The name that the function has in code: one that says all it is made of, where that can be told."""
         try:
-            known = text_of({self.name: self.function.py_func})
+            known = digest_of({self.name: self.function.py_func})
         except UnknownError:
             return f"{FOREIGN}{next(_counter)}", False
         told = repr((known, sorted(self.function.targetoptions.items()), key))
