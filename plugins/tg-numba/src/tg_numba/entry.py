@@ -146,31 +146,6 @@ done:
 """
 """Whether bytes are 0 or 1, as code takes those of bools to be; the general way copies others."""
 
-RELEASE: Final = """
-define internal void @release(ptr %made, i64 %count) {{
-entry:
-  br label %head
-head:
-  %k = phi i64 [0, %entry], [%next, %tail]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %body, label %done
-body:
-  %place = getelementptr ptr, ptr %made, i64 %k
-  %thing = load ptr, ptr %place
-  %none = icmp eq ptr %thing, null
-  br i1 %none, label %tail, label %drop
-drop:
-  call void {Py_DecRef}(ptr %thing)
-  br label %tail
-tail:
-  %next = add i64 %k, 1
-  br label %head
-done:
-  call void {PyErr_Clear}()
-  ret void
-}}
-"""
-
 PROBE: Final = """
 define i64 @probe(ptr %a0, ptr %a1, ptr %y0, ptr %y1) {{
   {copies}
@@ -276,18 +251,16 @@ class _Attempt:
         outputs = [self._output(k, steps, planned) for k, steps in enumerate(output_lengths(self.graph))]
         self._run(self.native.run, [*self.heads, *outputs])
         self.body.do(f"ret ptr {self._nested(outputs)}")
-        count = len(self.made)
+        self._undo(len(self.made))
         frame = [*self.frame, *(f"store ptr null, ptr {place}" for place in self.made)]
         places = [f"{p} = getelementptr ptr, ptr %made, i64 {k}" for k, p in enumerate(self.made)]
         lines = [
             "define ptr @attempt(ptr %given) {",
-            *(f"  {line}" for line in (f"%made = alloca [{count + 1} x ptr]", *places, *frame)),
+            *(f"  {line}" for line in (f"%made = alloca [{len(self.made) + 1} x ptr]", *places, *frame)),
             *filter(None, self.body.lines),
-            f"undo:\n  call void @release(ptr %made, i64 {count})\n  br label %decline",
             "decline:\n  ret ptr null\n}",
         ]
-        whole = [self.body.module.text(), RELEASE.format_map(self._functions), *lines]
-        return "\n".join((*whole, *engine.declared(self.addresses))) + "\n"
+        return "\n".join((self.body.module.text(), *lines, *engine.declared(self.addresses))) + "\n"
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -497,6 +470,16 @@ class _Attempt:
         found = self._call("PyObject_Vectorcall", "ptr", *arguments)
         self._call("Py_DecRef", "void", ("ptr", leaves))
         return found
+
+    def _undo(self, count: int) -> None:
+        """Drop what has been made, and forget what has been raised: the call goes the general way."""
+        self.body.open("undo")
+        with self.body.loop(0, count) as k:
+            thing = self._load("ptr", self.body.made(f"getelementptr ptr, ptr %made, i64 {k.value.text}"))
+            with self.body.when(self._condition(f"ne ptr {thing}, null")):
+                self._call("Py_DecRef", "void", ("ptr", thing))
+        self._call("PyErr_Clear", "void")
+        self.body.do("br label %decline")
 
     # --- running -------------------------------------------------------------------------------------------------
 
