@@ -264,7 +264,9 @@ class Body(Moves):
         if self.lanes:
             symbol = f"tg.lanes.{self.lanes}.{name}"
             self.module.declare(name, DOUBLES, ["double"] * len(given), PURE)
-            self.module.define(symbol, _complex_apart(symbol, name, self.lanes, len(given)))
+            self.module.define(
+                symbol, lane_by_lane(symbol, name, self.lanes, ["double"] * len(given), "double", "double")
+            )
             kind = self.type("double")
             whole = f"{{{kind}, {kind}}}"
         else:
@@ -305,34 +307,26 @@ def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lan
     return f"define internal {x.kind} @{symbol}({parameters}) noinline nounwind {{\n{body.text()}\n}}"
 
 
-def lane_by_lane(name: str, symbol: str, lanes: int, items: Sequence[str], result: str) -> str:
-    """A function of vectors that calls another for each lane: of elements of these types."""
-    kinds, whole = [f"<{lanes} x {item}>" for item in items], f"<{lanes} x {result}>"
+def lane_by_lane(name: str, symbol: str, lanes: int, items: Sequence[str], *results: str) -> str:
+    """A function of vectors that calls another for each lane, of elements of these types; several results are one."""
+    kinds, wholes = ([f"<{lanes} x {item}>" for item in given] for given in (items, results))
+    whole, single = (f"{{{', '.join(given)}}}" if len(given) > 1 else given[0] for given in (wholes, results))
     heads = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
-    lines, last = [f"define internal {whole} @{name}({heads}) noinline nounwind {{"], "poison"
+    lines = [f"define internal {whole} @{name}({heads}) noinline nounwind {{"]
+    found = ["poison"] * len(results)
     for lane in range(lanes):
         lines += [f"  %e{lane}.{k} = extractelement {kind} %x{k}, i64 {lane}" for k, kind in enumerate(kinds)]
         given = ", ".join(f"{item} %e{lane}.{k}" for k, item in enumerate(items))
-        lines.append(f"  %f{lane} = call {result} @{symbol}({given})")
-        lines.append(f"  %r{lane} = insertelement {whole} {last}, {result} %f{lane}, i64 {lane}")
-        last = f"%r{lane}"
+        lines.append(f"  %f{lane} = call {single} @{symbol}({given})")
+        for k, item in enumerate(results):
+            part = f"%f{lane}"
+            if len(results) > 1:
+                lines.append(f"  %p{lane}.{k} = extractvalue {single} {part}, {k}")
+                part = f"%p{lane}.{k}"
+            lines.append(f"  %r{lane}.{k} = insertelement {wholes[k]} {found[k]}, {item} {part}, i64 {lane}")
+            found[k] = f"%r{lane}.{k}"
+    last = found[0] if len(results) == 1 else "poison"
+    for k, part in enumerate(found if len(results) > 1 else ()):
+        lines.append(f"  %w{k} = insertvalue {whole} {last}, {wholes[k]} {part}, {k}")
+        last = f"%w{k}"
     return "\n".join((*lines, f"  ret {whole} {last}", "}"))
-
-
-def _complex_apart(name: str, symbol: str, lanes: int, count: int) -> str:
-    kind = f"<{lanes} x double>"
-    whole = f"{{{kind}, {kind}}}"
-    lines = [
-        f"define internal {whole} @{name}({', '.join(f'{kind} %p{k}' for k in range(count))}) noinline nounwind {{"
-    ]
-    real = imag = "poison"
-    for k in range(lanes):
-        lines += [f"  %e{k}.{p} = extractelement {kind} %p{p}, i64 {k}" for p in range(count)]
-        lines.append(f"  %f{k} = call {DOUBLES} @{symbol}({', '.join(f'double %e{k}.{p}' for p in range(count))})")
-        for letter, last in (("a", real), ("b", imag)):
-            lines.append(f"  %{letter}{k} = extractvalue {DOUBLES} %f{k}, {'ab'.index(letter)}")
-            lines.append(f"  %{letter}{k}.all = insertelement {kind} {last}, double %{letter}{k}, i64 {k}")
-        real, imag = f"%a{k}.all", f"%b{k}.all"
-    lines.append(f"  %first = insertvalue {whole} poison, {kind} {real}, 0")
-    lines.append(f"  %both = insertvalue {whole} %first, {kind} {imag}, 1")
-    return "\n".join((*lines, f"  ret {whole} %both", "}"))
