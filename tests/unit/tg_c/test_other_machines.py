@@ -17,7 +17,7 @@ from tg.ops.reduction import ArgReduce, Reduce
 from tg.ops.reductions import ALL, ANY, LARGEST, LEAST, PRODUCT, SUM
 from tg.types.tensor_type import TensorType
 from tg_c import compiler, machine
-from tg_c.written import write
+from tg_c.program import Unit
 from tg_native.fusion.fused import fuse
 
 pytestmark = [
@@ -43,7 +43,7 @@ def accepted(request, monkeypatch, frozen_of):
         registry = plugin.registry()
         options = registry.backend("c").options()
         for graph in (frozen := frozen_of(inputs, outputs), fuse(frozen)):
-            text = write(graph, Request("c", options, registry.rules("c").get)).text
+            text = Unit(Request("c", options, registry.rules("c").get)).program(graph).text
             found = subprocess.run(
                 [*reads, "-fsyntax-only", "-Wno-psabi"], input=text, text=True, capture_output=True, check=False
             )

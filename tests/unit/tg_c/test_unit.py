@@ -253,13 +253,13 @@ def test_an_entry_that_another_process_removed_is_compiled_again(monkeypatch):
     paths = []
 
     def lose_the_first(source, options):
-        path = compiler.compile_unit(source, options)
+        path = compile_unit(source, options)
         if not paths:
             path.unlink()
         paths.append(path)
         return path
 
-    monkeypatch.setattr(unit, "compile_unit", lose_the_first)
+    monkeypatch.setattr(compiler, "compile_unit", lose_the_first)
     assert load(DOUBLE).plan([np.ones(2)], 1) == (0, (2,), ())
     assert len(paths) == 2
 

@@ -300,8 +300,8 @@ def function_of(text, **names):
 
 
 def test_equal_functions_have_one_identity_and_others_have_others():
-    one = identity.identity({"f": function_of("def f(x):\n    return x + c", c=1)})
-    assert one == identity.identity({"f": function_of("\n\ndef f(x):  # elsewhere\n    return x + c", c=1)})
+    one = identity.digest_of({"f": function_of("def f(x):\n    return x + c", c=1)})
+    assert one == identity.digest_of({"f": function_of("\n\ndef f(x):  # elsewhere\n    return x + c", c=1)})
     others = [
         {"g": function_of("def f(x):\n    return x + c", c=1)},
         {"f": function_of("def f(x):\n    return x + c", c=2)},
@@ -310,7 +310,7 @@ def test_equal_functions_have_one_identity_and_others_have_others():
         {"f": function_of("def f(x):\n    return x + g", g=1)},
         {"f": function_of("def f(x, y=1):\n    return x + c", c=1)},
     ]
-    assert len({one, *map(identity.identity, others)}) == 7
+    assert len({one, *map(identity.digest_of, others)}) == 7
 
 
 def test_what_a_function_calls_is_part_of_its_identity():
@@ -318,9 +318,9 @@ def test_what_a_function_calls_is_part_of_its_identity():
         return function_of("def f(x):\n    return g(x) if x else f(x)", g=function_of(text))
 
     one, other = "def f(x):\n    return x", "def f(x):\n    return -x"
-    assert identity.identity({"f": f(one)}) == identity.identity({"f": f(one)}) != identity.identity({"f": f(other)})
+    assert identity.digest_of({"f": f(one)}) == identity.text_of({"f": f(one)}) != identity.text_of({"f": f(other)})
 
 
 def test_what_has_no_text_has_no_identity():
     with pytest.raises(identity.UnknownError, match="object"):
-        identity.identity({"f": function_of("def f(x):\n    return c", c=object())})
+        identity.digest_of({"f": function_of("def f(x):\n    return c", c=object())})

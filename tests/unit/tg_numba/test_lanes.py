@@ -255,7 +255,7 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
             a[:] = elements(dtype, (n,), s)
         a, b, c = arrays[:3]
         shaped = [*arrays[3:6], arrays[6].reshape(n, 1), arrays[7]]
-        assert executable._program.run(a, b, c.reshape(1, n), *shaped, np.zeros(5, np.int64)) == 0
+        assert executable.program.run(a, b, c.reshape(1, n), *shaped, np.zeros(5, np.int64)) == 0
         with np.errstate(all="ignore"):
             expected = [add.reference(a, b), a[::2] == b[::2], add.reference(a[::-1], b), absolute.reference(c), a == b]
         for k, (found, right) in enumerate(zip(arrays[3:], expected, strict=True)):

@@ -219,7 +219,7 @@ def test_nothing_outside_the_arrays_is_read_or_written(dtype, at_end, compiled, 
         arrays = [g.array(d, math.prod(s), at_end).reshape(s) for g, d, s in zip(memory, kinds, shapes, strict=True)]
         for seed, (a, d) in enumerate(zip(arrays[:4], kinds, strict=False)):
             a[...] = np.random.default_rng(seed).integers(0, 5, a.shape).astype(numpy_dtype(d))
-        assert executable._program.run(*arrays, np.zeros(5, np.int64)) == 0
+        assert executable.program.run(*arrays, np.zeros(5, np.int64)) == 0
         for found, wanted in zip(arrays[4:], interpret(frozen, arrays[:4]), strict=True):
             np.testing.assert_array_equal(found, wanted)  # small whole numbers, whose sums are exact
 
@@ -236,6 +236,6 @@ def test_masks_hold_over_calls_in_loops_of_several_widths(dtype, compiled, froze
         a, b, c, *found = arrays = [m.array(d, n, at_end=True) for m, d in zip(memory, kinds, strict=True)]
         for s, given in enumerate(arrays[:3]):
             given[:] = np.random.default_rng(s).integers(1, 9, n)
-        assert executable._program.run(*arrays, np.zeros(5, np.int64)) == 0
+        assert executable.program.run(*arrays, np.zeros(5, np.int64)) == 0
         for one, right in zip(found, (a.astype(dtype), a // b, c == b.astype(dtype)), strict=True):
             np.testing.assert_array_equal(one, right)

@@ -12,10 +12,11 @@ import functools
 import importlib
 import struct
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from tg.errors import TgError
 from tg.graph.frozen import FrozenGraph
 from tg.link.signature import Signature
 from tg.types.dtypes import numpy_dtype
@@ -24,6 +25,8 @@ from tg.variables.structure import LEAF, Structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
 
 HEAD: Final = object.__basicsize__  # bytes; the last eight are the type
 FUNCTIONS: Final = (
@@ -89,6 +92,19 @@ def scalar_type(dtype: str) -> int:
         if ctypes.string_at(id(scalar) + HEAD, kind.itemsize) != array.tobytes():
             return 0
     return id(kind.type)
+
+
+def tried(opener: Callable[[], T], make: Callable[[T, FrozenGraph, Signature, int], Callable[..., Any]]) -> T | None:
+    """What makes entries; None where objects, arrays or scalars are not as it expects them.
+
+    Args:
+        make: makes with it what `works` calls.
+    """
+    try:
+        found = opener() if is_layout_known() else None
+    except (OSError, TgError, AttributeError, ImportError):
+        return None
+    return found if found is not None and works(functools.partial(make, found)) else None
 
 
 def works(make: Callable[[FrozenGraph, Signature, int], Callable[..., Any]]) -> bool:

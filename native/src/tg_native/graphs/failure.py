@@ -40,7 +40,7 @@ def failed(
         MemoryError: there was none for an intermediate result.
     """
     if code > 0:
-        return (), (code, *list(values)[:STATUS_VALUES])
+        return (), (code, *map(int, list(values)[:STATUS_VALUES]))
     if code == Failure.MEMORY:
         raise MemoryError(f"backend {backend!r}: no memory for an intermediate result")
     return explained(graph, arrays, _error(backend, code))

@@ -176,6 +176,11 @@ class GraphFunction(Statements):
             value.buffer.users.add(number)
         self.show_name(number)
 
+    def noted(self, name: str, given: dict[str, str]) -> None:
+        """A loop is called with arguments, by the names of its parameters: it is shown under those of the values."""
+        if not self.plans:
+            self.unit.calls.note(name, self.values, self.graph, given)
+
     # --- tiles -------------------------------------------------------------------------------------------------------
 
     def _tiles(self, tiles: Tiles) -> None:

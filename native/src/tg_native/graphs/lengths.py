@@ -52,9 +52,9 @@ class Lengths(abc.ABC):
     def number(self, scalar: Scalar) -> str:
         """The text of a real scalar as an int64."""
 
-    @abc.abstractmethod
     def named_length(self, text: str, count: int) -> str:
         """What a length is called from here on, as the function has got so many before."""
+        return text
 
     @abc.abstractmethod
     def leave_unless(self, condition: str, code: str) -> None:

@@ -55,7 +55,6 @@ class Statements(Lengths):
     def report_unless(self, condition: str, code: int, values: Sequence[Scalar]) -> None:
         """Leave the function with a code, and values as int64 for the caller, unless a condition holds."""
 
-    @abc.abstractmethod
     def show_name(self, number: int) -> None:
         """Say in a comment what the user calls a value, where that is no part of what is compiled."""
 
@@ -69,9 +68,9 @@ class Statements(Lengths):
     def table(self, number: int, constant: Constant) -> str:
         """The pointer to the elements of a constant, which follow one another."""
 
-    @abc.abstractmethod
     def local(self, dtype: str, text: str, number: int | None = None) -> str:
         """What holds the value of an expression from now on; `number` is its number in the graph, if it has one."""
+        return text
 
     @abc.abstractmethod
     def evaluated(
@@ -128,7 +127,6 @@ class Statements(Lengths):
     def divide(self, kernel: Kernel, *given: Any) -> None:
         """Nothing that is not of a rule is shared by threads."""
 
-    @abc.abstractmethod
     def share(self, kernel: Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length]) -> None:
         """Let threads share a loop, where the unit has several.
 
@@ -136,6 +134,7 @@ class Statements(Lengths):
             each: nanoseconds that one index of the space takes.
             small: numbers of elements of which none is known to be large, and none may be.
         """
+        raise NotImplementedError  # units have one thread
 
     @abc.abstractmethod
     def blas(self, dtype: str) -> Blas | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from tg.graph.collector import paused
 from tg_native.graphs.written import NAMES
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Constant
     from tg.graph.op import Op
     from tg.link.linker import Request
     from tg.plugin.records import Rule
@@ -40,6 +43,8 @@ class Unit(abc.ABC):
         self._rules: dict[object, Rule] = {}
         self._shapes: dict[FrozenGraph, Shapes] = {}
         self._makers: dict[FrozenGraph, dict[int, int]] = {}
+        self.arrays: list[np.ndarray[Any, Any]] = []  # that the code is given besides inputs and outputs
+        self._places: dict[object, int] = {}
 
     @abc.abstractmethod
     def graph_function(self, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> GraphFunction:
@@ -76,6 +81,13 @@ class Unit(abc.ABC):
             assert asked is not None, f"{op.name} in a loop has a rule"
             found = self._rules[op.rule_key] = asked
         return found
+
+    def argument(self, constant: Constant) -> int:
+        """The place of a constant, whose elements are contiguous, among the arrays that the code is given."""
+        place = self._places.setdefault(constant.key, len(self.arrays))
+        if place == len(self.arrays):
+            self.arrays.append(np.ascontiguousarray(constant.data))
+        return place
 
     def shapes(self, graph: FrozenGraph) -> Shapes:
         """The lengths in a graph."""

@@ -123,11 +123,14 @@ class Routine(Body):
     ) -> list[Lanes]:
         """One of two pieces of code, by a condition; the values that they give, of the same dtypes."""
 
-    @abc.abstractmethod
     def subroutine(
         self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
     ) -> Lanes | None:
-        """The value of a function of its own, if it has one, which is written once for operands of these types."""
+        """The value of a function of its own, if it has one, which is written once for operands of these types.
+
+        In place where compilers know what is worth a function.
+        """
+        return write(*operands)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import abc
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tg.types.dtypes import numpy_dtype
+from tg.types.dtypes import is_complex, numpy_dtype
+from tg_native.kernels.index import index
 from tg_native.kernels.lanes import constant_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg_native.kernels.index import Index, Pointer
     from tg_native.loops.kernel import Kernel
+
+LETTERS: Final = {"float64": "d", "float32": "s", "complex128": "z", "complex64": "c"}
+"""What the functions for a dtype begin with."""
+ROW_MAJOR, AS_IS, TRANSPOSED = 101, 111, 112  # as CBLAS numbers them
 
 
 class Matrix(NamedTuple):
@@ -27,21 +35,64 @@ class Vector(NamedTuple):
     step: Index
 
 
-class Blas(Protocol):
-    """How the functions of the process's BLAS for a dtype are called in a loop; no length is 0."""
+class Blas(abc.ABC):
+    """How the functions of the process's BLAS for a dtype are called in a loop, in the order of CBLAS; no length is 0.
+
+    What a printer has no argument for is "" where it is asked.
+    """
+
+    dtype: str
+
+    @abc.abstractmethod
+    def flag(self, number: int) -> str:
+        """One of the numbers of CBLAS as an argument."""
+
+    @abc.abstractmethod
+    def number(self, number: Index) -> str:
+        """A length or a distance as an argument."""
+
+    @abc.abstractmethod
+    def place(self, place: Pointer) -> str:
+        """The place of an element as an argument."""
+
+    @abc.abstractmethod
+    def factor(self, kernel: Kernel, value: int) -> str:
+        """A factor of the dtype as an argument."""
+
+    @abc.abstractmethod
+    def call(self, kernel: Kernel, name: str, arguments: Sequence[str], result: Pointer | None = None) -> None:
+        """Call a function, and store what it gives, if it gives something."""
 
     @property
     def has_vectors(self) -> bool:
         """Whether there are `gemv` and `dot`."""
+        return not is_complex(self.dtype)
+
+    def _transposed(self, a: Matrix) -> str:
+        return self.flag(TRANSPOSED if a.is_transposed else AS_IS)
 
     def gemm(self, kernel: Kernel, sizes: tuple[Index, Index, Index], x: Matrix, y: Matrix, z: Pointer) -> None:
         """z = x y of m, n and k: x (m, k), y (k, n) -> z (m, n)."""
+        given = [self.flag(ROW_MAJOR), self._transposed(x), self._transposed(y), *map(self.number, sizes)]
+        given += [
+            self.factor(kernel, 1),
+            *(text for v in (x, y) for text in (self.place(v.place), self.number(v.lead))),
+        ]
+        given += [self.factor(kernel, 0), self.place(z), self.number(sizes[1])]
+        self.call(kernel, "gemm", [*filter(None, given)])
 
     def gemv(self, kernel: Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:
         """z = a v of m and k: a (m, k), v (k) -> z (m)."""
+        stored = sizes[::-1] if a.is_transposed else sizes
+        given = [self.flag(ROW_MAJOR), self._transposed(a), *map(self.number, stored), self.factor(kernel, 1)]
+        given += [self.place(a.place), self.number(a.lead), self.place(v.place), self.number(v.step)]
+        given += [self.factor(kernel, 0), self.place(z), self.number(index(kernel.body, 1))]
+        self.call(kernel, "gemv", given)
 
     def dot(self, kernel: Kernel, n: Index, x: Vector, y: Vector, z: Pointer) -> None:
         """z = the sum of x[i] y[i]."""
+        vectors = (text for v in (x, y) for text in (self.place(v.place), self.number(v.step)))
+        self.call(kernel, "dot", [self.number(n), *vectors], z)
 
 
 def clear(kernel: Kernel, z: Pointer, count: Index) -> None:

@@ -77,6 +77,14 @@ class Calls:
         }
 
 
+def identifier(name: str, number: int) -> str:
+    """A name for value `number`, from the user's name for it: unique, and no word of a language."""
+    word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:LONGEST]
+    if not word:
+        return f"v{number}"
+    return f"{'_' * word[0].isdigit()}{word}_{number}"
+
+
 def values_named(values: Mapping[int, Value], graph: FrozenGraph) -> dict[str, str]:
     """The user's names for what a function calls its values: given ones, else those that the lines assign to."""
     checked = {number for check in graph.checks for number in (check.condition, *check.values)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tg import OptionError
-from tg.backend import Backend, RuleProtocol, hookimpl, message
+from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl, message
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites, Rules
@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from tg_c.printed import Printed
     from tg_c.templates import Expression, Inline
 
-__all__ = ["DTYPES", "PROTOCOL", "CFunction", "Expression", "Inline", "Options", "Printed"]
+__all__ = ["PROTOCOL", "CFunction", "Expression", "Inline", "Options", "Printed"]
 
 _HOMES = {"CFunction": "foreign", "Expression": "templates", "Inline": "templates", "Printed": "printed"}
 """What authors of rules import, loaded at first use."""
 PROTOCOL = RuleProtocol("source", 1)
-DTYPES = frozenset(
-    (
-        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,7 @@ def tg_backends() -> tuple[Backend, ...]:
             distribution="tg-c",
             requires=("cffi>=1.17", "tg-native"),
             rules=PROTOCOL,
-            dtypes=DTYPES,
+            dtypes=frozenset(DTYPES),
             shapes="dynamic",
             raises=True,
             compiles="slowly",

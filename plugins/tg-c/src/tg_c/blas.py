@@ -22,17 +22,19 @@ integers) as an integer, slots 1.. are the functions in the order of `TABLE`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from tg_c.routine import Routine
 from tg_native.calls.blas import TABLE
+from tg_native.loops.blas import AS_IS, LETTERS, ROW_MAJOR, TRANSPOSED, Blas
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg_native.kernels.index import Index, Pointer
-    from tg_native.loops.blas import Matrix, Vector
     from tg_native.loops.kernel import Kernel
 
-__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "LETTERS", "Calls"]
+__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "CBlas"]
 
 _COMMON = f"""\
 #ifdef TG_NO_BLAS
@@ -209,50 +211,29 @@ COMPLEX_DECLARATIONS = {
 }
 """What a unit that contracts complex matrices includes after those."""
 
-LETTERS: Final = {"float64": "d", "float32": "s", "complex128": "z", "complex64": "c"}
-"""What the functions for a dtype begin with."""
+FLAGS: Final = {ROW_MAJOR: "TG_ROW", AS_IS: "TG_AS_IS", TRANSPOSED: "TG_TRANSPOSED"}
 
 
 @final
-class Calls(NamedTuple):
-    """Calls of the functions for a dtype: see `tg_native.loops.blas`."""
+class CBlas(Blas):
+    """Calls of the functions for a dtype; those for complex numbers have no order, and no factors."""
 
-    dtype: str
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether there are `gemv` and `dot`."""
-        return self.dtype not in COMPLEX_DECLARATIONS
+    def flag(self, number: int) -> str:
+        return FLAGS[number] if self.has_vectors or number != ROW_MAJOR else ""
 
-    def gemm(self, kernel: Kernel, sizes: tuple[Index, Index, Index], x: Matrix, y: Matrix, z: Pointer) -> None:
-        """z = x y of m, n and k."""
-        given = [_flag(x), _flag(y), *map(_text, sizes)]
-        places = [[str(v.place.text), _text(v.lead)] for v in (x, y)]
-        target = [str(z.text), _text(sizes[1])]
-        if self.has_vectors:
-            given, target = ["TG_ROW", *given, "1"], ["0", *target]
-        self._call(kernel, "gemm", [*given, *places[0], *places[1], *target])
+    def number(self, number: Index) -> str:
+        return str(number.value.text)
 
-    def gemv(self, kernel: Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:
-        """z = a v of m and k."""
-        stored = [*map(_text, reversed(sizes) if a.is_transposed else sizes)]
-        given = ["TG_ROW", _flag(a), *stored, "1", str(a.place.text), _text(a.lead), str(v.place.text), _text(v.step)]
-        self._call(kernel, "gemv", [*given, "0", str(z.text), "1"])
+    def place(self, place: Pointer) -> str:
+        return str(place.text)
 
-    def dot(self, kernel: Kernel, n: Index, x: Vector, y: Vector, z: Pointer) -> None:
-        """z = the sum of x[i] y[i]."""
-        given = [_text(n), *(text for v in (x, y) for text in (str(v.place.text), _text(v.step)))]
-        self._call(kernel, "dot", given, f"{z.text}[0] = ")
+    def factor(self, kernel: Kernel, value: int) -> str:
+        return str(value) if self.has_vectors else ""
 
-    def _call(self, kernel: Kernel, name: str, given: list[str], target: str = "") -> None:
-        body = kernel.body
+    def call(self, kernel: Kernel, name: str, arguments: Sequence[str], result: Pointer | None = None) -> None:
+        body, target = kernel.body, f"{result.text}[0] = " if result is not None else ""
         assert isinstance(body, Routine)
-        body.line(f"{target}tg_{LETTERS[self.dtype]}{name}({', '.join(given)});")
-
-
-def _flag(a: Matrix) -> str:
-    return "TG_TRANSPOSED" if a.is_transposed else "TG_AS_IS"
-
-
-def _text(number: Index) -> str:
-    return str(number.value.text)
+        body.line(f"{target}tg_{LETTERS[self.dtype]}{name}({', '.join(arguments)});")

@@ -130,10 +130,14 @@ class Body(kernels.Body):
 
     def local(self, kind: str, expression: str) -> str:
         """A new local, with its value."""
-        name = f"{self.letter}{self._count}"
-        self._count += 1
+        (name,) = self._new_names()
         self.line(f"{kind} {name} = {expression};")
         return name
+
+    def _new_names(self, count: int = 1) -> tuple[str, ...]:
+        names = tuple(f"{self.letter}{self._count + k}" for k in range(count))
+        self._count += count
+        return names
 
     def line(self, text: str) -> None:
         """Add a statement."""
@@ -314,7 +318,7 @@ class Body(kernels.Body):
         if x.form == SHARED:
             return x
         item = x.form or self.item(x.dtype)  # a mask has a width of its own
-        whole, part = self.vectors.type(item), self.vectors.type_of(item, width)
+        whole, part = self.vectors.type(item), self.vectors.type_with(item, width)
         name = f"tg_piece_{whole}_{part}"
         copied = "__builtin_memcpy(&y, (const char *)&x + k * sizeof y, sizeof y);"
         self.prelude.need(name, f"TG_INLINE {part} {name}({whole} x, int k) {{ {part} y; {copied} return y; }}")
@@ -323,12 +327,11 @@ class Body(kernels.Body):
 
     def _joined(self, dtype: str, texts: Sequence[str], width: int) -> Lanes:
         item = self.item(dtype)
-        whole, part = self.vectors.type(item), self.vectors.type_of(item, width)
+        whole, part = self.vectors.type(item), self.vectors.type_with(item, width)
         name = f"tg_joined_{part}_{whole}"
         head = f"TG_INLINE {whole} {name}(const {part} *parts)"
         self.prelude.need(name, f"{head} {{ {whole} y; __builtin_memcpy(&y, parts, sizeof y); return y; }}")
-        parts = f"{self.letter}{self._count}"
-        self._count += 1
+        (parts,) = self._new_names()
         self.line(f"const {part} {parts}[] = {{{', '.join(texts)}}};")
         return self.find(dtype, f"{name}({parts})")
 

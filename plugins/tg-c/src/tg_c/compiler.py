@@ -17,17 +17,19 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from tg import BackendUnavailable, TgError
 from tg.backend import Span, annotate, cpu, message
 from tg_c.cache import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "level_for", "macros"]
+__all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "level_for", "macros", "opened"]
+
+T = TypeVar("T")
 
 CANDIDATES = ("cc", "gcc", "clang")
 
@@ -159,6 +161,16 @@ def compile_unit(source: str, options: Flags = USUAL) -> Path:
         return UNITS.store(key, functools.partial(_build, source, line))
 
 
+def opened(opener: Callable[[str], T], source: str, options: Flags = USUAL) -> T:
+    """The shared object of `source`, opened; one that the cache lost or damaged is compiled again."""
+    path = compile_unit(source, options)
+    try:
+        return opener(os.fspath(path))
+    except OSError:
+        UNITS.discard(path)
+        return opener(os.fspath(compile_unit(source, options)))
+
+
 def macros() -> frozenset[str]:
     """The names of the macros that say which instructions the compiler may use: __AVX2__, __FMA__ and the like."""
     return _macros(compiler())
@@ -188,16 +200,12 @@ def _find(chosen: str, path: str) -> Compiler:
         try:
             command = tuple(shlex.split(candidate))
         except ValueError as error:
-            text = f"backend 'c' needs a C compiler: CC is {candidate!r}: {str(error).lower()}"
-            raise BackendUnavailable(message(text, hint="CC is a command as a shell has it: CC='gcc -m64'")) from error
+            hint = "CC is a command as a shell has it: CC='gcc -m64'"
+            raise _unavailable(f"CC is {candidate!r}: {str(error).lower()}", hint=hint) from error
         if command and (program := shutil.which(command[0], path=path)):
             return _identified((program, *command[1:]), path)
     wanted = f"CC is {chosen!r}, and no such program is" if chosen else f"none of {', '.join(CANDIDATES)} is"
-    raise BackendUnavailable(
-        message(
-            f"backend 'c' needs a C compiler: {wanted} on the PATH", ("PATH", path or "(empty)"), hint=_how_to_install()
-        )
-    )
+    raise _unavailable(f"{wanted} on the PATH", ("PATH", path or "(empty)"))
 
 
 def _identified(command: tuple[str, ...], path: str) -> Compiler:
@@ -220,14 +228,9 @@ def _remember(file: Path, command: tuple[str, ...]) -> None:
     code, words = _run((*command, "-v"), "")
     version, target = _VERSION.search(words), _TARGET.search(words)
     if code != 0 or version is None or target is None:
-        raise BackendUnavailable(
-            message(
-                f"backend 'c' needs a C compiler: {command[0]} does not say its version",
-                ("command", shlex.join((*command, "-v"))),
-                ("answer", " / ".join(words.split("\n")[-4:]).strip() or f"none, exit status {code}"),
-                hint=_how_to_install(),
-            )
-        )
+        asked = ("command", shlex.join((*command, "-v")))
+        answer = ("answer", " / ".join(words.split("\n")[-4:]).strip() or f"none, exit status {code}")
+        raise _unavailable(f"{command[0]} does not say its version", asked, answer)
     file.write_text(f"{version[0].strip()}\n{target[1].strip()}\n", encoding="utf-8")
 
 
@@ -267,9 +270,7 @@ def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tup
                     given = None  # what is left of it goes on being written
                     patience.tick()
     except OSError as error:
-        raise BackendUnavailable(
-            message(f"backend 'c' needs a C compiler: {line[0]} does not run: {error}", hint=_how_to_install())
-        ) from error
+        raise _unavailable(f"{line[0]} does not run: {error}") from error
     except BaseException:
         if child is not None:
             with child, contextlib.suppress(ProcessLookupError):
@@ -338,5 +339,6 @@ def keep(source: str) -> Path:
     return UNITS.store(key, write)
 
 
-def _how_to_install() -> str:
-    return INSTALL.get(sys.platform, "install gcc or clang")
+def _unavailable(fact: str, *lines: tuple[str, str], hint: str = "") -> BackendUnavailable:
+    how = hint or INSTALL.get(sys.platform, "install gcc or clang")
+    return BackendUnavailable(message(f"backend 'c' needs a C compiler: {fact}", *lines, hint=how))

@@ -7,9 +7,8 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tg import TgError
-from tg_c.cache import UNITS
-from tg_c.compiler import Flags, compile_unit
+from tg_c import compiler
+from tg_c.compiler import Flags
 from tg_native.calls import objects
 from tg_native.calls.entry import Native, record
 
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
 
     from tg.backend import FrozenGraph, Signature
 
-PLAIN: Final = Flags(level=1)  # more takes longer to compile and no less to call
+ENTRY: Final = Flags(level=1)  # more takes longer to compile and no less to call
 
 
 def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where this machine has no entry for it."""
     library = opened()
-    return _made(library, graph, native, signature) if library is not None else None
+    return _by_record(library, graph, native, signature) if library is not None else None
 
 
 def memory() -> tuple[int, int]:
@@ -43,38 +42,29 @@ def release() -> int:
     return library.tg_release() if library is not None else 0
 
 
-def _made(library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
+def _by_record(
+    library: ctypes.PyDLL, graph: FrozenGraph, native: Native, signature: Signature
+) -> Callable[..., Any] | None:
     found = record(graph, native, signature, objects.scalar_type)
     return library.tg_entry((found.words, *found.objects)) if found is not None else None
 
 
 @functools.cache
 def opened() -> ctypes.PyDLL | None:
-    """What makes functions, bound and tried; None where objects, arrays or scalars are not as it expects them."""
-    try:
-        table = objects.bound()
-        library = _compiled() if objects.is_layout_known() else None
-    except (OSError, TgError, AttributeError, ImportError):
-        return None
-    if library is None:
-        return None
+    """What makes functions, bound and tried; None where this machine has no entry."""
+    return objects.tried(_bound, _probe)
+
+
+def _bound() -> ctypes.PyDLL:
+    table = objects.bound()
+    results, entry = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("results.c", "entry.c"))
+    library = compiler.opened(ctypes.PyDLL, f"#define HEAD {objects.HEAD}\n{results}{entry}", ENTRY)
     library.tg_bind((ctypes.c_void_p * len(table))(*table.values()))
     library.tg_entry.argtypes, library.tg_entry.restype = (ctypes.py_object,), ctypes.py_object
     library.tg_release.restype = ctypes.c_int64
+    return library
+
+
+def _probe(library: ctypes.PyDLL, graph: FrozenGraph, signature: Signature, code: int) -> Any:
     probe = ctypes.cast(library.tg_probe, ctypes.c_void_p).value or 0
-
-    def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
-        return _made(library, graph, Native(probe, 0, (code,), library), signature)
-
-    return library if objects.works(probing) else None
-
-
-def _compiled() -> ctypes.PyDLL:
-    results, entry = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("results.c", "entry.c"))
-    source = f"#define HEAD {objects.HEAD}\n{results}{entry}"
-    path = compile_unit(source, PLAIN)
-    try:
-        return ctypes.PyDLL(str(path))
-    except OSError:
-        UNITS.discard(path)
-        return ctypes.PyDLL(str(compile_unit(source, PLAIN)))
+    return _by_record(library, graph, Native(probe, 0, (code,), library), signature)

@@ -7,8 +7,8 @@ import shlex
 from tg_c import entry
 from tg_c.cache import UNITS
 from tg_c.compiler import USUAL, compiler
-from tg_c.machine import VECTOR_LIBRARY, vector_bytes, vector_library
-from tg_native.calls.blas import blas
+from tg_c.machine import vector_bytes, vector_library
+from tg_native.show.facts import cache_fact, machine_facts
 
 
 def facts() -> dict[str, str]:
@@ -17,14 +17,11 @@ def facts() -> dict[str, str]:
     Raises:
         BackendUnavailable: there is no compiler.
     """
-    chosen, found = compiler(), blas()
-    kernels = f", kernels {found.core}" if found.core else ""
+    chosen = compiler()
     return {
         "compiler": f"{chosen.version}, for {chosen.target}",
         "command": shlex.join(chosen.line(USUAL)),
-        "BLAS": f"{found.source}{kernels}",
-        "vectors": f"{vector_bytes()} bytes",
-        "vector library": VECTOR_LIBRARY if vector_library() is not None else f"{VECTOR_LIBRARY} is not there",
+        **machine_facts(vector_bytes(), has_libmvec=vector_library() is not None),
         "calls": "in machine code" if entry.opened() is not None else "through Python",
-        "cache": f"{UNITS.directory()}: {len(UNITS.entries())} units, {UNITS.size() / 1e6:.1f} MB",
+        **cache_fact(UNITS, "units"),
     }

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from tg import PluginError
-from tg.backend import message
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
 from tg_c.prelude import Element
+from tg_native.graphs.foreign import Foreign, in_memory
 from tg_native.kernels.dtypes import WORDS, is_half
 from tg_native.plan.values import Scalar, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tg import PluginError
     from tg.backend import Op
     from tg_c.prelude import Prelude
     from tg_c.site import Site
-    from tg_native.plan.values import Value
+    from tg_native.plan.values import Array, Value
 
 ANY: Final = -1  # as a rank: of every rank, and the number of elements is passed in place of lengths
 PARAMETER: Final = re.compile(r"(\w+)(?:\[(\?(?:, ?\?)*|\.\.\.)\])?")
@@ -35,14 +35,14 @@ class Parameter(NamedTuple):
         """Whether it is one for a value."""
         return dtype == self.dtype and self.rank in (rank, ANY)
 
-    def declared(self, const: str) -> str:
+    def types(self, const: str) -> str:
         """Its types in C."""
         lengths = 1 if self.rank == ANY else self.rank
         return ", ".join((f"{const}{WORDS[self.dtype]} *", *["i64"] * lengths))
 
 
 @final
-class CFunction:
+class CFunction(Foreign):
     """A rule: a C function. `a | b` is the one of two that has the dtypes of the operands.
 
     The unit declares it, as `static`, before the text, which defines it and may define and include more. Halves are
@@ -58,20 +58,18 @@ class CFunction:
     """
 
     def __init__(self, name: str, text: str, operands: Sequence[str], result: str | tuple[str, ...]) -> None:
+        super().__init__(name, f"C function {name!r}", f"CFunction({name!r})")
         if not re.fullmatch(r"[A-Za-z]\w*", name) or name.startswith("tg_") or name in (*ARITIES, *COMPLEX_ARITIES):
-            raise PluginError(message(f"C function {name!r}: found this name, needed one of C that units do not have"))
+            raise self.mistake("found this name, needed one of C that units do not have")
         if not re.search(rf"\b{name}\s*\(", text):
-            raise PluginError(
-                message(f"C function {name!r}: found a text that does not define it, needed one that does")
-            )
+            raise self.mistake("found a text that does not define it, needed one that does")
         if isinstance(operands, str):
-            raise PluginError(message(f"C function {name!r}: operands: found {operands!r}, needed a tuple of texts"))
-        self.__name__ = f"CFunction({name!r})"  # in messages about rules
-        self.name, self.text, self.others = name, text, tuple[CFunction, ...]()
-        self.operands = [_parsed(name, f"operand {k}", one) for k, one in enumerate(operands)]
+            raise self.mistake(f"operands: found {operands!r}, needed a tuple of texts")
+        self.text, self.others = text, tuple[CFunction, ...]()
+        self.operands = [self._parsed(f"operand {k}", one) for k, one in enumerate(operands)]
         self.returns = isinstance(result, str) and "[" not in result
         results = (result,) if isinstance(result, str) else result
-        self.results = [_parsed(name, f"result {k}", one) for k, one in enumerate(results)]
+        self.results = [self._parsed(f"result {k}", one) for k, one in enumerate(results)]
 
     def __or__(self, other: CFunction) -> CFunction:
         """One rule of both."""
@@ -83,10 +81,7 @@ class CFunction:
         """The expression for one element, or the values of the results."""
         inputs: Sequence[Any] = given.dtypes if isinstance(given, Element) else given.inputs
         if len(inputs) != len(self.operands):
-            text = (
-                f"C function {self.name!r}: found {len(self.operands)} operands, needed the {len(inputs)} of {op.name}"
-            )
-            raise PluginError(message(text))
+            raise self.mistake(f"found {len(self.operands)} operands, needed the {len(inputs)} of {op.name}")
         for one in (self, *self.others):
             found = one._of_element(op, given) if isinstance(given, Element) else one._of_arrays(op, given)
             if found is not NotImplemented:
@@ -100,8 +95,8 @@ class CFunction:
         if not all(p.takes(dtype, 0) for p, dtype in zip(self.operands, wide.dtypes, strict=True)):
             return NotImplemented
         if not self.returns or self.results[0].dtype != wide.result:
-            self._refuse(op, [f"{wide.result}[]"])
-        call = f"{self._declared(element.prelude)}({', '.join(wide.operands)})"
+            raise self._other_result(op, [f"{wide.result}[]"])
+        call = f"{self._symbol(element.prelude)}({', '.join(wide.operands)})"
         return call if wide is element else element.narrowed(call)
 
     # --- whole arrays ------------------------------------------------------------------------------------------------
@@ -113,51 +108,48 @@ class CFunction:
             p.takes(t.dtype, t.ndim) and (t.ndim == 0 or not self.returns)
             for p, t in zip(self.results, site.types, strict=True)
         ):
-            self._refuse(op, [t.static for t in site.types])
-        name = self._declared(site.prelude)
+            raise self._other_result(op, [t.static for t in site.types])
+        name = self._symbol(site.prelude)
         arguments = [a for p, v in zip(self.operands, site.inputs, strict=True) for a in _arguments(p, v, site)]
         if self.returns:
             return [site.scalar(f"{name}({', '.join(arguments)})")]
-        places = [site.allocate(k) if t.ndim else site.temporary(t.dtype, ()) for k, t in enumerate(site.types)]
-        arguments += [a for p, y in zip(self.results, places, strict=True) for a in _passed(p, y, site)]
-        site.line(f"{name}({', '.join(arguments)});")
-        return [y if y.ndim else site.scalar(site.first(y), k) for k, y in enumerate(places)]
+
+        def call(places: Sequence[Array]) -> None:
+            given = (a for p, y in zip(self.results, places, strict=True) for a in _passed(p, y, site))
+            site.line(f"{name}({', '.join((*arguments, *given))});")
+
+        return in_memory(site, call)
 
     # --- the function ------------------------------------------------------------------------------------------------
 
     @property
     def head(self) -> str:
         """The declaration of the function."""
-        kinds = [WORDS[p.dtype] if p.rank == 0 else p.declared("const ") for p in self.operands]
+        kinds = [WORDS[p.dtype] if p.rank == 0 else p.types("const ") for p in self.operands]
         if self.returns:
             return f"{WORDS[self.results[0].dtype]} {self.name}({', '.join(kinds) or 'void'})"
-        return f"void {self.name}({', '.join((*kinds, *(p.declared('') for p in self.results)))})"
+        return f"void {self.name}({', '.join((*kinds, *(p.types('') for p in self.results)))})"
 
-    def _declared(self, prelude: Prelude) -> str:
+    def _symbol(self, prelude: Prelude) -> str:
         """The name by which the unit calls the function, at places where the author's may mean something else."""
         called, whole = f"tg_own_{self.name}", f"static {self.head};\n{self.text.strip()}"
         if prelude.templates.setdefault(called, whole) != whole:
-            raise PluginError(message(f"C function {self.name!r}: found two texts, needed one for a name"))
+            raise self.mistake("found two texts, needed one for a name")
         pointer = self.head.replace(f" {self.name}(", f" (*const {called})(", 1)
         prelude.need(called, f"{whole}\nstatic {pointer} = {self.name};")
         return called
 
-    def _refuse(self, op: Op, wanted: Sequence[object]) -> None:
-        """Raise for results that are not those of an op."""
+    def _other_result(self, op: Op, wanted: Sequence[object]) -> PluginError:
         shown = {ANY: "[...]", 0: "[]"}
         found = ", ".join(f"{p.dtype}{shown.get(p.rank) or [*'?' * p.rank]}".replace("'", "") for p in self.results)
-        needed = ", ".join(map(str, wanted))
-        raise PluginError(
-            message(f"C function {self.name!r}: found a result {found}, needed the {needed} of {op.name}")
-        )
+        return self.other_result(op, found, ", ".join(map(str, wanted)))
 
-
-def _parsed(name: str, place: str, text: object) -> Parameter:
-    found = PARAMETER.fullmatch(text) if isinstance(text, str) else None
-    if found is None or found[1] not in WORDS:
-        raise PluginError(message(f"C function {name!r}: {place}: found {text!r}, needed {NEEDED}"))
-    axes = found[2]
-    return Parameter(found[1], 0 if axes is None else ANY if axes == "..." else axes.count("?"))
+    def _parsed(self, place: str, text: object) -> Parameter:
+        found = PARAMETER.fullmatch(text) if isinstance(text, str) else None
+        if found is None or found[1] not in WORDS:
+            raise self.mistake(f"{place}: found {text!r}, needed {NEEDED}")
+        axes = found[2]
+        return Parameter(found[1], 0 if axes is None else ANY if axes == "..." else axes.count("?"))
 
 
 def _rank(value: Value) -> int:

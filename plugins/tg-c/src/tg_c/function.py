@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import TensorType, taken
-from tg_c.blas import LETTERS, Calls
+from tg_c.blas import CBlas
 from tg_c.division import Division, functions
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
@@ -17,14 +17,16 @@ from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.site import Site
-from tg_c.text import INDENT, elements, identifier, literal
+from tg_c.text import INDENT, elements, literal
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS
+from tg_native.loops.blas import LETTERS
 from tg_native.loops.costs import SHARE, UNIT
 from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
 from tg_native.plan.values import Array, Scalar
+from tg_native.show.shown import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -122,9 +124,6 @@ class GraphFunction(graphs.GraphFunction):
     def name_of(self, number: int) -> str:
         """The C name of a value."""
         return identifier(self.graph.names.get(number, ""), number)
-
-    def show_name(self, number: int) -> None:
-        """Names of C are the user's."""
 
     # --- statements --------------------------------------------------------------------------------------------------
 
@@ -272,9 +271,8 @@ class GraphFunction(graphs.GraphFunction):
         """Call a finished loop, under a condition if there is one."""
         assert isinstance(kernel, Kernel)
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
-        if not self.plans:
-            parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
-            self.unit.calls.note(name, self.values, self.graph, dict(zip(parameters, given, strict=True)))
+        parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
+        self.noted(name, dict(zip(parameters, given, strict=True)))
         if division is not None:
             name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
         self.line(f"{guard}{name}({', '.join(given)});")
@@ -282,11 +280,11 @@ class GraphFunction(graphs.GraphFunction):
     def copier(self, source: Value, target: Array) -> _Copy:
         return _Copy(self, source, target)
 
-    def blas(self, dtype: str) -> Calls | None:
+    def blas(self, dtype: str) -> CBlas | None:
         if dtype not in LETTERS:
             return None
         self.unit.blas(dtype)
-        return Calls(dtype)
+        return CBlas(dtype)
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")

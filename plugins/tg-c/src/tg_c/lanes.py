@@ -9,6 +9,7 @@ from tg.backend import TensorType, is_complex, taken
 from tg_c.body import SHARED, named
 from tg_c.libm import ARITIES
 from tg_c.prelude import Element, limit
+from tg_c.printed import text_of
 from tg_c.routine import Routine
 from tg_c.text import lane_kind, literal
 from tg_c.vectors import size_of
@@ -172,10 +173,7 @@ def by_text(rule: Rule) -> Callable[[Op, Sequence[Elements], str], Elements]:
 
 
 def _single(rule: Rule, op: Op, body: Routine, operands: Sequence[Elements], result: str) -> Elements:
-    texts = tuple(
-        str(v.text) if isinstance(v, Lanes) else f"__builtin_complex({v.real.text}, {v.imag.text})" for v in operands
-    )
-    found: Any = rule(op, Element(texts, tuple(v.dtype for v in operands), result, body.prelude))
+    found: Any = rule(op, Element((*map(text_of, operands),), tuple(v.dtype for v in operands), result, body.prelude))
     if found is NotImplemented:
         return found  # type: ignore[no-any-return]
     if not is_complex(result):

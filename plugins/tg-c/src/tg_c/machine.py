@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from tg_c.compiler import macros
+from tg_native.calls.libmvec import LIBMVEC, symbol_of
 from tg_native.kernels.dtypes import item_size
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     Symbol = Callable[[str, str, int, int], str | None]
 
 WIDTHS: Final = (("__AVX512F__", 64), ("__AVX2__", 32))  # in bytes; 16 where neither is there
-VECTOR_LIBRARY: Final = "libmvec.so.1"
-VARIANTS: Final = {16: "b", 32: "d", 64: "e"}  # how the x86-64 vector ABI names the widths: SSE4, AVX2, AVX-512
 
 
 def vector_bytes() -> int:
@@ -45,15 +44,10 @@ def masked_moves() -> str:
 
 
 def vector_symbol(name: str, dtype: str, arity: int, count: int) -> str | None:
-    """The library's function of `count` lanes for a function of libm, None if it has none.
-
-    Its results differ from the exact ones by at most 4 units in the last place; NaN, infinities and zeros are libm's.
-    """
-    library, variant = vector_library(), VARIANTS.get(count * item_size(dtype))
-    if library is None or variant is None or count * item_size(dtype) > vector_bytes():
-        return None
-    symbol = f"_ZGV{variant}N{count}{'v' * arity}_{name}{'f' if dtype == 'float32' else ''}"
-    return symbol if hasattr(library, symbol) else None
+    """The library's function of `count` lanes for a function of libm, None if it has none."""
+    library, symbol = vector_library(), symbol_of(name, dtype, arity, count)
+    has_one = symbol is not None and count * item_size(dtype) <= vector_bytes() and hasattr(library, symbol)
+    return symbol if has_one else None
 
 
 @functools.cache
@@ -62,6 +56,6 @@ def vector_library() -> ctypes.CDLL | None:
     if os.uname().machine != "x86_64":
         return None
     try:
-        return ctypes.CDLL(VECTOR_LIBRARY)
+        return ctypes.CDLL(LIBMVEC)
     except OSError:
         return None

@@ -7,8 +7,8 @@ import functools
 from pathlib import Path
 from typing import Final
 
-from tg_c.cache import UNITS
-from tg_c.compiler import Flags, compile_unit
+from tg_c import compiler
+from tg_c.compiler import Flags
 
 POOL: Final = Flags(level=1, libraries=("pthread", "c"))  # linked, so that each symbol is of the version in the headers
 
@@ -29,9 +29,4 @@ def threads() -> int:
 def opened() -> ctypes.CDLL:
     """The pool of this process, which stays open as long as that lives: its threads never end."""
     source = Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
-    path = compile_unit(source, POOL)
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError:
-        UNITS.discard(path)
-        return ctypes.CDLL(str(compile_unit(source, POOL)))
+    return compiler.opened(ctypes.CDLL, source, POOL)

@@ -49,7 +49,7 @@ class Printed:
         found = self.kernel(op, operands, result)
         if found is NotImplemented:
             return None
-        text = _whole(found)
+        text = text_of(found)
         if not body.lines:
             return text
         if len(body.lines) == 1 and text == body.lines[0].split()[2]:  # const f64 v0 = x + y;
@@ -68,6 +68,6 @@ def _one(body: Body, dtype: str, letter: str) -> Elements:
     return Pair(*(Lanes(body, PARTS[dtype], f"(__{part}__ {letter})") for part in ("real", "imag")))
 
 
-def _whole(value: Elements) -> str:
-    """A result as C has it."""
+def text_of(value: Elements) -> str:
+    """A single element as C has it."""
     return f"__builtin_complex({value.real.text}, {value.imag.text})" if isinstance(value, Pair) else str(value.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.division import driver
@@ -26,9 +26,7 @@ from tg_native.show.shown import Language, with_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
-    from tg.backend import Constant, FrozenGraph, Request
+    from tg.backend import FrozenGraph, Request
     from tg_c.kernel import Kernel
     from tg_c.ticks import Ticks
 
@@ -101,8 +99,8 @@ class Unit(graphs.Unit):
         self._kernels: dict[str, str] = {}
         self._drivers: list[str] = []
         self._tables: dict[tuple[str, str], str] = {}
-        self._arguments: dict[object, int] = {}
-        self._data: list[np.ndarray[Any, Any]] = [] if ticks is None else [ticks.table]
+        if ticks is not None:
+            self.arrays.append(ticks.table)
         self._notes: list[tuple[str, dict[int, int], GraphFunction]] = []
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
@@ -123,13 +121,6 @@ class Unit(graphs.Unit):
     def table(self, dtype: str, text: str) -> str:
         """The name of a constant array."""
         return self._tables.setdefault((dtype, text), f"table{len(self._tables)}")
-
-    def argument(self, constant: Constant) -> int:
-        """The place, among the additional arguments of the code, of a large constant."""
-        place = self._arguments.setdefault(constant.key, len(self._data))
-        if place == len(self._data):
-            self._data.append(constant.data)
-        return place
 
     def blas(self, dtype: str) -> None:
         """Use the BLAS of the process for a dtype."""
@@ -165,11 +156,11 @@ class Unit(graphs.Unit):
         ]
         text = "\n".join(parts) + "\n"
         if self.ticks is not None:
-            self._data[0] = self.ticks.finish()
+            self.arrays[0] = self.ticks.finish()
         statements = sum(part.count("\n") for part in (*self._kernels, *texts))
         libraries = tuple(sorted(self.prelude.libraries))
         shown, reuses = partial(self._shown, text), main.overwriting.legal()
-        return Program(text, shown, tuple(self._data), statements, libraries, reuses)
+        return Program(text, shown, tuple(self.arrays), statements, libraries, reuses)
 
     def _shown(self, text: str, *, full: bool) -> str:
         """The unit, or its loops and functions alone, with the user's lines before the statements that they became."""

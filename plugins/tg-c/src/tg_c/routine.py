@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tg_c.prelude import Prelude
     from tg_c.vectors import Vectors
     from tg_native.kernels.lanes import Elements
-    from tg_native.kernels.routine import Block, Variable
+    from tg_native.kernels.routine import Block
 
 CONST: Final = "const "
 
@@ -135,15 +135,13 @@ class Routine(Body, routine.Routine):
             return first
         return Lanes(self, first.dtype, tuple(x.text for x in found), first.form)
 
-    def _each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
-        """What is written for each vector by itself."""
+    def each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
+        """What is written for one vector, for each that goes abreast by itself."""
         count = self.abreast
+        if count == 1:
+            return write(*operands)
         with self.of(self.native):
             return self._together([write(*(self._part(x, k) for x in operands)) for k in range(count)])
-
-    def each(self, write: Callable[..., Lanes], *operands: Lanes) -> Lanes:
-        """What is written for one vector, for as many as go abreast."""
-        return self._each(write, *operands) if self.abreast > 1 else write(*operands)
 
     def texts(self, x: Lanes, form: str = "", count: int = 0) -> list[str]:
         """A value as vectors (as many as there are, or as go abreast now), a condition as masks; or as one element."""
@@ -156,9 +154,7 @@ class Routine(Body, routine.Routine):
 
     def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
         plain = super().write
-        if self.abreast == 1:
-            return plain(word, operands, dtype, given)
-        return self._each(lambda *each: plain(word, each, dtype, given), *operands)
+        return self.each(lambda *each: plain(word, each, dtype, given), *operands)
 
     def has_form(self, word: str, dtype: str) -> bool:
         with self.of(min(self.lanes, self.native)):
@@ -189,15 +185,11 @@ class Routine(Body, routine.Routine):
 
     def in_vectors(self, function: Callable[..., Lanes], width: int, *operands: Lanes) -> Lanes:
         plain = super().in_vectors
-        if self.abreast == 1:
-            return plain(function, width, *operands)
-        return self._each(lambda *each: plain(function, width, *each), *operands)
+        return self.each(lambda *each: plain(function, width, *each), *operands)
 
     def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
         plain = super().shared
-        if self.abreast == 1:
-            return plain(name, write, operands, inline=inline)
-        return self._each(lambda *each: plain(name, write, each, inline=inline), *operands)
+        return self.each(lambda *each: plain(name, write, each, inline=inline), *operands)
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
         plain = super().vector_library
@@ -211,18 +203,14 @@ class Routine(Body, routine.Routine):
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         plain = super().one_by_one
-        if self.abreast == 1:
-            return plain(name, operands)
-        return self._each(lambda *each: plain(name, each), *operands)
+        return self.each(lambda *each: plain(name, each), *operands)
 
     def redone(self, name: str, condition: Lanes, value: Lanes, operands: Sequence[Lanes]) -> Lanes:
         plain = super().redone
-        if self.abreast == 1:
-            return plain(name, condition, value, operands)
-        return self._each(lambda c, v, *each: plain(name, c, v, each), condition, value, *operands)
+        return self.each(lambda c, v, *each: plain(name, c, v, each), condition, value, *operands)
 
     def power(self, base: Lanes, exponent: Lanes) -> Lanes:
-        return self._each(super().power, base, exponent) if self.abreast > 1 else super().power(base, exponent)
+        return self.each(super().power, base, exponent)
 
     def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
         if not self.lanes:
@@ -404,35 +392,20 @@ class Routine(Body, routine.Routine):
     def _declared(self, x: Lanes, declared: list[str]) -> Lanes:
         """A local for values of a type, without one."""
         form = (self._width(x) if self.lanes else "") if x.dtype == "bool" else ""
-        kind, names = (
-            self.vector_type(x.dtype, form),
-            tuple(f"{self.letter}{self._count + k}" for k in range(self.abreast)),
-        )
-        self._count += len(names)
+        kind, names = self.vector_type(x.dtype, form), self._new_names(self.abreast)
         declared += [f"{kind} {name};" for name in names]
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
-
-    def subroutine(
-        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
-    ) -> Lanes | None:
-        """In place: compilers of C know what is worth a function."""
-        return write(*operands)
 
     # --- memory ----------------------------------------------------------------------------------------------------
 
     def variable(self, dtype: str, count: int = 1) -> Local:
         form = self.usual_mask if dtype == "bool" and self.lanes else ""
-        kind, names = (
-            self.vector_type(dtype, form),
-            tuple(f"{self.letter}{self._count + k}" for k in range(self.abreast)),
-        )
-        self._count += len(names)
+        kind, names = self.vector_type(dtype, form), self._new_names(self.abreast)
         self.frame += [f"{kind} {name}{f'[{count}]' if count > 1 else ''};" for name in names]
         return Local(self, dtype, names, self.lanes)
 
     def cell(self, dtype: str) -> Pointer:
-        name = f"{self.letter}{self._count}"
-        self._count += 1
+        (name,) = self._new_names()
         self.frame.append(f"{WORDS[dtype]} {name}[1] = {{0}};")
         return Pointer(self, dtype, name)
 

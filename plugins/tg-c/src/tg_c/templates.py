@@ -15,6 +15,7 @@ number of the last bit. Where there is none, each lane is computed by itself.
 
 from __future__ import annotations
 
+import abc
 import re
 from typing import TYPE_CHECKING, Final, final
 
@@ -67,7 +68,7 @@ def lanes(
     return _texts(text, boolean=boolean, integer=integer, signed=signed, unsigned=unsigned, floating=floating)
 
 
-class _Template:
+class _Template(abc.ABC):
     """C text by the kind of dtype, as `_texts`.
 
     Halves go through float32 and `floating`; `half` is for what can be done with them as they are stored.
@@ -92,6 +93,16 @@ class _Template:
         self.texts = _texts(text, **kinds, floating=floating, half=half, complex=complex)
         self.own = _texts(lanes) if lanes is None or isinstance(lanes, str) else lanes
         self._in_lanes: dict[tuple[tuple[str, ...], str], str | None] = {}
+
+    def __call__(self, op: Op, element: Element) -> str:
+        """The expression for the operands, which are names or literals."""
+        if is_half(element.dtype) and self.texts["half"] is not None:
+            return self.written(op, element)
+        return element.narrowed(self.written(op, element.widened()))
+
+    @abc.abstractmethod
+    def written(self, op: Op, element: Element) -> str:
+        """The expression for operands of the dtypes that the text is for."""
 
     def template(self, op: Op, element: Element) -> str:
         """The text for the dtype.
@@ -128,13 +139,7 @@ class Expression(_Template):
 
     __slots__ = ()
 
-    def __call__(self, op: Op, element: Element) -> str:
-        """The expression for the operands, which are names or literals."""
-        if is_half(element.dtype) and self.texts["half"] is not None:
-            return self._written(op, element)
-        return element.narrowed(self._written(op, element.widened()))
-
-    def _written(self, op: Op, element: Element) -> str:
+    def written(self, op: Op, element: Element) -> str:
         template = element.expand(self.template(op, element))
         return _OPERAND.sub(lambda m: element.operands["xyz".index(m[1])], template)
 
@@ -156,13 +161,8 @@ class Inline(_Template):
 
     __slots__ = ()
 
-    def __call__(self, op: Op, element: Element) -> str:
+    def written(self, op: Op, element: Element) -> str:
         """A call of the function, which the prelude gets."""
-        if is_half(element.dtype) and self.texts["half"] is not None:
-            return self._called(op, element)
-        return element.narrowed(self._called(op, element.widened()))
-
-    def _called(self, op: Op, element: Element) -> str:
         name = f"tg_{op.name}_{WORDS.get(element.dtype, element.dtype)}"
         body = self.template(op, element)
         if not element.prelude.has(name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Final
 
 import numpy as np
@@ -76,12 +75,6 @@ def elements(array: np.ndarray[Any, Any], dtype: str) -> str:
     if is_half(dtype):
         return ", ".join(f"{{{bits}}}" for bits in np.ascontiguousarray(array).view(np.uint16).ravel())
     return ", ".join(literal(value, dtype) for value in array.ravel())
-
-
-def identifier(name: str, number: int) -> str:
-    """A C name for value `number`, from the user's name for it: unique, and no word of C."""
-    word = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:40]
-    return f"{word}_{number}" if word and not word[0].isdigit() else f"v{number}"
 
 
 def comment(text: str) -> str:

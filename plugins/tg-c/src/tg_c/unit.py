@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 from tg.backend import Span
 from tg_c import pool
 from tg_c._entry import ffi
-from tg_c.cache import UNITS
-from tg_c.compiler import USUAL, Flags, compile_unit
+from tg_c.compiler import USUAL, Flags, opened
 from tg_native.calls.blas import Blas, blas
 
 if TYPE_CHECKING:
@@ -109,8 +108,10 @@ class Unit:
         )
         return (code, tuple(status)) if code else (0, ())
 
-    def plan(self, inputs: Sequence[np.ndarray], count: int) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-        """The `count` lengths of all outputs, one output after another: (0, lengths, ()).
+    def plan(
+        self, inputs: Sequence[np.ndarray], count: int, extra: Sequence[Any] = ()
+    ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+        """The `count` lengths of all outputs, one output after another: (0, lengths, ()); `extra` are more pointers.
 
         Where a check fails: (1 + its id, (), its values).
         """
@@ -119,7 +120,7 @@ class Unit:
             dims += array.shape
         status = _new(_STATUS)
         lengths = _new(_DIMS, count)
-        code: int = self._plan([_data_of(array) for array in inputs], dims, lengths, status)
+        code: int = self._plan([*map(_data_of, inputs), *extra], dims, lengths, status)
         return (code, (), tuple(status)) if code else (0, tuple(lengths), ())
 
     def address(self, symbol: str) -> int:
@@ -129,13 +130,12 @@ class Unit:
 
 def load(source: str, options: Flags = USUAL) -> Unit:
     """The unit of `source`, from the cache or compiled now; one that the cache lost or damaged is compiled again."""
-    path = compile_unit(source, options)
-    try:
-        with Span("open"):
-            return Unit(path)
-    except OSError:
-        UNITS.discard(path)
-        return Unit(compile_unit(source, options))
+    return opened(_open_unit, source, options)
+
+
+def _open_unit(path: str) -> Unit:
+    with Span("open"):
+        return Unit(Path(path))
 
 
 def write_entry_module(path: Path) -> None:

@@ -244,7 +244,7 @@ MOVES: Final = {
 }
 _EACH: Final = re.compile(r"@EACH<([^>]*)>")
 _WORD: Final = re.compile(r"@([A-Z]+)")
-PLACES: Final = 16  # in a table
+TABLE_LENGTH: Final = 16
 ONE_INSTRUCTION: Final = ("ceil", "floor", "rint", "sqrt", "trunc")  # which compilers find in the list of the lanes
 # Neither static nor const, as `tg_c.program` says of its tables.
 TABLE: Final = '__attribute__((visibility("hidden"), aligned(64)))'
@@ -280,9 +280,9 @@ class Vectors:
 
     def type(self, kind: str) -> str:
         """The name of a vector type, declared."""
-        return self.type_of(kind, self.count)
+        return self.type_with(kind, self.count)
 
-    def type_of(self, kind: str, count: int) -> str:
+    def type_with(self, kind: str, count: int) -> str:
         """The name of the vector type of another number of lanes, declared."""
         name = f"{kind}x{count}"
         if not self.prelude.has(name):
@@ -343,7 +343,7 @@ class Vectors:
             "K": lambda: self.type("i64"),
             "R": lambda: self.type("f32"),
             "L": lambda: str(count),
-            "W": lambda: self.type_of(kind, max(count, MINIMUM // size_of(kind))),
+            "W": lambda: self.type_with(kind, max(count, MINIMUM // size_of(kind))),
             "B": lambda: f"u{max(count, 8)}",
             "MOVE": lambda: str(self._moves(kind)),
             "OTHER": lambda: other,
@@ -401,9 +401,9 @@ class Vectors:
         return self.function(name, kind) if name in ("fabs", "copysign") else self.by_lanes(name, kind, 1)
 
     def looks_up(self, kind: str) -> bool:
-        """Whether one instruction finds a vector of `kind` in a table of `PLACES` numbers."""
+        """Whether one instruction finds a vector of `kind` in a table of `TABLE_LENGTH` numbers."""
         size = self.count * size_of(kind)
-        has_register = 2 * MINIMUM <= size <= vector_bytes() and PLACES * size_of(kind) <= 2 * size
+        has_register = 2 * MINIMUM <= size <= vector_bytes() and TABLE_LENGTH * size_of(kind) <= 2 * size
         return has_register and masked_moves() == "avx512"
 
     def table(self, name: str, numbers: Sequence[float], kind: str) -> str:

@@ -6,22 +6,16 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tg.backend import Backend, RuleProtocol, hookimpl
+from tg.backend import DTYPES, Backend, RuleProtocol, hookimpl
 
 if TYPE_CHECKING:
     from tg.backend import Rewrites, Rules
     from tg_numba.jitted import Jitted
 
-__all__ = ["DTYPES", "PROTOCOL", "Jitted", "Options"]
+__all__ = ["PROTOCOL", "Jitted", "Options"]
 __version__ = "0.1.0"
 
 PROTOCOL = RuleProtocol("numba", 3)
-DTYPES = frozenset(
-    (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
-    )
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +32,7 @@ def tg_backends() -> tuple[Backend, ...]:
             distribution="tg-numba",
             requires=("llvmlite>=0.47", "numba>=0.65", "tg-native"),
             rules=PROTOCOL,
-            dtypes=DTYPES,
+            dtypes=frozenset(DTYPES),
             shapes="dynamic",
             raises=True,
             compiles="slowly",

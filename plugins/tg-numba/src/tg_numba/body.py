@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 import llvmlite.binding as llvm
 
 from tg.backend import is_float
+from tg_native.calls.libmvec import WIDTHS, symbol_of
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_signed, is_wide_float, item_size
 from tg_native.kernels.lanes import Lanes
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
 
 PURE: Final = "nounwind willreturn memory(none)"
-COMPLEX: Final = "{double, double}"
+DOUBLES: Final = "{double, double}"
 AS_THE_MODE_SAYS: Final = 4  # how an instruction rounds
-BINARY: Final = {  # of floats, signed and unsigned numbers
+OPCODES: Final = {  # of floats, signed and unsigned numbers
     "add": ("fadd", "add", "add"),
     "subtract": ("fsub", "sub", "sub"),
     "multiply": ("fmul", "mul", "mul"),
@@ -87,35 +88,35 @@ class Body(Moves):
 
     def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
         x = operands[0]
-        if word in BINARY:
-            floating, signed, unsigned = BINARY[word]
+        if word in OPCODES:
+            floating, signed, unsigned = OPCODES[word]
             name = floating if is_wide_float(x.dtype) else signed if is_signed(x.dtype) else unsigned
-            return self._made(dtype, f"{name} {x.kind} {x.text}, {operands[1].text}")
+            return self._value(dtype, f"{name} {x.kind} {x.text}, {operands[1].text}")
         if word in INTRINSICS:
             symbol = f"llvm.{word}.{self.short(ITEMS[dtype])}"
             return Lanes(self, dtype, self.called(symbol, x.kind, [v.operand for v in operands]))
         if word == "negative":
             if is_wide_float(dtype):
-                return self._made(dtype, f"fneg {x.kind} {x.text}")
+                return self._value(dtype, f"fneg {x.kind} {x.text}")
             return self.write("subtract", (x.like(0), x), dtype, None)
         if word == "not":
             return self.write("xor", (x, x.like(True if dtype == "bool" else -1)), dtype, None)
         if word == "select":
             _, a, b = operands
-            return self._made(dtype, f"select {x.kind} {x.text}, {a.kind} {a.text}, {b.kind} {b.text}")
+            return self._value(dtype, f"select {x.kind} {x.text}, {a.kind} {a.text}, {b.kind} {b.text}")
         if word == "lookup":
             return self._looked_up(given, x, dtype)
         if word == "scaled":
             return self._scaled(x, operands[1])
         if word == "widened":
             half = self.find(f"bitcast {x.kind} {x.text} to {self.type('half')}")
-            return self._made(dtype, f"fpext {self.type('half')} {half} to {self.kind(dtype)}")
+            return self._value(dtype, f"fpext {self.type('half')} {half} to {self.kind(dtype)}")
         if word == "narrowed":
             half = self.find(f"fptrunc {x.kind} {x.text} to {self.type('half')}")
-            return self._made(dtype, f"bitcast {self.type('half')} {half} to {self.kind(dtype)}")
+            return self._value(dtype, f"bitcast {self.type('half')} {half} to {self.kind(dtype)}")
         return self._converted(word, x, dtype)
 
-    def _made(self, dtype: str, expression: str) -> Lanes:
+    def _value(self, dtype: str, expression: str) -> Lanes:
         return Lanes(self, dtype, self.find(expression))
 
     # --- other dtypes --------------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ class Body(Moves):
         return self._changed("trunc" if wanted < size else widens, x, dtype)
 
     def _changed(self, change: str, x: Lanes, dtype: str) -> Lanes:
-        return self._made(dtype, f"{change} {x.kind} {x.text} to {self.kind(dtype)}")
+        return self._value(dtype, f"{change} {x.kind} {x.text} to {self.kind(dtype)}")
 
     # --- lanes and blocks ----------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class Body(Moves):
         return Lanes(self, value.dtype, self.repeated(ITEMS[value.dtype], value.text))
 
     def lane(self, value: Lanes, lane: int) -> Lanes:
-        return self._made(value.dtype, f"extractelement {value.kind} {value.text}, i64 {lane}")
+        return self._value(value.dtype, f"extractelement {value.kind} {value.text}, i64 {lane}")
 
     def in_vectors(self, function: Callable[..., Lanes], width: int, *operands: Lanes) -> Lanes:
         lanes = self.lanes
@@ -232,21 +233,21 @@ class Body(Moves):
             return None
         fitting = [n for n in known if n <= self.lanes]
         width = max(fitting) if fitting else min(known)
-        return self.in_vectors(functools.partial(_called, known[width]), width, *operands)
+        return self.in_vectors(functools.partial(_pure, known[width]), width, *operands)
 
     def one_by_one(self, name: str, operands: Sequence[Lanes]) -> Lanes:
         x = operands[0]
         symbol = name + ("f" if x.dtype == "float32" else "")
         if not self.lanes:
-            return _called(symbol, *operands)
-        return self._lane_by_lane(symbol, operands)
+            return _pure(symbol, *operands)
+        return self._each_lane(symbol, operands)
 
-    def _lane_by_lane(self, symbol: str, operands: Sequence[Lanes]) -> Lanes:
+    def _each_lane(self, symbol: str, operands: Sequence[Lanes]) -> Lanes:
         x, item = operands[0], ITEMS[operands[0].dtype]
         if not symbol.startswith("tg."):
             self.module.declare(symbol, item, [item] * len(operands), PURE)
         name = f"tg.lanes.{self.lanes}.{symbol}"
-        self.module.define(name, _taken_apart(name, symbol, self.lanes, item, len(operands)))
+        self.module.define(name, lane_by_lane(name, symbol, self.lanes, [item] * len(operands), item))
         return Lanes(self, x.dtype, self.called(name, x.kind, [v.operand for v in operands]))
 
     def redone(self, name: str, condition: Lanes, value: Lanes, operands: Sequence[Lanes]) -> Lanes:
@@ -256,20 +257,22 @@ class Body(Moves):
     def power(self, base: Lanes, exponent: Lanes) -> Lanes:
         self.module.define("tg.power", POWER)
         operands = (base, exponent)
-        return self._lane_by_lane("tg.power", operands) if self.lanes else _called("tg.power", *operands)
+        return self._each_lane("tg.power", operands) if self.lanes else _pure("tg.power", *operands)
 
     def one_complex(self, name: str, operands: Sequence[Lanes]) -> tuple[Lanes, Lanes]:
         given = [part.operand for part in operands]
         if self.lanes:
             symbol = f"tg.lanes.{self.lanes}.{name}"
-            self.module.declare(name, COMPLEX, ["double"] * len(given), PURE)
-            self.module.define(symbol, _complex_apart(symbol, name, self.lanes, len(given)))
+            self.module.declare(name, DOUBLES, ["double"] * len(given), PURE)
+            self.module.define(
+                symbol, lane_by_lane(symbol, name, self.lanes, ["double"] * len(given), "double", "double")
+            )
             kind = self.type("double")
             whole = f"{{{kind}, {kind}}}"
         else:
-            symbol, whole = name, COMPLEX
+            symbol, whole = name, DOUBLES
         found = self.called(symbol, whole, given, PURE)
-        real, imag = (self._made("float64", f"extractvalue {whole} {found}, {k}") for k in (0, 1))
+        real, imag = (self._value("float64", f"extractvalue {whole} {found}, {k}") for k in (0, 1))
         return real, imag
 
 
@@ -283,13 +286,12 @@ def variants(name: str, dtype: str, arity: int) -> dict[int, str]:
     """The vector functions for a function of libm, by the number of their lanes."""
     if not has_libmvec():
         return {}
-    letters = {"b": 16, "d": 32 if "avx2" in features() else 0, "e": 64 if vector_bytes() == 64 else 0}
-    size, suffix = (4, "f") if dtype == "float32" else (8, "")
-    found = {n // size: f"_ZGV{letter}N{n // size}{'v' * arity}_{name}{suffix}" for letter, n in letters.items() if n}
-    return {lanes: symbol for lanes, symbol in found.items() if llvm.address_of_symbol(symbol)}
+    counts = (size // item_size(dtype) for size in WIDTHS if size <= vector_bytes())
+    found = {lanes: symbol_of(name, dtype, arity, lanes) for lanes in counts}
+    return {lanes: symbol for lanes, symbol in found.items() if symbol and llvm.address_of_symbol(symbol)}
 
 
-def _called(symbol: str, *operands: Lanes) -> Lanes:
+def _pure(symbol: str, *operands: Lanes) -> Lanes:
     """A function of as many lanes as the body has."""
     x = operands[0]
     return Lanes(x.body, x.dtype, body_of(x).called(symbol, x.kind, [v.operand for v in operands], PURE))
@@ -305,33 +307,26 @@ def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lan
     return f"define internal {x.kind} @{symbol}({parameters}) noinline nounwind {{\n{body.text()}\n}}"
 
 
-def _taken_apart(name: str, symbol: str, lanes: int, item: str, arity: int) -> str:
-    kind = f"<{lanes} x {item}>"
-    letters = "xyz"[:arity]
-    lines = [f"define internal {kind} @{name}({', '.join(f'{kind} %{x}' for x in letters)}) noinline nounwind {{"]
-    last = "poison"
-    for k in range(lanes):
-        lines += [f"  %{x}{k} = extractelement {kind} %{x}, i64 {k}" for x in letters]
-        lines.append(f"  %f{k} = call {item} @{symbol}({', '.join(f'{item} %{x}{k}' for x in letters)})")
-        lines.append(f"  %r{k} = insertelement {kind} {last}, {item} %f{k}, i64 {k}")
-        last = f"%r{k}"
-    return "\n".join((*lines, f"  ret {kind} {last}", "}"))
-
-
-def _complex_apart(name: str, symbol: str, lanes: int, count: int) -> str:
-    kind = f"<{lanes} x double>"
-    whole = f"{{{kind}, {kind}}}"
-    lines = [
-        f"define internal {whole} @{name}({', '.join(f'{kind} %p{k}' for k in range(count))}) noinline nounwind {{"
-    ]
-    real = imag = "poison"
-    for k in range(lanes):
-        lines += [f"  %e{k}.{p} = extractelement {kind} %p{p}, i64 {k}" for p in range(count)]
-        lines.append(f"  %f{k} = call {COMPLEX} @{symbol}({', '.join(f'double %e{k}.{p}' for p in range(count))})")
-        for letter, last in (("a", real), ("b", imag)):
-            lines.append(f"  %{letter}{k} = extractvalue {COMPLEX} %f{k}, {'ab'.index(letter)}")
-            lines.append(f"  %{letter}{k}.all = insertelement {kind} {last}, double %{letter}{k}, i64 {k}")
-        real, imag = f"%a{k}.all", f"%b{k}.all"
-    lines.append(f"  %first = insertvalue {whole} poison, {kind} {real}, 0")
-    lines.append(f"  %both = insertvalue {whole} %first, {kind} {imag}, 1")
-    return "\n".join((*lines, f"  ret {whole} %both", "}"))
+def lane_by_lane(name: str, symbol: str, lanes: int, items: Sequence[str], *results: str) -> str:
+    """A function of vectors that calls another for each lane, of elements of these types; several results are one."""
+    kinds, wholes = ([f"<{lanes} x {item}>" for item in given] for given in (items, results))
+    whole, single = (f"{{{', '.join(given)}}}" if len(given) > 1 else given[0] for given in (wholes, results))
+    heads = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
+    lines = [f"define internal {whole} @{name}({heads}) noinline nounwind {{"]
+    found = ["poison"] * len(results)
+    for lane in range(lanes):
+        lines += [f"  %e{lane}.{k} = extractelement {kind} %x{k}, i64 {lane}" for k, kind in enumerate(kinds)]
+        given = ", ".join(f"{item} %e{lane}.{k}" for k, item in enumerate(items))
+        lines.append(f"  %f{lane} = call {single} @{symbol}({given})")
+        for k, item in enumerate(results):
+            part = f"%f{lane}"
+            if len(results) > 1:
+                lines.append(f"  %p{lane}.{k} = extractvalue {single} {part}, {k}")
+                part = f"%p{lane}.{k}"
+            lines.append(f"  %r{lane}.{k} = insertelement {wholes[k]} {found[k]}, {item} {part}, i64 {lane}")
+            found[k] = f"%r{lane}.{k}"
+    last = found[0] if len(results) == 1 else "poison"
+    for k, part in enumerate(found if len(results) > 1 else ()):
+        lines.append(f"  %w{k} = insertvalue {whole} {last}, {wholes[k]} {part}, {k}")
+        last = f"%w{k}"
+    return "\n".join((*lines, f"  ret {whole} {last}", "}"))

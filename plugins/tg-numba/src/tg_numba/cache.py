@@ -19,16 +19,17 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from tg.backend import Cache, DiskCache, Span, annotate
-from tg_numba.engine import Bundle, MissingError, loaded
+from tg_numba import engine
+from tg_numba.engine import Bundle, MissingError, bundle, loaded
 from tg_numba.identity import own
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from tg_numba.engine import Loaded
 
-__all__ = ["CACHE", "PROGRAMS", "circumstances", "named", "opened", "reopened"]
+__all__ = ["CACHE", "PROGRAMS", "assembled", "circumstances", "named", "opened", "reopened"]
 
 PROGRAMS: Final = Cache("numba", compiled=".o", is_opened=False)
 CACHE: Final = DiskCache.of(PROGRAMS)
@@ -53,6 +54,17 @@ def opened(name: str, addresses: Mapping[str, int], make: Callable[[], Bundle]) 
         _store(name, made)
     with Span("open"):
         return loaded(made, addresses)
+
+
+def assembled(word: str, text: str, names: Iterable[str], addresses: Mapping[str, int]) -> Loaded:
+    """The code of functions that are compiled fast: they are called once in a call and have no loops over elements.
+
+    Args:
+        addresses: of what the text has other names for.
+    """
+    return opened(
+        named(word, text), addresses, lambda: bundle([engine.assembled(text, level=0)], {n: n for n in names})
+    )
 
 
 def reopened(name: str, addresses: Mapping[str, int]) -> Loaded | None:

@@ -125,7 +125,7 @@ def compiled(loops: Sequence[Written]) -> list[Code]:
 
     with Patience(f"LLVM compiles {len(missing):,} loops") as patience:
         for group in _groups(missing):
-            made.update(dict.fromkeys(group, _made([missing[key] for key in group])))
+            made.update(dict.fromkeys(group, _code_of([missing[key] for key in group])))
             patience.tick()
     _known.update(made)
     return list(dict.fromkeys(code or made[key] for key, code in zip(keys, found, strict=True)))
@@ -150,7 +150,7 @@ def _groups(loops: Mapping[str, Written]) -> Iterator[list[str]]:
         yield group
 
 
-def _made(loops: Sequence[Written]) -> Code:
+def _code_of(loops: Sequence[Written]) -> Code:
     whole = Module()
     for loop in loops:
         whole.include(loop.module)

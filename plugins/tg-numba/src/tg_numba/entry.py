@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import LONGEST_GIVEN
 from tg_native.calls import objects
-from tg_native.calls.entry import dtypes_of, fits, nesting_of, output_lengths, patience
+from tg_native.calls.entry import Native, dtypes_of, fits, nesting_of, output_lengths, patience
 from tg_native.calls.objects import HEAD
 from tg_native.graphs.failure import STATUS
 from tg_native.kernels.index import Condition
@@ -26,11 +26,10 @@ from tg_numba.body import Body
 from tg_numba.lengths import derived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.backend import FrozenGraph, Signature, TensorType
     from tg_native.calls.entry import Step
-    from tg_numba.engine import Bundle, Loaded
 
 DATA, RANK, LENGTHS, DTYPE, FLAGS = HEAD, HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, from its beginning
 FALSE_ARRAY: Final = f"[{(HEAD + 8) // 8} x i64]"  # the beginning of one, as far as the data
@@ -147,31 +146,6 @@ done:
 """
 """Whether bytes are 0 or 1, as code takes those of bools to be; the general way copies others."""
 
-RELEASE: Final = """
-define internal void @release(ptr %made, i64 %count) {{
-entry:
-  br label %head
-head:
-  %k = phi i64 [0, %entry], [%next, %tail]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %body, label %done
-body:
-  %place = getelementptr ptr, ptr %made, i64 %k
-  %thing = load ptr, ptr %place
-  %none = icmp eq ptr %thing, null
-  br i1 %none, label %tail, label %drop
-drop:
-  call void {Py_DecRef}(ptr %thing)
-  br label %tail
-tail:
-  %next = add i64 %k, 1
-  br label %head
-done:
-  call void {PyErr_Clear}()
-  ret void
-}}
-"""
-
 PROBE: Final = """
 define i64 @probe(ptr %a0, ptr %a1, ptr %y0, ptr %y1) {{
   {copies}
@@ -190,53 +164,39 @@ class Shared(NamedTuple):
     new_array: int
 
 
-class Compiled(NamedTuple):
-    """A program in memory: the addresses of its functions (0: there is no plan), and their owner."""
-
-    run: int
-    plan: int
-    owner: object
-
-
-def make(graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any] | None:
+def make(graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any] | None:
     """A function that is called as the compiled one is; None where there can be no entry for it."""
     shared = opened()
     if shared is None or not fits(graph) or graph.arity + len(graph.outputs) > MOST:
         return None
-    return _made(shared, graph, compiled, signature)
+    return _by_attempt(shared, graph, native, signature)
 
 
-def _made(shared: Shared, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> Callable[..., Any]:
-    attempt = _Attempt(shared, graph, compiled, signature)
-    code = _code(attempt.text(), ["attempt"], attempt.addresses)
+def _by_attempt(shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> Callable[..., Any]:
+    attempt = _Attempt(shared, graph, native, signature)
+    code = cache.assembled("entry", attempt.text(), ["attempt"], attempt.addresses)
     words = struct.pack("=3q", code.address("attempt"), id(signature.general), graph.arity)
-    kept = (code, compiled.owner, signature.general, *dtypes_of(graph), *attempt.objects)
+    kept = (code, native.owner, signature.general, *dtypes_of(graph), *attempt.objects)
     return shared.make_function((words, *kept))  # type: ignore[no-any-return]
 
 
 @functools.cache
 def opened() -> Shared | None:
     """What makes functions, tried; None where objects, arrays or scalars are not as it expects them."""
-    try:
-        shared = _shared() if objects.is_layout_known() else None
-    except (AttributeError, ImportError):
-        return None
-    if shared is None:
-        return None
+    return objects.tried(_shared, _probe)
 
-    def probing(graph: FrozenGraph, signature: Signature, code: int) -> Any:
-        copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
-        probe = _code(PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
-        return _made(shared, graph, Compiled(probe.address("probe"), 0, probe), signature)
 
-    return shared if objects.works(probing) else None
+def _probe(shared: Shared, graph: FrozenGraph, signature: Signature, code: int) -> Any:
+    copies = [line for k, size in enumerate((48, 4)) for line in _copy(k, size)]
+    probe = cache.assembled("entry", PROBE.format(copies="\n  ".join(copies)), ["probe"], {"tg.code": code})
+    return _by_attempt(shared, graph, Native(probe.address("probe"), 0, (), probe), signature)
 
 
 def _shared() -> Shared:
     addresses = {"tg.handler": results.opened().handler}
     text = f"{results.ARRAYS}{CALLED}".format_map(_Functions(addresses))
     names = ("begin", "function", "new_array")
-    code = _code("\n".join((text, *engine.declared(addresses))), names, addresses)
+    code = cache.assembled("entry", "\n".join((text, *engine.declared(addresses))), names, addresses)
     begin, function, new_array = map(code.address, names)
     code.stay()
     ctypes.PYFUNCTYPE(None)(begin)()
@@ -250,19 +210,6 @@ def _copy(k: int, size: int) -> list[str]:
         lines.append(f"%{name}{k}data = load ptr, ptr %{name}{k}at")
     lines.append(f"call void @llvm.memcpy.p0.p0.i64(ptr %y{k}data, ptr %a{k}data, i64 {size}, i1 false)")
     return lines
-
-
-def _code(text: str, names: Sequence[str], addresses: Mapping[str, int]) -> Loaded:
-    """The code of functions that are compiled fast: they are called once in a call and have no loops over elements.
-
-    Args:
-        addresses: of what the text has other names for.
-    """
-
-    def make() -> Bundle:
-        return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
-
-    return cache.opened(cache.named("entry", text), addresses, make)
 
 
 class _Functions(dict[str, str]):
@@ -280,8 +227,8 @@ class _Functions(dict[str, str]):
 class _Attempt:
     """Writes the function of a signature: from the arguments of a call to its result, or to 0 where it declines."""
 
-    def __init__(self, shared: Shared, graph: FrozenGraph, compiled: Compiled, signature: Signature) -> None:
-        self.shared, self.graph, self.compiled = shared, graph, compiled
+    def __init__(self, shared: Shared, graph: FrozenGraph, native: Native, signature: Signature) -> None:
+        self.shared, self.graph, self.native = shared, graph, native
         self.steps = nesting_of(signature.structure, (list, tuple))
         self.objects = [thing for _, thing in self.steps if thing is not None]
         self.body = Body(Module())
@@ -302,20 +249,18 @@ class _Attempt:
         planned = self._planned() if needs_plan(self.graph) else []
         self.exit = "undo"
         outputs = [self._output(k, steps, planned) for k, steps in enumerate(output_lengths(self.graph))]
-        self._run(self.compiled.run, [*self.heads, *outputs])
+        self._run(self.native.run, [*self.heads, *outputs])
         self.body.do(f"ret ptr {self._nested(outputs)}")
-        count = len(self.made)
+        self._undo(len(self.made))
         frame = [*self.frame, *(f"store ptr null, ptr {place}" for place in self.made)]
         places = [f"{p} = getelementptr ptr, ptr %made, i64 {k}" for k, p in enumerate(self.made)]
         lines = [
             "define ptr @attempt(ptr %given) {",
-            *(f"  {line}" for line in (f"%made = alloca [{count + 1} x ptr]", *places, *frame)),
+            *(f"  {line}" for line in (f"%made = alloca [{len(self.made) + 1} x ptr]", *places, *frame)),
             *filter(None, self.body.lines),
-            f"undo:\n  call void @release(ptr %made, i64 {count})\n  br label %decline",
             "decline:\n  ret ptr null\n}",
         ]
-        whole = [self.body.module.text(), RELEASE.format_map(self._functions), *lines]
-        return "\n".join((*whole, *engine.declared(self.addresses))) + "\n"
+        return "\n".join((self.body.module.text(), *lines, *engine.declared(self.addresses))) + "\n"
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -526,13 +471,23 @@ class _Attempt:
         self._call("Py_DecRef", "void", ("ptr", leaves))
         return found
 
+    def _undo(self, count: int) -> None:
+        """Drop what has been made, and forget what has been raised: the call goes the general way."""
+        self.body.open("undo")
+        with self.body.loop(0, count) as k:
+            thing = self._load("ptr", self.body.made(f"getelementptr ptr, ptr %made, i64 {k.value.text}"))
+            with self.body.when(self._condition(f"ne ptr {thing}, null")):
+                self._call("Py_DecRef", "void", ("ptr", thing))
+        self._call("PyErr_Clear", "void")
+        self.body.do("br label %decline")
+
     # --- running -------------------------------------------------------------------------------------------------
 
     def _planned(self) -> list[str]:
         """The lengths of all outputs, as the plan finds them."""
         count = sum(self.graph.types[number].ndim for number in self.graph.outputs)
         found = self._local(f"[{count} x i64]")
-        self._run(self.compiled.plan, [*self.heads, self._false_array(found)])
+        self._run(self.native.plan, [*self.heads, self._false_array(found)])
         return [self._load("i64", found, 8 * k) for k in range(count)]
 
     def _run(self, address: int, heads: Sequence[str]) -> None:

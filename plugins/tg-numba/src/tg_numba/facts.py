@@ -7,22 +7,18 @@ import importlib.metadata
 import llvmlite
 import llvmlite.binding as llvm
 
-from tg_native.calls.blas import blas
+from tg_native.show.facts import cache_fact, machine_facts
 from tg_numba.cache import PROGRAMS
 from tg_numba.engine import LOCK
-from tg_numba.processor import LIBMVEC, has_libmvec, vector_bytes
+from tg_numba.processor import has_libmvec, vector_bytes
 
 
 def facts() -> dict[str, str]:
     """Versions, BLAS with its kernels, vectors, cache."""
-    found = blas()
-    kernels = f", kernels {found.core}" if found.core else ""
     return {
         "numba": importlib.metadata.version("numba"),
         "llvmlite": f"{llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}",
         "forks": "wait for LLVM" if LOCK is not None else "do not wait for LLVM: llvmlite's lock is not where it was",
-        "BLAS": f"{found.source}{kernels}",
-        "vectors": f"{vector_bytes()} bytes",
-        "vector library": LIBMVEC if has_libmvec() else f"{LIBMVEC} is not there",
-        "cache": f"{PROGRAMS.directory()}: {len(PROGRAMS.entries())} programs, {PROGRAMS.size() / 1e6:.1f} MB",
+        **machine_facts(vector_bytes(), has_libmvec=has_libmvec()),
+        **cache_fact(PROGRAMS, "programs"),
     }

@@ -112,7 +112,7 @@ class Flow(Lines, Routine):
         self.open(f"body{at}")
         self.do(f"%i{at} = phi i64 [{first}, %{before}], [%next{at}, %tail{at}]")
         place = len(self.lines)
-        with self._block():
+        with self._scope():
             yield Index(Lanes(self, "int64", f"%i{at}"))
         self.do(f"br label %tail{at}")
         self.open(f"tail{at}")
@@ -123,7 +123,7 @@ class Flow(Lines, Routine):
         self._last = place, before, f"tail{at}"
 
     @contextlib.contextmanager
-    def _block(self) -> Iterator[None]:
+    def _scope(self) -> Iterator[None]:
         self.known.append({})
         yield
         self.known.pop()
@@ -153,7 +153,7 @@ class Flow(Lines, Routine):
         self.do(f"br label %test{at}")
         self.open(f"test{at}")
         place = len(self.lines)
-        with self._block():
+        with self._scope():
             condition = holds(*values)
             self.do(f"br i1 {condition.value.text}, label %body{at}, label %done{at}")
             self.open(f"body{at}")
@@ -173,7 +173,7 @@ class Flow(Lines, Routine):
         at = self.count
         self.do(f"br i1 {condition.value.text}, label %then{at}, label %done{at}")
         self.open(f"then{at}")
-        with self._block():
+        with self._scope():
             yield
         self.do(f"br label %done{at}")
         self.open(f"done{at}")
@@ -204,7 +204,7 @@ class Flow(Lines, Routine):
         self.do(f"br i1 {condition}, label %then{at}, label %else{at}")
         for label, write in (("then", then), ("else", otherwise)):
             self.open(f"{label}{at}")
-            with self._block():
+            with self._scope():
                 found = write()
             ends.append((self.label, found))
             self.do(f"br label %both{at}")
@@ -223,7 +223,7 @@ class Flow(Lines, Routine):
         known = self.module.results.get(symbol)
         if known is None:
             body = self.another()
-            found = write(*(self._parameter(body, x, f"%a{k}") for k, x in enumerate(operands)))
+            found = write(*(self._received(body, x, f"%a{k}") for k, x in enumerate(operands)))
             body.do(f"ret {found.kind} {found.text}" if found is not None else "ret void")
             known = self.module.results[symbol] = found.dtype if found is not None else ""
             kind = found.kind if found is not None else "void"
@@ -246,7 +246,7 @@ class Flow(Lines, Routine):
         return x.operand
 
     @staticmethod
-    def _parameter(body: Flow, x: Variable | Index | Lanes, name: str) -> Any:
+    def _received(body: Flow, x: Variable | Index | Lanes, name: str) -> Any:
         if isinstance(x, Slot):
             return Slot(body, x.dtype, name, x.lanes)
         if isinstance(x, Index):

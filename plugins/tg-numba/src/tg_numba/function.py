@@ -5,24 +5,27 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, final
 
+from tg_native.calls.blas import blas
 from tg_native.calls.objects import HEAD
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes, constant_of
+from tg_native.loops.blas import LETTERS
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import run
 from tg_native.plan.shapes import needs_plan
 from tg_native.plan.values import Array, Scalar
+from tg_native.show.shown import identifier
 from tg_numba.assembly import memory_cell
-from tg_numba.blas import calls
+from tg_numba.blas import NumbaBlas
 from tg_numba.body import Body
 from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
 from tg_numba.site import Site
-from tg_numba.text import identifier
+from tg_numba.written import operand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from tg_native.loops.pointwise import ScalarProgram
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
-    from tg_numba.blas import Calls
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
@@ -165,9 +167,6 @@ class GraphFunction(graphs.GraphFunction):
     def number(self, scalar: Scalar) -> str:
         return str(Lanes(self.body, scalar.dtype, scalar.text).to("int64").text)
 
-    def named_length(self, text: str, count: int) -> str:
-        return text
-
     def leave_if_uncounted(self, item: int, lengths: Sequence[str], *, empty_only: bool) -> None:
         counted, short = countable(self.body, item, lengths)
         if not empty_only:
@@ -180,10 +179,7 @@ class GraphFunction(graphs.GraphFunction):
         return literal(value, dtype)
 
     def table(self, number: int, constant: Constant) -> str:
-        return self.unit.data(constant)
-
-    def local(self, dtype: str, text: str, number: int | None = None) -> str:
-        return text
+        return operand(f"data{self.unit.argument(constant)}")
 
     def evaluated(
         self, program: ScalarProgram, operands: Sequence[Scalar], results: Mapping[int, int]
@@ -227,25 +223,19 @@ class GraphFunction(graphs.GraphFunction):
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         return Kernel(self, dtypes, vectors=vectors, length=length)
 
-    def share(self, kernel: loops.Kernel, *given: Any) -> None:
-        raise NotImplementedError  # units have one thread
-
     def run(self, kernel: loops.Kernel) -> None:
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
         name = self.unit.loop(written)
-        self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
+        self.noted(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
         self.body.do(f"call void @{name}({', '.join(arguments)})")
-
-    def _note(self, name: str, given: dict[str, str]) -> None:
-        if not self.plans:
-            self.unit.calls.note(name, self.values, self.graph, given)
 
     def copier(self, source: Value, target: Array) -> GraphFunction:
         return self
 
-    def blas(self, dtype: str) -> Calls | None:
-        return calls(self.unit, dtype)
+    def blas(self, dtype: str) -> NumbaBlas | None:
+        has_any = dtype in LETTERS and blas().source == "numpy-openblas64"  # whose interface it is
+        return NumbaBlas(self.unit, dtype) if has_any else None
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name = self.unit.function(graph)

@@ -18,7 +18,7 @@ class UnknownError(Exception):
     """Something whose meaning has no text: what calls it is not kept."""
 
 
-def identity(things: Mapping[str, Any]) -> str:
+def digest_of(things: Mapping[str, Any]) -> str:
     """The text that stands for functions, by names.
 
     Raises:

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg import PluginError
 from tg.backend import exclusive, is_complex, message
 from tg_native.graphs.failure import Failure
+from tg_native.graphs.foreign import Foreign, in_memory
 from tg_native.kernels.dtypes import WORDS, is_half, kind_of, working
 from tg_native.kernels.half import narrowed, widened
 from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.plan.values import Scalar
 from tg_numba.assembly import ITEMS
-from tg_numba.body import PURE, Body, body_of
+from tg_numba.body import PURE, body_of, lane_by_lane
 from tg_numba.engine import COMPILING, FOREIGN
-from tg_numba.identity import UnknownError, identity
-from tg_numba.operands import loaded, type_of
+from tg_numba.identity import UnknownError, digest_of
+from tg_numba.operands import type_of
 from tg_numba.site import Site
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from tg.backend import Op
     from tg_native.kernels.lanes import Elements
-    from tg_native.plan.values import Value
+    from tg_native.plan.values import Array, Value
 
 RAISES: Final = frozenset(("RAISE_VARARGS", "RERAISE"))
 _counter: Final = itertools.count()
@@ -57,7 +58,7 @@ def entries_of(names: Iterable[str]) -> list[Entry]:
 
 
 @final
-class Jitted:
+class Jitted(Foreign):
     """A rule: a function of `numba.njit`.
 
     For a function of single elements it takes and gives numbers. For another op it takes what the op does, numbers for
@@ -68,9 +69,9 @@ class Jitted:
     def __init__(self, function: Any) -> None:
         if not callable(getattr(function, "py_func", None)) or not hasattr(function, "targetoptions"):
             raise PluginError(message(f"jitted: found {function!r}, needed a function of numba.njit"))
+        name = function.py_func.__name__
+        super().__init__(name, f"jitted {name}", f"Jitted({name})")
         self.function = function
-        self.name = function.py_func.__name__
-        self.__name__ = f"Jitted({self.name})"  # in messages about rules
         self._known: dict[object, Entry] = {}
 
     def __call__(self, op: Op, given: Sequence[Elements] | Site, result: str = "") -> Any:
@@ -79,8 +80,8 @@ class Jitted:
         try:
             inspect.signature(self.function.py_func).bind(*range(count))
         except TypeError as error:
-            text = f"jitted {self.name}: called with {count} operands, those of {op.name}: {error}"
-            raise PluginError(message(text.replace(" 1 operands", " 1 operand"))) from None
+            text = f"called with {count} operands, those of {op.name}: {error}"
+            raise self.mistake(text.replace(" 1 operands", " 1 operand")) from None
         return self._of_arrays(op, given) if isinstance(given, Site) else self._of_elements(op, given, result)
 
     # --- single elements ---------------------------------------------------------------------------------------------
@@ -95,7 +96,8 @@ class Jitted:
         symbol = entry.symbol
         if body.lanes:
             symbol = f"tg.lanes.{body.lanes}.{entry.symbol}"
-            body.module.define(symbol, _lane_by_lane(symbol, entry.symbol, body, [x.dtype for x in wide], dtype))
+            items = [ITEMS[x.dtype] for x in wide]
+            body.module.define(symbol, lane_by_lane(symbol, entry.symbol, body.lanes, items, ITEMS[dtype]))
         arguments = ", ".join(f"{kind} {text}" for kind, text in (x.operand for x in wide))
         found = Lanes(body, dtype, body.find(f"call {body.kind(dtype)} @{symbol}({arguments})"))
         return narrowed(found, result) if is_half(result) else found
@@ -105,12 +107,12 @@ class Jitted:
         key = ("elements", dtypes, result)
         if key not in self._known:
             if _raises(self.function.py_func):
-                text = f"jitted {self.name}: it raises, needed a function of single elements that does not"
-                raise PluginError(message(text, hint="a check of the op raises, on every backend"))
+                text = "it raises, needed a function of single elements that does not"
+                raise self.mistake(text, "a check of the op raises, on every backend")
             kinds = [_number(dtype) for dtype in dtypes]
             (given,) = self._given(self._unchecked, kinds, op, 1)
             if not _fits(given, result):
-                raise self._refusal(given, f"{result}[]", op)
+                raise self.other_result(op, given, f"{result}[]")
             names = ", ".join(f"x{k}" for k in range(len(dtypes)))
             text = f"def call({names}):\n    return function({names})\n"
             self._known[key] = self._compiled(key, text, self._unchecked, _number(result), kinds)
@@ -134,16 +136,14 @@ class Jitted:
         if any(is_complex(dtype) and not rank for dtype, rank in ranks):
             return NotImplemented
         entry = self._entry_of_arrays(op, tuple(ranks), tuple(results))
-        places = [site.allocate(k) if rank else site.temporary(dtype, ()) for k, (dtype, rank) in enumerate(results)]
-        arguments = [text for v in (*site.inputs, *places) for text in _passed(v, site)]
-        body, kinds = site.body, [text.split()[0] for text in arguments]
-        body.module.declare(entry.symbol, "i64", kinds, "nounwind")
-        code = body.made(f"call i64 @{entry.symbol}({', '.join(arguments)})")
-        site.function.leave_unless(body.made(f"icmp eq i64 {code}, 0"), code)
-        return [
-            y if rank else site.scalar(loaded(body, y.dtype, y.pointer), k)
-            for k, (y, (_, rank)) in enumerate(zip(places, results, strict=True))
-        ]
+
+        def call(places: Sequence[Array]) -> None:
+            body, arguments = site.body, [text for v in (*site.inputs, *places) for text in _passed(v, site)]
+            body.module.declare(entry.symbol, "i64", [text.split()[0] for text in arguments], "nounwind")
+            code = body.made(f"call i64 @{entry.symbol}({', '.join(arguments)})")
+            site.function.leave_unless(body.made(f"icmp eq i64 {code}, 0"), code)
+
+        return in_memory(site, call)
 
     @exclusive(COMPILING)
     def _entry_of_arrays(
@@ -158,7 +158,7 @@ class Jitted:
             for found, (dtype, rank) in zip(given, results, strict=True):
                 right = _fits(getattr(found, "dtype", found), dtype) and getattr(found, "ndim", 0) == rank
                 if not right or (rank and found.dtype != _number(dtype)):
-                    raise self._refusal(found, f"{dtype}[{', '.join('?' * rank)}]", op)
+                    raise self.other_result(op, found, f"{dtype}[{', '.join('?' * rank)}]")
             text, arguments = _caller(operands, results)
             self._known[key] = self._compiled(key, text, self.function, types.int64, arguments)
         return self._known[key]
@@ -172,12 +172,11 @@ class Jitted:
         except Exception as error:
             told = next((line for line in str(error).split("\n")[1:] if line.strip()), str(error)).strip()
             operands = ", ".join(map(str, kinds))
-            text = f"jitted {self.name}: Numba does not compile it for {op.name} of {operands}: {told}"
-            raise PluginError(message(text)) from error
+            raise self.mistake(f"Numba does not compile it for {op.name} of {operands}: {told}") from error
         (found,) = (s.return_type for s in function.nopython_signatures if tuple(s.args) == tuple(kinds))
         several = [*found] if count > 1 and hasattr(found, "__iter__") else [found]
         if len(several) != count:
-            raise self._refusal(found, f"{count} results", op)
+            raise self.other_result(op, found, f"{count} results")
         return several
 
     def _compiled(self, key: object, text: str, function: Any, result: Any, kinds: Sequence[Any]) -> Entry:
@@ -194,14 +193,11 @@ class Jitted:
     def _symbol(self, key: object) -> tuple[str, bool]:
         """The name that the function has in code: one that says all it is made of, where that can be told."""
         try:
-            known = identity({self.name: self.function.py_func})
+            known = digest_of({self.name: self.function.py_func})
         except UnknownError:
             return f"{FOREIGN}{next(_counter)}", False
         told = repr((known, sorted(self.function.targetoptions.items()), key))
         return FOREIGN + hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), True
-
-    def _refusal(self, found: Any, needed: str, op: Op) -> PluginError:
-        return PluginError(message(f"jitted {self.name}: found a result {found}, needed the {needed} of {op.name}"))
 
 
 def _number(dtype: str) -> Any:
@@ -221,23 +217,6 @@ def _fits(found: Any, dtype: str) -> bool:
 
 def _raises(function: Any) -> bool:
     return any(step.opname in RAISES for step in dis.get_instructions(function))
-
-
-def _lane_by_lane(name: str, symbol: str, body: Body, dtypes: Sequence[str], result: str) -> str:
-    """A function that calls another for each lane."""
-    kinds = [body.kind(dtype) for dtype in dtypes]
-    heads = ", ".join(f"{kind} %x{k}" for k, kind in enumerate(kinds))
-    lines, last, whole = list[str](), "poison", body.kind(result)
-    for lane in range(body.lanes):
-        for k, kind in enumerate(kinds):
-            lines.append(f"  %e{lane}.{k} = extractelement {kind} %x{k}, i64 {lane}")
-        given = ", ".join(f"{ITEMS[dtype]} %e{lane}.{k}" for k, dtype in enumerate(dtypes))
-        lines.append(f"  %f{lane} = call {ITEMS[result]} @{symbol}({given})")
-        lines.append(f"  %r{lane} = insertelement {whole} {last}, {ITEMS[result]} %f{lane}, i64 {lane}")
-        last = f"%r{lane}"
-    return "\n".join(
-        (f"define internal {whole} @{name}({heads}) noinline nounwind {{", *lines, f"  ret {whole} {last}", "}")
-    )
 
 
 def _caller(operands: Sequence[tuple[str, int]], results: Sequence[tuple[str, int]]) -> tuple[str, list[Any]]:

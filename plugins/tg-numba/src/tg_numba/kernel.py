@@ -51,12 +51,12 @@ class Kernel(loops.Kernel):
         return known
 
     def read(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self.address(array.pointer))
+        return Pointer(self.body, array.dtype, self.outside(array.pointer))
 
     def write(self, array: Array) -> Pointer:
         return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer, " noalias"))
 
-    def address(self, operand: str) -> str:
+    def outside(self, operand: str) -> str:
         """An address that the function of the graph knows."""
         return self._argument("ptr", operand)
 

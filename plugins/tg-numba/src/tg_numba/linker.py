@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import functools
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from tg import TgError
-from tg.backend import Linker, Span, message
+from tg.backend import Span, message
+from tg_native.calls.blas import blas
+from tg_native.calls.entry import Native
 from tg_native.calls.objects import is_layout_known
-from tg_native.graphs.caller import Compiled, caller, planned_size
-from tg_native.graphs.failure import STATUS, failed
-from tg_numba import entry, results, written
+from tg_native.graphs.caller import Call
+from tg_native.graphs.failure import STATUS
+from tg_native.graphs.linker import Compiled, NativeLinker
+from tg_numba import cache, entry, results
+from tg_numba.processor import has_libmvec
+from tg_numba.written import Needs, Program, in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.backend import Executable, FrozenGraph, Request, Signature, Status, Timed
+    from tg.backend import FrozenGraph, Request, Signature
+    from tg_native.graphs.written import Shown
     from tg_numba.ticks import Ticks
-    from tg_numba.written import Program
 
     Array = np.ndarray[Any, Any]
 
@@ -27,81 +32,66 @@ UNREAD: Final = np.zeros(STATUS, np.int64)  # where the values of a failing chec
 
 
 @final
-class NumbaLinker(Linker):
+class NumbaLinker(NativeLinker[Program]):
     """Compiles a graph as one function."""
 
-    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
-        """Generate and compile the module."""
-        return _compiled(graph, request)
+    backend = "numba"
+
+    def write(self, graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> Program:
+        from tg_numba.program import Unit
+
+        return Unit(request, ticks).program(graph)
+
+    def executable(self, graph: FrozenGraph, request: Request, program: Program) -> NumbaExecutable:
+        with Span("entry"):
+            return NumbaExecutable(self, graph, request, program, _array_call(graph, program))
+
+    def ticks(self) -> Ticks:
+        from tg_numba.ticks import Ticks
+
+        return Ticks()
+
+    def circumstances(self) -> tuple[str, ...]:
+        return *cache.circumstances(), str(has_libmvec()), blas().source
+
+    def record(self, program: Program) -> tuple[Any, ...] | None:
+        return (program.name, tuple(program.needs)) if program.name is not None else None
+
+    def restored(self, graph: FrozenGraph, record: Any, shown: Shown) -> Program | None:
+        name, (arrays, functions) = record
+        needs = Needs(tuple(map(np.ascontiguousarray, arrays)), functions)
+        results.opened()  # what hands out memory: code has names for it
+        loaded = cache.reopened(name, needs.addresses())
+        return in_memory(graph, loaded, name, needs, shown) if loaded is not None else None
 
     def release_memory(self) -> int:
         """Free the blocks of large results that are kept."""
         return results.opened().release() if results.opened.cache_info().currsize else 0
 
 
-def _compiled(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> NumbaExecutable:
-    program = written.program(graph, request) if ticks is None else written.write(graph, request, ticks)
-    with Span("entry"):
-        return NumbaExecutable(graph, request, program)
-
-
 @final
-class NumbaExecutable(Compiled):
+class NumbaExecutable(Compiled[Program]):
     """A compiled module and how to call it."""
-
-    def __init__(self, graph: FrozenGraph, request: Request, program: Program) -> None:
-        super().__init__(graph, request, program.shown, _caller(graph, program))
-        self._program = program
 
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """The compiled entry; None where this machine has none."""
-        return entry.make(self.graph, entry.Compiled(*self._program.addresses, self._program), signature)
-
-    def timed(self) -> Timed:
-        """The program with clocks around its loops, compiled now."""
-        from tg_native.graphs.ticks import TimedUnit
-        from tg_numba.ticks import Ticks
-
-        ticks = Ticks()
-        return TimedUnit(_compiled(self.graph, self.request, ticks), ticks)
+        return entry.make(self.graph, Native(*self.program.addresses, (), self.program), signature)
 
 
-def _caller(graph: FrozenGraph, program: Program) -> Callable[..., Any]:
-    """`run` as a function made for this signature."""
+def _array_call(graph: FrozenGraph, program: Program) -> Call:
+    """The call of a module, by the arrays themselves."""
     given = ", ".join([f"a{k}" for k in range(graph.arity)] + [f"y{k}" for k in range(len(graph.outputs))])
-    if graph.checks:
-        call = [f"if run({given}, UNREAD): return again(arrays, run, {given})"]
-    else:
-        call = [f"code = run({given})", "if code: return failed(arrays, code, ())"]
-    scope = {
-        "UNREAD": UNREAD,
-        "again": functools.partial(_again, graph),
-        "failed": functools.partial(failed, "numba", graph),
-        "keep": program,
-        "run": program.run,
-    }
-    return caller(graph, _planner(graph, program.plan) if program.plan is not None else None, call, scope)
+    scope = {"UNREAD": UNREAD, "keep": program, "new_status": partial(np.zeros, STATUS, np.int64), "run": program.run}
+    plan = partial(_planned, graph, program.plan) if program.plan is not None else None
+    return Call(given, scope, "UNREAD" if graph.checks else "", plan=plan)
 
 
-def _planner(graph: FrozenGraph, plan: Callable[..., int]) -> Callable[..., Any]:
-    """A function from the inputs to the lengths of all outputs, or to the result of a call that failed."""
-    size = planned_size(graph)
-
-    def planned(arrays: Sequence[Array]) -> Any:
-        found, status = np.empty(size, np.int64), np.zeros(STATUS, np.int64)
-        code = plan(*arrays, found, *([status] if graph.checks else []))
-        return failed("numba", graph, arrays, code, status.tolist()) if code else found.tolist()
-
-    return planned
-
-
-def _again(
-    graph: FrozenGraph, arrays: Sequence[Array], run: Callable[..., int], *given: Array
-) -> tuple[Sequence[Any], Status]:
-    """The status of a call that failed, which is made once more to see the values that the check reports."""
-    status = np.zeros(STATUS, np.int64)
-    code = run(*given, status)
-    return failed("numba", graph, arrays, code, status.tolist())
+def _planned(
+    graph: FrozenGraph, plan: Callable[..., int], arrays: Sequence[Array], count: int
+) -> tuple[int, list[int], Array]:
+    found, status = np.empty(count, np.int64), np.zeros(STATUS, np.int64)
+    code = plan(*arrays, found, *([status] if graph.checks else []))
+    return code, found.tolist(), status
 
 
 if not is_layout_known():  # generated code reads arrays where they are

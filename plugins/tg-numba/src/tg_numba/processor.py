@@ -7,7 +7,8 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
-LIBMVEC: Final = "libmvec.so.1"
+from tg_native.calls.libmvec import LIBMVEC
+
 GATHERED: Final = 8  # elements that an instruction reads at once
 GATHERS: Final = {  # of a dtype its type in LLVM's language, and what ends the name of the instruction
     "float64": ("double", "qpd"),

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from tg import DtypeError
-from tg.backend import Span, message
+from tg.backend import Span
 from tg_native.graphs import unit as graphs
 from tg_native.graphs.written import NAMES
-from tg_native.kernels.dtypes import WORDS
 from tg_native.show.shown import Language, with_names
 from tg_numba import cache, engine
 from tg_numba.assembly import Module
@@ -21,9 +19,7 @@ from tg_numba.written import Needs, Program, entry_counts, in_memory, operand
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-
-    from tg.backend import Constant, FrozenGraph, Request
+    from tg.backend import FrozenGraph, Request
     from tg_numba.engine import Bundle, Written
     from tg_numba.jitted import Entry
     from tg_numba.ticks import Ticks
@@ -46,24 +42,13 @@ class Unit(graphs.Unit):
     def __init__(self, request: Request, ticks: Ticks | None = None) -> None:
         super().__init__(request, ticks)
         self.module = Module()  # what the functions of graphs call besides loops
-        self._arguments: dict[object, str] = {}
-        self._arrays: list[np.ndarray[Any, Any]] = []
         self._loops: dict[str, tuple[str, Written]] = {}  # key -> name and text
         self._blas: dict[str, None] = {}
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
     def graph_function(self, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> GraphFunction:
-        refuse_dtypes(graph)
         return GraphFunction(self, graph, name, is_main=is_main, plans=plans)
-
-    def data(self, constant: Constant) -> str:
-        """The address of a constant array, whose elements are contiguous."""
-        name = self._arguments.setdefault(constant.key, f"data{len(self._arrays)}")
-        if name == f"data{len(self._arrays)}":
-            array = constant.data if constant.data.flags.c_contiguous else constant.data.copy("C")
-            self._arrays.append(array)
-        return operand(name)
 
     def blas(self, name: str) -> str:
         """The address of a function of the process's BLAS, as an operand."""
@@ -82,7 +67,7 @@ class Unit(graphs.Unit):
             self.write(graph)
             code = "\n".join((self.module.text(), *(text for text, _ in self.texts)))
         kept: list[object] = []  # what programs share in this process
-        needs = Needs(tuple(self._arrays), tuple(self._blas))
+        needs = Needs(tuple(self.arrays), tuple(self._blas))
         addresses = needs.addresses()
         if self.ticks is not None:
             self.ticks.finish()
@@ -135,19 +120,8 @@ class Unit(graphs.Unit):
 
     def _head(self) -> str:
         """What loops and the functions of graphs use: constants, declarations, mathematics."""
-        lines = [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self._arrays)]
+        lines = [f"; data{k}: {a.dtype}{list(a.shape)}" for k, a in enumerate(self.arrays)]
         used = Module()
         for module in (self.module, *(written.module for _, written in self._loops.values())):
             used.include(module)
         return "\n".join((*lines, used.text().rstrip("\n")))
-
-
-def refuse_dtypes(graph: FrozenGraph) -> None:
-    """Raise for a dtype that the backend does not have.
-
-    Raises:
-        DtypeError: names it.
-    """
-    for t in graph.types:
-        if t.dtype not in WORDS:
-            raise DtypeError(message(f"backend 'numba': found {t}, needed one of {', '.join(WORDS)}"))

@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import llvmlite.binding as llvm
 
 from tg.backend import exclusive
-from tg_numba import cache, engine
+from tg_numba import cache
 from tg_numba.engine import COMPILING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tg_numba.engine import Bundle
 
 LARGE: Final = 1 << 13  # elements of a result that has such memory
 NAME: Final = "tg_numba_results"  # of the handler
@@ -350,10 +348,7 @@ def _opened() -> Blocks:
     text = f"{KEPT}{BLOCKS}"
     names = ("handler", "kept", "release_all", TAKE, GIVE_BACK)
 
-    def make() -> Bundle:
-        return engine.bundle([engine.assembled(text, level=0)], {name: name for name in names})
-
-    code = cache.opened(cache.named("results", text), {}, make)
+    code = cache.assembled("results", text, names, {})
     handler, kept, release, *functions = map(code.address, names)
     code.stay()  # arrays call it when they are dropped, be it at the very end
     for name, address in zip((TAKE, GIVE_BACK), functions, strict=True):

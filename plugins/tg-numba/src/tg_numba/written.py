@@ -1,27 +1,24 @@
 """What is written of a program: a module in memory, made now or by a process before this one.
 
-What generates code is imported only where it is needed. Beside the rewritten program is kept the name of its machine
-code in the cache, and what the code is given by its process.
+Beside the rewritten program is kept the name of its machine code in the cache, and what the code is given by its
+process.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from tg_native.calls.blas import blas
 from tg_native.plan.shapes import needs_plan
-from tg_numba import cache, results
-from tg_numba.processor import has_libmvec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tg.backend import FrozenGraph, Request
+    import numpy as np
+
+    from tg.backend import FrozenGraph
     from tg_native.graphs.written import Shown
     from tg_numba.engine import Loaded
-    from tg_numba.ticks import Ticks
 
 
 class Needs(NamedTuple):
@@ -49,32 +46,6 @@ class Program(NamedTuple):
     name: str | None
     needs: Needs
     owners: tuple[object, ...]
-
-
-def program(graph: FrozenGraph, request: Request) -> Program:
-    """The module of a program: what was kept of it, else a new one, of which that is kept."""
-    if request.kept is None:
-        return write(graph, request)
-    circumstances = (*cache.circumstances(), str(has_libmvec()), blas().source)
-    found = request.kept.read(*circumstances)
-    if found is not None:
-        name, (arrays, functions) = found
-        needs = Needs(tuple(map(np.ascontiguousarray, arrays)), functions)
-        results.opened()  # what hands out memory: code has names for it
-        loaded = cache.reopened(name, needs.addresses())
-        if loaded is not None:
-            return in_memory(graph, loaded, name, needs, lambda *, full: write(graph, request).shown(full=full))
-    made = write(graph, request)
-    if made.name is not None:
-        request.kept.store((made.name, tuple(made.needs)), *circumstances)
-    return made
-
-
-def write(graph: FrozenGraph, request: Request, ticks: Ticks | None = None) -> Program:
-    """The module of a program, generated now; with `ticks`, one that takes the time of its parts."""
-    from tg_numba.program import Unit
-
-    return Unit(request, ticks).program(graph)
 
 
 def in_memory(

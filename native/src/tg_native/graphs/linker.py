@@ -1,0 +1,108 @@
+"""The linker of a backend that writes code: a program is the one that was kept, or is written now, and then called."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from tg.link.linker import Executable, Linker
+from tg_native.graphs.caller import caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.link.linker import Request, Status
+    from tg.link.timed import Timed
+    from tg_native.graphs.caller import Call
+    from tg_native.graphs.ticks import Ticks
+    from tg_native.graphs.written import Shown
+
+
+class Written(Protocol):
+    """What is written of a program, and how it is shown."""
+
+    @property
+    def shown(self) -> Shown: ...
+
+
+Program = TypeVar("Program", bound=Written)
+
+
+class NativeLinker(Linker, Generic[Program]):
+    """Compiles a graph as one unit."""
+
+    backend: ClassVar[str]
+
+    @abc.abstractmethod
+    def write(self, graph: FrozenGraph, request: Request, ticks: Any = None) -> Program:
+        """What is written of a graph now; with `ticks`, what takes the time of its parts."""
+
+    @abc.abstractmethod
+    def executable(self, graph: FrozenGraph, request: Request, program: Program) -> Compiled[Program]:
+        """A program, compiled if it is not yet, and how to call it."""
+
+    @abc.abstractmethod
+    def ticks(self) -> Ticks:
+        """The clock for a unit in the making."""
+
+    # --- what is kept between processes ------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def circumstances(self) -> tuple[str, ...]:
+        """What a program depends on besides its graph and the request."""
+
+    @abc.abstractmethod
+    def record(self, program: Program) -> tuple[Any, ...] | None:
+        """What to keep of a program; None if that is nothing."""
+
+    @abc.abstractmethod
+    def restored(self, graph: FrozenGraph, record: Any, shown: Shown) -> Program | None:
+        """The program of which a record was kept; None where it lacks what is gone since."""
+
+    def compile(self, graph: FrozenGraph, request: Request) -> Executable:
+        """The program that was kept, else a new one, which is kept."""
+        if request.kept is None:
+            return self.executable(graph, request, self.write(graph, request))
+        circumstances = self.circumstances()
+        record, program = request.kept.read(*circumstances), None
+        if record is not None:
+            program = self.restored(graph, record, lambda *, full: self.write(graph, request).shown(full=full))
+        if program is None:
+            program = self.write(graph, request)
+            record = self.record(program)
+            if record is not None:
+                request.kept.store(record, *circumstances)
+        return self.executable(graph, request, program)
+
+
+class Compiled(Executable, Generic[Program]):
+    """A compiled program and how to call it."""
+
+    def __init__(
+        self, linker: NativeLinker[Program], graph: FrozenGraph, request: Request, program: Program, call: Call
+    ) -> None:
+        self.linker, self.graph, self.request, self.program = linker, graph, request, program
+        self.run: Callable[..., Any] = caller(linker.backend, graph, call)  # type: ignore[method-assign]
+
+    def run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[Any], Status]:
+        """Call the program: `__init__` puts the caller here that is made for it."""
+        raise NotImplementedError
+
+    def source(self) -> str:
+        """The loops and the functions of graphs, with the user's lines and names."""
+        return self.program.shown(full=False)
+
+    def full_source(self) -> str:
+        """All that is compiled, with the user's lines."""
+        return self.program.shown(full=True)
+
+    def timed(self) -> Timed:
+        """The program with clocks around its loops, compiled now."""
+        from tg_native.graphs.ticks import TimedUnit
+
+        ticks = self.linker.ticks()
+        program = self.linker.write(self.graph, self.request, ticks)
+        return TimedUnit(self.linker.executable(self.graph, self.request, program), ticks)
