@@ -40,13 +40,16 @@ class Kernel(loops.Kernel):
         """
         self.function = function
         self.body = Body(Module(), lanes_for(vector_bytes(), dtypes, vectors, length))
-        self.arguments: dict[tuple[str, str], str] = {}  # (type, operand in the function of the graph) -> name here
+        self.arguments: list[tuple[str, str]] = []  # type, and operand in the function of the graph
+        self._names: dict[tuple[str, str, int | None], str] = {}  # of these here
         self._heads: list[str] = []
 
-    def _argument(self, kind: str, operand: str, attribute: str = "") -> str:
-        known = self.arguments.get((kind, operand))
+    def _argument(self, kind: str, operand: str, attribute: str = "", place: int | None = None) -> str:
+        """The name of an argument; `place` among the operands of the loop, if equal ones are not to be one."""
+        known = self._names.get((kind, operand, place))
         if known is None:
-            known = self.arguments[kind, operand] = f"%a{len(self.arguments)}"
+            known = self._names[kind, operand, place] = f"%a{len(self.arguments)}"
+            self.arguments.append((kind, operand))
             self._heads.append(f"{kind}{attribute} {known}")
         return known
 
@@ -67,7 +70,7 @@ class Kernel(loops.Kernel):
         return Index(Lanes(self.body, "int64", self._argument("i64", text)))
 
     def scalar(self, scalar: Scalar) -> Elements:
-        name = self._argument(type_of(scalar.dtype), scalar.text)
+        name = self._argument(type_of(scalar.dtype), scalar.text, place=scalar.operand)
         with self.body.of(0):
             found = elements(self.body, scalar.dtype, name)
         return in_all_lanes(found)
