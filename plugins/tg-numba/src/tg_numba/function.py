@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg_native.calls.objects import HEAD
 from tg_native.graphs import function as graphs
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
 
 
+class Slot(NamedTuple):
+    """A place in memory: so many elements behind a pointer. Loops alone are given it, most of them in a table."""
+
+    base: str
+    cell: str
+    offset: int
+
+
 @final
 class GraphFunction(graphs.GraphFunction):
     """Writes the function of a graph.
@@ -57,6 +65,7 @@ class GraphFunction(graphs.GraphFunction):
         self.body = Body(unit.module)
         self.lines = self.body.lines
         self.memory = ArenaMemory(self.body, self.length, lambda condition: self.require(condition, Failure.MEMORY))
+        self.slots: dict[str, Slot] = {}  # by what their pointers are called
         self._exits: list[tuple[str, str]] = []  # codes to leave with, and the blocks that leave
 
     def assembled(self) -> str:
@@ -199,6 +208,11 @@ class GraphFunction(graphs.GraphFunction):
     def moved(self, array: Array, offset: str) -> Array:
         return array._replace(pointer=self.body.place(memory_cell(array.dtype), array.pointer, offset))
 
+    def slot(self, array: Array, offset: int) -> Array:
+        name = f"%slot{len(self.slots)}"
+        self.slots[name] = Slot(array.pointer, memory_cell(array.dtype), offset)
+        return array._replace(pointer=name)
+
     def place(self, dtype: str, text: str) -> Array:
         found = self.allocate(dtype, ())
         self.store(dtype, text, found.pointer)
@@ -234,8 +248,14 @@ class GraphFunction(graphs.GraphFunction):
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
         name = self.unit.loop(written)
-        self._note(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
-        self.body.do(f"call void @{name}({', '.join(arguments)})")
+        self._note(name, {f"%a{k}": operand for k, (_, operand) in enumerate(kernel.arguments)})
+        given = ", ".join(f"{kind} {self._operand(operand)}" for kind, operand in arguments)
+        self.body.do(f"call void @{name}({given})")
+
+    def _operand(self, name: str) -> str:
+        """What an argument of a loop is: of a slot the pointer, computed here."""
+        slot = self.slots.get(name)
+        return name if slot is None else self.body.place(slot.cell, slot.base, str(slot.offset))
 
     def _note(self, name: str, given: dict[str, str]) -> None:
         if not self.plans:
