@@ -21,6 +21,7 @@ from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
+from tg_numba.pieces import in_pieces
 from tg_numba.site import Site
 from tg_numba.text import identifier
 
@@ -76,6 +77,7 @@ class GraphFunction(graphs.GraphFunction):
         body.do("br label %leave")
         self._exits.append(("0", body.label))
         lines = in_slots([*self.with_places(body.lines, self.marks, "  ; {}".format)])
+        pieces, lines = in_pieces(self.name, lines)
         body.lines[:] = [*self.memory.frames, *lines]
         body.open("leave")
         code = body.made(f"phi i64 {', '.join(f'[{code}, %{block}]' for code, block in self._exits)}")
@@ -86,7 +88,8 @@ class GraphFunction(graphs.GraphFunction):
             body.do("call void @tg.leave(ptr %arena)")
         body.do(f"ret i64 {code}")
         linkage = "" if self.is_main else "internal "
-        return f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{\n{body.text()}\n}}\n"
+        head = f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{"
+        return "\n".join((*pieces, head, body.text(), "}\n"))
 
     def show_name(self, number: int) -> None:
         name, value = self.graph.names.get(number), self.values[number]
