@@ -239,6 +239,19 @@ def test_a_position_outside_is_refused_in_parts_too():
             shared(drawn(7), drawn(5000), at)
 
 
+def test_parts_of_loops_that_are_given_tables_of_numbers_are_the_same_bit_for_bit():
+    x = tg.vector("x")
+    y = x
+    for k in range(100):
+        y = tg.sin(y) * (1 / (k % 11 + 2)) + x * (k / 512 + 0.25) - 0.25 * (k % 3 + 1)
+    alone, shared = both([x], [y, tg.grad(tg.sum(y), x)])
+    assert "divided_" in shared.source()
+    assert "const f64 *doubles" in shared.source()
+    for n in (1, 4097, 50_000):
+        for found, right in zip(shared(drawn(n)), alone(drawn(n)), strict=True):
+            np.testing.assert_array_equal(found, right)
+
+
 # --- the pool --------------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from tg.graph.nodes import Constant
 from tg.ops.indexing import Scatter
 from tg.ops.reduction import Reduce
 from tg.ops.shape import ExpandDims, Squeeze
+from tg_native.fusion.alike import parted
 from tg_native.fusion.fusion import ELEMENTWISE, Grouping, dropped_axes, is_view, is_whole, kept_values
 from tg_native.fusion.guards import joined
 from tg_native.fusion.loop import Loop, Result, Stage
@@ -75,6 +76,7 @@ class Rebuild:
         self.drafts = [_Draft(self, plan) for plan in plans]
         self.order = self._order()
         self.made = {p: self.drafts[p].finish(self.demanded) for p in {-1 - place for place in self.order if place < 0}}
+        self._share()
 
     def _order(self) -> list[int]:
         """What is needed: nodes, and loops as -1 - plan, each after what it reads, which is then demanded.
@@ -107,6 +109,17 @@ class Rebuild:
 
     def _reads(self, place: int) -> Sequence[int]:
         return self.frozen.nodes[place].inputs if place >= 0 else self.drafts[-1 - place].reads
+
+    def _share(self) -> None:
+        """Make loops equal that are but for numbers, which become operands: they are single constants of the graph."""
+        number = {c.key: self.frozen.arity + k for k, c in enumerate(self.frozen.constants)}
+        places = [*self.made]
+        found = parted([(made.op, len(made.operands)) for made in self.made.values()])
+        for k, (op, numbers) in found.items():
+            made = self.made[places[k]]
+            if all(c.key in number for c in numbers):
+                operands = (*made.operands, *(Operand(number[c.key]) for c in numbers))
+                self.made[places[k]] = made._replace(op=op, operands=operands)
 
     def run(self) -> FrozenGraph:
         """The new graph."""

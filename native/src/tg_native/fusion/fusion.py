@@ -13,6 +13,7 @@ size of the graph.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.ops.indexing import Gather, Scatter, WrapIndex
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     Judge = Callable[[Node, FrozenGraph], bool]
     Space = tuple[object, ...]  # lengths that are not 1, where those that must be equal are one
 
-MAX_STEPS: Final = 256  # of one loop: C compilers take more than linear time in the length of a loop's body
+MAX_STEPS: Final = 128  # of one loop: C compilers take more than linear time in the length of a loop's body
+ALIKE: Final = 8  # steps that are compared to find where a sequence of steps begins anew
 UNCHECKED: Final = -1
 
 
@@ -294,10 +296,46 @@ class Grouping:
     def _split(self, nodes: list[int]) -> Iterable[Group]:
         space = self.spaces[nodes[0]]
         assert space is not None
-        for i in range(0, len(nodes), MAX_STEPS):
-            group = Group(space, self.levels[nodes[0]], nodes[i : i + MAX_STEPS])
+        last = self._last_readers(nodes) if len(nodes) > MAX_STEPS else []
+        start = 0
+        while start < len(nodes):
+            end = self._end(nodes, last, start)
+            group = Group(space, self.levels[nodes[0]], nodes[start:end])
             self._settle_outer(group)
             yield group
+            start = end
+
+    def _last_readers(self, nodes: Sequence[int]) -> list[int]:
+        """Of each node the place of the last one that reads it; far behind all where its result is stored anyway."""
+        place = {k: at for at, k in enumerate(nodes)}
+        found: list[int] = []
+        for at, k in enumerate(nodes):
+            inside = all(within and u in place for u, within in self.users[k])
+            is_read = inside and self.kept.isdisjoint(self.frozen.nodes[k].outputs)
+            found.append(max((place[u] for u, _ in self.users[k]), default=at) if is_read else 2 * len(nodes))
+        return found
+
+    def _end(self, nodes: Sequence[int], last: Sequence[int], start: int) -> int:
+        """Where a group ends that begins at a place.
+
+        It has at least half of `MAX_STEPS`; as few results as can be are stored for the groups behind it alone. Where
+        that leaves a choice, the next group begins as this one does: many steps of one kind become equal loops, which
+        are compiled once (`tg_native.fusion.alike`).
+        """
+        limit, least = start + MAX_STEPS, start + MAX_STEPS // 2
+        if limit >= len(nodes):
+            return len(nodes)
+        changes = [0] * (MAX_STEPS + 2)  # of how many results are stored for that, from one end to the next
+        for at in range(start, limit):
+            if at < last[at] < at + MAX_STEPS:  # what is read farther on is stored wherever the group ends
+                changes[at + 1 - start] += 1
+                changes[min(last[at], limit) + 1 - start] -= 1
+        costs = [*itertools.accumulate(changes)]
+        ends = range(limit, least, -1)
+        cheapest = min(costs[end - start] for end in ends)
+        fits = [end for end in ends if costs[end - start] == cheapest]
+        ops = [self.frozen.nodes[k].op for k in nodes[start : limit + ALIKE]]
+        return next((end for end in fits if ops[end - start : end - start + ALIKE] == ops[:ALIKE]), fits[0])
 
     def _settle_outer(self, group: Group) -> None:
         """Choose the outer axes: those that stay in rows, else those that columns lose.

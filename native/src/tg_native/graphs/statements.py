@@ -90,6 +90,10 @@ class Statements(Lengths):
     def moved(self, array: Array, offset: str) -> Array:
         """The array from an offset on."""
 
+    def slot(self, array: Array, offset: int) -> Array:
+        """The array from an offset on, where many others lie besides."""
+        return self.moved(array, self.literal(offset, "int64"))
+
     @abc.abstractmethod
     def place(self, dtype: str, text: str) -> Array:
         """Memory of this call that holds one value."""

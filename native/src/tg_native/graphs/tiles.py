@@ -14,7 +14,7 @@ from tg_native.plan.values import Array, Scalar, is_one, row_major
 if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
     from tg_native.graphs.function import GraphFunction
-    from tg_native.plan.tiles import Slot, Tiles
+    from tg_native.plan.tiles import Tiles
     from tg_native.plan.values import Value
 
 ROWS: Final = -1  # the number of the value that the length of a tile is the value of, which is none of the graph
@@ -96,11 +96,8 @@ class TileWriter:
             assert isinstance(found, Array)
             return found
         memory, shape = self.memory[slot.dtype, slot.rest], (rows, *shape[1:])
-        at = function.literal(self._start(slot), "int64")
-        return function.moved(memory, at)._replace(shape=shape, strides=row_major(shape), buffer=None)
-
-    def _start(self, slot: Slot) -> int:
-        return slot.place * self.tiles.rows * slot.rest
+        there = function.slot(memory, slot.place * self.tiles.rows * slot.rest)
+        return there._replace(shape=shape, strides=row_major(shape), buffer=None)
 
     def _type(self, number: int, rows: Any) -> TensorType:
         t, (leading, *others) = self.function.shapes.types[number], self.function.shape(number)

@@ -13,7 +13,7 @@ from tg_native.loops.joins import MOST_SHARED, join_columns, join_scattered, joi
 from tg_native.loops.pointwise import pointwise, program_of, uniform
 from tg_native.loops.stages import StageWriter
 from tg_native.loops.staging import Staging
-from tg_native.plan.values import Array, collapsed, count, is_zero, row_major, spread
+from tg_native.plan.values import Array, Scalar, collapsed, count, is_zero, row_major, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +35,7 @@ def loop(op: Loop, site: Site) -> list[Value]:
     """A loop: as a single pass of elementwise ops if it is no more than that."""
     stage = op.stages[0]
     program = program_of(stage.program)
+    site.inputs = [v._replace(operand=k) if isinstance(v, Scalar) else v for k, v in enumerate(site.inputs)]
     if len(op.stages) == 1 and all(r.op is None for r in stage.results) and all(n.op.pointwise for n in program.nodes):
         stored = tuple(program.outputs[r.value] for r in stage.results)
         return pointwise(site, program._replace(outputs=stored), [site.inputs[k] for k in stage.reads])

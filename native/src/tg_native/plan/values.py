@@ -18,10 +18,15 @@ TERMS: Final = 4  # of a stride; beyond, it is a local's value times a length: x
 
 
 class Scalar(NamedTuple):
-    """A 0-d value: a local of the function, or a literal."""
+    """A 0-d value: a local of the function, or a literal.
+
+    `operand` is its number among the operands of a loop, where it is one: it is handed over even if it is a literal,
+    for the loop may be called with another one.
+    """
 
     dtype: str
     text: str
+    operand: int | None = None
 
 
 class Array(NamedTuple):

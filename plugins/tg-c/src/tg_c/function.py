@@ -57,6 +57,7 @@ class GraphFunction(graphs.GraphFunction):
         self.lines = []
         self.parameters.append("const void *const *data")
         self.scalars: dict[int, Local] = {}  # by the lines that declare them
+        self.slots: dict[str, tuple[str, int]] = {}  # places in memory, and how many elements behind which pointers
         self.memory = CMemory(self.lines, self.length, lambda condition: self.require(condition, Failure.MEMORY))
         self._counter = itertools.count(1)
 
@@ -219,6 +220,11 @@ class GraphFunction(graphs.GraphFunction):
         there = f"(void *)({array.pointer} + {offset})"  # of an input too, which may be const
         return array._replace(pointer=self.pointer(array.dtype, there, const=""))
 
+    def slot(self, array: Array, offset: int) -> Array:
+        text = f"({array.pointer} + {offset})"
+        self.slots[text] = (array.pointer, offset)
+        return array._replace(pointer=text)
+
     def place(self, dtype: str, text: str) -> Array:
         name = self.fresh("cell")
         self.line(f"{WORDS[dtype]} {name}[1] = {{{text}}};")
@@ -270,9 +276,10 @@ class GraphFunction(graphs.GraphFunction):
     def call(self, kernel: loops.Kernel, guard: str = "") -> None:
         """Call a finished loop, under a condition if there is one."""
         assert isinstance(kernel, Kernel)
+        named = kernel.named()
+        kernel.gather()
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
-        parameters = (text.split()[-1].lstrip("*") for text in kernel.parameters)
-        self.noted(name, dict(zip(parameters, given, strict=True)))
+        self.noted(name, named)
         if division is not None:
             name, given = f"divided_{name}", [division.length, str(division.unit), division.parts, *given]
         self.line(f"{guard}{name}({', '.join(given)});")

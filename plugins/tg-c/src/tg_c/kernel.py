@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 from tg.backend import Length, is_complex
 from tg_c.body import SHARED
 from tg_c.division import BEGIN
 from tg_c.machine import vector_bytes
 from tg_c.routine import CONST, Routine, Width
+from tg_c.text import INDENT
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, working
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tg_c.function import GraphFunction
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array
+
+MANY: Final = 16  # arguments that are handed over in tables
+NUMBERS: Final = {"float64": "doubles", "float32": "singles"}  # what tables of them are called
 
 
 def width_for(dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
@@ -50,6 +54,8 @@ class Kernel(loops.Kernel):
         self.arguments: list[str] = []
         self.division: Division | None = None
         self._known: dict[object, str] = {}
+        self._numbers: list[int] = []  # the places of arguments that are numbers
+        self._begin: list[str] = []  # what comes before the first line of the body
         self.body = Routine(function.unit.prelude, width_for(dtypes, vectors, length))
 
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
@@ -85,7 +91,12 @@ class Kernel(loops.Kernel):
 
     def scalar(self, scalar: Scalar) -> Elements:
         text = scalar.text
-        if text.isidentifier():  # else it is a literal
+        if scalar.operand is not None:
+            count = len(self.parameters)
+            argument, text = text, self._parameter("v", f"{WORDS[scalar.dtype]} ", text, ("operand", scalar.operand))
+            if len(self.parameters) > count and not argument.isidentifier():
+                self._numbers.append(count)
+        elif text.isidentifier():  # else it is a literal
             text = self._parameter("v", f"{WORDS[scalar.dtype]} ", text, ("value", text))
         if is_complex(scalar.dtype):
             part = PARTS[scalar.dtype]
@@ -94,10 +105,47 @@ class Kernel(loops.Kernel):
             text = f"{text}.bits"
         return Lanes(self.body, scalar.dtype, text, SHARED)
 
+    def named(self) -> dict[str, str]:
+        """The arguments by the names of the parameters."""
+        names = (text.split()[-1].lstrip("*") for text in self.parameters)
+        return dict(zip(names, self.arguments, strict=True))
+
+    def gather(self) -> None:
+        """Have many numbers, and many places in the memory of a tile, handed over in tables, not one by one.
+
+        The function of the graph is in one piece, and of calls with a hundred arguments each the compiler takes longer
+        than of the loops.
+        """
+        slots = {k: slot for k, a in enumerate(self.arguments) if (slot := self.function.slots.get(a)) is not None}
+        if len(slots) + len(self._numbers) < MANY:
+            return
+        unit, begin = self.function.unit, dict[int, str]()
+        left = [k for k in range(len(self.parameters)) if k not in slots and k not in self._numbers]
+        parameters, arguments = [self.parameters[k] for k in left], [self.arguments[k] for k in left]
+        bases: dict[str, str] = {}
+        for j, (k, (base, _)) in enumerate(slots.items()):
+            word = self.parameters[k].removeprefix(CONST).split()[0]
+            if base not in bases:
+                bases[base] = f"m{len(bases)}"
+                parameters.append(f"{word} *{bases[base]}")
+                arguments.append(base)
+            begin[k] = f"{self.parameters[k]} = {bases[base]} + at[{j}];"
+        if slots:
+            parameters.append("const i64 *at")
+            arguments.append(unit.table("int64", ", ".join(str(offset) for _, offset in slots.values())))
+        for dtype, name in NUMBERS.items():
+            own = [k for k in self._numbers if self.parameters[k].startswith(f"{WORDS[dtype]} ")]
+            if own:
+                parameters.append(f"const {WORDS[dtype]} *{name}")
+                arguments.append(unit.table(dtype, ", ".join(self.arguments[k] for k in own)))
+            begin.update((k, f"const {self.parameters[k]} = {name}[{j}];") for j, k in enumerate(own))
+        self.parameters, self.arguments = parameters, arguments
+        self._begin = [INDENT + begin[k] for k in sorted(begin)]
+
     def text(self) -> str:
         """The function without its name: parameters and block."""
         more = () if self.division is None else (BEGIN,)
-        lines = "\n".join(self.body.text())
+        lines = "\n".join((*self._begin, *self.body.text()))
         return f"({', '.join((*self.parameters, *more))}) {{\n{lines}\n}}"
 
     def divided(self, division: Division, most: int, threads: int) -> None:

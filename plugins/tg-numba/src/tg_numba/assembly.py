@@ -197,6 +197,10 @@ class Lines:
         self._frame.append(f"  {name} = alloca {kind}, i64 {count}, align 64")
         return name
 
+    def begin(self, *instructions: str) -> None:
+        """Add instructions before all others."""
+        self._frame += (f"  {instruction}" for instruction in instructions)
+
     def open(self, label: str) -> None:
         """Begin a block."""
         self.label = label

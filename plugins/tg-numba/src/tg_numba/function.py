@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg_native.calls.blas import blas
 from tg_native.calls.objects import HEAD
@@ -24,6 +24,7 @@ from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
 from tg_numba.operands import elements, literal, loaded, operand_of, store, type_of
+from tg_numba.pieces import in_pieces
 from tg_numba.site import Site
 from tg_numba.written import operand
 
@@ -38,6 +39,14 @@ if TYPE_CHECKING:
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
+
+
+class Slot(NamedTuple):
+    """A place in memory: so many elements behind a pointer. Loops alone are given it, most of them in a table."""
+
+    base: str
+    cell: str
+    offset: int
 
 
 @final
@@ -59,6 +68,7 @@ class GraphFunction(graphs.GraphFunction):
         self.body = Body(unit.module)
         self.lines = self.body.lines
         self.memory = ArenaMemory(self.body, self.length, lambda condition: self.require(condition, Failure.MEMORY))
+        self.slots: dict[str, Slot] = {}  # by what their pointers are called
         self._exits: list[tuple[str, str]] = []  # codes to leave with, and the blocks that leave
 
     def assembled(self) -> str:
@@ -69,6 +79,7 @@ class GraphFunction(graphs.GraphFunction):
         body.do("br label %leave")
         self._exits.append(("0", body.label))
         lines = in_slots([*self.with_places(body.lines, self.marks, "  ; {}".format)])
+        pieces, lines = in_pieces(self.name, lines)
         body.lines[:] = [*self.memory.frames, *lines]
         body.open("leave")
         code = body.made(f"phi i64 {', '.join(f'[{code}, %{block}]' for code, block in self._exits)}")
@@ -79,7 +90,8 @@ class GraphFunction(graphs.GraphFunction):
             body.do("call void @tg.leave(ptr %arena)")
         body.do(f"ret i64 {code}")
         linkage = "" if self.is_main else "internal "
-        return f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{\n{body.text()}\n}}\n"
+        head = f"define {linkage}i64 @{self.name}({', '.join(self.parameters)}) nounwind {{"
+        return "\n".join((*pieces, head, body.text(), "}\n"))
 
     def show_name(self, number: int) -> None:
         name, value = self.graph.names.get(number), self.values[number]
@@ -195,6 +207,11 @@ class GraphFunction(graphs.GraphFunction):
     def moved(self, array: Array, offset: str) -> Array:
         return array._replace(pointer=self.body.place(memory_cell(array.dtype), array.pointer, offset))
 
+    def slot(self, array: Array, offset: int) -> Array:
+        name = f"%slot{len(self.slots)}"
+        self.slots[name] = Slot(array.pointer, memory_cell(array.dtype), offset)
+        return array._replace(pointer=name)
+
     def place(self, dtype: str, text: str) -> Array:
         found = self.allocate(dtype, ())
         self.store(dtype, text, found.pointer)
@@ -227,8 +244,14 @@ class GraphFunction(graphs.GraphFunction):
         assert isinstance(kernel, Kernel)
         written, arguments = kernel.finish()
         name = self.unit.loop(written)
-        self.noted(name, {f"%a{k}": argument.rpartition(" ")[2] for k, argument in enumerate(arguments)})
-        self.body.do(f"call void @{name}({', '.join(arguments)})")
+        self.noted(name, {f"%a{k}": operand for k, (_, operand) in enumerate(kernel.arguments)})
+        given = ", ".join(f"{kind} {self._operand(operand)}" for kind, operand in arguments)
+        self.body.do(f"call void @{name}({given})")
+
+    def _operand(self, name: str) -> str:
+        """What an argument of a loop is: of a slot the pointer, computed here."""
+        slot = self.slots.get(name)
+        return name if slot is None else self.body.place(slot.cell, slot.base, str(slot.offset))
 
     def copier(self, source: Value, target: Array) -> GraphFunction:
         return self

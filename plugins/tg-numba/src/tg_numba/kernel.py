@@ -8,7 +8,7 @@ from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, in_all_lanes
 from tg_native.loops import kernel as loops
 from tg_native.loops.kernel import MOST, lanes_for
-from tg_numba.assembly import Module
+from tg_numba.assembly import Module, memory_cell
 from tg_numba.body import Body
 from tg_numba.engine import Written
 from tg_numba.operands import elements, type_of
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Array, Scalar
     from tg_numba.function import GraphFunction
 
+MANY: Final = 16  # arguments that are handed over in tables
+NUMBERS: Final = {"float64": ("double", "%doubles"), "float32": ("float", "%singles")}  # types and names of these
 ALIGNED: Final = "alignstack(64)"  # vectors that are kept over a call must not cross lines of the cache
 
 
@@ -40,21 +42,33 @@ class Kernel(loops.Kernel):
         """
         self.function = function
         self.body = Body(Module(), lanes_for(vector_bytes(), dtypes, vectors, length))
-        self.arguments: dict[tuple[str, str], str] = {}  # (type, operand in the function of the graph) -> name here
+        self.arguments: list[tuple[str, str]] = []  # type, and operand in the function of the graph
+        self._names: dict[tuple[str, str, int | None], str] = {}  # of these here
         self._heads: list[str] = []
+        self._cells: dict[int, str] = {}  # of the arguments that are arrays: LLVM's type of an element
+        self._numbers: list[int] = []  # the arguments that are numbers
 
-    def _argument(self, kind: str, operand: str, attribute: str = "") -> str:
-        known = self.arguments.get((kind, operand))
+    def _argument(self, kind: str, operand: str, attribute: str = "", place: int | None = None) -> str:
+        """The name of an argument; `place` among the operands of the loop, if equal ones are not to be one."""
+        known = self._names.get((kind, operand, place))
         if known is None:
-            known = self.arguments[kind, operand] = f"%a{len(self.arguments)}"
+            known = self._names[kind, operand, place] = f"%a{len(self.arguments)}"
+            self.arguments.append((kind, operand))
             self._heads.append(f"{kind}{attribute} {known}")
         return known
 
     def read(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self.outside(array.pointer))
+        return Pointer(self.body, array.dtype, self._place(array))
 
     def write(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer, " noalias"))
+        return Pointer(self.body, array.dtype, self._place(array, " noalias"))
+
+    def _place(self, array: Array, attribute: str = "") -> str:
+        count = len(self.arguments)
+        name = self._argument("ptr", array.pointer, attribute)
+        if len(self.arguments) > count:
+            self._cells[count] = memory_cell(array.dtype)
+        return name
 
     def outside(self, operand: str) -> str:
         """An address that the function of the graph knows."""
@@ -67,14 +81,56 @@ class Kernel(loops.Kernel):
         return Index(Lanes(self.body, "int64", self._argument("i64", text)))
 
     def scalar(self, scalar: Scalar) -> Elements:
-        name = self._argument(type_of(scalar.dtype), scalar.text)
+        count = len(self.arguments)
+        name = self._argument(type_of(scalar.dtype), scalar.text, place=scalar.operand)
+        is_number = scalar.operand is not None and not scalar.text.startswith("%") and scalar.dtype in NUMBERS
+        if is_number and len(self.arguments) > count:
+            self._numbers.append(count)
         with self.body.of(0):
             found = elements(self.body, scalar.dtype, name)
         return in_all_lanes(found)
 
-    def finish(self) -> tuple[Written, list[str]]:
-        """The function, and the arguments that it is called with."""
+    def finish(self) -> tuple[Written, list[tuple[str, str]]]:
+        """The function, and the arguments that it is called with: types and operands."""
         self.body.do("ret void")
-        head = f"define void @loop({', '.join(self._heads)}) nounwind {ALIGNED}"
+        heads, arguments = self._gathered()
+        head = f"define void @loop({', '.join(heads)}) nounwind {ALIGNED}"
         text = f"{head} {{\n{self.body.text()}\n}}"
-        return Written(self.body.module, text), [" ".join(argument) for argument in self.arguments]
+        return Written(self.body.module, text), arguments
+
+    def _gathered(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """The parameters and what they are given: many numbers, and many places in the memory of a tile, in tables.
+
+        With a hundred arguments in each call LLVM took longer for the function of the graph than for the loops.
+        """
+        places = {k: self.function.slots[a] for k, (_, a) in enumerate(self.arguments) if a in self.function.slots}
+        if len(places) + len(self._numbers) < MANY:
+            return self._heads, self.arguments
+        left = [k for k in range(len(self.arguments)) if k not in places and k not in self._numbers]
+        heads, arguments = [self._heads[k] for k in left], [self.arguments[k] for k in left]
+
+        def added(name: str, argument: str) -> None:
+            heads.append(f"ptr {name}")
+            arguments.append(("ptr", argument))
+
+        bases = {base: f"%m{k}" for k, base in enumerate(dict.fromkeys(slot.base for slot in places.values()))}
+        for base, name in bases.items():
+            added(name, base)
+        if places:
+            added("%at", self.function.unit.table("i64", [str(slot.offset) for slot in places.values()]))
+        for j, (k, slot) in enumerate(places.items()):
+            offset = self._element("i64", "%at", j, f"%a{k}.offset")
+            self.body.begin(
+                *offset, f"%a{k} = getelementptr {self._cells[k]}, ptr {bases[slot.base]}, i64 %a{k}.offset"
+            )
+        for kind, name in NUMBERS.values():
+            own = [k for k in self._numbers if self.arguments[k][0] == kind]
+            if own:
+                added(name, self.function.unit.table(kind, [self.arguments[k][1] for k in own]))
+            for j, k in enumerate(own):
+                self.body.begin(*self._element(kind, name, j, f"%a{k}"))
+        return heads, arguments
+
+    def _element(self, kind: str, table: str, place: int, name: str) -> tuple[str, str]:
+        """The instructions that read an element of a table."""
+        return f"{name}.at = getelementptr {kind}, ptr {table}, i64 {place}", f"{name} = load {kind}, ptr {name}.at"

@@ -17,7 +17,7 @@ from tg_numba.function import GraphFunction
 from tg_numba.written import Needs, Program, entry_counts, in_memory, operand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tg.backend import FrozenGraph, Request
     from tg_numba.engine import Bundle, Written
@@ -43,6 +43,7 @@ class Unit(graphs.Unit):
         super().__init__(request, ticks)
         self.module = Module()  # what the functions of graphs call besides loops
         self._loops: dict[str, tuple[str, Written]] = {}  # key -> name and text
+        self._tables: dict[str, str] = {}
         self._blas: dict[str, None] = {}
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
@@ -54,6 +55,13 @@ class Unit(graphs.Unit):
         """The address of a function of the process's BLAS, as an operand."""
         self._blas[name] = None
         return operand(f"blas.{name}")
+
+    def table(self, kind: str, numbers: Sequence[str]) -> str:
+        """The address of a table of numbers, as an operand."""
+        text = f"constant [{len(numbers)} x {kind}] [{', '.join(f'{kind} {number}' for number in numbers)}]"
+        name = self._tables.setdefault(text, f"@table{len(self._tables)}")
+        self.module.define(name, f"{name} = internal {text}")
+        return name
 
     def loop(self, written: Written) -> str:
         """The name of a loop over lanes: one for equal ones."""

@@ -1,0 +1,56 @@
+"""Many steps of one kind share functions, which numbers and places in memory are handed to; by NumPy."""
+
+import re
+
+import numpy as np
+
+import tg
+
+STEPS = 200
+CALL = re.compile(r"^ *(?:call void @)?(loop\w+)\((.*)\);?$", re.MULTILINE)  # in the function of a graph
+
+
+def numbers(k):
+    """Two factors and a term of step k, of which some are equal."""
+    return 1 / (k % 11 + 2), k / 512 + 0.25, 0.25 * (k % 3 + 1)
+
+
+def steps(x, kind=float):
+    y = x
+    for k in range(STEPS):
+        factor, other, term = map(kind, numbers(k))
+        y = tg.sin(y) * factor + x * other - term
+    return y
+
+
+def by_numpy(a):
+    """The value, and its derivative."""
+    y, slope = a, np.ones_like(a)
+    for k in range(STEPS):
+        factor, other, term = numbers(k)
+        slope = np.cos(y) * slope * factor + other
+        y = np.sin(y) * factor + a * other - term
+    return y, slope
+
+
+def test_steps_and_their_gradient(backend):
+    """Most calls are of one of two functions: one for values, one for slopes."""
+    x = tg.vector("x")
+    y = steps(x)
+    f = tg.function([x], [y, tg.grad(tg.sum(y), x)], backend=backend)
+    for n in (0, 1, 7, 64, 1001, 9000):
+        a = np.random.default_rng(n).uniform(-1, 1, n)
+        for found, right in zip(f(a), by_numpy(a), strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-13)
+    calls = CALL.findall(f.source())
+    assert len(calls) > 10
+    assert len({name for name, _ in calls}) <= 7
+    assert max(given.count(",") for _, given in calls) < 20
+
+
+def test_steps_in_float32_over_rows(backend):
+    """Of float32 the error of one step is that of the last place, and shrinks in the next one."""
+    x = tg.matrix("x", "float32")
+    f = tg.function([x], steps(x, np.float32), backend=backend)
+    a = np.random.default_rng(0).uniform(-1, 1, (67, 31)).astype(np.float32)
+    np.testing.assert_allclose(f(a), by_numpy(a.astype(np.float64))[0], rtol=2e-5, atol=2e-6)
