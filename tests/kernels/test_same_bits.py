@@ -7,7 +7,7 @@ import pytest
 
 from tests.kernels.interpreter import Interpreter
 from tests.kernels.operations import kind_of
-from tests.kernels.printed import Case, in_c, in_llvm, run
+from tests.kernels.printed import Case, in_c, in_llvm, in_numpy, run
 from tg.errors import DtypeError, NoRuleError
 from tg.ops.catalog import FAMILIES
 from tg.ops.elementwise.cast import Cast
@@ -18,6 +18,7 @@ from tg_c.machine import has_fused, vector_bytes
 from tg_c.prelude import Prelude
 from tg_native.kernels.body import Machine
 from tg_native.kernels.elementwise import KERNELS as RULES
+from tg_native.kernels.lanes import in_all_lanes, lane_of
 from tg_native.kernels.mathematics import KERNELS
 from tg_numba import body as numba_body
 
@@ -98,6 +99,15 @@ def test_a_kernel_of_mathematics(name, dtype):
     compiled = {"C": in_c([case])[0], "LLVM": in_llvm([case])[0]}
     results = [(printer, run(function, case, arrays)) for printer, function in compiled.items()]
     same(case, arrays, name, [("NumPy", interpreted(case, arrays, tables=tables)), *results])
+
+
+@pytest.mark.parametrize("printed", [in_c, in_llvm, in_numpy])
+def test_a_lane_of_a_vector_is_a_single_element(printed):
+    cases = [Case(lambda x: in_all_lanes(lane_of(x, 1)), (dtype,), dtype) for dtype in REAL]
+    for function, case in zip(printed(cases), cases, strict=True):
+        (array,) = arrays = [hostile(case.result, 0)[:512]]
+        second = array.reshape(-1, case.lanes)[:, 1]
+        assert run(function, case, arrays).tobytes() == np.repeat(second, case.lanes).tobytes()
 
 
 def elementwise():

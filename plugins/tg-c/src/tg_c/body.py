@@ -306,6 +306,8 @@ class Body(kernels.Body):
 
     def lane(self, value: Lanes, lane: int) -> Lanes:
         text = f"{self.vector(value)}[{lane}]" if value.dtype != "bool" else f"{value.text}[{lane}] & 1"
+        if is_half(value.dtype):  # which is no longer its bits
+            text = f"(({WORDS[value.dtype]}){{{text}}})"
         with self.of(0):
             return self.find(value.dtype, text)
 
