@@ -1,18 +1,23 @@
-"""Kernels as machine code, by both printers: functions of arrays, many in one unit."""
+"""Kernels as functions of arrays: as machine code, by both printers, many in one unit; and by the interpreter."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 
 import llvmlite.binding as llvm
 import numpy as np
 
+from tests.kernels.interpreter import Interpreter
+from tests.kernels.memory import Place
+from tests.kernels.operations import kind_of
 from tg.types.dtypes import numpy_dtype
 from tg_c.compiler import Flags, compile_unit
-from tg_c.machine import vector_bytes
+from tg_c.machine import has_fused, vector_bytes
 from tg_c.prelude import Prelude
 from tg_c.routine import Routine, Width
 from tg_c.text import TYPEDEFS
+from tg_native.kernels.body import Machine
 from tg_native.kernels.dtypes import WORDS, item_size
 from tg_native.kernels.index import Index, Pointer
 from tg_native.kernels.lanes import Lanes
@@ -43,8 +48,17 @@ def run(function, case, arrays):
     rest = -n % 64
     given = [np.concatenate([a, np.ones(rest, a.dtype)]) for a in arrays]
     out = np.zeros(n + rest, numpy_dtype(case.result))
-    function(*(ctypes.c_void_p(a.ctypes.data) for a in (out, *given)), ctypes.c_int64(n + rest))
+    function(out, *given)
     return out[:n]
+
+
+def of_arrays(function):
+    """A compiled function, to be called with arrays of one length."""
+
+    def call(*arrays):
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays), ctypes.c_int64(arrays[0].size))
+
+    return call
 
 
 def in_c(cases, *, single=False):
@@ -55,7 +69,7 @@ def in_c(cases, *, single=False):
         texts.append(_c_loop(prelude, f"run{k}", case, lanes))
     text = TYPEDEFS + prelude.text() + "\n" + "\n".join(texts)
     library = ctypes.CDLL(str(compile_unit(text, Flags(libraries=tuple(sorted(prelude.libraries))))))
-    return [getattr(library, f"run{k}") for k in range(len(cases))]
+    return [of_arrays(getattr(library, f"run{k}")) for k in range(len(cases))]
 
 
 def _c_loop(prelude, name, case, lanes):
@@ -85,7 +99,7 @@ def in_llvm(cases, *, single=False):
         address = engine.get_function_address(f"run{k}")
         function = kind(None, *[ctypes.c_void_p] * (1 + len(case.dtypes)), ctypes.c_int64)(address)
         function.engine = engine
-        found.append(function)
+        found.append(of_arrays(function))
     return found
 
 
@@ -95,6 +109,19 @@ def _llvm_loop(module, name, case, lanes):
     body.do("ret void")
     parameters = ", ".join(["ptr %out", *(f"ptr %x{k}" for k in range(len(case.dtypes))), "i64 %n"])
     return f"define void @{name}({parameters}) nounwind {{\n{body.text()}\n}}"
+
+
+def in_numpy(cases, *, single=False):
+    """Functions of arrays by the interpreter."""
+    return [functools.partial(_interpreted, case, 0 if single else case.lanes) for case in cases]
+
+
+def _interpreted(case, lanes, out, *arrays):
+    body = Interpreter(lanes, Machine(vector_bytes(), has_fused()))
+    places = [f"x{k}" for k in range(len(arrays))]
+    _written(body, case, lanes, places, "out", "n")
+    given = zip(("out", *places), (case.result, *case.dtypes), (out, *arrays), strict=True)
+    body.run({name: Place(a.view(kind_of(dtype)), dtype) for name, dtype, a in given} | {"n": np.int64(out.size)})
 
 
 def _written(body, case, lanes, places, out, length):

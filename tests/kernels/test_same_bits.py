@@ -5,17 +5,20 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.kernels.interpreter import Computed
-from tests.kernels.printed import Case, in_c, in_llvm, run
+from tests.kernels.interpreter import Interpreter
+from tests.kernels.operations import kind_of
+from tests.kernels.printed import Case, in_c, in_llvm, in_numpy, run
 from tg.errors import DtypeError, NoRuleError
 from tg.ops.catalog import FAMILIES
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import where
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
 from tg_c import body as c_body
-from tg_c.machine import has_fused
+from tg_c.machine import has_fused, vector_bytes
 from tg_c.prelude import Prelude
+from tg_native.kernels.body import Machine
 from tg_native.kernels.elementwise import KERNELS as RULES
+from tg_native.kernels.lanes import in_all_lanes, lane_of
 from tg_native.kernels.mathematics import KERNELS
 from tg_numba import body as numba_body
 
@@ -79,13 +82,11 @@ def same(case, arrays, name, results):
 
 def interpreted(case, arrays, **options):
     """The results by NumPy."""
-    body = Computed(arrays[0].size, fused=has_fused(), **options)
-    halves = [
-        a.view(np.uint16) if d in ("float16", "bfloat16") else a for a, d in zip(arrays, case.dtypes, strict=True)
-    ]
-    found = case.write(*(type(body.number(0, d))(body, d, a) for a, d in zip(halves, case.dtypes, strict=True)))
-    whole = np.broadcast_to(np.asarray(found.text), arrays[0].shape)
-    return np.ascontiguousarray(whole).view(numpy_dtype(case.result))
+    body = Interpreter(arrays[0].size, Machine(vector_bytes(), has_fused()), **options)
+    names = [f"x{k}" for k in range(len(arrays))]
+    found = case.write(*map(body.argument, names, case.dtypes))
+    bits = (a.view(kind_of(d)) for a, d in zip(arrays, case.dtypes, strict=True))
+    return body.run(dict(zip(names, bits, strict=True)), found.text).view(numpy_dtype(case.result))
 
 
 @pytest.mark.sampled(8)
@@ -98,6 +99,15 @@ def test_a_kernel_of_mathematics(name, dtype):
     compiled = {"C": in_c([case])[0], "LLVM": in_llvm([case])[0]}
     results = [(printer, run(function, case, arrays)) for printer, function in compiled.items()]
     same(case, arrays, name, [("NumPy", interpreted(case, arrays, tables=tables)), *results])
+
+
+@pytest.mark.parametrize("printed", [in_c, in_llvm, in_numpy])
+def test_a_lane_of_a_vector_is_a_single_element(printed):
+    cases = [Case(lambda x: in_all_lanes(lane_of(x, 1)), (dtype,), dtype) for dtype in REAL]
+    for function, case in zip(printed(cases), cases, strict=True):
+        (array,) = arrays = [hostile(case.result, 0)[:512]]
+        second = array.reshape(-1, case.lanes)[:, 1]
+        assert run(function, case, arrays).tobytes() == np.repeat(second, case.lanes).tobytes()
 
 
 def elementwise():

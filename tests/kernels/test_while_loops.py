@@ -1,11 +1,11 @@
-"""Loops with a condition do the same by both printers of code, and what Python's do."""
+"""Loops with a condition do the same by all printers, and what Python's do."""
 
 import math
 
 import numpy as np
 import pytest
 
-from tests.kernels.printed import Case, in_c, in_llvm, run
+from tests.kernels.printed import Case, in_c, in_llvm, in_numpy, run
 from tg_native.kernels.index import Condition, Index, index
 
 
@@ -72,6 +72,6 @@ def test_a_loop_with_a_condition(write):
     numbers[:, :4] = [[0, 0, 1, 59], [0, 59, 1, 0]]
     case = Case(write, ("int64", "int64"), "int64")
     right = [RIGHT[write](int(x), int(y)) for x, y in zip(*numbers, strict=True)]
-    for compile_all in (in_c, in_llvm):
+    for compile_all in (in_c, in_llvm, in_numpy):
         (function,) = compile_all([case], single=True)
         assert run(function, case, [*numbers]).tolist() == right

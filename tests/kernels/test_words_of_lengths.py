@@ -1,14 +1,13 @@
 """The words that lengths are put together of, as both printers write them, at hostile numbers against Python's."""
 
 import itertools
-import operator
 
 import numpy as np
 import pytest
 
 from tests.kernels.printed import Case, in_c, in_llvm, run
+from tests.kernels.words import WORDS
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import LONGEST
 from tg_c.lengths import FORMS, FUNCTIONS
 from tg_native.kernels.lanes import Lanes
 from tg_numba import lengths as llvm_lengths
@@ -34,31 +33,6 @@ INTEGERS = [
 ]
 FLOATS = [0.0, 1.5, -3.0, 2.0**40, 2.0**61, 2.0**62, -(2.0**62), 2.0**63, -(2.0**63), 1e300, -1e300, np.inf, np.nan]
 VALUES = {"int64": INTEGERS, "float64": FLOATS, "bool": [False, True]}
-
-
-def wrapped(n):
-    """What int64 keeps of a number."""
-    return (n + 2**63) % 2**64 - 2**63
-
-
-WORDS = {
-    "+": (("int64", "int64"), "int64", lambda a, b: wrapped(a + b)),
-    "*": (("int64", "int64"), "int64", lambda a, b: wrapped(a * b)),
-    "//": (("int64", "int64"), "int64", lambda a, b: wrapped(a // b) if b else 0),
-    "%": (("int64", "int64"), "int64", lambda a, b: a % b if b else 0),
-    "min": (("int64", "int64"), "int64", min),
-    "max": (("int64", "int64"), "int64", max),
-    "broadcast": (("int64", "int64"), "int64", lambda a, b: b if a == 1 else a),
-    "==": (("int64", "int64"), "bool", operator.eq),
-    "!=": (("int64", "int64"), "bool", operator.ne),
-    ">=": (("int64", "int64"), "bool", operator.ge),
-    "or": (("bool", "bool"), "bool", operator.or_),
-    "is a length": (("int64",), "bool", lambda n: n <= LONGEST),
-    "is near": (("int64", "float64"), "bool", lambda n, x: abs(n) <= LONGEST and abs(x - float(n)) < 2.0**62),
-    "float": (("int64",), "float64", float),
-    "float +": (("float64", "float64"), "float64", operator.add),
-    "float *": (("float64", "float64"), "float64", operator.mul),
-}
 
 
 def by_c(word):

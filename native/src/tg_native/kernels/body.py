@@ -1,9 +1,9 @@
 """The inside of a function in the making: what a kernel writes to, and what a printer of a language provides.
 
 A kernel is a Python function of `Lanes`; each operator asks the body of its operands for one of the `OPERATIONS`. A
-printer is a subclass of `Body` that writes them in its language, C or LLVM's; a third one, in the tests, computes them
-with NumPy at once. So there is one source of every formula, and all three give the same bits; the functions of libm and
-of a vector library alone are the platform's.
+printer is a subclass of `Body` that writes them in its language, C or LLVM's; a third one, in the tests, writes Python
+over NumPy. So there is one source of every formula, and all three give the same bits; the functions of libm and of a
+vector library alone are the platform's.
 """
 
 from __future__ import annotations

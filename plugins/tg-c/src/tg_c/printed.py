@@ -49,9 +49,11 @@ class Printed:
         found = self.kernel(op, operands, result)
         if found is NotImplemented:
             return None
-        text = text_of(found)
         if not body.lines:
-            return text
+            return text_of(found)
+        if isinstance(found, Pair):
+            found = found._replace(real=Lanes(body, found.real.dtype, body.apart(found.real)))
+        text = text_of(found)
         if len(body.lines) == 1 and text == body.lines[0].split()[2]:  # const f64 v0 = x + y;
             return body.lines[0].partition(" = ")[2].removesuffix(";")
         kind = WORDS[result]

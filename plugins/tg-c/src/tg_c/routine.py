@@ -74,6 +74,7 @@ class Routine(Body, routine.Routine):
         super().__init__(prelude, width, _size(width.native))
         self.native = width.native
         self.frame: list[str] = []  # what comes before the first line
+        self._read: set[str] = set()  # parts of complex numbers that are as they lie in memory
         self._places: dict[str, str] = {}  # of whole vectors of integers: from where they were loaded
 
     @contextlib.contextmanager
@@ -449,7 +450,9 @@ class Routine(Body, routine.Routine):
         if is_complex(dtype):
             part = PARTS[dtype]
             places = [f"{self._as_items(pointer, WORDS[part])}[{k}]" for k in (0, 1)]
-            return Pair(*(Lanes(self, part, self.local(f"{CONST}{WORDS[part]}", p), SHARED) for p in places))
+            texts = [self.local(f"{CONST}{WORDS[part]}", place) for place in places]
+            self._read.update(texts)
+            return Pair(*(Lanes(self, part, text, SHARED) for text in texts))
         if self.lanes and is_half(dtype):
             return Lanes(self, dtype, self.local("const u16", f"{pointer.text}[0].bits"), SHARED)
         return Lanes(self, dtype, self.local(f"{CONST}{WORDS[dtype]}", f"{pointer.text}[0]"), SHARED)
@@ -552,9 +555,11 @@ class Routine(Body, routine.Routine):
 
     def store(self, value: Elements, pointer: Pointer) -> None:
         if isinstance(value, Pair):
-            item = WORDS[value.real.dtype]
-            for k, part in enumerate(value):
-                self.line(f"{self._as_items(pointer, item)}[{k}] = {self._first(part)};")
+            item, texts = WORDS[value.real.dtype], [*map(self._first, value)]
+            if not self.lanes and not self._read.issuperset(texts):
+                texts[0] = self.apart(value.real)
+            for k, text in enumerate(texts):
+                self.line(f"{self._as_items(pointer, item)}[{k}] = {text};")
             return
         self.line(f"{pointer.text}[0] = {self._first(value)};")
 
