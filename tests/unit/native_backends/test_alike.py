@@ -54,3 +54,24 @@ def test_steps_in_float32_over_rows(backend):
     f = tg.function([x], steps(x, np.float32), backend=backend)
     a = np.random.default_rng(0).uniform(-1, 1, (67, 31)).astype(np.float32)
     np.testing.assert_allclose(f(a), by_numpy(a.astype(np.float64))[0], rtol=2e-5, atol=2e-6)
+
+
+def test_numbers_of_any_kind(backend):
+    """Infinite ones, NaN, zeros of both signs and the least of all go through tables bit by bit."""
+    odd = [np.inf, -np.inf, np.nan, 0.0, -0.0, 5e-324, -1.7e308, 1.5, -2.5]
+    x = tg.vector("x")
+    y = x
+    for k in range(200):
+        t = tg.sin(y) * odd[k % 9] + odd[k * k % 7]
+        y = tg.where(tg.abs(t) < 1e300, t, x - y * (k + 2.0))
+    f = tg.function([x], [y, 1.0 / (y * 0.0)], backend=backend)
+    a = np.random.default_rng(5).uniform(-1, 1, 77)
+    b = a
+    with np.errstate(all="ignore"):
+        for k in range(200):
+            t = np.sin(b) * odd[k % 9] + odd[k * k % 7]
+            b = np.where(np.abs(t) < 1e300, t, a - b * (k + 2.0))
+        signs = 1.0 / (b * 0.0)
+    found = f(a)
+    np.testing.assert_allclose(found[0], b, rtol=1e-10)
+    np.testing.assert_array_equal(found[1], signs)
