@@ -318,7 +318,7 @@ def test_what_a_function_calls_is_part_of_its_identity():
         return function_of("def f(x):\n    return g(x) if x else f(x)", g=function_of(text))
 
     one, other = "def f(x):\n    return x", "def f(x):\n    return -x"
-    assert identity.digest_of({"f": f(one)}) == identity.text_of({"f": f(one)}) != identity.text_of({"f": f(other)})
+    assert identity.digest_of({"f": f(one)}) == identity.digest_of({"f": f(one)}) != identity.digest_of({"f": f(other)})
 
 
 def test_what_has_no_text_has_no_identity():
