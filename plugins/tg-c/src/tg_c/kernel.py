@@ -14,6 +14,7 @@ from tg_native.kernels.dtypes import PARTS, WORDS, is_half, working
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.loops import kernel as loops
+from tg_native.loops.costs import MANY_ARGUMENTS
 from tg_native.loops.kernel import MOST, Share, lanes_for
 from tg_native.plan.values import Scalar
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
     from tg_native.plan.values import Array
 
-MANY: Final = 16  # arguments that are handed over in tables
 NUMBERS: Final = {"float64": "doubles", "float32": "singles"}  # what tables of them are called
 
 
@@ -117,7 +117,7 @@ class Kernel(loops.Kernel):
         than of the loops.
         """
         slots = {k: slot for k, a in enumerate(self.arguments) if (slot := self.function.slots.get(a)) is not None}
-        if len(slots) + len(self._numbers) < MANY:
+        if len(slots) + len(self._numbers) < MANY_ARGUMENTS:
             return
         unit, begin = self.function.unit, dict[int, str]()
         left = [k for k in range(len(self.parameters)) if k not in slots and k not in self._numbers]

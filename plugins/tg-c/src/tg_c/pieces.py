@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg_c.text import INDENT
+from tg_native.graphs.pieces import cut
 from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
@@ -58,13 +59,7 @@ def in_pieces(
     parts = [*_parts(lines, declared, words, dtypes)]
     if not parts:
         return "", [], list(lines)
-    piece_of = {at: k for k, part in enumerate(parts) for at in part}
-    maker = {declared[at].name: k for at, k in piece_of.items()}
-    readers: dict[str, set[int | None]] = {name: set() for name in maker}
-    for at, used in enumerate(words):
-        for name in maker.keys() & used:
-            readers[name].add(piece_of.get(at))
-    held = [name for name, k in maker.items() if readers[name] - {k}]
+    maker, readers, held = cut(parts, {at: local.name for at, local in declared.items()}, words)
     fields = " ".join(f"{WORDS[dtypes[name]]} {name};" for name in held)
     shared, pieces, found = f"struct {function}_held {{ {fields} }};", list[Piece](), list(lines)
     for k, part in enumerate(parts):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, final
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, in_all_lanes
 from tg_native.loops import kernel as loops
+from tg_native.loops.costs import MANY_ARGUMENTS
 from tg_native.loops.kernel import MOST, lanes_for
 from tg_numba.assembly import Module, memory_cell
 from tg_numba.body import Body
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Array, Scalar
     from tg_numba.function import GraphFunction
 
-MANY: Final = 16  # arguments that are handed over in tables
 NUMBERS: Final = {"float64": ("double", "%doubles"), "float32": ("float", "%singles")}  # types and names of these
 ALIGNED: Final = "alignstack(64)"  # vectors that are kept over a call must not cross lines of the cache
 
@@ -104,7 +104,7 @@ class Kernel(loops.Kernel):
         With a hundred arguments in each call LLVM took longer for the function of the graph than for the loops.
         """
         places = {k: self.function.slots[a] for k, (_, a) in enumerate(self.arguments) if a in self.function.slots}
-        if len(places) + len(self._numbers) < MANY:
+        if len(places) + len(self._numbers) < MANY_ARGUMENTS:
             return self._heads, self.arguments
         left = [k for k in range(len(self.arguments)) if k not in places and k not in self._numbers]
         heads, arguments = [self._heads[k] for k in left], [self.arguments[k] for k in left]

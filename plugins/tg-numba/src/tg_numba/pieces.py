@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from tg_native.graphs.pieces import cut
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -39,13 +41,8 @@ def in_pieces(function: str, lines: Sequence[str]) -> tuple[list[str], list[str]
     parts = [*_parts(lines, words, types)]
     if not parts:
         return [], [*lines]
-    piece_of = {at: k for k, part in enumerate(parts) for at in part}
-    maker = {words[at][0]: k for at, k in piece_of.items() if words[at]}
-    readers: dict[str, set[int | None]] = {name: set() for name in maker}
-    for at, used in enumerate(words):
-        for name in maker.keys() & used:
-            readers[name].add(piece_of.get(at))
-    slots = {name: j for j, name in enumerate(name for name, k in maker.items() if readers[name] - {k})}
+    maker, readers, held = cut(parts, {at: used[0] for at, used in enumerate(words) if used}, words)
+    slots = {name: j for j, name in enumerate(held)}
     own: list[dict[str, None]] = [{} for _ in parts]
     for name in slots:
         own[maker[name]][name] = None

@@ -1,0 +1,27 @@
+"""Statements cut into pieces that become functions: which values pieces leave in memory for others, in any language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Cut(NamedTuple):
+    """The pieces that make values, by the values' names; who reads them, None being what is in no piece; those held."""
+
+    maker: Mapping[str, int]
+    readers: Mapping[str, set[int | None]]
+    held: Sequence[str]
+
+
+def cut(parts: Sequence[Sequence[int]], names: Mapping[int, str], words: Sequence[Sequence[str]]) -> Cut:
+    """What pieces share: `parts` are the places of their statements, `names` what these make, `words` all names."""
+    piece_of = {at: k for k, part in enumerate(parts) for at in part}
+    maker = {names[at]: k for at, k in piece_of.items() if at in names}
+    readers: dict[str, set[int | None]] = {name: set() for name in maker}
+    for at, used in enumerate(words):
+        for name in maker.keys() & used:
+            readers[name].add(piece_of.get(at))
+    return Cut(maker, readers, [name for name, k in maker.items() if readers[name] - {k}])
