@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, NotDifferentiable, message
 from tg.gradient.arguments import beside, connected, need_choice, of_expressions, real_scalar, wanted
-from tg.gradient.pullback import dependencies, gradients_of, key_of, ones_for
+from tg.gradient.pullback import dependencies, gradients_of, ones_for
 from tg.gradient.pushforward import tangents_of
 from tg.graph.nodes import Variable
+from tg.graph.traversal import key_of
 from tg.ops.creation import zeros_like
 from tg.types.dtypes import is_inexact
 from tg.variables.conversion import as_variable

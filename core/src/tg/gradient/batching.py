@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tg.errors import InputError, message
+from tg.gradient.loops import batch_scan
 from tg.graph import loc as locs
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.op import Op
+    from tg.ops.loops import Scan
     from tg.types.lengths import Length
 
 
@@ -39,6 +41,15 @@ class BatchTools:
     ) -> list[Variable]:
         """As the function of this name."""
         return vectorized(outputs, values, size, self)
+
+    def spread(self, outputs: Sequence[Variable], values: dict[int, Variable]) -> tuple[list[Variable], list[bool]]:
+        """The outputs over batched values, given by the ids of what they replace, and which of them carry the batch."""
+        known = _over_batch(outputs, values, self)
+        return [known.get(id(v), v) for v in outputs], [id(v) in known for v in outputs]
+
+    def reads(self, check: Check, inputs: Sequence[Variable], batched: Sequence[bool]) -> bool:
+        """Whether a check asks of inputs that carry the batch."""
+        return _reads(check, {id(v): v for v, b in zip(inputs, batched, strict=True) if b})
 
     def need_unbatched(self, op: Op, batched: Sequence[bool]) -> None:
         """Refuse a batch of positions or sizes.
@@ -60,6 +71,12 @@ class BatchTools:
         else:
             found = op(*(self.lead(v, b, size) for v, b in zip(inputs, batched, strict=True)))
         return found if isinstance(found, tuple) else (found,)
+
+    def batch_scan(
+        self, op: Scan, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """One loop of batched steps."""
+        return batch_scan(self, op, size, inputs, batched)
 
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
@@ -105,7 +122,17 @@ def vectorized(
     outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length, tools: BatchTools = TOOLS
 ) -> list[Variable]:
     """The outputs with inputs, given by id, replaced by ones that have a leading batch axis; all outputs carry it."""
+    known = _over_batch(outputs, values, tools, size)
+    return [tools.lead(known.get(id(v), v), id(v) in known, size) for v in outputs]
+
+
+def _over_batch(
+    outputs: Sequence[Variable], values: dict[int, Variable], tools: BatchTools, size: int | Length | None = None
+) -> dict[int, Variable]:
+    """What becomes of each variable, by its id, that depends on those that carry the batch."""
     known: dict[int, Variable] = dict(values)
+    if size is None:
+        size = next(iter(values.values())).shape[0]
     for node, results in sorted_applies(outputs):
         flags = [id(v) in known for v in node.inputs]
         if not any(flags):
@@ -116,4 +143,4 @@ def vectorized(
         for old, new in zip(results, made, strict=False):
             if old is not None:
                 known[id(old)] = new
-    return [tools.lead(known.get(id(v), v), id(v) in known, size) for v in outputs]
+    return known

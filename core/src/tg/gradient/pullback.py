@@ -16,11 +16,12 @@ import numpy as np
 
 from tg.errors import NotDifferentiable, message
 from tg.gradient.batching import BatchTools
+from tg.gradient.loops import vjp_scan
 from tg.graph import loc as locs
 from tg.graph.collector import paused
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Apply, Constant, Variable
-from tg.graph.traversal import sorted_applies, substitute
+from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.control import Call, StopGradient
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add, gate, multiply, negative
@@ -40,11 +41,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
-
-
-def key_of(v: Variable) -> tuple[int, int]:
-    """What two variables that are the same value share: a result of an apply may be more than one variable."""
-    return (id(v), 0) if v.apply is None else (id(v.apply), v.index + 1)
+    from tg.ops.loops import Scan
 
 
 @paused
@@ -252,6 +249,16 @@ class Tools(BatchTools):
         known = substitute([v for v in found if v is not None], values)
         rest = iter(known)
         return [None if v is None else next(rest) for v in found]
+
+    def vjp_scan(
+        self,
+        op: Scan,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        cotangents: Sequence[Variable | None],
+    ) -> list[Variable | None]:
+        """The cotangents of the operands of a loop: one loop in the other direction."""
+        return vjp_scan(cotangents_of, op, inputs, outputs, cotangents)
 
     def vjp_call(
         self, graph: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]

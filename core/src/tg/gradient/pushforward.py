@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, final
 
 from tg.errors import NotDifferentiable, message
+from tg.gradient.loops import jvp_scan
 from tg.gradient.pullback import TOOLS as REVERSE
-from tg.gradient.pullback import cotangents_of, key_of, stand_in
+from tg.gradient.pullback import cotangents_of, stand_in
 from tg.graph import loc as locs
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Apply, Variable
 from tg.graph.op import Op
-from tg.graph.traversal import sorted_applies, substitute
+from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.control import Call, StopGradient
 from tg.ops.creation import zeros_like
 from tg.ops.elementwise.arithmetic import add
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.ops.loops import Scan
 
 Tangents = list[Variable | None]
 
@@ -128,6 +130,10 @@ class ForwardTools:
         given = [dy for dy in dys if dy is not None]
         found = iter(cotangents_of([p[0] for p in pairs], [p[1] for p in pairs], given, [*inputs, *outputs, *given]))
         return [None if dy is None else next(found) for dy in dys]
+
+    def jvp_scan(self, op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
+        """The tangents of the results of a loop: one loop of values and tangents."""
+        return jvp_scan(tangents_of, op, inputs, tangents)
 
     def jvp_call(self, graph: FrozenGraph, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
         """The tangents of the outputs of an inner graph: one call of its pushforward."""

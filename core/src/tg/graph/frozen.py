@@ -73,6 +73,7 @@ class FrozenGraph:
     __slots__ = (
         "_digest",
         "_kept_as",
+        "_prepared",
         "_symbolic",
         "arity",
         "assumed",
@@ -86,6 +87,7 @@ class FrozenGraph:
     )
     _digest: int | None
     _kept_as: str | None
+    _prepared: Any
     _symbolic: tuple[TensorType, ...] | None
     arity: int
     types: tuple[TensorType, ...]
@@ -122,6 +124,7 @@ class FrozenGraph:
         put(self, "assumed", dict(sorted((assumed or {}).items())))
         put(self, "_digest", None)
         put(self, "_kept_as", None)
+        put(self, "_prepared", None)
         put(self, "_symbolic", None)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -151,6 +154,15 @@ class FrozenGraph:
     def keep_as(self, name: str) -> None:
         """Say that the program is kept under a name: of this object alone, not of copies."""
         object.__setattr__(self, "_kept_as", name)
+
+    @property
+    def prepared(self) -> Any:
+        """What `tg.graph.interpret` runs in place of this graph; None until it has been asked to."""
+        return self._prepared
+
+    def keep_prepared(self, steps: object) -> None:
+        """Keep what runs in place of this graph: of this object alone, not of copies."""
+        object.__setattr__(self, "_prepared", steps)
 
     @property
     def structure(self) -> tuple[object, ...]:

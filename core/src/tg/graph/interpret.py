@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -31,20 +31,43 @@ def interpret(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 def interpret_with_status(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The outputs and (), or nothing and what the first failing check reports: 1 + its number, and its values."""
-    values: list[Any] = [*arrays, *(c.data for c in frozen.constants)]
-    values.extend([None] * (len(frozen.types) - len(values)))
-    conditions = frozenset(c.condition for c in frozen.checks)
-    end = always_fails(frozen)
     with np.errstate(all="ignore"):
-        for k, node in enumerate(frozen.nodes):
-            if k == end:
-                break
-            for number, value in zip(node.outputs, node.op.perform(*(values[i] for i in node.inputs)), strict=True):
+        return prepared(frozen).run(arrays)
+
+
+def prepared(frozen: FrozenGraph) -> Prepared:
+    """The graph made ready to be run many times, once."""
+    if frozen.prepared is None:
+        frozen.keep_prepared(Prepared(frozen))
+    return frozen.prepared
+
+
+@final
+class Prepared:
+    """The steps of a frozen graph with all that does not change from run to run."""
+
+    __slots__ = ("_constants", "_frozen", "_places", "_steps")
+
+    def __init__(self, frozen: FrozenGraph) -> None:
+        self._frozen = frozen
+        self._constants = [c.data for c in frozen.constants]
+        self._places: list[Any] = [None] * (len(frozen.types) - frozen.arity - len(self._constants))
+        conditions = frozenset(c.condition for c in frozen.checks)
+        self._steps = [
+            (node.op.perform, node.inputs, node.outputs, tuple(k for k in node.outputs if k in conditions))
+            for node in frozen.nodes[: always_fails(frozen)]
+        ]
+
+    def run(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """The outputs and (), or nothing and the status of the first failing check."""
+        frozen, values = self._frozen, [*arrays, *self._constants, *self._places]
+        for perform, inputs, outputs, asked in self._steps:
+            for number, value in zip(outputs, perform(*[values[i] for i in inputs]), strict=True):
                 values[number] = value
-                if number in conditions and not value:
-                    return (), failure(frozen, values)
-        status = failure(frozen, values)
-        return (() if status else tuple(values[k] for k in frozen.outputs)), status
+            if asked and not all(values[k] for k in asked):
+                return (), failure(frozen, values)
+        status = failure(frozen, values) if frozen.checks else ()
+        return (() if status else tuple([values[k] for k in frozen.outputs])), status
 
 
 def always_fails(frozen: FrozenGraph) -> int | None:

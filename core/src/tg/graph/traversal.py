@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Apply
 
 
+def key_of(v: Variable) -> tuple[int, int]:
+    """What two variables that are the same value share: a result of an apply may be more than one variable."""
+    return (id(v), 0) if v.apply is None else (id(v.apply), v.index + 1)
+
+
 def sorted_applies(
     outputs: Sequence[Variable], known: Sequence[Variable] = ()
 ) -> list[tuple[Apply, list[Variable | None]]]:

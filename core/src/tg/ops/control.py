@@ -11,7 +11,6 @@ from tg.errors import DomainError, DtypeError, InputError, message
 from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES, Descriptor
 from tg.graph.dims import named_type
 from tg.graph.facts import facts_of
-from tg.graph.frozen import FrozenGraph, types_for
 from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.interpret import interpret_with_status
 from tg.graph.nodes import Variable, as_size_variable
@@ -21,14 +20,16 @@ from tg.ops.elementwise.arithmetic import clip
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.family import Family
+from tg.ops.inner import copies, inner_types, respecialize, status_array, status_type
 from tg.ops.shape import stack
-from tg.types import lengths
 from tg.types.dtypes import is_complex
-from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.types.tensor_type import TensorType
 
 
 def lower_checks(frozen: FrozenGraph) -> FrozenGraph:
@@ -81,36 +82,23 @@ class Call(Op):
         """The graph's output types, with its lengths in terms of the operands'."""
         if len(inputs) != self.graph.arity:
             raise InputError(message(f"call: found {len(inputs)} operands, needed {self.graph.arity}"))
-        for k, (given, needed) in enumerate(zip(inputs, self.graph.input_types, strict=True)):
-            if given.dtype != needed.dtype or len(given.shape) != len(needed.shape):
-                raise InputError(message(f"call: operand {k}: found {given}, needed {needed}"))
-        with lengths.Requirements() as needs:
-            types = types_for(self.graph, inputs)
-        known = {a for t in inputs for n in t.shape for a in lengths.atoms(n)}
-        for a, b, what, broadcasts in needs.found:  # what else must be equal the graph has checks for
-            if known.issuperset((*lengths.atoms(a), *lengths.atoms(b))):
-                lengths.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
-        outputs = [types[k] for k in self.graph.outputs]
-        resolved = [t.with_shape([n if n is None else needs.resolve(n) for n in t.shape]) for t in outputs]
-        found = [_outer(t, known) for t in resolved]
-        if self.graph.checks:
-            found.append(TensorType("int64", (STATUS_LENGTH,)))
-        return tuple(found)
+        found = inner_types("call", self.graph, inputs).outside
+        return (*found, status_type()) if self.graph.checks else found
 
     def specialize(self, types: Sequence[TensorType]) -> Op:
         """The graph with types re-inferred for these operands."""
-        wanted = tuple(t.static for t in types)
-        return self if wanted == self.graph.input_types else Call(respecialize(self.graph, wanted))
+        graph = respecialize(self.graph, types)
+        return self if graph is self.graph else Call(graph)
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graph interpreted; where a check fails, placeholders and the status."""
         outputs, status = interpret_with_status(self.graph, arrays)
-        outputs = _separate(outputs, arrays)
+        outputs = copies(outputs, arrays)
         if not self.graph.checks:
             return outputs
         if status:
             outputs = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.graph.output_types)
-        return (*outputs, np.array([*(status or (0,)), *([0] * STATUS_LENGTH)][:STATUS_LENGTH], np.int64))
+        return (*outputs, status_array(status))
 
     def with_graph(self, graph: FrozenGraph) -> Call:
         """The same call of another graph."""
@@ -133,29 +121,6 @@ class Call(Op):
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """A call of the batched graph."""
         return tools.batch_call(self, size, inputs, batched)  # type: ignore[no-any-return]
-
-
-def _separate(outputs: Sequence[Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs, those that are inputs, constants or given twice being copied."""
-    seen = {id(v) for v in inputs}
-    found = []
-    for v in outputs:
-        found.append(v.copy() if id(v) in seen or not v.flags.writeable else v)
-        seen.add(id(v))
-    return tuple(found)
-
-
-def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
-    """The graph for inputs of other static types, everything re-inferred, checks included."""
-    inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(types)]
-    with lengths.Requirements():  # found again where it is frozen, and none of the graph's that the call is in
-        outputs, checks = frozen.instantiate_with_checks(inputs)
-    return freeze(inputs, outputs, checks)
-
-
-def _outer(t: TensorType, known: set[lengths.Atom]) -> TensorType:
-    """A type with the lengths that only the inner graph knows unknown: those made of more than the operands' atoms."""
-    return t.with_shape([None if n is None or any(a not in known for a in lengths.atoms(n)) else n for n in t.shape])
 
 
 def call(fn: Callable[..., Any], *operands: Any) -> Any:

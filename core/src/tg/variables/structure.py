@@ -90,6 +90,21 @@ class Defaulting(NamedTuple):
         return self.kind.__name__
 
 
+def paths(structure: Structure) -> list[str]:
+    """Where each leaf stands in a nested value, as Python writes it: "['rates'][0]"; "" for a value that is a leaf."""
+    return list(_paths(structure.key, ""))
+
+
+def _paths(key: Any, before: str) -> Iterator[str]:
+    if key == LEAF:
+        yield before
+    elif key is not None:
+        kind, names, parts = key
+        for k, part in enumerate(parts):
+            step = f"[{k}]" if names is None else f"[{names[k]!r}]" if has_keys(kind) else f".{names[k]}"
+            yield from _paths(part, before + step)
+
+
 def _kind_of(value: dict[Any, Any]) -> type | Defaulting:
     return Defaulting(type(value), value.default_factory) if isinstance(value, defaultdict) else type(value)
 

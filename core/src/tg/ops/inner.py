@@ -1,0 +1,123 @@
+"""What all ops with inner graphs share: types through a graph, graphs typed anew, functions traced into graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tg.errors import InputError, message
+from tg.graph.checks import STATUS_LENGTH
+from tg.graph.frozen import types_for
+from tg.graph.function_graph import freeze
+from tg.graph.nodes import Constant, Variable, size_value
+from tg.graph.traversal import key_of
+from tg.types import lengths
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.types.lengths import Atom
+
+
+class InnerTypes(NamedTuple):
+    """The types of a graph's outputs in terms of the operands' lengths.
+
+    `inside` are the same types with the lengths that only the graph knows; in `outside` these are unknown.
+    """
+
+    inside: tuple[TensorType, ...]
+    outside: tuple[TensorType, ...]
+    known: frozenset[Atom]
+
+
+def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType]) -> InnerTypes:
+    """The types of a graph's outputs for operands of these symbolic types; lengths that must be equal are required.
+
+    Raises:
+        InputError: operands that the graph was not made for.
+    """
+    for k, (given, needed) in enumerate(zip(inputs, graph.input_types, strict=True)):
+        if given.dtype != needed.dtype or len(given.shape) != len(needed.shape):
+            raise InputError(message(f"{name}: operand {k}: found {given}, needed {needed}"))
+    with lengths.Requirements() as needs:
+        types = types_for(graph, inputs)
+    known = frozenset(a for t in inputs for n in t.shape for a in lengths.atoms(n))
+    for a, b, what, broadcasts in needs.found:  # what else must be equal the graph has checks for
+        if known.issuperset((*lengths.atoms(a), *lengths.atoms(b))):
+            lengths.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
+    outputs = [types[k] for k in graph.outputs]
+    inside = [t.with_shape([n if n is None else needs.resolve(n) for n in t.shape]) for t in outputs]
+    return InnerTypes(tuple(inside), tuple(_outer(t, known) for t in inside), known)
+
+
+def _outer(t: TensorType, known: Collection[Atom]) -> TensorType:
+    """A type with the lengths that only the inner graph knows unknown: those made of more than the operands' atoms."""
+    return t.with_shape([None if n is None or any(a not in known for a in lengths.atoms(n)) else n for n in t.shape])
+
+
+def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
+    """The graph for inputs of other static types, everything re-inferred, checks included."""
+    wanted = tuple(t.static for t in types)
+    if wanted == frozen.input_types:
+        return frozen
+    inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(wanted)]
+    with lengths.Requirements():  # found again where it is frozen, and none of the graph's that the op is in
+        outputs, checks = frozen.instantiate_with_checks(inputs)
+    return freeze(inputs, outputs, checks)
+
+
+def captured(outputs: Sequence[Variable], own: Sequence[Variable]) -> list[Variable]:
+    """The variables that a function used besides its arguments, each once, in the order of meeting.
+
+    These are the variables that were there before the first of `own`, whole: what they were computed from is not looked
+    at, so that nothing is computed again for each step and gradients reach them.
+    """
+    began = own[0].serial
+    known = {key_of(v) for v in own}
+    seen: set[tuple[int, int]] = set()
+    found: list[Variable] = []
+    stack = list(reversed(outputs))
+    while stack:
+        v = stack.pop()
+        key = key_of(v)
+        if key in seen or key in known:
+            continue
+        seen.add(key)
+        if v.apply is None or (v.serial < began and not _is_length(v)):
+            if not isinstance(v, Constant):
+                found.append(v)
+        elif (id(v.apply), 0) not in seen:
+            seen.add((id(v.apply), 0))
+            stack.extend(reversed(v.apply.inputs))
+    return found
+
+
+def _is_length(v: Variable) -> bool:
+    """Whether a scalar follows from lengths of arrays: it is theirs inside as well, where they are captured."""
+    if v.type.shape != () or v.type.dtype != "int64":
+        return False
+    atoms = lengths.atoms(size_value(v))
+    return bool(atoms) and all(type(a) is lengths.AxisLength for a in atoms)
+
+
+def copies(found: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+    """Arrays, those that were given, are read-only or come twice being copied."""
+    seen = {id(v) for v in given}
+    made = []
+    for v in found:
+        made.append(v.copy() if id(v) in seen or not v.flags.writeable else v)
+        seen.add(id(v))
+    return tuple(made)
+
+
+def status_type() -> TensorType:
+    """The type of a status."""
+    return TensorType("int64", (STATUS_LENGTH,))
+
+
+def status_array(status: Sequence[int]) -> np.ndarray[Any, Any]:
+    """A status as an array: zeros where nothing failed."""
+    return np.array([*(status or (0,)), *([0] * STATUS_LENGTH)][:STATUS_LENGTH], np.int64)

@@ -1,0 +1,209 @@
+"""Loops as ops: `Scan` runs a closed graph once for each step, `While` until a condition fails.
+
+What goes from step to step are *carries*. A sequence gives each step its slice, a trace collects what each step gives;
+captured operands are the same in all steps. Where the graph has checks the last result is the status of the first that
+fails; the loop ends there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from tg.errors import InputError, ShapeError, message
+from tg.graph.frozen import FrozenGraph, ValueSlot
+from tg.graph.interpret import prepared
+from tg.graph.op import Op
+from tg.ops.control import lower_checks
+from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
+from tg.ops.length_checks import size_checks
+from tg.types import lengths
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.checks import Check, Descriptor
+    from tg.graph.nodes import Variable
+    from tg.types.lengths import Length
+
+    Array = np.ndarray[Any, Any]
+
+
+@final
+class Scan(Op):
+    """A graph applied once for each of `length` steps, its first results being its first operands in the next.
+
+    The graph's inputs are the carries, one slice of each sequence, and what is captured; its outputs the carries after
+    the step, and what is traced. With `reverse` the last slices come first, and traces are filled from their ends.
+
+    Shapes:
+        [length ()], carries (*c), sequences (t, *x), captured (*w) -> carries (*c), traces (t, *y), [status (5)]
+    Source:
+        `lax.scan` of JAX: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
+    """
+
+    body: FrozenGraph
+    carries: int
+    sequences: int
+    length: int | None = None
+    """How many steps; None where the first operand says it."""
+    reverse: bool = False
+
+    @property
+    def inner_descriptors(self) -> tuple[Descriptor, ...]:
+        """The checks of the graph."""
+        return tuple(c.descriptor for c in self.body.checks)
+
+    @property
+    def lowered(self) -> FrozenGraph:
+        """The graph with its checks as a status output: what a backend that cannot raise compiles."""
+        return lower_checks(self.body)
+
+    @property
+    def first(self) -> int:
+        """The position of the first carry among the operands."""
+        return 0 if self.length is not None else 1
+
+    @property
+    def traces(self) -> int:
+        """How many results have a slice for each step."""
+        return len(self.body.outputs) - self.carries
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether the length is an ordinary operand: nothing has an axis of that length."""
+        return self.length is None and not self.traces and not self.sequences
+
+    def size_operands(self, count: int) -> range:
+        """The length, unless it only counts steps."""
+        return range(self.first if not self.counts_only else 0)
+
+    def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Of operands the carries, the sequences and what is captured."""
+        at = self.first + self.carries
+        return operands[self.first : at], operands[at : at + self.sequences], operands[at + self.sequences :]
+
+    def infer(self, *inputs: Any) -> tuple[TensorType, ...]:
+        """The carries' own types, the traces' with the length in front, and that of the status."""
+        needed = self.first + self.body.arity
+        if len(inputs) != needed:
+            raise InputError(message(f"scan: found {len(inputs)} operands, needed {needed}"))
+        carries, sequences, _ = self.parts(inputs)
+        length: Any = self.length if self.length is not None else inputs[0]
+        if self.counts_only and length != TensorType("int64"):
+            raise ShapeError(message(f"scan: length: found {length}, needed an int64 scalar"))
+        found = self._step_types(inputs)
+        for t in sequences:
+            lengths.require_same(length, t.shape[0], lambda: "scan: the length and that of a sequence")
+        for k, (before, after) in enumerate(zip(carries, found.inside, strict=False)):
+            self._need_same(k, before, after, found)
+        traces = []
+        for k, (inside, outside) in enumerate(zip(found.inside, found.outside, strict=True)):
+            if k >= self.carries:
+                self._need_one_length(k - self.carries, inside, found)
+                traces.append(TensorType(outside.dtype, (length, *outside.shape)))
+        return (*carries, *traces, *([status_type()] if self.body.checks else []))
+
+    def _step_types(self, inputs: Sequence[TensorType]) -> InnerTypes:
+        carries, sequences, captured = self.parts(inputs)
+        for k, t in enumerate(sequences):
+            if not t.shape:
+                raise ShapeError(message(f"scan: sequence {k}: found {t}, needed an axis for the steps"))
+        slices = [t.with_shape(t.shape[1:]) for t in sequences]
+        return inner_types("scan", self.body, [*carries, *slices, *captured])
+
+    @staticmethod
+    def _need_same(k: int, before: TensorType, after: TensorType, found: InnerTypes) -> None:
+        """Require the type of a carry after a step to be that before it, as far as the operands decide that."""
+        if before.dtype != after.dtype or len(before.shape) != len(after.shape):
+            raise InputError(message(f"scan: carry {k}: found {after} after a step, needed {before} as before"))
+        for a, b in zip(before.shape, after.shape, strict=True):
+            if found.known.issuperset(lengths.atoms(b)):
+                lengths.require_same(a, b, lambda: f"scan: carry {k} before and after a step")
+
+    def _need_one_length(self, k: int, t: TensorType, found: InnerTypes) -> None:
+        """Refuse a trace of which each step decides a length."""
+        for n in t.shape:
+            for atom in lengths.atoms(n):
+                if atom not in found.known and not self._is_captured(atom):
+                    text = f"scan: result {k} of a step has a length that each step decides, needed one for all steps"
+                    raise ShapeError(message(text, hint="an argument size= gives results of one length"))
+
+    def _is_captured(self, atom: Any) -> bool:
+        """Whether a length inside the graph is the value of a scalar that is captured."""
+        owner = getattr(atom, "owner", None)
+        if type(atom) is not lengths.ScalarValue or not isinstance(owner, ValueSlot):
+            return False
+        return self.carries + self.sequences <= owner.number < self.body.arity
+
+    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+        """A length given at run time is one."""
+        return size_checks(inputs[: self.first])
+
+    def specialize(self, types: Sequence[TensorType]) -> Op:
+        """The graph with types re-inferred for these operands."""
+        carries, sequences, captured = self.parts(types)
+        body = respecialize(self.body, [*carries, *(t.with_shape(t.shape[1:]) for t in sequences), *captured])
+        return self if body is self.body else self.with_body(body)
+
+    def with_body(self, body: FrozenGraph) -> Scan:
+        """The same loop over another graph."""
+        return Scan(body, self.carries, self.sequences, self.length, self.reverse)
+
+    def perform(self, *arrays: Any) -> tuple[Any, ...]:
+        """The graph interpreted step by step; where a check fails, placeholders and the status."""
+        carries, sequences, captured = self.parts(arrays)
+        length = self.length if self.length is not None else int(arrays[0])
+        step, traces, status = prepared(self.body), [], ()
+        carries = tuple(carries)
+        for t in range(length):
+            place = length - 1 - t if self.reverse else t
+            outputs, status = step.run([*carries, *(x[place] for x in sequences), *captured])
+            if status:
+                break
+            carries = outputs[: self.carries]
+            for k, y in enumerate(outputs[self.carries :]):
+                if t == 0:
+                    traces.append(np.empty((length, *y.shape), y.dtype))
+                traces[k][place] = y
+        if not length:
+            traces = [np.empty((0, *shape), t.numpy_dtype) for shape, t in self._empty_traces(arrays)]
+        if status:
+            found = [np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.body.output_types[: self.carries]]
+            found += [np.zeros((0,) * (t.ndim + 1), t.numpy_dtype) for t in self.body.output_types[self.carries :]]
+        else:
+            found = [*copies([np.asarray(v) for v in carries], arrays), *traces]
+        return (*found, status_array(status)) if self.body.checks else tuple(found)
+
+    def _empty_traces(self, arrays: Sequence[Array]) -> list[tuple[tuple[int, ...], TensorType]]:
+        """The shape of a slice of each trace, and its type, where there is no step that shows them."""
+        _, _, captured = self.parts(arrays)
+
+        def value_of(atom: Any) -> int | None:
+            return int(captured[atom.owner.number - self.carries - self.sequences]) if self._is_captured(atom) else None
+
+        carries, sequences, _ = self.parts([TensorType(a.dtype, a.shape) for a in arrays])
+        types = [TensorType(a.dtype, a.shape) for a in captured]
+        inside = inner_types("scan", self.body, [*carries, *(t.with_shape(t.shape[1:]) for t in sequences), *types])
+        return [
+            (tuple(int(lengths.evaluate(n, value_of)) for n in t.shape), t)  # type: ignore[arg-type]
+            for t in inside.inside[self.carries :]
+        ]
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """A loop in the other direction, which computes each step again from the carries before it."""
+        return tools.vjp_scan(self, inputs, outputs, cotangents)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """One loop of the values and their tangents."""
+        return tools.jvp_scan(self, inputs, tangents)  # type: ignore[no-any-return]
+
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """One loop, whose steps are batched."""
+        return tools.batch_scan(self, size, inputs, batched)  # type: ignore[no-any-return]
