@@ -627,7 +627,8 @@ class _Sweep:
                 target = outputs if first in done else self._target(outputs)
             if target is outputs:
                 for out in outputs:
-                    done.setdefault(id(out), out)
+                    if id(out) not in self.given:
+                        done.setdefault(id(out), out)
                 if id(v) not in done:
                     done[id(v)] = done[id(outputs[v.index])]
                     self.keep.append(v)

@@ -121,6 +121,18 @@ class Statements(Lengths):
         """A loop over tiles of so many indices: gives the first index of each, and how many there are in it."""
 
     @abc.abstractmethod
+    def steps(self, length: str) -> contextlib.AbstractContextManager[str]:
+        """A loop over so many steps: gives the number of each, from 0."""
+
+    @abc.abstractmethod
+    def leave_loop_unless(self, condition: str) -> None:
+        """Leave the loop over steps unless a condition holds."""
+
+    @abc.abstractmethod
+    def alternating(self, number: str, even: Array, odd: Array) -> Array:
+        """One of two arrays of one shape: the first for an even number, the other for an odd one."""
+
+    @abc.abstractmethod
     def kernel(self, dtypes: Iterable[str] = (), vectors: int = 1, length: int | Length = MOST) -> Kernel:
         """A new loop over the lanes of some vectors, for elements of these dtypes; without dtypes, over single ones."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tg_native.fusion.loop import Loop
 from tg_native.loops.nest import loop
-from tg_native.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_native.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 RULES: Final[dict[object, Rule]] = {
     **contraction.RULES,
     **control.RULES,
+    **loops.RULES,
     **creation.RULES,
     **cumulative.RULES,
     **indexing.RULES,

@@ -13,8 +13,11 @@ from tg_native.plan.shapes import follows_from_inputs, number_of
 from tg_native.plan.values import Array, Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Rule
+    from tg.types.tensor_type import TensorType
     from tg_native.graphs.site import Site
     from tg_native.plan.values import Value
 
@@ -24,13 +27,14 @@ POINTER: Final = ""  # the dtype of an argument that has none
 def call(op: t.Call, site: Site) -> list[Value]:
     """Call the function of the graph; a check that fails in it is a status for the caller's own check."""
     graph, function = op.graph, site.function
-    arguments = _operands(site, graph)
+    pairs = zip(site.inputs, graph.input_types, strict=True)
+    arguments = [each for value, wanted in pairs for each in argument(site, value, wanted)]
     results = [_Result(site, graph, k) for k in range(len(graph.outputs))]
     arguments += [(POINTER, place) for result in results for place in result.places]
     status = site.allocate(len(graph.outputs)) if graph.checks else None
     values = None
     if status is not None:
-        _clear(site, status.pointer, STATUS)
+        cleared(site, status.pointer, STATUS)
         values = site.target(status, "1").pointer
     code = function.called(graph, arguments, values)
     function.leave_unless(function.expression(">=", code, "0"), code)
@@ -40,20 +44,17 @@ def call(op: t.Call, site: Site) -> list[Value]:
     return [*found, status] if status is not None else found
 
 
-def _operands(site: Site, graph: FrozenGraph) -> list[tuple[str, str]]:
-    """The arguments that are operands, with the lengths that the graph does not know."""
-    found: list[tuple[str, str]] = []
-    for value, wanted in zip(site.inputs, graph.input_types, strict=True):
-        if isinstance(value, Scalar):
-            found.append((value.dtype, value.text))
-            continue
-        array = site.contiguous(value)
-        found.append((POINTER, array.pointer))
-        for n, known in zip(array.shape, wanted.shape, strict=True):
-            if known is None:
-                found.append(("int64", site.length(n)))
-            else:
-                site.same(n, known)
+def argument(site: Site, value: Value, wanted: TensorType) -> list[tuple[str, str]]:
+    """The arguments that are an operand, with the lengths that the graph does not know."""
+    if isinstance(value, Scalar):
+        return [(value.dtype, value.text)]
+    array = site.contiguous(value)
+    found = [(POINTER, array.pointer)]
+    for n, known in zip(array.shape, wanted.shape, strict=True):
+        if known is None:
+            found.append(("int64", site.length(n)))
+        else:
+            site.same(n, known)
     return found
 
 
@@ -71,14 +72,14 @@ class _Result:
             zero = numpy_dtype(self.dtype).type(0)
             self.array = site.memory(Scalar(self.dtype, function.literal(zero, self.dtype)))
         elif not self.is_handed_over:
-            lengths = [site.length(n) for n in _lengths(site, graph, inside)]
+            lengths = [site.length(n) for n in lengths_inside(graph, inside, site.inputs)]
             function.give_lengths(shape, self.number, lengths)
             self.array = site.allocate(k)
         else:
             self.buffer = function.memory.adopted(f"adopted {self.number}")
             self.there = function.memory.there(self.buffer)
             self.lengths = site.temporary("int64", (self.ndim,)).pointer
-            _clear(site, self.lengths, self.ndim)
+            cleared(site, self.lengths, self.ndim)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -106,19 +107,19 @@ class _Result:
         return function.array(self.dtype, shape, self.buffer)
 
 
-def _clear(site: Site, table: str, count: int) -> None:
+def cleared(site: Site, table: str, count: int) -> None:
     """Write 0 into a table of int64."""
     for at in range(count):
         site.function.put(table, at, "0")
 
 
-def _lengths(site: Site, graph: FrozenGraph, number: int) -> list[Any]:
-    """The lengths of a result that follow from those of the operands."""
+def lengths_inside(graph: FrozenGraph, number: int, operands: Sequence[Value]) -> list[Any]:
+    """The lengths of a value of a graph that follow from those of the operands."""
 
     def value_of(atom: Any) -> Any:
         if type(atom) is not AxisLength:
             return None
-        operand = site.inputs[number_of(atom)]
+        operand = operands[number_of(atom)]
         assert isinstance(operand, Array)
         return operand.shape[atom.axis]
 

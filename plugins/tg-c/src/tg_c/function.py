@@ -156,6 +156,20 @@ class GraphFunction(graphs.GraphFunction):
         yield first, count
         self.line("}")
 
+    @contextlib.contextmanager
+    def steps(self, length: str) -> Iterator[str]:
+        step = self.fresh("step")
+        self.line(f"for (i64 {step} = 0; {step} < {length}; {step}++) {{")
+        yield step
+        self.line("}")
+
+    def leave_loop_unless(self, condition: str) -> None:
+        self.line(f"if (!({condition})) break;")
+
+    def alternating(self, number: str, even: Array, odd: Array) -> Array:
+        there = f"({number}) & 1 ? {odd.pointer} : {even.pointer}"
+        return even._replace(pointer=self.pointer(even.dtype, there, const=""))
+
     def leave_unless(self, condition: str, code: str) -> None:
         self.line(f"if (!({condition})) {{ code = {code}; goto done; }}")
 

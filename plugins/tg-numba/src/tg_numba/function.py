@@ -69,6 +69,7 @@ class GraphFunction(graphs.GraphFunction):
         self.lines = self.body.lines
         self.memory = ArenaMemory(self.body, self.length, lambda condition: self.require(condition, Failure.MEMORY))
         self.slots: dict[str, Slot] = {}  # by what their pointers are called
+        self._ends: list[str] = []  # of the loops over steps that are open: the blocks behind them
         self._exits: list[tuple[str, str]] = []  # codes to leave with, and the blocks that leave
 
     def assembled(self) -> str:
@@ -170,6 +171,31 @@ class GraphFunction(graphs.GraphFunction):
         n = Index(Lanes(self.body, "int64", length))
         with self.body.loop(0, n, rows) as first:
             yield str(first.value.text), str((n - first).least(rows).value.text)
+
+    @contextlib.contextmanager
+    def steps(self, length: str) -> Iterator[str]:
+        body, place, (head, inside, end) = self.body, self.body.frame("i64"), (self.body.fresh()[1:] for _ in range(3))
+        body.do(f"store i64 0, ptr {place}")
+        body.do(f"br label %{head}")
+        body.open(head)
+        step = body.made(f"load i64, ptr {place}")
+        body.do(f"br i1 {body.made(f'icmp slt i64 {step}, {length}')}, label %{inside}, label %{end}")
+        body.open(inside)
+        self._ends.append(end)
+        yield step
+        self._ends.pop()
+        body.do(f"store i64 {body.made(f'add i64 {step}, 1')}, ptr {place}")
+        body.do(f"br label %{head}")
+        body.open(end)
+
+    def leave_loop_unless(self, condition: str) -> None:
+        label = self.body.fresh()[1:]
+        self.body.do(f"br i1 {condition}, label %{label}, label %{self._ends[-1]}")
+        self.body.open(label)
+
+    def alternating(self, number: str, even: Array, odd: Array) -> Array:
+        is_odd = self.body.made(f"trunc i64 {number} to i1")
+        return even._replace(pointer=self.body.made(f"select i1 {is_odd}, ptr {odd.pointer}, ptr {even.pointer}"))
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 
