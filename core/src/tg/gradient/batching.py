@@ -5,10 +5,10 @@ Axes are counted from the end, so most ops need nothing: operands are aligned an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tg.errors import InputError, message
-from tg.gradient.loops import batch_scan
+from tg.gradient import loops
 from tg.graph import loc as locs
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tg.graph.checks import Check
     from tg.graph.op import Op
-    from tg.ops.loops import Scan
+    from tg.ops.loops import Cond, Scan, While
     from tg.types.lengths import Length
 
 
@@ -72,11 +72,17 @@ class BatchTools:
             found = op(*(self.lead(v, b, size) for v, b in zip(inputs, batched, strict=True)))
         return found if isinstance(found, tuple) else (found,)
 
-    def batch_scan(
-        self, op: Scan, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
-    ) -> Sequence[Variable]:
+    def batch_scan(self, op: Scan, *given: Any) -> Sequence[Variable]:
         """One loop of batched steps."""
-        return batch_scan(self, op, size, inputs, batched)
+        return loops.batch_scan(self, op, *given)
+
+    def batch_while(self, op: While, *given: Any) -> Sequence[Variable]:
+        """One loop until no element goes on, or one for each."""
+        return loops.batch_while(self, op, *given)
+
+    def batch_cond(self, op: Cond, *given: Any) -> Sequence[Variable]:
+        """Batched branches, or all of them."""
+        return loops.batch_cond(self, op, *given)
 
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]

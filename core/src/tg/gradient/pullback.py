@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.errors import NotDifferentiable, message
+from tg.gradient import loops
 from tg.gradient.batching import BatchTools
-from tg.gradient.loops import vjp_scan
 from tg.graph import loc as locs
 from tg.graph.collector import paused
 from tg.graph.function_graph import freeze
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
-    from tg.ops.loops import Scan
+    from tg.ops.loops import Cond, Scan, While
 
 
 @paused
@@ -250,15 +250,17 @@ class Tools(BatchTools):
         rest = iter(known)
         return [None if v is None else next(rest) for v in found]
 
-    def vjp_scan(
-        self,
-        op: Scan,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        cotangents: Sequence[Variable | None],
-    ) -> list[Variable | None]:
+    def vjp_scan(self, op: Scan, *given: Any) -> list[Variable | None]:
         """The cotangents of the operands of a loop: one loop in the other direction."""
-        return vjp_scan(cotangents_of, op, inputs, outputs, cotangents)
+        return loops.vjp_scan(cotangents_of, op, *given)
+
+    def vjp_while(self, op: While, *given: Any) -> list[Variable | None]:
+        """The cotangents of the operands of a loop of at most so many steps."""
+        return loops.vjp_while(cotangents_of, op, *given)
+
+    def vjp_cond(self, op: Cond, *given: Any) -> list[Variable | None]:
+        """The cotangents of the operands, by the branch that ran."""
+        return loops.vjp_cond(cotangents_of, op, *given)
 
     def vjp_call(
         self, graph: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -7,10 +7,10 @@ pushforward.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.errors import NotDifferentiable, message
-from tg.gradient.loops import jvp_scan
+from tg.gradient import loops
 from tg.gradient.pullback import TOOLS as REVERSE
 from tg.gradient.pullback import cotangents_of, stand_in
 from tg.graph import loc as locs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.ops.elementwise.record import ElementwiseFunction
-    from tg.ops.loops import Scan
+    from tg.ops.loops import Cond, Scan, While
 
 Tangents = list[Variable | None]
 
@@ -131,9 +131,17 @@ class ForwardTools:
         found = iter(cotangents_of([p[0] for p in pairs], [p[1] for p in pairs], given, [*inputs, *outputs, *given]))
         return [None if dy is None else next(found) for dy in dys]
 
-    def jvp_scan(self, op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
+    def jvp_scan(self, op: Scan, *given: Any) -> Tangents:
         """The tangents of the results of a loop: one loop of values and tangents."""
-        return jvp_scan(tangents_of, op, inputs, tangents)
+        return loops.jvp_scan(tangents_of, op, *given)
+
+    def jvp_while(self, op: While, *given: Any) -> Tangents:
+        """The tangents of the results of a loop: one loop of values and tangents."""
+        return loops.jvp_while(tangents_of, op, *given)
+
+    def jvp_cond(self, op: Cond, *given: Any) -> Tangents:
+        """The tangents of the results, by the branch that runs."""
+        return loops.jvp_cond(tangents_of, op, *given)
 
     def jvp_call(self, graph: FrozenGraph, inputs: Sequence[Variable], tangents: Sequence[Variable | None]) -> Tangents:
         """The tangents of the outputs of an inner graph: one call of its pushforward."""

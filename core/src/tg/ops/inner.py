@@ -33,9 +33,11 @@ class InnerTypes(NamedTuple):
     known: frozenset[Atom]
 
 
-def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType]) -> InnerTypes:
+def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType], *, requires: bool = True) -> InnerTypes:
     """The types of a graph's outputs for operands of these symbolic types; lengths that must be equal are required.
 
+    Args:
+        requires: False for a graph that may not run: what it requires holds only there.
     Raises:
         InputError: operands that the graph was not made for.
     """
@@ -45,7 +47,7 @@ def inner_types(name: str, graph: FrozenGraph, inputs: Sequence[TensorType]) -> 
     with lengths.Requirements() as needs:
         types = types_for(graph, inputs)
     known = frozenset(a for t in inputs for n in t.shape for a in lengths.atoms(n))
-    for a, b, what, broadcasts in needs.found:  # what else must be equal the graph has checks for
+    for a, b, what, broadcasts in needs.found if requires else ():  # what else must be equal the graph has checks for
         if known.issuperset((*lengths.atoms(a), *lengths.atoms(b))):
             lengths.require_same(a, b, lambda what=what: what, broadcasts=broadcasts)  # type: ignore[misc]
     outputs = [types[k] for k in graph.outputs]
@@ -69,13 +71,12 @@ def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGrap
     return freeze(inputs, outputs, checks)
 
 
-def captured(outputs: Sequence[Variable], own: Sequence[Variable]) -> list[Variable]:
-    """The variables that a function used besides its arguments, each once, in the order of meeting.
+def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -> list[Variable]:
+    """The variables that a function used besides its arguments `own`, each once, in the order of meeting.
 
-    These are the variables that were there before the first of `own`, whole: what they were computed from is not looked
-    at, so that nothing is computed again for each step and gradients reach them.
+    These are the variables that were there before the one with the serial number `began`, whole: what they were
+    computed from is not looked at, so that nothing is computed again for each step and gradients reach them.
     """
-    began = own[0].serial
     known = {key_of(v) for v in own}
     seen: set[tuple[int, int]] = set()
     found: list[Variable] = []

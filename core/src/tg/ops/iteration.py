@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import DtypeError, InputError, ShapeError, message
@@ -11,17 +12,18 @@ from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable, as_size_variable
 from tg.ops.elementwise.arithmetic import maximum, subtract
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import not_equal
 from tg.ops.family import Family
-from tg.ops.inner import captured
-from tg.ops.loops import Scan
+from tg.ops.inner import captured, inner_types
+from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import specify_shape
 from tg.types.lengths import Length, same
 from tg.types.tensor_type import TensorType
-from tg.variables.conversion import as_variable, is_weak
+from tg.variables.conversion import as_variable, is_weak, promote, weak_kind
 from tg.variables.structure import Structure, flatten, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from tg.graph.frozen import FrozenGraph
 
 MOST_PASSES = 3  # over a function whose Python scalars take dtypes from what it gives
 
@@ -29,6 +31,8 @@ MOST_PASSES = 3  # over a function whose Python scalars take dtypes from what it
 class _Step(NamedTuple):
     """A function of carries and slices, traced: its inputs, what it gives, and the structure of that."""
 
+    began: int
+    """The serial number of a variable made before all that the function made."""
     carries: list[Variable]
     slices: list[Variable]
     after: list[Variable]
@@ -135,6 +139,165 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
     return scan(lambda c, x: (f(c, x), None), init, xs)[0]
 
 
+def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None) -> Any:
+    """Apply `carry = body(carry)` as long as `cond(carry)` holds.
+
+    Args:
+        cond: gives a bool scalar.
+        init: the first carry, of any structure; Python scalars take the dtype of what body makes of them.
+        max_steps: the loop ends after so many steps whatever the condition: reverse mode keeps as many. Without it
+            there is no gradient in reverse mode.
+    Returns:
+        the last carry.
+    Raises:
+        InputError: cond gives no bool scalar, or body a carry of another structure.
+        DtypeError, ShapeError: a carry changes its dtype or shape.
+    Source:
+        Names and meaning are those of `jax.lax.while_loop`.
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> float(tg.while_loop(lambda c: c < 100, lambda c: c * 2, x).eval({x: 3.0}))
+        192.0
+    """
+    leaves, structure = flatten(init)
+    if max_steps is not None and (type(max_steps) is not int or max_steps < 0):
+        raise InputError(message(f"while_loop: max_steps: found {max_steps!r}, needed an int of at least 0"))
+
+    def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
+        return body(structure(iter(carries))), None
+
+    step = _traced(traced, leaves, [], structure, "while_loop")
+    asked = as_variable(cond(structure(iter(step.carries))))
+    if asked.type != TensorType("bool"):
+        raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
+    after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
+    used = captured([asked, *after], step.carries, step.began)
+    own = [*step.carries, *used]
+    kept = step.carries if max_steps is not None else []
+    op = While(freeze(own, [asked]), freeze(own, [*after, *kept]), len(leaves), max_steps)
+    given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
+    return structure(iter(op(*given, *used)[: len(leaves)]))
+
+
+def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
+    """`then(*operands)` where `pred` holds, else `otherwise(*operands)`: the other is not computed, and cannot fail.
+
+    Args:
+        pred: a bool scalar; of numbers, 0 stands for False.
+        operands: arrays, of any structure. What the functions use besides is captured as it is.
+    Returns:
+        what the function gives; both give the same structure, dtypes and shapes.
+    Raises:
+        InputError: the functions give different structures; pred is no scalar.
+        DtypeError, ShapeError: results of different dtypes or shapes.
+    Source:
+        Names and meaning are those of `jax.lax.cond`.
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> y = tg.cond(x > 0, lambda v: tg.sqrt(v), lambda v: -v, x)
+        >>> [float(y.eval({x: v})) for v in (4.0, -3.0)]
+        [2.0, 3.0]
+    """
+    asked = as_variable(pred)
+    if asked.type.ndim:
+        raise InputError(message(f"cond: pred: found {asked.type}, needed a scalar", hint="tg.where is elementwise"))
+    holds = asked if asked.type.dtype == "bool" else not_equal(asked, 0)
+    return _branched(cast_variable(holds, "int64"), (otherwise, then), operands, "cond")
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """`branches[index](*operands)`: the others are not computed, and cannot fail.
+
+    An index below 0 counts as 0, one above the last as the last.
+
+    Args:
+        index: an integer scalar.
+        branches: functions that give the same structure, dtypes and shapes.
+    Returns:
+        what the function gives.
+    Raises:
+        InputError: no branch; the index is no integer scalar; the functions give different structures.
+        DtypeError, ShapeError: results of different dtypes or shapes.
+    Source:
+        Names and meaning are those of `jax.lax.switch`.
+    Example:
+        >>> import tg
+        >>> k = tg.scalar("k", dtype="int64")
+        >>> int(tg.switch(k, [lambda v: v, lambda v: v * v], 3).eval({k: 1}))
+        9
+    """
+    if callable(branches) or not isinstance(branches, Sequence) or not branches:
+        hint = "tg.where(condition, x, y) chooses elements"
+        raise InputError(message(f"switch: branches: found {branches!r}, needed a sequence of functions", hint=hint))
+    found = _integer(index, "switch: index")
+    number = as_size_variable(found) if type(found) is int else found
+    return _branched(number, branches, operands, "switch")
+
+
+def _branched(index: Variable, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], what: str) -> Any:
+    """The results of the branch that an int64 scalar numbers."""
+    leaves, structure = flatten(tuple(operands))
+    given = [as_variable(v) for v in leaves]
+    began = _now()
+    inner = [Variable(named_type(v), name=v.name) for v in given]
+    made: list[list[Any]] = []
+    results: Structure | None = None
+    for k, function in enumerate(functions):
+        value = function(*structure(iter(inner)))
+        if results is None:
+            found, results = flatten(value)
+        else:
+            found = results.leaves_of(value, f"{what}: branch {k}")
+        made.append(found)
+    assert results is not None
+    outputs = _alike(made, paths(results), what)
+    used = captured([v for each in outputs for v in each], inner, began)
+    own = [*inner, *used]
+    first = freeze(own, outputs[0])
+    graphs = [first, *(freeze(own, _as_first(first, own, each, what)) for each in outputs[1:])]
+    found = Cond(tuple(graphs))(index, *given, *used)
+    return results(iter(found if isinstance(found, tuple) else (found,)))
+
+
+def _alike(made: Sequence[Sequence[Any]], names: Sequence[str], what: str) -> list[list[Variable]]:
+    """What branches give as variables of common dtypes, which Python scalars take from the others.
+
+    Raises:
+        DtypeError, ShapeError: they have different dtypes or ranks.
+    """
+    columns = []
+    for name, column in zip(names, zip(*made, strict=True), strict=True):
+        strong = [as_variable(v).type.dtype for v in column if not is_weak(v)]
+        kinds = [kind for kind in (weak_kind(v) for v in column if is_weak(v)) if kind is not None]
+        dtype = promote(*strong[:1], *kinds)
+        found = [as_variable(v, dtype if is_weak(v) else None) for v in column]
+        if len({v.type.dtype for v in found}) > 1:
+            shown = " and ".join(dict.fromkeys(v.type.dtype for v in found))
+            raise DtypeError(message(f"{what}: result{name}: found {shown}, needed one dtype", hint="x.astype(dtype)"))
+        if len({v.type.ndim for v in found}) > 1:
+            shown = " and ".join(dict.fromkeys(str(v.type) for v in found))
+            raise ShapeError(message(f"{what}: result{name}: found {shown}, needed one shape"))
+        columns.append(found)
+    return [[column[k] for column in columns] for k in range(len(made))]
+
+
+def _as_first(first: FrozenGraph, own: Sequence[Variable], outputs: Sequence[Variable], what: str) -> list[Variable]:
+    """What a branch gives, made sure to have the lengths that the first branch's results have for such operands."""
+    types = inner_types(what, first, [v.symbolic_type for v in own], requires=False).outside
+    found = []
+    for v, t in zip(outputs, types, strict=True):
+        alike = all(n is None or same(m, n) for m, n in zip(v.shape, t.shape, strict=True))
+        found.append(v if alike else specify_shape(v, t.shape, f"{what}: a result of a branch"))
+    return found
+
+
+def _now() -> int:
+    """The serial number that a variable has which is made now."""
+    return Variable(TensorType("bool")).serial
+
+
 def _sequences(xs: Any, what: str) -> tuple[list[Variable], Structure]:
     leaves, structure = flatten(xs)
     found = [as_variable(v) for v in leaves]
@@ -233,6 +396,7 @@ def _once(
     structure: Structure,
     what: str,
 ) -> _Step:
+    began = _now()
     carries, slices = [Variable(t) for t in types], _slices(sequences)
     after, given = f(carries, slices)
     found = [
@@ -240,7 +404,7 @@ def _once(
         for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)
     ]
     ys, made = flatten(given)
-    return _Step(carries, slices, found, [as_variable(y) for y in ys], made)
+    return _Step(began, carries, slices, found, [as_variable(y) for y in ys], made)
 
 
 def _need_same(name: str, after: Variable, before: TensorType, what: str) -> None:
@@ -267,7 +431,7 @@ def _applied(
     """
     own = [*step.carries, *step.slices]
     after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
-    used = captured([*after, *step.given], own)
+    used = captured([*after, *step.given], own, step.began)
     body = freeze([*own, *used], [*after, *step.carries, *step.given])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
@@ -289,4 +453,6 @@ def _kind(value: object) -> str:
     return f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple) else type(value).__name__
 
 
-FAMILY = Family("iteration", ops=(Scan,), functions=(scan, fori_loop, map, reduce))
+FAMILY = Family(
+    "iteration", ops=(Scan, While, Cond), functions=(scan, while_loop, fori_loop, cond, switch, map, reduce)
+)

@@ -1,4 +1,4 @@
-"""Loops as ops: `Scan` runs a closed graph once for each step, `While` until a condition fails.
+"""Control flow as ops: `Scan` runs a graph once for each step, `While` until a condition fails, `Cond` one of several.
 
 What goes from step to step are *carries*. A sequence gives each step its slice, a trace collects what each step gives;
 captured operands are the same in all steps. Where the graph has checks the last result is the status of the first that
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tg.errors import InputError, ShapeError, message
+from tg.errors import InputError, NotDifferentiable, ShapeError, message
 from tg.graph.frozen import FrozenGraph, ValueSlot
 from tg.graph.interpret import prepared
 from tg.graph.op import Op
@@ -98,7 +98,7 @@ class Scan(Op):
         for t in sequences:
             lengths.require_same(length, t.shape[0], lambda: "scan: the length and that of a sequence")
         for k, (before, after) in enumerate(zip(carries, found.inside, strict=False)):
-            self._need_same(k, before, after, found)
+            need_same("scan", k, before, after, found)
         traces = []
         for k, (inside, outside) in enumerate(zip(found.inside, found.outside, strict=True)):
             if k >= self.carries:
@@ -113,15 +113,6 @@ class Scan(Op):
                 raise ShapeError(message(f"scan: sequence {k}: found {t}, needed an axis for the steps"))
         slices = [t.with_shape(t.shape[1:]) for t in sequences]
         return inner_types("scan", self.body, [*carries, *slices, *captured])
-
-    @staticmethod
-    def _need_same(k: int, before: TensorType, after: TensorType, found: InnerTypes) -> None:
-        """Require the type of a carry after a step to be that before it, as far as the operands decide that."""
-        if before.dtype != after.dtype or len(before.shape) != len(after.shape):
-            raise InputError(message(f"scan: carry {k}: found {after} after a step, needed {before} as before"))
-        for a, b in zip(before.shape, after.shape, strict=True):
-            if found.known.issuperset(lengths.atoms(b)):
-                lengths.require_same(a, b, lambda: f"scan: carry {k} before and after a step")
 
     def _need_one_length(self, k: int, t: TensorType, found: InnerTypes) -> None:
         """Refuse a trace of which each step decides a length."""
@@ -207,3 +198,192 @@ class Scan(Op):
     def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
         """One loop, whose steps are batched."""
         return tools.batch_scan(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+def need_same(name: str, k: int, before: TensorType, after: TensorType, found: InnerTypes) -> None:
+    """Require the type of a carry after a step to be that before it, as far as the operands decide that.
+
+    Raises:
+        InputError: they are of different dtypes or ranks.
+    """
+    if before.dtype != after.dtype or len(before.shape) != len(after.shape):
+        raise InputError(message(f"{name}: carry {k}: found {after} after a step, needed {before} as before"))
+    for a, b in zip(before.shape, after.shape, strict=True):
+        if found.known.issuperset(lengths.atoms(b)):
+            lengths.require_same(a, b, lambda: f"{name}: carry {k} before and after a step")
+
+
+@final
+class While(Op):
+    """A graph applied as long as a condition on the carries holds, and at most `max_steps` times.
+
+    Both graphs take the carries and what is captured. Where there is a limit the body may give traces besides: they
+    have a slice for every possible step, zeros where none was made.
+
+    Shapes:
+        carries (*c), captured (*w) -> carries (*c), steps (), traces (max_steps, *y), [status (5)]
+    Source:
+        `lax.while_loop` of JAX: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+    """
+
+    condition: FrozenGraph
+    body: FrozenGraph
+    carries: int
+    max_steps: int | None = None
+
+    @property
+    def inner_descriptors(self) -> tuple[Descriptor, ...]:
+        """The checks of the condition, then those of the body."""
+        return tuple(c.descriptor for c in (*self.condition.checks, *self.body.checks))
+
+    @property
+    def traces(self) -> int:
+        """How many results have a slice for each step."""
+        return len(self.body.outputs) - self.carries
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The carries' own types, an int64 scalar, the traces' types with the limit in front, that of the status."""
+        if len(inputs) != self.body.arity:
+            raise InputError(message(f"while: found {len(inputs)} operands, needed {self.body.arity}"))
+        (asked,) = inner_types("while", self.condition, inputs).inside
+        if asked != TensorType("bool"):
+            raise InputError(message(f"while: condition: found {asked}, needed a bool scalar"))
+        found = inner_types("while", self.body, inputs, requires=False)
+        for k, (before, after) in enumerate(zip(inputs[: self.carries], found.inside, strict=False)):
+            need_same("while", k, before, after, found)
+        traces = []
+        for t in found.outside[self.carries :]:
+            if self.max_steps is None or None in t.shape:
+                raise ShapeError(message(f"while: trace of {t}: needed max_steps and lengths that do not change"))
+            traces.append(TensorType(t.dtype, (self.max_steps, *t.shape)))
+        status = [status_type()] if self.condition.checks or self.body.checks else []
+        return (*inputs[: self.carries], TensorType("int64"), *traces, *status)
+
+    def specialize(self, types: Sequence[TensorType]) -> Op:
+        """The graphs with types re-inferred for these operands."""
+        return self.with_inner_graphs([respecialize(g, types) for g in self.inner_graphs()])
+
+    def perform(self, *arrays: Any) -> tuple[Any, ...]:
+        """The graphs interpreted step by step; where a check fails, placeholders and the status."""
+        carries, captured = tuple(arrays[: self.carries]), arrays[self.carries :]
+        condition, step, status, steps = prepared(self.condition), prepared(self.body), (), 0
+        traces: list[Array] = []
+        while self.max_steps is None or steps < self.max_steps:
+            goes_on, status = condition.run([*carries, *captured])
+            if status or not goes_on[0]:
+                break
+            outputs, status = step.run([*carries, *captured])
+            if status:
+                status = (status[0] + len(self.condition.checks), *status[1:])
+                break
+            carries = outputs[: self.carries]
+            for k, y in enumerate(outputs[self.carries :]):
+                if not steps:
+                    traces.append(np.zeros((self.max_steps or 0, *y.shape), y.dtype))
+                traces[k][steps] = y
+            steps += 1
+        if not traces and self.traces:
+            types = inner_types("while", self.body, [TensorType(a.dtype, a.shape) for a in arrays]).outside
+            traces = [
+                np.zeros((self.max_steps or 0, *(int(n) for n in t.shape)), t.numpy_dtype)  # type: ignore[arg-type]
+                for t in types[self.carries :]
+            ]
+        found = copies([np.asarray(v) for v in carries], arrays)
+        results = (*found, np.array(steps, np.int64), *traces)
+        return (*results, status_array(status)) if self.inner_descriptors else results
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """A loop backwards over the steps that were made, of at most `max_steps`."""
+        if self.max_steps is None:
+            text = "while_loop: reverse mode needs to keep every step, found no limit of how many there are"
+            raise NotDifferentiable(message(text, hint="max_steps= is such a limit; tg.jvp needs none"))
+        return tools.vjp_while(self, inputs, outputs, cotangents)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """One loop of the values and their tangents."""
+        return tools.jvp_while(self, inputs, tangents)  # type: ignore[no-any-return]
+
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """One loop, until no element of the batch goes on."""
+        return tools.batch_while(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+@final
+class Cond(Op):
+    """One of several graphs, applied to operands: the one that the first operand numbers; the others do not run.
+
+    A number below 0 counts as 0, one above the last as the last.
+
+    Shapes:
+        index (), operands (*x) -> results (*y), [status (5)]
+    Source:
+        `lax.switch` of JAX: https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
+    """
+
+    branches: tuple[FrozenGraph, ...]
+
+    @property
+    def inner_descriptors(self) -> tuple[Descriptor, ...]:
+        """The checks of all branches."""
+        return tuple(c.descriptor for graph in self.branches for c in graph.checks)
+
+    def first_check(self, branch: int) -> int:
+        """How many checks there are before those of a branch."""
+        return sum(len(graph.checks) for graph in self.branches[:branch])
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The branches' common types: of lengths that several know the first one's."""
+        if len(inputs) != 1 + self.branches[0].arity:
+            raise InputError(message(f"cond: found {len(inputs)} operands, needed {1 + self.branches[0].arity}"))
+        if inputs[0] != TensorType("int64"):
+            raise InputError(message(f"cond: index: found {inputs[0]}, needed an int64 scalar"))
+        kinds = [inner_types("cond", graph, inputs[1:], requires=False).outside for graph in self.branches]
+        found = []
+        for k, types in enumerate(zip(*kinds, strict=True)):
+            if len({(t.dtype, len(t.shape)) for t in types}) > 1:
+                shown = " and ".join(str(t) for t in types)
+                raise InputError(message(f"cond: result {k}: found {shown}, needed one dtype and rank"))
+            shape = [
+                next((n for n in each if n is not None), None) for each in zip(*(t.shape for t in types), strict=True)
+            ]
+            for t in types:
+                for n, m in zip(shape, t.shape, strict=True):
+                    if type(n) is int and type(m) is int and n != m:
+                        raise ShapeError(message(f"cond: result {k}: lengths differ: {n} and {m}"))
+            found.append(types[0].with_shape(shape))
+        return (*found, status_type()) if self.inner_descriptors else tuple(found)
+
+    def specialize(self, types: Sequence[TensorType]) -> Op:
+        """The branches with types re-inferred for these operands."""
+        return self.with_inner_graphs([respecialize(graph, types[1:]) for graph in self.branches])
+
+    def perform(self, *arrays: Any) -> tuple[Any, ...]:
+        """The branch interpreted; where a check fails, placeholders and the status."""
+        k = min(max(int(arrays[0]), 0), len(self.branches) - 1)
+        graph = self.branches[k]
+        outputs, status = prepared(graph).run(arrays[1:])
+        found = copies([np.asarray(v) for v in outputs], arrays)
+        if status:
+            status = (status[0] + self.first_check(k), *status[1:])
+            found = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in graph.output_types)
+        return (*found, status_array(status)) if self.inner_descriptors else found
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The pullback of the branch that ran."""
+        return tools.vjp_cond(self, inputs, cotangents)  # type: ignore[no-any-return]
+
+    def pushforward(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The pushforward of the branch that runs."""
+        return tools.jvp_cond(self, inputs, tangents)  # type: ignore[no-any-return]
+
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """The branches batched; where the number differs along the batch, each element has its own."""
+        return tools.batch_cond(self, size, inputs, batched)  # type: ignore[no-any-return]

@@ -129,6 +129,14 @@ class Statements(Lengths):
         """Leave the loop over steps unless a condition holds."""
 
     @abc.abstractmethod
+    def where(self, condition: str) -> contextlib.AbstractContextManager[None]:
+        """Statements that run where a condition holds."""
+
+    @abc.abstractmethod
+    def holds(self, place: Array) -> str:
+        """The condition that a bool in memory is true."""
+
+    @abc.abstractmethod
     def alternating(self, number: str, even: Array, odd: Array) -> Array:
         """One of two arrays of one shape: the first for an even number, the other for an odd one."""
 

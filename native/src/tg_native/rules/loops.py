@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
+import numpy as np
+
 from tg.ops import loops as t
+from tg.types.dtypes import numpy_dtype
+from tg.types.lengths import LONGEST
 from tg_native.graphs.failure import STATUS
 from tg_native.plan.shapes import follows_from_inputs
 from tg_native.plan.values import Array, Scalar, count
 from tg_native.rules.control import POINTER, argument, cleared, lengths_inside
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Rule
     from tg.types.tensor_type import TensorType
     from tg_native.graphs.site import Site
@@ -32,12 +39,9 @@ def scan(op: t.Scan, site: Site) -> Any:
     held: Arguments = [
         a for v, w in zip(captured, types[n + op.sequences :], strict=True) for a in argument(site, v, w)
     ]
-    traces = [_Trace(site, op, k) for k in range(n, len(body.outputs))]
-    status = site.allocate(len(body.outputs)) if body.checks else None
-    values = None
-    if status is not None:
-        cleared(site, status.pointer, STATUS)
-        values = site.target(status, "1").pointer
+    operands = site.inputs[op.first :]
+    traces = [_Trace(site, body, operands, k, body.outputs[k]) for k in range(n, len(body.outputs))]
+    status = _Status(site, body.checks, len(body.outputs))
     with function.steps(length) as step:
         place = step
         if op.reverse:
@@ -46,13 +50,8 @@ def scan(op: t.Scan, site: Site) -> Any:
         arguments = [a for c in carries for a in c.before(step)]
         arguments += [a for s in slices for a in s.at(place)]
         arguments += [*held, *((POINTER, c.after(step)) for c in carries), *((POINTER, y.at(place)) for y in traces)]
-        code = function.called(body, arguments, values)
-        function.leave_unless(function.expression(">=", code, "0"), code)
-        if status is not None:
-            function.put(status.pointer, 0, code)
-            function.leave_loop_unless(function.expression("==", code, "0"))
-    found = [*(c.result(length) for c in carries), *(y.result() for y in traces)]
-    return [*found, status] if status is not None else found
+        status.after(function.called(body, arguments, status.pointer(body)), 0)
+    return [*(c.result(length) for c in carries), *(y.array for y in traces), *status.result]
 
 
 @final
@@ -112,23 +111,125 @@ class _Slices:
 class _Trace:
     """An array with a slice for what each step gives."""
 
-    def __init__(self, site: Site, op: t.Scan, k: int) -> None:
+    def __init__(self, site: Site, body: FrozenGraph, operands: Sequence[Value], k: int, inside: int) -> None:
         self.site, number, function = site, site.node.outputs[k], site.function
-        operands = site.inputs[op.first :]
-        inside = [site.length(n) for n in lengths_inside(op.body, op.body.outputs[k], operands)]
-        shape = function.shape(number)
-        function.give_lengths(shape[1:], number, inside)
+        lengths = [site.length(n) for n in lengths_inside(body, inside, operands)]
+        shape, dtype = function.shape(number), body.types[inside].dtype
+        function.give_lengths(shape[1:], number, lengths)
         self.array = site.allocate(k)
         self.size = function.local("int64", site.length(count(shape[1:])))
+        self.zero = function.literal(numpy_dtype(dtype).type(0), dtype)
 
     def at(self, place: str) -> str:
         """The pointer to the slice at a place."""
         return self.site.target(self.array, self.site.function.expression("*", place, self.size)).pointer
 
-    def result(self) -> Array:
-        """The whole."""
-        return self.array
+
+def while_loop(op: t.While, site: Site) -> Any:
+    """A loop that asks before each step."""
+    condition, body, function, n = op.condition, op.body, site.function, op.carries
+    if not all(follows_from_inputs(body, k) for k in body.outputs):
+        return NotImplemented
+    types = body.input_types
+    carries = [_Carry(site, k, value, types[k]) for k, value in enumerate(site.inputs[:n])]
+    held: Arguments = [a for v, w in zip(site.inputs[n:], types[n:], strict=True) for a in argument(site, v, w)]
+    steps, asked = function.place("int64", "0"), site.memory(Scalar("bool", function.literal(np.False_, "bool")))
+    traces = [_Trace(site, op.body, site.inputs, n + 1 + k, body.outputs[n + k]) for k in range(op.traces)]
+    for trace in traces:
+        site.copy(
+            Array(trace.array.dtype, "", trace.array.shape, (0,) * trace.array.ndim, None, trace.zero), trace.array
+        )
+    status = _Status(site, op.inner_descriptors, n + 1 + op.traces)
+    most = op.max_steps if op.max_steps is not None else LONGEST
+    with function.steps(str(most)) as step:
+        before = [*(a for c in carries for a in c.before(step)), *held]
+        status.after(function.called(condition, [*before, (POINTER, asked.pointer)], status.pointer(condition)), 0)
+        function.leave_loop_unless(function.holds(asked))
+        places = [(POINTER, c.after(step)) for c in carries] + [(POINTER, y.at(step)) for y in traces]
+        code = function.called(body, [*before, *places], status.pointer(body))
+        status.after(code, len(condition.checks))
+        function.put(steps.pointer, 0, function.local("int64", function.expression("+", step, "1")))
+    made = function.got(steps.pointer, 0)
+    found = [*(c.result(made) for c in carries), site.scalar(made, n), *(y.array for y in traces)]
+    return [*found, *status.result]
 
 
-RULES: Final[dict[object, Rule]] = {t.Scan: scan}
+def cond(op: t.Cond, site: Site) -> Any:
+    """The call of the branch that is numbered; results of all go to the same places."""
+    function, last = site.function, len(op.branches) - 1
+    if not all(follows_from_inputs(graph, k) for graph in op.branches for k in graph.outputs):
+        return NotImplemented
+    results = [_Branched(site, op, k) for k in range(len(op.branches[0].outputs))]
+    status = _Status(site, op.inner_descriptors, len(results))
+    index = function.number(site.inputs[0])  # type: ignore[arg-type]
+    index = function.local("int64", function.expression("min", index, str(last)))
+    index = function.local("int64", function.expression("max", index, "0"))
+    given = [
+        [a for v, w in zip(site.inputs[1:], graph.input_types, strict=True) for a in argument(site, v, w)]
+        for graph in op.branches
+    ]
+    for k, graph in enumerate(op.branches):
+        with function.where(function.expression("==", index, str(k))):
+            places = [(POINTER, r.array.pointer) for r in results]
+            code = function.called(graph, [*given[k], *places], status.pointer(graph))
+            status.after(code, op.first_check(k), in_loop=False)
+    return [*(r.result() for r in results), *status.result]
+
+
+@final
+class _Status:
+    """The status of a loop or of branches, if anything can fail there."""
+
+    def __init__(self, site: Site, descriptors: Sequence[object], k: int) -> None:
+        self.site, self.array = site, site.allocate(k) if descriptors else None
+        if self.array is not None:
+            cleared(site, self.array.pointer, STATUS)
+            self.values = site.target(self.array, "1").pointer
+
+    def pointer(self, graph: FrozenGraph) -> str | None:
+        """Where the values of a check of a graph go that fails; None if it has none."""
+        return self.values if graph.checks else None
+
+    def after(self, code: str, before: int, *, in_loop: bool = True) -> None:
+        """Keep what a call gave, whose graph's checks come behind so many, and leave the loop where one failed."""
+        function = self.site.function
+        function.leave_unless(function.expression(">=", code, "0"), code)
+        if self.array is None:
+            return
+        number = code
+        if before:
+            shift = function.expression("*", function.expression("min", code, "1"), str(before))
+            number = function.local("int64", function.expression("+", code, shift))
+        function.put(self.array.pointer, 0, number)
+        if in_loop:
+            function.leave_loop_unless(function.expression("==", code, "0"))
+
+    @property
+    def result(self) -> list[Value]:
+        """The status as a result."""
+        return [] if self.array is None else [self.array]
+
+
+@final
+class _Branched:
+    """A result of branches: memory that each may fill."""
+
+    def __init__(self, site: Site, op: t.Cond, k: int) -> None:
+        graph, self.site, self.k, function = op.branches[0], site, k, site.function
+        inside, shape = graph.outputs[k], function.shape(site.node.outputs[k])
+        dtype = graph.types[inside].dtype
+        self.is_scalar = not shape
+        if self.is_scalar:
+            self.array = site.memory(Scalar(dtype, function.literal(numpy_dtype(dtype).type(0), dtype)))
+            return
+        lengths = [site.length(n) for n in lengths_inside(graph, inside, site.inputs[1:])]
+        function.give_lengths(shape, site.node.outputs[k], lengths)
+        self.array = site.allocate(k)
+
+    def result(self) -> Value:
+        """The result after one of the branches."""
+        return self.site.scalar(self.site.first(self.array), self.k) if self.is_scalar else self.array
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}
 """The rules of loops."""

@@ -166,6 +166,15 @@ class GraphFunction(graphs.GraphFunction):
     def leave_loop_unless(self, condition: str) -> None:
         self.line(f"if (!({condition})) break;")
 
+    @contextlib.contextmanager
+    def where(self, condition: str) -> Iterator[None]:
+        self.line(f"if ({condition}) {{")
+        yield
+        self.line("}")
+
+    def holds(self, place: Array) -> str:
+        return f"{place.pointer}[0]"
+
     def alternating(self, number: str, even: Array, odd: Array) -> Array:
         there = f"({number}) & 1 ? {odd.pointer} : {even.pointer}"
         return even._replace(pointer=self.pointer(even.dtype, there, const=""))

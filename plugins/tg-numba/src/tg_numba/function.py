@@ -193,6 +193,18 @@ class GraphFunction(graphs.GraphFunction):
         self.body.do(f"br i1 {condition}, label %{label}, label %{self._ends[-1]}")
         self.body.open(label)
 
+    @contextlib.contextmanager
+    def where(self, condition: str) -> Iterator[None]:
+        body, (inside, end) = self.body, (self.body.fresh()[1:] for _ in range(2))
+        body.do(f"br i1 {condition}, label %{inside}, label %{end}")
+        body.open(inside)
+        yield
+        body.do(f"br label %{end}")
+        body.open(end)
+
+    def holds(self, place: Array) -> str:
+        return self.body.made(f"icmp ne i8 {self.body.made(f'load i8, ptr {place.pointer}')}, 0")
+
     def alternating(self, number: str, even: Array, odd: Array) -> Array:
         is_odd = self.body.made(f"trunc i64 {number} to i1")
         return even._replace(pointer=self.body.made(f"select i1 {is_odd}, ptr {odd.pointer}, ptr {even.pointer}"))

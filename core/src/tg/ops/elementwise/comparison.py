@@ -208,5 +208,4 @@ FAMILY = Family(
         where,
     ),
     functions=(isclose, allclose, array_equal, nan_to_num),
-    aliases=(("switch", where),),
 )  # fmt: skip
