@@ -158,10 +158,33 @@ def _code_of(loops: Sequence[Written]) -> Code:
     return assembled(whole.text())
 
 
-def assembled(text: str, level: int = LEVEL) -> Code:
-    """The object file that a text becomes."""
-    module = llvm.parse_assembly(text)
-    return code_of_module(module, _machine(level).emit_object(module))
+def assembled(text: str, level: int = LEVEL, *, has_steps: bool = False) -> Code:
+    """The object file that a text becomes.
+
+    Args:
+        has_steps: whether loops over steps are in it: what goes from step to step is to stay in registers.
+    """
+    module, machine = llvm.parse_assembly(text), _machine(level)
+    if has_steps:
+        _keep_in_registers(module, machine)
+    return code_of_module(module, machine.emit_object(module))
+
+
+def _keep_in_registers(module: Any, machine: Any) -> None:
+    """Put what is called in a step into the loop, and places in memory that only the function knows into registers.
+
+    The text has each step as a call, with places in memory for its results; nothing else in it gains by passes.
+    """
+    passes = llvm.create_new_module_pass_manager()
+    for add in (
+        passes.add_always_inliner_pass,
+        passes.add_sroa_pass,
+        passes.add_instruction_combine_pass,
+        passes.add_simplify_cfg_pass,
+        passes.add_new_gvn_pass,
+    ):
+        add()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 def code_of_module(module: Any, data: bytes) -> Code:

@@ -181,6 +181,7 @@ class GraphFunction(graphs.GraphFunction):
         step = body.made(f"load i64, ptr {place}")
         body.do(f"br i1 {body.made(f'icmp slt i64 {step}, {length}')}, label %{inside}, label %{end}")
         body.open(inside)
+        self.unit.has_steps = True
         self._ends.append(end)
         yield step
         self._ends.pop()
@@ -306,7 +307,8 @@ class GraphFunction(graphs.GraphFunction):
             given.append("ptr %arena")
         if status is not None:
             given.append(f"ptr {status}")
-        return self.body.made(f"call i64 @{name}({', '.join(given)})")
+        attribute = " alwaysinline" if self._ends else ""  # in a step
+        return self.body.made(f"call i64 @{name}({', '.join(given)}){attribute}")
 
     def handed_over(self, dtype: str, size: str, place: str) -> str:
         start = self.body.fresh()

@@ -45,6 +45,7 @@ class Unit(graphs.Unit):
         self._loops: dict[str, tuple[str, Written]] = {}  # key -> name and text
         self._tables: dict[str, str] = {}
         self._blas: dict[str, None] = {}
+        self.has_steps = False  # whether a function has a loop over steps
 
     # --- what rules and functions ask for --------------------------------------------------------------------------
 
@@ -112,7 +113,9 @@ class Unit(graphs.Unit):
             text = LOOP.sub(lambda found: f'@"{symbols[found[1]]}"', code)
             outside = engine.declared(s for s in (*symbols.values(), *addresses) if s not in self.module.declared)
             callers = engine.callers({names[name]: count for name, count in counts.items()})
-            graphs = engine.assembled("\n".join((text, *outside, callers)), engine.GRAPH_LEVEL)
+            graphs = engine.assembled(
+                "\n".join((text, *outside, callers)), engine.GRAPH_LEVEL, has_steps=self.has_steps
+            )
         kept += loops
         return engine.bundle([graphs, *loops], names)
 
