@@ -14,12 +14,16 @@ from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
 from tg.graph.traversal import ancestors, sorted_applies
 from tg.ops.control import Call
+from tg.ops.custom import Custom
+from tg.ops.reduction import reduce_sum
 from tg.ops.shape import broadcast_to, expand_dims_at
+from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tg.graph.checks import Check
+    from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
     from tg.ops.loops import Cond, Scan, While
     from tg.types.lengths import Length
@@ -84,6 +88,21 @@ class BatchTools:
         """Batched branches, or all of them."""
         return loops.batch_cond(self, op, *given)
 
+    def batch_custom(
+        self, op: Custom, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """The function and its derivatives batched; what an operand without the batch gets is summed over it."""
+        whole = [True]
+        graph = batched_graph(self, op.graph, batched)
+        forward = tuple(batched_graph(self, g, batched) for g in op.forward)
+        backward = tuple(
+            batched_graph(self, g, whole * g.arity, [not batched[k] for k in op.gives]) for g in op.backward
+        )
+        flags = [b for v, b in zip(inputs, batched, strict=True) if is_inexact(v.type.dtype)]
+        tangent = tuple(batched_graph(self, g, [*batched, *flags]) for g in op.tangent)
+        made = Custom(graph, forward, backward, tangent, op.gives)(*inputs)
+        return made if isinstance(made, tuple) else (made,)
+
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
     ) -> Sequence[Variable]:
@@ -119,6 +138,20 @@ def _aligned(inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variab
         else:
             found.append(v)
     return found
+
+
+def batched_graph(
+    tools: BatchTools, graph: FrozenGraph, batched: Sequence[bool], summed: Sequence[bool] = ()
+) -> FrozenGraph:
+    """A graph over one more leading axis of some inputs; all its outputs have it, or are summed over it."""
+    plain = [Variable(t) for t in graph.input_types]
+    wide = [Variable(v.type.with_shape((None, *v.type.shape))) if b else v for v, b in zip(plain, batched, strict=True)]
+    outputs, checks = graph.instantiate_with_checks(plain)
+    pairs = {id(p): w for p, w, b in zip(plain, wide, batched, strict=True) if b}
+    found = vectorized(outputs, pairs, next(iter(pairs.values())).shape[0], tools)
+    if summed:
+        found = [reduce_sum(v, (-v.type.ndim,)) if s else v for v, s in zip(found, summed, strict=True)]
+    return freeze(wide, found, [check for check in checks if not _reads(check, pairs)])
 
 
 TOOLS = BatchTools()

@@ -262,6 +262,19 @@ class Tools(BatchTools):
         """The cotangents of the operands, by the branch that ran."""
         return loops.vjp_cond(cotangents_of, op, *given)
 
+    def transposed(
+        self, tangent: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> list[Variable | None]:
+        """The cotangents of operands by the transpose of their pushforward, a graph of them and their tangents.
+
+        It is linear in the tangents: any will do, and these are zeros.
+        """
+        ts = {k: StopGradient()(zeros_like(v)) for k, v in enumerate(inputs) if is_inexact(v.type.dtype)}
+        outputs = tangent.instantiate([*inputs, *ts.values()])
+        given = [dy for dy in cotangents if dy is not None]
+        found = iter(cotangents_of(outputs, given, list(ts.values()), leaves=[*inputs, *ts.values()]))
+        return [next(found) if k in ts else None for k in range(len(inputs))]
+
     def vjp_call(
         self, graph: FrozenGraph, inputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> list[Variable | None]:

@@ -150,6 +150,8 @@ class FunctionGraph:
                 self.names.setdefault(id(operands[0].apply), identity)
         elif not operands and node.op.named_length is not None:
             outputs = (self.absorb(as_size_variable(self.dims.length(node.op.named_length))),)
+        elif node.op.stands_for is not None:
+            outputs = self._inlined(node.op.stands_for, operands)
         else:
             outputs = self._specialized(node, operands)
         made = outputs[0].apply
@@ -158,6 +160,18 @@ class FunctionGraph:
         for old, new in zip(results, outputs, strict=False):
             if old is not None:
                 known[id(old)] = new
+
+    def _inlined(self, frozen: FrozenGraph, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        """The outputs of a graph on values of this one, with its checks."""
+        outputs, checks = frozen.instantiate_with_checks(operands)
+        known = {id(v): v for v in operands}
+        asked = [v for check in checks for v in (check.condition, *check.values)]
+        for inner, results in sorted_applies([*outputs, *asked], known=operands):
+            self._import_apply(inner, results, known)
+        for condition, values, descriptor in checks:
+            taken = self._imported(condition, known), tuple(self._imported(v, known) for v in values)
+            self._add_check(Check(*taken, descriptor), None)
+        return tuple(self._imported(v, known) for v in outputs)
 
     def _specialized(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
         op = node.op

@@ -144,6 +144,11 @@ class Op(Frozen):
         return frozenset()
 
     @property
+    def stands_for(self) -> FrozenGraph | None:
+        """For an op that importing replaces by a graph on its operands: the graph. None for other ops."""
+        return None
+
+    @property
     def inner_descriptors(self) -> tuple[Descriptor, ...]:
         """The checks of an inner graph whose status is this op's last result."""
         return ()

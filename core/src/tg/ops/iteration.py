@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.dims import named_type
 from tg.graph.function_graph import freeze
-from tg.graph.nodes import Variable, as_size_variable
+from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.ops.elementwise.arithmetic import maximum, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import not_equal
 from tg.ops.family import Family
+from tg.ops.indexing import flip
 from tg.ops.inner import captured, inner_types
 from tg.ops.loops import Cond, Scan, While
-from tg.ops.shape import specify_shape
+from tg.ops.shape import concatenate, reshape, specify_shape
 from tg.types.lengths import Length, same
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote, weak_kind
@@ -41,7 +42,13 @@ class _Step(NamedTuple):
 
 
 def scan(
-    f: Callable[..., Any], init: Any, xs: Any = None, length: Any = None, *, reverse: bool = False
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    *,
+    reverse: bool = False,
+    checkpoint: int | None = None,
 ) -> tuple[Any, Any]:
     """Apply f step by step: `carry, y = f(carry, x)`, x being the slices of `xs` along their first axis.
 
@@ -54,6 +61,8 @@ def scan(
         xs: arrays whose first axes have one length, of any structure; None for none: f is given None.
         length: how many steps, an int or an integer scalar; it follows from `xs` if there are any.
         reverse: begin with the last slices; results stand where their slices do.
+        checkpoint: reverse mode keeps the carries of every so many steps alone, and computes those between again: of
+            t steps, with the square root of t, it keeps about twice that. None: those of all steps are kept.
     Returns:
         the last carry, and the results of all steps, each with a new first axis.
     Raises:
@@ -71,6 +80,8 @@ def scan(
     sequences, xs_structure = _sequences(xs, "scan")
     leaves, init_structure = flatten(init)
     count = _count(length, sequences, "scan")
+    if checkpoint is not None:
+        return _in_segments(f, init, (sequences, xs_structure), count, checkpoint, reverse=reverse)
 
     def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
         found = f(init_structure(iter(carries)), xs_structure(iter(slices)))
@@ -137,6 +148,81 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
         3.0
     """
     return scan(lambda c, x: (f(c, x), None), init, xs)[0]
+
+
+def _in_segments(
+    f: Callable[..., Any],
+    init: Any,
+    xs: tuple[list[Variable], Structure],
+    count: int | Variable,
+    size: int,
+    *,
+    reverse: bool,
+) -> tuple[Any, Any]:
+    """A scan over segments of so many steps, each a scan, and one over the steps that are left."""
+    if type(size) is not int or size < 1:
+        raise InputError(message(f"scan: checkpoint: found {size!r}, needed an int of at least 1"))
+    (sequences, structure), steps = xs, count if type(count) is int else size_value(as_size_variable(count))
+    segments = steps // size
+    whole = segments * size
+
+    def segment(carry: Any, slices: Any) -> tuple[Any, Any]:
+        return scan(f, carry, structure(iter(slices)), size, reverse=reverse)
+
+    def over_rest(carry: Any) -> tuple[Any, Any]:
+        return scan(f, carry, structure(iter([v[whole:] for v in sequences])), steps - whole, reverse=reverse)
+
+    def over_segments(carry: Any) -> tuple[Any, Any]:
+        parts = [reshape(v[:whole], (segments, size, *v.shape[1:])) for v in sequences]
+        carry, ys = scan(segment, carry, parts, segments, reverse=reverse)
+        leaves, made = flatten(ys)
+        return carry, made(iter([reshape(y, (whole, *y.shape[2:])) for y in leaves]))
+
+    if reverse:
+        carry, last = over_rest(init)
+        carry, first = over_segments(carry)
+    else:
+        carry, first = over_segments(init)
+        carry, last = over_rest(carry)
+    leaves, made = flatten(first)
+    pairs = zip(leaves, flatten(last)[0], strict=True)
+    return carry, made(iter([concatenate([a, b], 0) for a, b in pairs]))
+
+
+def associative_scan(f: Callable[..., Any], xs: Any, *, reverse: bool = False) -> Any:
+    """All running results of an associative f along the first axis, in about log2(t) rounds over whole arrays.
+
+    Args:
+        f: takes two values of the structure of `xs`, each with a leading axis over pairs, and gives one.
+        xs: arrays whose first axes have one known length, of any structure.
+        reverse: begin with the last.
+    Returns:
+        the running results, with the structure and shapes of `xs`.
+    Raises:
+        InputError: the length is not known before the program runs: `tg.scan` takes any.
+    Source:
+        Names and meaning are those of `jax.lax.associative_scan`; the rounds are those of Hillis and Steele,
+        "Data parallel algorithms", CACM 29(12), 1986.
+    Example:
+        >>> import tg
+        >>> tg.associative_scan(tg.multiply, tg.constant([1.0, 2.0, 3.0])).eval().tolist()
+        [1.0, 2.0, 6.0]
+    """
+    values, structure = _sequences(xs, "associative_scan")
+    lengths = [v.shape[0] for v in values]
+    count: Any = lengths[0] if lengths else 0
+    if any(type(n) is not int or n != count for n in lengths):
+        text = f"associative_scan: found axes of {' and '.join(str(n) for n in lengths)}, needed one known length"
+        raise InputError(message(text, hint="tg.scan takes lengths that are known when the program runs"))
+    if reverse:
+        values = [flip(v, 0) for v in values]
+    step = 1
+    while step < count:
+        earlier, later = [v[:-step] for v in values], [v[step:] for v in values]
+        joined = structure.leaves_of(f(structure(iter(earlier)), structure(iter(later))), "associative_scan")
+        values = [concatenate([v[:step], as_variable(w)], 0) for v, w in zip(values, joined, strict=True)]
+        step *= 2
+    return structure(iter([flip(v, 0) for v in values] if reverse else values))
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None) -> Any:
@@ -454,5 +540,7 @@ def _kind(value: object) -> str:
 
 
 FAMILY = Family(
-    "iteration", ops=(Scan, While, Cond), functions=(scan, while_loop, fori_loop, cond, switch, map, reduce)
+    "iteration",
+    ops=(Scan, While, Cond),
+    functions=(scan, associative_scan, while_loop, fori_loop, cond, switch, map, reduce),
 )

@@ -1,0 +1,243 @@
+"""`tg.recurrence`: loops in PyTensor's spelling, with taps, over `tg.scan` and `tg.while_loop`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.errors import InputError, message
+from tg.graph.nodes import Variable, size_value
+from tg.ops.control import stop_gradient
+from tg.ops.creation import zeros
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import logical_not
+from tg.ops.family import Family
+from tg.ops.indexing import flip
+from tg.ops.iteration import cond, scan
+from tg.ops.shape import concatenate
+from tg.types.lengths import maximum, minimum
+from tg.variables.conversion import as_variable, constant
+from tg.variables.structure import flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.types.lengths import Length
+
+
+@final
+class Until:
+    """Says that a loop ends behind the step in which a condition holds; made by `tg.until`."""
+
+    def __init__(self, condition: Any) -> None:
+        self.condition = as_variable(condition)
+
+
+def until(condition: Any) -> Until:
+    """The condition that ends a `tg.recurrence`, beside what its function gives; the step's own results are kept."""
+    return Until(condition)
+
+
+class _Ending(list[Any]):
+    """What a step gives that says whether the loop ends: the outputs, then the condition."""
+
+
+class _Sequence(NamedTuple):
+    """A sequence and its taps."""
+
+    array: Variable
+    taps: tuple[int, ...]
+
+
+class _Output(NamedTuple):
+    """What an output begins with, and which of its earlier values a step reads; no taps: none."""
+
+    initial: Variable | None
+    taps: tuple[int, ...]
+
+
+def recurrence(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+) -> Any:
+    """Apply fn step by step, as `pytensor.scan` does: the outputs of all steps.
+
+    fn is given the slices of `sequences` at their taps, earlier values of the outputs at theirs, then `non_sequences`;
+    it gives one output for each of `outputs_info`, and `tg.until(condition)` behind them where the loop may end before.
+
+    Args:
+        sequences: an array, or `dict(input=array, taps=[-1, 0])`, or a list of these. The steps are those at which all
+            taps exist.
+        outputs_info: for each output None, an initial value (the tap -1), or `dict(initial=array, taps=[-2, -1])`,
+            whose array has as many first values as the lowest tap says.
+        non_sequences: what fn is given in every step. Whatever else it uses is captured.
+        n_steps: how many steps; it follows from the sequences if there are any, of which the first steps are taken.
+        truncate_gradient: reverse mode goes back so many steps from the last; -1 for all.
+        go_backwards: begin with the last slices.
+    Returns:
+        the outputs, each with a first axis over steps: one if there is one, else a list.
+    Raises:
+        InputError: the arguments do not say how many steps or outputs there are.
+    Source:
+        Names and meaning are those of PyTensor's `scan`: https://pytensor.readthedocs.io/en/latest/library/scan.html
+    Example:
+        >>> import tg
+        >>> begin = dict(initial=tg.constant([1, 1]), taps=[-2, -1])
+        >>> fib = tg.recurrence(lambda a, b: a + b, outputs_info=begin, n_steps=5)
+        >>> fib.eval().tolist()
+        [2, 3, 5, 8, 13]
+    """
+    given = [_sequence(v) for v in _listed(sequences)]
+    outputs = [_output(v) for v in _listed(outputs_info)] if outputs_info is not None else None
+    fixed = [as_variable(v) for v in _listed(non_sequences)]
+    steps = _steps(given, n_steps)
+    slices = [v for each in given for v in _taken(each, steps, go_backwards=go_backwards)]
+    begins = [] if outputs is None else [v for each in outputs for v in _windows(each)]
+    shown: dict[str, bool] = {}
+
+    def step(carry: Any, values: Any) -> tuple[Any, Any]:
+        earlier, after = iter(carry), []
+        arguments = list(values)
+        for each in outputs or ():
+            window = [next(earlier) for _ in range(_depth(each))]
+            arguments += [window[tap + _depth(each)] for tap in each.taps]
+            after.append(window)
+        found, ends = _results(fn(*arguments, *fixed))
+        if outputs is not None and len(found) != len(outputs):
+            text = f"recurrence: fn gave {len(found)} outputs, needed {len(outputs)}, one for each of outputs_info"
+            raise InputError(message(text))
+        shown["single"] = len(found) == 1
+        moved = [v for window, y in zip(after, found, strict=False) for v in [*window[1:], y][: len(window)]]
+        return moved, found if ends is None else _Ending([*found, ends])
+
+    probe = _ends(step, begins, slices)
+    run, start = (_until_end(step), (constant(False), constant(np.int64(0)), *begins)) if probe else (step, begins)
+    carry, traced = _truncated(run, start, slices, steps, truncate_gradient)
+    if probe:
+        traced = [y[: size_value(carry[1])] for y in traced]
+    return traced[0] if shown["single"] else list(traced)
+
+
+def _ends(step: Callable[..., Any], begins: Sequence[Variable], slices: Sequence[Variable]) -> bool:
+    """Whether a step says when the loop ends: it is called once more for that."""
+    inner = [Variable(v.type.with_shape(v.type.shape[1:])) for v in slices]
+    return isinstance(step([Variable(v.type) for v in begins], inner)[1], _Ending)
+
+
+def _truncated(
+    step: Callable[..., Any], start: Any, slices: Sequence[Variable], steps: Any, most: int
+) -> tuple[Any, list[Variable]]:
+    """The last carry and the outputs of a loop, of which reverse mode sees the last steps."""
+    if most < 0:
+        return scan(step, start, list(slices), steps)
+    first = maximum(steps - most, 0)
+    carry, before = scan(step, start, [v[:first] for v in slices], first)
+    leaves, structure = flatten(carry)
+    carry = structure(iter([stop_gradient(v) for v in leaves]))
+    carry, after = scan(step, carry, [v[first:] for v in slices], steps - first)
+    return carry, [concatenate([stop_gradient(a), b], 0) for a, b in zip(before, after, strict=True)]
+
+
+def _listed(value: Any) -> list[Any]:
+    """A list of what is given as one, alone, or not at all."""
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _sequence(value: Any) -> _Sequence:
+    if isinstance(value, dict):
+        taps = value.get("taps", [0])
+        return _Sequence(as_variable(value["input"]), tuple(taps) if isinstance(taps, list | tuple) else (taps,))
+    return _Sequence(as_variable(value), (0,))
+
+
+def _output(value: Any) -> _Output:
+    if isinstance(value, dict):
+        taps = value.get("taps", [-1])
+        taps = tuple(taps) if isinstance(taps, list | tuple) else (taps,)
+        if value.get("initial") is None:
+            return _Output(None, ())
+        if any(type(tap) is not int or tap >= 0 for tap in taps):
+            raise InputError(message(f"recurrence: taps: found {taps}, needed ints below 0"))
+        return _Output(as_variable(value["initial"]), taps)
+    return _Output(None, ()) if value is None else _Output(as_variable(value), (-1,))
+
+
+def _depth(output: _Output) -> int:
+    """How many earlier values of an output are kept."""
+    return -min(output.taps, default=0)
+
+
+def _windows(output: _Output) -> list[Variable]:
+    """The values that an output has before the first step, the earliest first."""
+    if output.initial is None:
+        return []
+    return [output.initial] if output.taps == (-1,) else [output.initial[k] for k in range(_depth(output))]
+
+
+def _span(each: _Sequence) -> tuple[int, int | Length]:
+    """The position of the first step in a sequence, and at how many all its taps exist."""
+    first = max(0, -min(each.taps))
+    return first, each.array.shape[0] - first - max(0, *each.taps)
+
+
+def _steps(given: Sequence[_Sequence], n_steps: Any) -> int | Length:
+    """How many steps there are.
+
+    Raises:
+        InputError: nothing says it.
+    """
+    if n_steps is not None:
+        return n_steps if type(n_steps) is int else size_value(cast_variable(as_variable(n_steps), "int64"))
+    if not given:
+        raise InputError(message("recurrence: found neither sequences nor n_steps, needed one: how many steps"))
+    found: Any = _span(given[0])[1]
+    for each in given[1:]:
+        found = minimum(found, _span(each)[1])
+    return found  # type: ignore[no-any-return]
+
+
+def _taken(each: _Sequence, steps: int | Length, *, go_backwards: bool) -> list[Variable]:
+    """The slices of a sequence at its taps, in their order."""
+    array = flip(each.array, 0) if go_backwards else each.array
+    first, _ = _span(each)
+    return [array[first + tap : first + tap + steps] for tap in each.taps]
+
+
+def _results(found: Any) -> tuple[list[Variable], Variable | None]:
+    """The outputs that a function gave, and the condition that ends the loop, if it gave one."""
+    values = list(found) if isinstance(found, tuple | list) else [found]
+    ends = None
+    if values and isinstance(values[-1], Until):
+        ends = cast_variable(values.pop().condition, "bool")
+    if len(values) == 1 and isinstance(values[0], tuple | list):
+        values = list(values[0])
+    return [as_variable(v) for v in values], ends
+
+
+def _until_end(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step that does nothing where the loop has ended: its outputs are zeros then."""
+
+    def lazy(carry: Any, values: Any) -> tuple[Any, Any]:
+        ended, count, *window = carry
+        _, like = step(window, values)
+
+        def run() -> Any:
+            moved, found = step(window, values)
+            return moved, [*found]
+
+        def rest() -> Any:
+            return window, [zeros(y.shape, dtype=y.type.dtype) for y in like[:-1]] + [constant(True)]
+
+        moved, found = cond(ended, rest, run)
+        return (found[-1], count + cast_variable(logical_not(ended), "int64"), *moved), found[:-1]
+
+    return lazy
+
+
+FAMILY: Final = Family("recurrence", functions=(recurrence, until))
