@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tg.errors import InputError, OptionError, message
 from tg.graph.frozen import FrozenGraph
-from tg.graph.function_graph import freeze
+from tg.graph.function_graph import FunctionGraph
 from tg.graph.nodes import Variable
 from tg.graph.text import parse as parse_with
 from tg.graph.text import to_text as graph_text
@@ -74,7 +74,7 @@ def _graph_of(value: Any) -> FrozenGraph:
         return value
     outputs = [value] if isinstance(value, Variable) else value
     if isinstance(outputs, list | tuple) and all(isinstance(v, Variable) for v in outputs):
-        return freeze(inputs_of(outputs), outputs)
+        return FunctionGraph.of(inputs_of(outputs), outputs).freeze()
     graph = getattr(value, "graph", None)
     if isinstance(graph, FrozenGraph):
         return graph

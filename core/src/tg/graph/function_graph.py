@@ -75,6 +75,7 @@ class FunctionGraph:
         self._types: dict[tuple[object, ...], tuple[tuple[TensorType, ...], list[TensorType]]] = {}  # of results
         self._equalities = 0  # how many were known when these two were filled
         self.dims = Dims()  # the lengths of inputs that have names
+        self.keeps_derivatives = False  # whether what is said of derivatives alone stays: of graphs that ops hold
         self.assumes = False  # whether facts were assumed of any value
         self._view: View | None = None
         self.fired: dict[str, int] = {}
@@ -89,14 +90,18 @@ class FunctionGraph:
         ones: Iterable[tuple[int, int]] = (),
         imported: dict[int, Variable] | None = None,
         checks: Sequence[Check] = (),
+        *,
+        keeps_derivatives: bool = False,
     ) -> FunctionGraph:
         """Import an expression, with the unknown lengths listed in `ones` (input, axis from the front) being 1.
 
         Args:
+            keeps_derivatives: for a graph that an op holds, of which derivatives may still be taken: `Op.only_derives`.
             checks: those that it has besides its ops' own.
             imported: where to leave what each variable of the expression, by its id, is in the graph.
         """
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
+        graph.keeps_derivatives = keeps_derivatives
         known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):
@@ -141,7 +146,9 @@ class FunctionGraph:
     def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: dict[int, Variable]) -> None:
         operands = tuple([known[id(v)] if id(v) in known else self._imported(v, known) for v in node.inputs])
         identity = node.op.named_identity
-        if identity is not None:
+        if self.keeps_derivatives and node.op.only_derives:
+            outputs = self._specialized(node, operands)
+        elif identity is not None:
             outputs = operands[:1]
             self.assume(operands[0], node.op.assumed_facts)
             for check in node.op.checks(*operands):
@@ -177,6 +184,8 @@ class FunctionGraph:
         op = node.op
         if type(op).specialize is not Op.specialize:
             op = op.specialize([v.symbolic_type for v in operands])
+        if type(op).graph_fields and not self.keeps_derivatives:
+            op = op.with_inner_graphs([_derived(graph) for graph in op.inner_graphs()])
         try:
             outputs = self.intern(op, self._repeated(op, operands))
         except (TypeError, ValueError) as error:
@@ -856,10 +865,25 @@ def _origin(node: Apply) -> Origin:
     return Origin((node.loc,)) if node.loc is not None else Origin()
 
 
+def _derived(frozen: FrozenGraph) -> FrozenGraph:
+    """A graph that an op holds, without what is said of derivatives alone; itself where there is none."""
+    if not _only_derives(frozen):
+        return frozen
+    inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(frozen.input_types)]
+    with Requirements():  # found again where it is imported
+        outputs, checks = frozen.instantiate_with_checks(inputs)
+    return FunctionGraph.of(inputs, outputs, checks=checks).freeze()
+
+
+def _only_derives(frozen: FrozenGraph) -> bool:
+    """Whether a graph, or one inside it, has an op that says something of derivatives alone."""
+    return any(node.op.only_derives or any(map(_only_derives, node.op.inner_graphs())) for node in frozen.nodes)
+
+
 def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable], checks: Sequence[Check] = ()) -> FrozenGraph:
-    """The expression as a closed program, checks explicit, nothing rewritten.
+    """The expression as a graph that an op may hold, checks explicit, nothing rewritten: it can be differentiated.
 
     Args:
         checks: those that it has besides its ops' own.
     """
-    return FunctionGraph.of(inputs, outputs, checks=checks).freeze()
+    return FunctionGraph.of(inputs, outputs, checks=checks, keeps_derivatives=True).freeze()

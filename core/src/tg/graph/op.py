@@ -121,6 +121,7 @@ class Op(Frozen):
     pointwise: ClassVar[bool] = False  # applies to each element alone, over operands that broadcast
     repeats: ClassVar[bool] = False  # repeats operands along axes of length 1
     has_effect: ClassVar[bool] = False  # does something besides its result: never computed when compiling
+    only_derives: ClassVar[bool] = False  # says something of the derivative alone: importing a program removes it
     calls_python: ClassVar[bool] = False  # calls a Python function of NumPy arrays, which no compiled program can
 
     @property

@@ -158,6 +158,8 @@ class StopGradient(Op):
         x (...) -> y (...)
     """
 
+    only_derives = True
+
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The operand's type."""
         return (x,)
@@ -204,6 +206,8 @@ class GradScale(Op):
 
     factor: float
 
+    only_derives = True
+
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The operand's type."""
         return (x,)
@@ -239,6 +243,8 @@ class GradClip(Op):
 
     lower: float
     upper: float
+
+    only_derives = True
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
         """The operand's type."""

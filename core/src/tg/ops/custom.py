@@ -46,6 +46,7 @@ class Custom(Op):
     tangent: tuple[FrozenGraph, ...] = ()
     gives: tuple[int, ...] = ()
     """The operands whose cotangents `backward` gives."""
+    only_derives = True
 
     @property
     def stands_for(self) -> FrozenGraph:
@@ -123,7 +124,7 @@ class _Decorated:
 
     def __init__(self, f: Callable[..., Any], what: str) -> None:
         self.f, self.what = f, what
-        functools.update_wrapper(self, f)
+        functools.update_wrapper(self, f)  # type: ignore[arg-type]
 
     def _operands(self, arguments: tuple[Any, ...]) -> tuple[list[Variable], Structure]:
         leaves, structure = flatten(arguments)

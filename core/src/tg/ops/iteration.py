@@ -318,7 +318,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         hint = "tg.where(condition, x, y) chooses elements"
         raise InputError(message(f"switch: branches: found {branches!r}, needed a sequence of functions", hint=hint))
     found = _integer(index, "switch: index")
-    number = as_size_variable(found) if type(found) is int else found
+    number = found if isinstance(found, Variable) else as_size_variable(found)
     return _branched(number, branches, operands, "switch")
 
 
@@ -405,7 +405,7 @@ def _count(length: Any, sequences: Sequence[Variable], what: str) -> int | Varia
     return found
 
 
-def _integer(value: Any, what: str) -> Any:
+def _integer(value: Any, what: str) -> int | Variable:
     """An int as it is, anything else as an int64 scalar."""
     if type(value) is Length:
         return as_size_variable(value)

@@ -147,7 +147,9 @@ class Scan(Op):
         """The graph interpreted step by step; where a check fails, placeholders and the status."""
         carries, sequences, captured = self.parts(arrays)
         length = self.length if self.length is not None else int(arrays[0])
-        step, traces, status = prepared(self.body), [], ()
+        step = prepared(self.body)
+        traces: list[Array] = []
+        status: tuple[int, ...] = ()
         carries = tuple(carries)
         for t in range(length):
             place = length - 1 - t if self.reverse else t
@@ -266,8 +268,9 @@ class While(Op):
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graphs interpreted step by step; where a check fails, placeholders and the status."""
         carries, captured = tuple(arrays[: self.carries]), arrays[self.carries :]
-        condition, step, status, steps = prepared(self.condition), prepared(self.body), (), 0
+        condition, step, steps = prepared(self.condition), prepared(self.body), 0
         traces: list[Array] = []
+        status: tuple[int, ...] = ()
         while self.max_steps is None or steps < self.max_steps:
             goes_on, status = condition.run([*carries, *captured])
             if status or not goes_on[0]:

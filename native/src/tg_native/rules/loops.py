@@ -60,6 +60,7 @@ class _Carry:
 
     def __init__(self, site: Site, k: int, value: Value, wanted: TensorType) -> None:
         self.site, self.k, self.lengths = site, k, argument(site, value, wanted)[1:]
+        self.places: tuple[Array, ...]
         if isinstance(value, Scalar):
             self.places = (site.memory(value),)
             return
@@ -70,20 +71,20 @@ class _Carry:
         """The arguments that are the carry before a step."""
         if len(self.places) == 1:
             return [(self.places[0].dtype, self.site.first(self.places[0]))]
-        return [(POINTER, self.site.function.alternating(step, *self.places).pointer), *self.lengths]
+        return [(POINTER, self.site.function.alternating(step, self.places[0], self.places[1]).pointer), *self.lengths]
 
     def after(self, step: str) -> str:
         """The pointer to where the carry after a step goes: a scalar has been read by then."""
         if len(self.places) == 1:
             return self.places[0].pointer
-        return self.site.function.alternating(step, *self.places[::-1]).pointer
+        return self.site.function.alternating(step, self.places[1], self.places[0]).pointer
 
     def result(self, length: str) -> Value:
         """The carry after so many steps."""
         if len(self.places) == 1:
             return self.site.scalar(self.site.first(self.places[0]), self.k)
         found = self.site.allocate(self.k)
-        self.site.copy(self.site.function.alternating(length, *self.places), found)
+        self.site.copy(self.site.function.alternating(length, self.places[0], self.places[1]), found)
         return found
 
 

@@ -1,0 +1,148 @@
+"""`tg.recurrence` against Python loops, on the backends that run loops natively."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tg
+
+BACKENDS = ("perform", "c", "numba")
+XS = np.arange(1.0, 8.0)
+
+
+def run(outputs, inputs, values, backend):
+    return tg.function(inputs, outputs, backend=backend)(*values)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_outputs_with_taps(backend):
+    begin = {"initial": tg.constant([1, 1]), "taps": [-2, -1]}
+    found = run(tg.recurrence(lambda a, b: a + b, outputs_info=begin, n_steps=6), [], (), backend)
+    assert found.tolist() == [2, 3, 5, 8, 13, 21]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sequences_with_taps_and_what_does_not_change(backend):
+    x, a = tg.vector("x"), tg.scalar("a")
+    y = tg.recurrence(
+        lambda now, before, last, a: a * last + now * before,
+        sequences={"input": x, "taps": [0, -1]},
+        outputs_info=tg.constant(0.5),
+        non_sequences=[a],
+    )
+    value, gradient = run([y, tg.grad(tg.sum(y), a)], [x, a], (XS, 0.5), backend)
+    last, slope, values, slopes = 0.5, 0.0, [], []
+    for t in range(1, 7):
+        slope = last + 0.5 * slope
+        last = 0.5 * last + XS[t] * XS[t - 1]
+        values.append(last)
+        slopes.append(slope)
+    np.testing.assert_allclose(value, values, rtol=1e-15)
+    np.testing.assert_allclose(gradient, sum(slopes), rtol=1e-14)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_taps_ahead_shorten_the_loop(backend):
+    x = tg.vector("x")
+    y = tg.recurrence(lambda now, ahead: now * ahead, sequences={"input": x, "taps": [0, 2]})
+    np.testing.assert_array_equal(run(y, [x], (XS,), backend), XS[:-2] * XS[2:])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_several_outputs_of_which_some_are_not_read(backend):
+    x = tg.vector("x")
+    total, squares = tg.recurrence(
+        lambda v, s: (s + v, v * v), sequences=[x], outputs_info=[tg.constant(0.0), None], n_steps=4
+    )
+    found = run([total, squares], [x], (XS,), backend)
+    np.testing.assert_array_equal(found[0], np.cumsum(XS)[:4])
+    np.testing.assert_array_equal(found[1], XS[:4] ** 2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_until_ends_the_loop_behind_its_step(backend):
+    x = tg.vector("x")
+    y = tg.recurrence(lambda v, s: (s + v, tg.until(s + v > 8)), sequences=x, outputs_info=tg.constant(0.0))
+    assert run(y, [x], (XS,), backend).tolist() == [1.0, 3.0, 6.0, 10.0]
+    assert run(y, [x], (XS[:2],), backend).tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_steps_behind_the_end_cannot_fail(backend):
+    x = tg.vector("x")
+
+    def step(k, s):
+        return s + x[k], tg.until(k >= 6)
+
+    y = tg.recurrence(step, sequences=tg.arange(10), outputs_info=tg.constant(0.0))
+    np.testing.assert_array_equal(run(y, [x], (XS,), backend), np.cumsum(XS))
+    with pytest.raises(tg.BoundsError):
+        run(y, [x], (XS[:3],), backend)
+
+
+def test_a_truncated_gradient_goes_back_so_many_steps():
+    x, a = tg.vector("x"), tg.scalar("a")
+    for most, needed in ((-1, [0.5**k for k in range(6, -1, -1)]), (2, [0, 0, 0, 0, 0, 0.5, 1]), (0, [0] * 7)):
+        y = tg.recurrence(lambda v, s: a * s + v, sequences=x, outputs_info=tg.constant(0.0), truncate_gradient=most)
+        found = tg.grad(y[-1], x, disconnected="zero").eval({x: XS, a: 0.5})
+        np.testing.assert_allclose(found, needed, rtol=1e-15)
+
+
+def test_backwards():
+    x = tg.vector("x")
+    y = tg.recurrence(lambda v, s: s * 2 + v, sequences=x, outputs_info=tg.constant(0.0), go_backwards=True)
+    last, needed = 0.0, []
+    for v in XS[::-1]:
+        last = last * 2 + v
+        needed.append(last)
+    assert y.eval({x: XS}).tolist() == needed
+
+
+def test_mistakes_are_told():
+    with pytest.raises(tg.InputError, match="found neither sequences nor n_steps"):
+        tg.recurrence(lambda s: s, outputs_info=tg.constant(0.0))
+    with pytest.raises(tg.InputError, match="fn gave 2 outputs, needed 1"):
+        tg.recurrence(lambda s: (s, s), outputs_info=tg.constant(0.0), n_steps=2)
+    with pytest.raises(tg.InputError, match="taps: found"):
+        tg.recurrence(lambda s: s, outputs_info={"initial": tg.constant([0.0]), "taps": [0]}, n_steps=2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 10])
+def test_checkpoints_change_nothing(backend, reverse, size):
+    x, a = tg.vector("x"), tg.scalar("a")
+    outputs = []
+    for checkpoint in (None, size):
+        c, ys = tg.scan(lambda c, v: (tg.sin(c * a) + v, c * c), 0.3, x, reverse=reverse, checkpoint=checkpoint)
+        outputs += [c, ys, *tg.grad(c + tg.sum(ys), [x, a])]
+    found = run(outputs, [x, a], (XS, 0.5), backend)
+    c, ys = 0.3, []
+    for v in XS[::-1] if reverse else XS:
+        ys.append(c * c)
+        c = np.sin(c * 0.5) + v
+    np.testing.assert_allclose(found[0], c, rtol=1e-14)
+    np.testing.assert_allclose(found[1], ys[::-1] if reverse else ys, rtol=1e-14)
+    for one, other in zip(found[:4], found[4:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 8])
+def test_running_results_of_an_associative_function(count, reverse):
+    rng = np.random.default_rng(count)
+    slopes, offsets = rng.normal(size=(2, count))
+
+    def then(f, g):
+        return {"slope": f["slope"] * g["slope"], "offset": g["slope"] * f["offset"] + g["offset"]}
+
+    xs = {"slope": tg.constant(slopes), "offset": tg.constant(offsets)}
+    found = tg.associative_scan(then, xs, reverse=reverse)
+    value, needed = (1.0, 0.0), []
+    for slope, offset in zip(*((slopes[::-1], offsets[::-1]) if reverse else (slopes, offsets)), strict=True):
+        value = (value[0] * slope, slope * value[1] + offset)
+        needed.append(value)
+    needed = np.array(needed[::-1] if reverse else needed).reshape(-1, 2)
+    np.testing.assert_allclose(found["slope"].eval(), needed[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(found["offset"].eval(), needed[:, 1], rtol=1e-12, atol=1e-14)
