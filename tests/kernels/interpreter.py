@@ -350,6 +350,10 @@ class Interpreter(routine.Routine):
     def nearer(self, condition, x, y):
         return self._pointer(x, f"{x.text} if {condition.value.text} else {y.text}")
 
+    def parts_at(self, pointer):
+        name = self._found(pointer.dtype, f"{pointer.text}.parts()", lanes=0).text
+        return Pointer(self, PARTS[pointer.dtype], name, pointer.form)
+
     def _pointer(self, like, expression):
         return Pointer(self, like.dtype, self._found(like.dtype, expression, lanes=0).text, like.form)
 

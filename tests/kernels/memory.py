@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.kernels.operations import kind_of
+from tg_native.kernels.dtypes import PARTS
 
 
 def garbage(dtype, count):
@@ -32,6 +33,10 @@ class Place(NamedTuple):
     def moved(self, offset):
         """The place some elements on."""
         return self._replace(at=self.at + int(offset))
+
+    def parts(self):
+        """The place of the real part of a complex element."""
+        return Place(self.array.view(self.array.real.dtype), PARTS[self.dtype], 2 * self.at)
 
     def _span(self, count):
         assert 0 <= self.at <= self.at + count <= self.array.size, (

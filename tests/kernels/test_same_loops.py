@@ -20,6 +20,7 @@ from tg_native.loops.kernel import MOST, lanes_for
 
 BACKENDS = ("c", "numba")
 DTYPES = ("bool", "int8", "uint16", "int64", "float16", "float32", "float64", "complex128")
+SUMMED = (*DTYPES, "complex64")  # whose parts become wider on the way
 ORDERED = DTYPES[:-1]
 NUMBERS = DTYPES[1:]
 NAN, INF = float("nan"), float("inf")
@@ -44,7 +45,7 @@ def plain(rng, shape, dtype):
         wide = rng.integers(limits.min, limits.max, shape, dtype=kind, endpoint=True)
         return np.where(rng.integers(0, 2, shape) == 0, wide, rng.integers(0, 9, shape).astype(kind))
     if is_complex(dtype):
-        return joined(plain(rng, shape, "float64"), plain(rng, shape, "float64"))
+        return joined(plain(rng, shape, "float64"), plain(rng, shape, "float64")).astype(kind)
     return (rng.normal(size=shape) * 10.0 ** rng.integers(-2, 3, shape)).astype(kind)
 
 
@@ -54,7 +55,7 @@ def few(rng, shape, dtype):
     if dtype == "bool" or kind.kind in "iu":
         return rng.integers(0 if kind.kind in "bu" else -3, 4, shape).astype(kind)
     if is_complex(dtype):
-        return joined(few(rng, shape, "float64"), few(rng, shape, "float64"))
+        return joined(few(rng, shape, "float64"), few(rng, shape, "float64")).astype(kind)
     return rng.choice([0.0, -0.0, 1.0, -2.5, 3.0, 7.0, INF, -INF, NAN], shape).astype(kind)
 
 
@@ -168,7 +169,7 @@ def chunks(dtype):
     return [0, 1, CHUNK * lanes, CHUNK * lanes + 1, 3 * CHUNK * lanes - 1, 7 * CHUNK * lanes + lanes]
 
 
-@of(DTYPES)
+@of(SUMMED)
 def sums_and_products(dtype):
     x, y = array("x", dtype, None), array("y", dtype, None)
     outputs = [tg.sum(x), tg.prod(y), tg.any(x), tg.all(y), tg.sum(x[::-1]), tg.sum(x[::2]), tg.prod(x * y)]
@@ -176,7 +177,7 @@ def sums_and_products(dtype):
     return [x, y], outputs, every
 
 
-@of(("float16", "float32", "float64", "complex128"))
+@of(("float16", "float32", "float64", "complex64", "complex128"))
 def sums_in_pairs(dtype):
     x, y = array("x", dtype, None), array("y", dtype, None)
     outputs = [tg.sum(x), tg.sum(x * y), tg.sum(y * 3.0), tg.sum(y * 3.0 - 1.0)]
@@ -205,7 +206,7 @@ def extremes_and_where_they_are(dtype):
     return [x, y], outputs, every
 
 
-@of(DTYPES)
+@of(SUMMED)
 def rows_and_columns(dtype):
     x = array("x", dtype, None, None)
     outputs = [f(v, axis=axis) for axis in (0, 1) for f in (tg.sum, tg.prod) for v in (x, x * x, x.T)]
@@ -294,7 +295,7 @@ def elements(dtype):
     return [x, y, s], outputs, [(a, b, c[0]) for a, b, c in every]
 
 
-@of(DTYPES)
+@of(SUMMED)
 def lengths_that_are_known(dtype):
     known = [n for n in lengths(dtype, 70) if n]
     inputs = [array(f"x{n}", dtype, n) for n in known] + [array("y", dtype, 3, known[-1])]

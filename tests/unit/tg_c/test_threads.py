@@ -162,6 +162,22 @@ def test_reductions_of_all_elements_join_what_parts_have_met(dtype):
         assert (*exact, a <= bound, b <= bound) == (0, 0, True, True)
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.usefixtures("anything")
+def test_sums_of_complex_numbers_are_of_all_parts(dtype):
+    x = tg.matrix("x", dtype=dtype)
+    _, shared = both([x], [tg.sum(x), tg.sum(x[::-1].T), tg.sum(x[:, ::2]), tg.sum(x * x)])
+    assert shared.source(full=True).count("divided_loop") > 3
+    rng = np.random.default_rng(0)
+    for shape in ((1, 4097), (4097, 1), (70, 65), (3, 5)):
+        real, imag = rng.integers(-9, 10, (2, *shape))
+        every = [*map(np.sum, (real, imag))], [*map(np.sum, (real[:, ::2], imag[:, ::2]))]
+        square = np.sum(real * real - imag * imag), np.sum(2 * real * imag)
+        found = shared((real + 1j * imag).astype(dtype))
+        assert [(y.real, y.imag) for y in found] == [*map(tuple, (every[0], *every, square))]
+
+
 @pytest.mark.usefixtures("anything")
 def test_nan_in_any_part_is_seen():
     x = tg.vector("x")

@@ -1,11 +1,12 @@
-"""Statements cut into pieces that become functions: which values pieces leave in memory for others, in any language."""
+"""Statements cut into pieces that become functions: where, and which values pieces leave in memory for others."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class Cut(NamedTuple):
@@ -14,6 +15,23 @@ class Cut(NamedTuple):
     maker: Mapping[str, int]
     readers: Mapping[str, set[int | None]]
     held: Sequence[str]
+
+
+def parts_of(steps: Iterable[tuple[int, bool]], length: int, least: int) -> Iterator[tuple[int, ...]]:
+    """The places of the statements of each piece: of so many each, from runs of no fewer steps than are worth it.
+
+    Args:
+        steps: the places of all statements, and whether there is a step that a piece may have.
+    """
+    run: list[int] = []
+    for at, is_step in itertools.chain(steps, [(0, False)]):
+        if is_step:
+            run.append(at)
+            continue
+        if len(run) >= least:
+            whole = len(run) - len(run) % length
+            yield from (tuple(run[k : k + length]) for k in range(0, whole, length))
+        run = []
 
 
 def cut(parts: Sequence[Sequence[int]], names: Mapping[int, str], words: Sequence[Sequence[str]]) -> Cut:

@@ -151,6 +151,10 @@ class Routine(Body):
         """The first place where a condition holds, else the second."""
 
     @abc.abstractmethod
+    def parts_at(self, pointer: Pointer) -> Pointer:
+        """The place of a complex number as that of its real part, which its imaginary part follows."""
+
+    @abc.abstractmethod
     def load(self, pointer: Pointer) -> Elements:
         """One element in all lanes."""
 

@@ -3,6 +3,9 @@
 Floating sums are done in double precision. At most `CHUNK` terms are added one after the other in a lane, and such sums
 like the digits of a number that counts, pairwise: the error of n terms is at most (CHUNK + log2(n)) · eps · Σ|x|.
 Halves are folded in float32 and rounded once.
+
+A sum of complex numbers that follow one another is *interleaved*: one of twice as many real numbers, whose even lanes
+have real parts and whose odd lanes imaginary ones. Until the end nothing parts them.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from tg_native.kernels.index import Index, index
 from tg_native.kernels.lanes import Lanes, Pair, constant, constant_of, lane_of, parts, select
 from tg_native.kernels.routine import Block
 from tg_native.loops.costs import CHUNK, PARTIAL_SUMS
+from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -75,6 +79,11 @@ def narrow(value: Elements, dtype: str) -> Elements:
     return narrowed(value, dtype) if is_half(dtype) else value.to(dtype)  # type: ignore[arg-type]
 
 
+def is_interleaved(fn: Any, dtype: str, stride: int | Length) -> bool:
+    """Whether elements at a distance are folded as the real numbers that they are in memory."""
+    return is_complex(dtype) and is_floating_sum(fn, dtype) and is_one(stride)
+
+
 def combined(rule: Rule, fn: Any, x: Elements, y: Elements) -> Elements:
     """Elements of one dtype combined: of numbers too, of which truth is asked, the result is one of that dtype."""
     is_logical = REDUCTIONS[fn].kind == "logical"
@@ -88,17 +97,22 @@ def combined(rule: Rule, fn: Any, x: Elements, y: Elements) -> Elements:
 class Fold:
     """Elements of a dtype folded by a function: `rounds` and `over` run along an axis, `result` is what is found."""
 
-    def __init__(self, kernel: Kernel, fn: Any, rule: Rule, dtype: str, terms: int | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel, fn: Any, rule: Rule, dtype: str, terms: int | None = None, *, interleaved: bool = False
+    ) -> None:
         """Prepare the memory for what is found in between, for as many lanes as the body has.
 
         Args:
             terms: how many elements are folded into one lane, if it is known: few of them need no pairs.
+            interleaved: what is folded are the parts of complex numbers, in neighbouring lanes.
         """
         self.kernel, self.fn, self.rule, self.dtype = kernel, fn, rule, dtype
         self.working = working_dtype(fn, dtype)
+        self.each = 2 if interleaved else 1  # lanes of an element
+        self._dtype_given, self._dtype_folded = (PARTS[d] if interleaved else d for d in (dtype, self.working))
         self.in_pairs = is_floating_sum(fn, dtype) and (terms is None or terms > CHUNK)
         body = self.body = kernel.body
-        self.dtypes = [PARTS[self.working]] * 2 if is_complex(dtype) else [self.working]
+        self.dtypes = [PARTS[self.working]] * 2 if is_complex(self._dtype_folded) else [self._dtype_folded]
         self.width = body.width_of(self.dtypes[0])  # of what has been found, whose elements may be the widest
         with body.of(self.width):
             self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
@@ -109,7 +123,10 @@ class Fold:
     @property
     def none(self) -> Elements:
         """What nothing is folded into."""
-        return constant_of(self.body, REDUCTIONS[self.fn].identity(self.working), self.working)
+        return self._identity(self._dtype_folded)
+
+    def _identity(self, dtype: str) -> Elements:
+        return constant_of(self.body, REDUCTIONS[self.fn].identity(dtype), dtype)
 
     # --- before, in and after a run of rounds ------------------------------------------------------------------------
 
@@ -137,7 +154,7 @@ class Fold:
 
     def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
         """What the values of a run become by some elements."""
-        value = wide(value, self.working, self.width)
+        value = wide(value, self._dtype_folded, self.width)
         with self.body.of(self.width):
             return parts([combined(self.rule, self.fn, self._given(last), value)])
 
@@ -157,7 +174,7 @@ class Fold:
             self.keep(body.fold(first, last, 1, self.first(), lambda at, *so_far: self.taken(so_far, load(at))))
 
     def _given(self, values: Sequence[Lanes]) -> Elements:
-        return Pair(*values) if is_complex(self.working) else values[0]
+        return Pair(*values) if is_complex(self._dtype_folded) else values[0]
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -176,7 +193,7 @@ class Fold:
     def whole(self) -> Elements:
         """What has been found in all lanes: a single element, of the dtype that is worked with."""
         with self.body.of(self.width):
-            return across(self.rule, self.fn, self.total())
+            return across(self.rule, self.fn, self.total(), self.each)
 
     def result(self) -> Elements:
         """What has been found in all lanes: a single element, of the dtype of the elements."""
@@ -188,17 +205,18 @@ class Fold:
         """The elements of a block, and what changes nothing in the lanes outside."""
         if block.mask is None:
             return value
-        none = constant_of(self.body, REDUCTIONS[self.fn].identity(self.dtype), self.dtype)
-        return select(block.mask, value, none)
+        return select(block.mask, value, self._identity(self._dtype_given))
 
 
-def across(rule: Rule, fn: Any, value: Elements) -> Elements:
-    """All lanes folded into one, two by two: a single element."""
+def across(rule: Rule, fn: Any, value: Elements, each: int = 1) -> Elements:
+    """All lanes folded into one element, two by two; `each` are its lanes: of a complex number two may be its parts."""
     body = value.body
-    if body.lanes > 1:
+    if body.lanes > each:
         low, high = halves(value)
         with body.of(body.lanes // 2):
-            return across(rule, fn, combined(rule, fn, low, high))
+            return across(rule, fn, combined(rule, fn, low, high), each)
+    if isinstance(value, Lanes) and each > 1:
+        return Pair(lane_of(value, 0), lane_of(value, 1))
     return lane_of(value, 0)
 
 
@@ -246,12 +264,15 @@ def rounds(
 ) -> None:
     """Run along an axis in blocks of lanes as `Kernel.blocks`; `write` also gives what each fold takes of a block.
 
+    Where folds are interleaved, which all are or none, blocks are of the parts of elements.
+
     Args:
         calls: `write` calls functions, around which no vector stays in its register.
         sums: does full blocks in the place of `write`.
         first: the axis is the first one, which threads may share.
     """
-    body, (low, n) = kernel.body, kernel.bounds(length, first=first)
+    body, each = kernel.body, max((fold.each for fold in folds), default=1)
+    low, n = (at * each for at in kernel.bounds(length, first=first))
     run, is_part = _in_memory if calls else _in_registers, first and kernel.share is not None
     with _chunks(kernel, folds, low, n, body.lanes) as (begin, end):
         start, spans, last = begin, list[Span](), [value for fold in folds for value in fold.first()]
@@ -260,7 +281,7 @@ def rounds(
         elif twice:
             start = begin + ((end - begin) & -body.lanes)
             spans.append(Span(begin, start, Block))
-        if sums is not None or not twice or is_part or type(length) is not int or length % body.lanes:
+        if sums is not None or not twice or is_part or type(length) is not int or length * each % body.lanes:
             spans.append(Span(start, end, lambda at: kernel.partial(at, n)))
         run(kernel, folds, spans, write, last)
 

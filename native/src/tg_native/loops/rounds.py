@@ -44,7 +44,8 @@ class Rounds:
         self._usual = unscaled(self.shared) if self.shared else None
 
         def placed_at(where: tuple[str, int]) -> tuple[Pointer, int | Length]:
-            return stage.pointer(where, indices), placed[where].inner[-1] if stage.axes else 0
+            place, stride = stage.pointer(where, indices), placed[where].inner[-1] if stage.axes else 0
+            return (self.body.parts_at(place) if stage.interleaved else place), stride
 
         self.loads = {k: placed_at(where) for k, where in reads.items()}
         self.stores = {j: placed_at(where) for j, where in stores.items()}

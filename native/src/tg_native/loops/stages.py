@@ -17,7 +17,7 @@ from tg_native.kernels.libm import WRITTEN_OUT, is_written
 from tg_native.kernels.routine import Block
 from tg_native.loops.columns import Column
 from tg_native.loops.costs import has_many_steps
-from tg_native.loops.folds import Fold, rounds
+from tg_native.loops.folds import Fold, is_interleaved, rounds
 from tg_native.loops.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
 from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
 from tg_native.loops.rounds import Rounds
@@ -96,6 +96,7 @@ class StageWriter:
                 self.values[k] = self.kernel.scalar(scalar)
         self._find_arrays()
         self._find_lasts()
+        self.interleaved = self._is_interleaved()
         self.lanes = self._lanes()
         self.runs = runs_of(self)
         self.wrapped = [n for n in self.late if type(n.op) is WrapIndex and n.inputs[0] in self.inputs]
@@ -113,7 +114,7 @@ class StageWriter:
         """Prepare the reduction that a result is."""
         rule, nest = self.site.rule(fn.op), self.nest
         if not nest.staging.is_column(j):
-            self.folds[j] = Fold(self.kernel, fn, rule, dtype, self._terms(j))
+            self.folds[j] = Fold(self.kernel, fn, rule, dtype, self._terms(j), interleaved=self.interleaved)
         elif j in nest.stored:
             inner = nest.staging.space[nest.op.outer :]
             self.columns[j] = Column(self.kernel, fn, rule, dtype, nest.placed["column", j].place, inner)
@@ -170,7 +171,23 @@ class StageWriter:
         if not self.axes:
             return 0
         dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
-        return self.kernel.lanes_for(map(working, dtypes), VECTORS if self._waits() else 1, self.axes[-1])
+        return self.kernel.lanes_for(map(working, dtypes), VECTORS if self._waits() else 1, self._along)
+
+    @property
+    def _along(self) -> int | Length:
+        """How many elements, or parts of interleaved ones, are along the innermost axis."""
+        return self.axes[-1] * (2 if self.interleaved else 1)
+
+    def _is_interleaved(self) -> bool:
+        """Whether there is nothing but sums of complex numbers as they lie in memory."""
+        return bool(self.axes) and not self.late and all(self._is_sum_in_memory(j, r) for j, r in self.numbered)
+
+    def _is_sum_in_memory(self, j: int, result: Result) -> bool:
+        value = self._value(result)
+        where = self.read(value) if value in self.varying else None
+        if where is None or result.fn is None or result.into is not None or self.nest.staging.is_column(j):
+            return False
+        return is_interleaved(result.fn, self.program.dtypes[value], self.nest.placed[where].inner[-1])
 
     def _waits(self) -> bool:
         """Whether rounds of one vector would wait for what few reductions have found."""
@@ -189,9 +206,12 @@ class StageWriter:
 
     def _terms(self, j: int) -> int | None:
         """How many elements a lane of a reduction takes, if it is known."""
-        axes = (*self.nest.lead, *self.axes) if self.nest.staging.is_total(j) else self.axes
+        if not self.axes:
+            return None
+        inner = (*self.axes[:-1], self._along)
+        axes = (*self.nest.lead, *inner) if self.nest.staging.is_total(j) else inner
         lengths = [n for n in axes if type(n) is int]
-        if len(lengths) < len(axes) or not self.axes:
+        if len(lengths) < len(axes):
             return None
         return math.prod(lengths[:-1]) * -(-lengths[-1] // self.lanes)
 

@@ -60,6 +60,14 @@ class Array(NamedTuple):
         return self._replace(shape=tuple(shape), strides=tuple(strides), pointer=pointer or self.pointer)
 
 
+class Slot(NamedTuple):
+    """A place in the memory of a tile: so many elements of a dtype behind a pointer."""
+
+    dtype: str
+    base: str
+    offset: int
+
+
 Value = Scalar | Array
 
 

@@ -9,13 +9,14 @@ from tg.graph.frozen import Node
 from tg.ops import reduction as t
 from tg.ops.elementwise.arithmetic import maximum
 from tg_native.loops import extremes
-from tg_native.loops.folds import Fold, narrow, rounds, working_dtype
+from tg_native.loops.folds import Fold, is_interleaved, narrow, rounds, working_dtype
 from tg_native.loops.joins import join_totals
 from tg_native.loops.pointwise import in_float32
 from tg_native.plan.values import Space, collapsed, is_one
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg.types.lengths import Length
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index
     from tg_native.kernels.lanes import Elements
@@ -57,27 +58,29 @@ class _Reduction:
         dense = bool(self.lead) and is_one(self.lead_strides[0][-1]) and is_one(self.lead_strides[1][-1])
         by_columns = dense and not is_one(self.body_strides[-1])
         vectors = VECTORS if by_columns or self._is_dense else 1
-        along = self.lead[-1] if by_columns else self.body[-1]
+        interleaved = not by_columns and is_interleaved(self.fn, self.x.dtype, self.body_strides[-1])
+        along = self.lead[-1] if by_columns else self.body[-1] * (2 if interleaved else 1)
         kernel = self.site.kernel([working_dtype(self.fn, self.x.dtype)], vectors, along)
         for n in (*self.lead, *self.body, *self.lead_strides[0], *self.lead_strides[1], *self.body_strides):
             kernel.length(n)
         working = working_dtype(self.fn, self.x.dtype)
         step = ([Node(self.fn.op, (0, 1), (2,))], [working] * 3)
         self.site.divide(kernel, (*self.lead, *self.body), [step], [self.x.dtype])
-        rule, terms = self.site.rule(self.fn.op), self._terms(kernel, by_columns)
-        self.kernel, self.fold = kernel, Fold(kernel, self.fn, rule, self.x.dtype, terms)
+        rule, terms = self.site.rule(self.fn.op), self._terms(kernel, along, by_columns)
+        self.kernel = kernel
+        self.fold = Fold(kernel, self.fn, rule, self.x.dtype, terms, interleaved=interleaved)
         self.source, self.target = kernel.read(self.x), kernel.write(self.y)
         (self._by_columns if by_columns else self._by_rows)()
         self.site.run(kernel)
         if self.parts is not None and kernel.share is not None:
             join_totals(self.site, self.fn, self.x.dtype, self.parts, kernel.share.parts, self.y)
 
-    def _terms(self, kernel: Kernel, by_columns: bool) -> int | None:
+    def _terms(self, kernel: Kernel, along: int | Length, by_columns: bool) -> int | None:
         """How many elements are folded into one lane, if it is known."""
         if any(type(n) is not int for n in self.body):
             return None
         lengths = [n for n in self.body if type(n) is int]
-        return math.prod(lengths) if by_columns else math.prod(lengths[:-1]) * -(-lengths[-1] // kernel.body.lanes)
+        return math.prod(lengths) if by_columns else math.prod(lengths[:-1]) * -(-along // kernel.body.lanes)
 
     @property
     def _is_dense(self) -> bool:
@@ -93,6 +96,7 @@ class _Reduction:
             fold.begin()
             with kernel.loops(self.body[:-1], first=is_total) as outer:
                 row = kernel.moved(start, outer, self.body_strides[:-1])
+                row = kernel.body.parts_at(row) if fold.each > 1 else row
 
                 def element(block: Block) -> list[Elements]:
                     return [kernel.load(row, step, block)]

@@ -25,7 +25,7 @@ from tg_native.loops.blas import LETTERS
 from tg_native.loops.costs import SHARE, UNIT
 from tg_native.loops.joins import MOST_SHARED
 from tg_native.loops.kernel import MOST
-from tg_native.plan.values import Array, Scalar
+from tg_native.plan.values import Array, Scalar, Slot
 from tg_native.show.shown import identifier
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class GraphFunction(graphs.GraphFunction):
         self.lines = []
         self.parameters.append("const void *const *data")
         self.scalars: dict[int, Local] = {}  # by the lines that declare them
-        self.slots: dict[str, tuple[str, int]] = {}  # places in memory, and how many elements behind which pointers
+        self.slots: dict[str, Slot] = {}  # by the texts of their pointers
         self.memory = CMemory(self.lines, self.length, lambda condition: self.require(condition, Failure.MEMORY))
         self._counter = itertools.count(1)
 
@@ -245,7 +245,7 @@ class GraphFunction(graphs.GraphFunction):
 
     def slot(self, array: Array, offset: int) -> Array:
         text = f"({array.pointer} + {offset})"
-        self.slots[text] = (array.pointer, offset)
+        self.slots[text] = Slot(array.dtype, array.pointer, offset)
         return array._replace(pointer=text)
 
     def place(self, dtype: str, text: str) -> Array:
@@ -300,7 +300,7 @@ class GraphFunction(graphs.GraphFunction):
         """Call a finished loop, under a condition if there is one."""
         assert isinstance(kernel, Kernel)
         named = kernel.named()
-        kernel.gather()
+        kernel.finish()
         name, given, division = self.unit.kernel(kernel), kernel.arguments, kernel.division
         self.noted(name, named)
         if division is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from tg.backend import Length, is_complex
 from tg_c.body import SHARED
@@ -14,20 +14,18 @@ from tg_native.kernels.dtypes import PARTS, WORDS, is_half, working
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
 from tg_native.loops import kernel as loops
-from tg_native.loops.costs import MANY_ARGUMENTS
 from tg_native.loops.kernel import MOST, Share, lanes_for
+from tg_native.loops.tables import NUMBERS, Tables
 from tg_native.plan.values import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tg.backend import Length
     from tg_c.division import Division
     from tg_c.function import GraphFunction
     from tg_native.kernels.lanes import Elements
-    from tg_native.plan.values import Array
-
-NUMBERS: Final = {"float64": "doubles", "float32": "singles"}  # what tables of them are called
+    from tg_native.plan.values import Array, Slot
 
 
 def width_for(dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
@@ -41,7 +39,7 @@ def width_for(dtypes: Iterable[str], vectors: int, length: int | Length) -> Widt
 
 
 @final
-class Kernel(loops.Kernel):
+class Kernel(loops.Kernel, Tables):
     """Writes one function: its parameters have canonical names, and what it is called with is gathered beside them."""
 
     body: Routine
@@ -54,8 +52,9 @@ class Kernel(loops.Kernel):
         self.arguments: list[str] = []
         self.division: Division | None = None
         self._known: dict[object, str] = {}
-        self._numbers: list[int] = []  # the places of arguments that are numbers
-        self._begin: list[str] = []  # what comes before the first line of the body
+        self._numbers: dict[int, str] = {}  # the arguments that are numbers, and their dtypes
+        self._heads: list[str] = []  # the parameters before tables took some
+        self._begin: dict[int, str] = {}  # what the body begins with, by the arguments that were there
         self.body = Routine(function.unit.prelude, width_for(dtypes, vectors, length))
 
     def lanes_for(self, dtypes: Iterable[str], vectors: int, length: int | Length) -> Width:
@@ -94,8 +93,8 @@ class Kernel(loops.Kernel):
         if scalar.operand is not None:
             count = len(self.parameters)
             argument, text = text, self._parameter("v", f"{WORDS[scalar.dtype]} ", text, ("operand", scalar.operand))
-            if len(self.parameters) > count and not argument.isidentifier():
-                self._numbers.append(count)
+            if len(self.parameters) > count and not argument.isidentifier() and scalar.dtype in NUMBERS:
+                self._numbers[count] = scalar.dtype
         elif text.isidentifier():  # else it is a literal
             text = self._parameter("v", f"{WORDS[scalar.dtype]} ", text, ("value", text))
         if is_complex(scalar.dtype):
@@ -110,42 +109,41 @@ class Kernel(loops.Kernel):
         names = (text.split()[-1].lstrip("*") for text in self.parameters)
         return dict(zip(names, self.arguments, strict=True))
 
-    def gather(self) -> None:
-        """Have many numbers, and many places in the memory of a tile, handed over in tables, not one by one.
+    # --- arguments in tables -----------------------------------------------------------------------------------------
 
-        The function of the graph is in one piece, and of calls with a hundred arguments each the compiler takes longer
-        than of the loops.
-        """
-        slots = {k: slot for k, a in enumerate(self.arguments) if (slot := self.function.slots.get(a)) is not None}
-        if len(slots) + len(self._numbers) < MANY_ARGUMENTS:
-            return
-        unit, begin = self.function.unit, dict[int, str]()
-        left = [k for k in range(len(self.parameters)) if k not in slots and k not in self._numbers]
-        parameters, arguments = [self.parameters[k] for k in left], [self.arguments[k] for k in left]
-        bases: dict[str, str] = {}
-        for j, (k, (base, _)) in enumerate(slots.items()):
-            word = self.parameters[k].removeprefix(CONST).split()[0]
-            if base not in bases:
-                bases[base] = f"m{len(bases)}"
-                parameters.append(f"{word} *{bases[base]}")
-                arguments.append(base)
-            begin[k] = f"{self.parameters[k]} = {bases[base]} + at[{j}];"
-        if slots:
-            parameters.append("const i64 *at")
-            arguments.append(unit.table("int64", ", ".join(str(offset) for _, offset in slots.values())))
-        for dtype, name in NUMBERS.items():
-            own = [k for k in self._numbers if self.parameters[k].startswith(f"{WORDS[dtype]} ")]
-            if own:
-                parameters.append(f"const {WORDS[dtype]} *{name}")
-                arguments.append(unit.table(dtype, ", ".join(self.arguments[k] for k in own)))
-            begin.update((k, f"const {self.parameters[k]} = {name}[{j}];") for j, k in enumerate(own))
-        self.parameters, self.arguments = parameters, arguments
-        self._begin = [INDENT + begin[k] for k in sorted(begin)]
+    def keep(self, arguments: Sequence[int]) -> None:
+        self._heads, self.parameters = self.parameters, [self.parameters[k] for k in arguments]
+        self.arguments = [self.arguments[k] for k in arguments]
+
+    def add_base(self, name: str, slot: Slot) -> str:
+        self.parameters.append(f"{WORDS[slot.dtype]} *{name}")
+        self.arguments.append(slot.base)
+        return name
+
+    def add_table(self, name: str, dtype: str, elements: Sequence[str]) -> str:
+        self.parameters.append(f"const {WORDS[dtype]} *{name}")
+        self.arguments.append(self.function.unit.table(dtype, ", ".join(elements)))
+        return name
+
+    def begin_with_place(self, argument: int, slot: Slot, base: str, offset: tuple[str, int]) -> None:
+        table, number = offset
+        self._begin[argument] = f"{self._heads[argument]} = {base} + {table}[{number}];"
+
+    def begin_with_number(self, argument: int, dtype: str, element: tuple[str, int]) -> None:
+        table, number = element
+        self._begin[argument] = f"const {self._heads[argument]} = {table}[{number}];"
+
+    # --- the function ------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Put what is in tables faster into tables, after all has been written."""
+        self.gather(self.arguments, self.function.slots, self._numbers)
 
     def text(self) -> str:
         """The function without its name: parameters and block."""
         more = () if self.division is None else (BEGIN,)
-        lines = "\n".join((*self._begin, *self.body.text()))
+        begin = (INDENT + self._begin[k] for k in sorted(self._begin))
+        lines = "\n".join((*begin, *self.body.text()))
         return f"({', '.join((*self.parameters, *more))}) {{\n{lines}\n}}"
 
     def divided(self, division: Division, most: int, threads: int) -> None:

@@ -9,11 +9,11 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg_c.text import INDENT
-from tg_native.graphs.pieces import cut
+from tg_native.graphs.pieces import cut, parts_of
 from tg_native.kernels.dtypes import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 LENGTH: Final = 128  # statements; 1,200 sines and their gradient take gcc 1.3 s so, by 32 2.2, by 512 1.7
 LONG: Final = 2 * LENGTH  # of a run that is worth it
@@ -56,7 +56,12 @@ def in_pieces(
         return "", [], list(lines)
     dtypes = {**others, **{local.name: local.dtype for local in declared.values()}}
     words = [NAME.findall(line or "") for line in lines]
-    parts = [*_parts(lines, declared, words, dtypes)]
+    steps = (
+        (at, at in declared and _is_of_scalars(line, words[at], dtypes))
+        for at, line in enumerate(lines)
+        if line is not None
+    )
+    parts = [*parts_of(steps, LENGTH, LONG)]
     if not parts:
         return "", [], list(lines)
     maker, readers, held = cut(parts, {at: local.name for at, local in declared.items()}, words)
@@ -85,26 +90,6 @@ def _declaration(name: str, dtypes: Mapping[str, str]) -> str:
 
 def _declared(name: str, value: str, dtypes: Mapping[str, str]) -> str:
     return f"{_declaration(name, dtypes)} = {value};"
-
-
-def _parts(
-    lines: Sequence[str | None],
-    declared: Mapping[int, Local],
-    words: Sequence[Sequence[str]],
-    dtypes: Mapping[str, str],
-) -> Iterator[tuple[int, ...]]:
-    """The places of the statements of each piece: of long runs of scalars that are made of scalars alone."""
-    run: list[int] = []
-    for at, line in enumerate((*lines, "")):
-        if line is None:
-            continue
-        if at in declared and _is_of_scalars(line, words[at], dtypes):
-            run.append(at)
-            continue
-        if len(run) >= LONG:
-            whole = len(run) - len(run) % LENGTH
-            yield from (tuple(run[k : k + LENGTH]) for k in range(0, whole, LENGTH))
-        run = []
 
 
 def _is_of_scalars(line: str, words: Sequence[str], dtypes: Mapping[str, str]) -> bool:

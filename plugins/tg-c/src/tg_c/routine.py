@@ -416,6 +416,10 @@ class Routine(Body, routine.Routine):
     def nearer(self, condition: Condition, x: Pointer, y: Pointer) -> Pointer:
         return self._pointer(x, f"{condition.value.text} ? {x.text} : {y.text}")
 
+    def parts_at(self, pointer: Pointer) -> Pointer:
+        part = PARTS[pointer.dtype]
+        return Pointer(self, part, self._as_items(pointer, WORDS[part]), pointer.form)
+
     def _pointer(self, like: Pointer, expression: str) -> Pointer:
         key = f"* {expression}"
         for known in reversed(self._known):

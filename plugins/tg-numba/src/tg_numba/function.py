@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from tg_native.calls.blas import blas
 from tg_native.calls.objects import HEAD
@@ -15,7 +15,7 @@ from tg_native.loops.blas import LETTERS
 from tg_native.loops.kernel import MOST
 from tg_native.loops.pointwise import run
 from tg_native.plan.shapes import needs_plan
-from tg_native.plan.values import Array, Scalar
+from tg_native.plan.values import Array, Scalar, Slot
 from tg_native.show.shown import identifier
 from tg_numba.assembly import memory_cell
 from tg_numba.blas import NumbaBlas
@@ -39,14 +39,6 @@ if TYPE_CHECKING:
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
-
-
-class Slot(NamedTuple):
-    """A place in memory: so many elements behind a pointer. Loops alone are given it, most of them in a table."""
-
-    base: str
-    cell: str
-    offset: int
 
 
 @final
@@ -248,7 +240,7 @@ class GraphFunction(graphs.GraphFunction):
 
     def slot(self, array: Array, offset: int) -> Array:
         name = f"%slot{len(self.slots)}"
-        self.slots[name] = Slot(array.pointer, memory_cell(array.dtype), offset)
+        self.slots[name] = Slot(array.dtype, array.pointer, offset)
         return array._replace(pointer=name)
 
     def place(self, dtype: str, text: str) -> Array:
@@ -281,16 +273,16 @@ class GraphFunction(graphs.GraphFunction):
 
     def run(self, kernel: loops.Kernel) -> None:
         assert isinstance(kernel, Kernel)
-        written, arguments = kernel.finish()
-        name = self.unit.loop(written)
-        self.noted(name, {f"%a{k}": operand for k, (_, operand) in enumerate(kernel.arguments)})
-        given = ", ".join(f"{kind} {self._operand(operand)}" for kind, operand in arguments)
+        named = {f"%a{k}": operand for k, (_, operand) in enumerate(kernel.arguments)}
+        name = self.unit.loop(kernel.finish())
+        self.noted(name, named)
+        given = ", ".join(f"{kind} {self._operand(operand)}" for kind, operand in kernel.arguments)
         self.body.do(f"call void @{name}({given})")
 
     def _operand(self, name: str) -> str:
         """What an argument of a loop is: of a slot the pointer, computed here."""
         slot = self.slots.get(name)
-        return name if slot is None else self.body.place(slot.cell, slot.base, str(slot.offset))
+        return name if slot is None else self.body.place(memory_cell(slot.dtype), slot.base, str(slot.offset))
 
     def copier(self, source: Value, target: Array) -> GraphFunction:
         return self

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, final
 from tg_native.kernels.index import Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, in_all_lanes
 from tg_native.loops import kernel as loops
-from tg_native.loops.costs import MANY_ARGUMENTS
 from tg_native.loops.kernel import MOST, lanes_for
+from tg_native.loops.tables import NUMBERS, Tables
 from tg_numba.assembly import Module, memory_cell
 from tg_numba.body import Body
 from tg_numba.engine import Written
@@ -16,19 +16,18 @@ from tg_numba.operands import elements, type_of
 from tg_numba.processor import vector_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tg.backend import Length
     from tg_native.kernels.lanes import Elements
-    from tg_native.plan.values import Array, Scalar
+    from tg_native.plan.values import Array, Scalar, Slot
     from tg_numba.function import GraphFunction
 
-NUMBERS: Final = {"float64": ("double", "%doubles"), "float32": ("float", "%singles")}  # types and names of these
 ALIGNED: Final = "alignstack(64)"  # vectors that are kept over a call must not cross lines of the cache
 
 
 @final
-class Kernel(loops.Kernel):
+class Kernel(loops.Kernel, Tables):
     """Writes one function. Arguments are gathered as they are needed; the text does not depend on their names."""
 
     body: Body
@@ -45,8 +44,7 @@ class Kernel(loops.Kernel):
         self.arguments: list[tuple[str, str]] = []  # type, and operand in the function of the graph
         self._names: dict[tuple[str, str, int | None], str] = {}  # of these here
         self._heads: list[str] = []
-        self._cells: dict[int, str] = {}  # of the arguments that are arrays: LLVM's type of an element
-        self._numbers: list[int] = []  # the arguments that are numbers
+        self._numbers: dict[int, str] = {}  # the arguments that are numbers, and their dtypes
 
     def _argument(self, kind: str, operand: str, attribute: str = "", place: int | None = None) -> str:
         """The name of an argument; `place` among the operands of the loop, if equal ones are not to be one."""
@@ -58,17 +56,10 @@ class Kernel(loops.Kernel):
         return known
 
     def read(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self._place(array))
+        return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer))
 
     def write(self, array: Array) -> Pointer:
-        return Pointer(self.body, array.dtype, self._place(array, " noalias"))
-
-    def _place(self, array: Array, attribute: str = "") -> str:
-        count = len(self.arguments)
-        name = self._argument("ptr", array.pointer, attribute)
-        if len(self.arguments) > count:
-            self._cells[count] = memory_cell(array.dtype)
-        return name
+        return Pointer(self.body, array.dtype, self._argument("ptr", array.pointer, " noalias"))
 
     def outside(self, operand: str) -> str:
         """An address that the function of the graph knows."""
@@ -85,52 +76,45 @@ class Kernel(loops.Kernel):
         name = self._argument(type_of(scalar.dtype), scalar.text, place=scalar.operand)
         is_number = scalar.operand is not None and not scalar.text.startswith("%") and scalar.dtype in NUMBERS
         if is_number and len(self.arguments) > count:
-            self._numbers.append(count)
+            self._numbers[count] = scalar.dtype
         with self.body.of(0):
             found = elements(self.body, scalar.dtype, name)
         return in_all_lanes(found)
 
-    def finish(self) -> tuple[Written, list[tuple[str, str]]]:
-        """The function, and the arguments that it is called with: types and operands."""
+    # --- arguments in tables -----------------------------------------------------------------------------------------
+
+    def keep(self, arguments: Sequence[int]) -> None:
+        self._heads, self.arguments = [self._heads[k] for k in arguments], [self.arguments[k] for k in arguments]
+
+    def add_base(self, name: str, slot: Slot) -> str:
+        return self._added(f"%{name}", slot.base)
+
+    def add_table(self, name: str, dtype: str, elements: Sequence[str]) -> str:
+        return self._added(f"%{name}", self.function.unit.table(type_of(dtype), elements))
+
+    def _added(self, name: str, operand: str) -> str:
+        self._heads.append(f"ptr {name}")
+        self.arguments.append(("ptr", operand))
+        return name
+
+    def begin_with_place(self, argument: int, slot: Slot, base: str, offset: tuple[str, int]) -> None:
+        name = f"%a{argument}"
+        place = f"{name} = getelementptr {memory_cell(slot.dtype)}, ptr {base}, i64 {name}.offset"
+        self.body.begin(*_element(f"{name}.offset", "i64", *offset), place)
+
+    def begin_with_number(self, argument: int, dtype: str, element: tuple[str, int]) -> None:
+        self.body.begin(*_element(f"%a{argument}", type_of(dtype), *element))
+
+    # --- the function ------------------------------------------------------------------------------------------------
+
+    def finish(self) -> Written:
+        """The function; `arguments` are what it is called with from now on."""
         self.body.do("ret void")
-        heads, arguments = self._gathered()
-        head = f"define void @loop({', '.join(heads)}) nounwind {ALIGNED}"
-        text = f"{head} {{\n{self.body.text()}\n}}"
-        return Written(self.body.module, text), arguments
+        self.gather([operand for _, operand in self.arguments], self.function.slots, self._numbers)
+        head = f"define void @loop({', '.join(self._heads)}) nounwind {ALIGNED}"
+        return Written(self.body.module, f"{head} {{\n{self.body.text()}\n}}")
 
-    def _gathered(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """The parameters and what they are given: many numbers, and many places in the memory of a tile, in tables.
 
-        With a hundred arguments in each call LLVM took longer for the function of the graph than for the loops.
-        """
-        places = {k: self.function.slots[a] for k, (_, a) in enumerate(self.arguments) if a in self.function.slots}
-        if len(places) + len(self._numbers) < MANY_ARGUMENTS:
-            return self._heads, self.arguments
-        left = [k for k in range(len(self.arguments)) if k not in places and k not in self._numbers]
-        heads, arguments = [self._heads[k] for k in left], [self.arguments[k] for k in left]
-
-        def added(name: str, argument: str) -> None:
-            heads.append(f"ptr {name}")
-            arguments.append(("ptr", argument))
-
-        bases = {base: f"%m{k}" for k, base in enumerate(dict.fromkeys(slot.base for slot in places.values()))}
-        for base, name in bases.items():
-            added(name, base)
-        if places:
-            added("%at", self.function.unit.table("i64", [str(slot.offset) for slot in places.values()]))
-        for j, (k, slot) in enumerate(places.items()):
-            offset = self._element("i64", "%at", j, f"%a{k}.offset")
-            self.body.begin(
-                *offset, f"%a{k} = getelementptr {self._cells[k]}, ptr {bases[slot.base]}, i64 %a{k}.offset"
-            )
-        for kind, name in NUMBERS.values():
-            own = [k for k in self._numbers if self.arguments[k][0] == kind]
-            if own:
-                added(name, self.function.unit.table(kind, [self.arguments[k][1] for k in own]))
-            for j, k in enumerate(own):
-                self.body.begin(*self._element(kind, name, j, f"%a{k}"))
-        return heads, arguments
-
-    def _element(self, kind: str, table: str, place: int, name: str) -> tuple[str, str]:
-        """The instructions that read an element of a table."""
-        return f"{name}.at = getelementptr {kind}, ptr {table}, i64 {place}", f"{name} = load {kind}, ptr {name}.at"
+def _element(name: str, kind: str, table: str, number: int) -> tuple[str, str]:
+    """The instructions that read an element of a table."""
+    return f"{name}.at = getelementptr {kind}, ptr {table}, i64 {number}", f"{name} = load {kind}, ptr {name}.at"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tg_native.graphs.pieces import cut
+from tg_native.graphs.pieces import cut, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ def in_pieces(function: str, lines: Sequence[str]) -> tuple[list[str], list[str]
     words = [NAME.findall(line.partition(";")[0]) for line in lines]
     made = [_made(line) for line in lines]
     types = dict(one for one in made if one is not None)
-    parts = [*_parts(lines, words, types)]
+    parts = [*parts_of(_steps(lines, words, types), LENGTH, LONG)]
     if not parts:
         return [], [*lines]
     maker, readers, held = cut(parts, {at: used[0] for at, used in enumerate(words) if used}, words)
@@ -86,19 +86,12 @@ def _access(name: str, slots: Mapping[str, int], access: str) -> tuple[str, str]
     return f"  {there} = getelementptr i64, ptr %held, i64 {slots[name]}", f"  {value}{access} {there}"
 
 
-def _parts(lines: Sequence[str], words: Sequence[Sequence[str]], types: Mapping[str, str]) -> Iterator[tuple[int, ...]]:
-    """The places of the instructions of each piece: of long runs of steps on values whose types are known."""
-    run: list[int] = []
-    for at, line in enumerate((*lines, "")):
-        if line.lstrip().startswith(";"):
-            if run:
-                run.append(at)
-            continue
-        is_step = not READ.match(line) and _made(line) is not None and all(name in types for name in words[at])
-        if is_step:
-            run.append(at)
-            continue
-        if len(run) >= LONG:
-            whole = len(run) - len(run) % LENGTH
-            yield from (tuple(run[k : k + LENGTH]) for k in range(0, whole, LENGTH))
-        run = []
+def _steps(
+    lines: Sequence[str], words: Sequence[Sequence[str]], types: Mapping[str, str]
+) -> Iterator[tuple[int, bool]]:
+    """The places of all lines, and whether there is a step on values whose types are known, or what is said of one."""
+    is_step = False
+    for at, line in enumerate(lines):
+        if not line.lstrip().startswith(";"):
+            is_step = not READ.match(line) and _made(line) is not None and all(name in types for name in words[at])
+        yield at, is_step
