@@ -39,6 +39,7 @@ _HOMES = {
     "hessian": "tg.gradient.matrices",
     "hvp": "tg.gradient.matrices",
     "wrap": "tg.ops.wrapped",
+    "debug_print": "tg.ops.wrapped",
     "shared": "tg.functions.shared",
     "Shared": "tg.functions.shared",
     "function": "tg.functions.make",
@@ -58,9 +59,9 @@ _HOMES = {
 }
 
 _ERRORS = (
-    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "RangeError", "SymbolicError",
-    "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError", "BackendUnavailable",
-    "PluginError", "OptionError", "DebugError", "NonFiniteError",
+    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "AssertionFailed",
+    "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError",
+    "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))
