@@ -397,6 +397,52 @@ class Routine(Body, routine.Routine):
         declared += [f"{kind} {name};" for name in names]
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
 
+    # --- functions -------------------------------------------------------------------------------------------------
+
+    def subroutine(
+        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[routine.Variable | Index | Lanes]
+    ) -> Lanes | None:
+        if not self.lanes:
+            return write(*operands)
+        body, given, parameters = Routine(self.prelude, Width(self.lanes, self.native)), list[str](), list[str]()
+        received = [self._received(body, f"p{k}", x, given, parameters) for k, x in enumerate(operands)]
+        result = write(*received)
+        if result is not None:
+            texts = body.texts(result)
+            kind, names = self.vector_type(result.dtype, "", len(texts)), self._new_names(len(texts))
+            for k, (made, text) in enumerate(zip(names, texts, strict=True)):
+                self.line(f"{kind} {made};")
+                body.line(f"*y{k} = {text};")
+                parameters.append(f"{kind} *y{k}")
+                given.append(f"&{made}")
+        symbol = f"tg_{name}_{self.vector_type(self._kept(operands))}_{self.abreast}"
+        head, lines = f"static __attribute__((noinline)) void {symbol}({', '.join(parameters)})", "\n".join(body.text())
+        self.prelude.need(symbol, f"{head} {{\n{lines}\n}}")
+        self.line(f"{symbol}({', '.join(given)});")
+        return None if result is None else Lanes(self, result.dtype, names if len(names) > 1 else names[0])
+
+    @staticmethod
+    def _kept(operands: Sequence[routine.Variable | Index | Lanes]) -> str:
+        """The dtype of the memory that a function is given."""
+        return next(x.dtype for x in operands if isinstance(x, Local))
+
+    def _received(
+        self, body: Routine, name: str, x: routine.Variable | Index | Lanes, given: list[str], parameters: list[str]
+    ) -> Local | Index | Lanes:
+        """An operand as a function has it; adds what it is given, and its parameters."""
+        if isinstance(x, Index):
+            parameters.append(f"i64 {name}")
+            given.append(str(x.value.text))
+            return Index(Lanes(body, "int64", name, SHARED))
+        texts = list(x.names) if isinstance(x, Local) else self.texts(x)  # type: ignore[arg-type]
+        kind, names = self.vector_type(x.dtype, "", len(texts)), tuple(f"{name}{k}" for k in range(len(texts)))
+        star = "*" if isinstance(x, Local) else ""
+        parameters.extend(f"{kind} {star}{one}" for one in names)
+        given.extend(texts)
+        if isinstance(x, Local):
+            return Local(body, x.dtype, names, x.lanes)
+        return Lanes(body, x.dtype, names if len(names) > 1 else names[0])
+
     # --- memory ----------------------------------------------------------------------------------------------------
 
     def variable(self, dtype: str, count: int = 1) -> Local:
