@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from tg.backend import is_complex, is_integer
 from tg_c.body import SHARED, Body
-from tg_c.machine import vector_bytes
 from tg_c.text import integer
 from tg_native.kernels import routine
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size
@@ -71,20 +70,25 @@ class Routine(Body, routine.Routine):
 
     def __init__(self, prelude: Prelude, width: Width) -> None:
         """Begin one of so many lanes."""
-        super().__init__(prelude, width, _size(width.native))
-        self.native = width.native
+        super().__init__(prelude, width)
+        self.native, self.size = width.native, self._size(width.native)
         self.frame: list[str] = []  # what comes before the first line
         self._read: set[str] = set()  # parts of complex numbers that are as they lie in memory
         self._places: dict[str, str] = {}  # of whole vectors of integers: from where they were loaded
 
-    @contextlib.contextmanager
-    def of(self, lanes: int) -> Iterator[None]:
+    def resize(self, lanes: int) -> tuple[int, int, int]:
         before = self.lanes, self.native, self.size
         self.lanes = lanes
         if isinstance(lanes, Width):
-            self.native, self.size = lanes.native, _size(lanes.native)
-        yield
+            self.native, self.size = lanes.native, self._size(lanes.native)
+        return before
+
+    def resume(self, before: tuple[int, int, int]) -> None:
         self.lanes, self.native, self.size = before
+
+    def _size(self, native: int) -> int:
+        """The bytes of the widest element where a vector has so many lanes."""
+        return min(max(self.machine.vector_bytes // native, 1), 8)
 
     @property
     def usual_mask(self) -> str:
@@ -106,7 +110,7 @@ class Routine(Body, routine.Routine):
         return max(1, self.lanes // self.native)
 
     def width_of(self, dtype: str) -> int:
-        native = min(self.native, vector_bytes() // item_size(dtype))
+        native = min(self.native, self.machine.vector_bytes // item_size(dtype))
         return self.lanes if native == self.native or not self.lanes else Width(self.lanes, native)
 
     def regrouped(self, value: Lanes) -> Lanes:
@@ -155,6 +159,8 @@ class Routine(Body, routine.Routine):
 
     def write(self, word: str, operands: Sequence[Lanes], dtype: str, given: Any) -> Lanes:
         plain = super().write
+        if self.abreast == 1:
+            return plain(word, operands, dtype, given)
         return self.each(lambda *each: plain(word, each, dtype, given), *operands)
 
     def has_form(self, word: str, dtype: str) -> bool:
@@ -657,8 +663,3 @@ class Routine(Body, routine.Routine):
     def text(self) -> list[str]:
         """The statements, indented."""
         return [*("  " + line for line in self.frame), *self.lines]
-
-
-def _size(native: int) -> int:
-    """The bytes of the widest element where a vector has so many lanes."""
-    return min(max(vector_bytes() // native, 1), 8)
