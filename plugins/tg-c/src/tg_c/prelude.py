@@ -34,6 +34,7 @@ class Prelude:
     def __init__(self, symbol: Symbol | None = None) -> None:
         self.symbol = symbol
         self.libraries = {"m"}
+        self.results: dict[str, str] = {}  # of functions of loops: the dtypes, "" where there is none
         self.templates: dict[object, str] = {}  # what rules have written: the expressions by op, dtypes and lanes
         self.machine = Machine(vector_bytes(), has_fused())
         self._vectors: dict[tuple[int, int], Vectors] = {}
