@@ -106,6 +106,11 @@ class Body(kernels.Body):
         self._count = 0
 
     @property
+    def abreast(self) -> int:
+        """How many vectors have all lanes."""
+        return 1
+
+    @property
     def vectors(self) -> Vectors:
         """The vectors of as many lanes."""
         return self.prelude.vectors(self.lanes, self.size)
@@ -381,7 +386,7 @@ class Body(kernels.Body):
 
     def uses(self, name: str, dtype: str) -> int:
         self.has_counted = True
-        return self.prelude.uses(name)
+        return self.prelude.uses(name, self.abreast)
 
     def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
         kind = self.kind(operands[0].dtype)

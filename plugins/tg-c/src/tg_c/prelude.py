@@ -56,9 +56,9 @@ class Prelude:
             found = self._vectors[count, size] = Vectors(self, count, size)
         return found
 
-    def uses(self, name: str) -> int:
-        """How often a function is used: one more than when this was last asked."""
-        self._uses[name] = self._uses.get(name, 0) + 1
+    def uses(self, name: str, count: int) -> int:
+        """How many vectors of a function are used: so many more than when this was last asked."""
+        self._uses[name] = self._uses.get(name, 0) + count
         return self._uses[name]
 
     def text(self) -> str:

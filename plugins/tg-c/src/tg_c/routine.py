@@ -107,7 +107,6 @@ class Routine(Body, routine.Routine):
 
     @property
     def abreast(self) -> int:
-        """How many vectors have all lanes."""
         return max(1, self.lanes // self.native)
 
     def width_of(self, dtype: str) -> int:
