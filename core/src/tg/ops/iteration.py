@@ -518,14 +518,14 @@ def _applied(
     own = [*step.carries, *step.slices]
     after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
     used = captured([*after, *step.given], own, step.began)
-    body = freeze([*own, *used], [*after, *step.carries, *step.given])
+    body = freeze([*own, *used], [*after, *step.given, *step.carries])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
     op = Scan(body, len(given), len(sequences), None if length else count, reverse)  # type: ignore[arg-type]
     made = op(*length, *given, *sequences, *used)
     results = made if isinstance(made, tuple) else (made,)
     kept = len(given)
-    return (*results[:kept], *results[2 * kept : 2 * kept + len(step.given)])
+    return (*results[:kept], *results[kept : kept + len(step.given)])
 
 
 def _as_before(after: Variable, before: Variable) -> Variable:
