@@ -524,8 +524,7 @@ def _applied(
     op = Scan(body, len(given), len(sequences), None if length else count, reverse)  # type: ignore[arg-type]
     made = op(*length, *given, *sequences, *used)
     results = made if isinstance(made, tuple) else (made,)
-    kept = len(given)
-    return (*results[:kept], *results[kept : kept + len(step.given)])
+    return results[: len(given) + len(step.given)]
 
 
 def _as_before(after: Variable, before: Variable) -> Variable:
