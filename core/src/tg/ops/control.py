@@ -26,7 +26,7 @@ from tg.types.dtypes import is_complex
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.tensor_type import TensorType
@@ -99,6 +99,10 @@ class Call(Op):
         if status:
             outputs = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.graph.output_types)
         return (*outputs, status_array(status))
+
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The one there is."""
+        yield self.graph, arrays
 
     def with_graph(self, graph: FrozenGraph) -> Call:
         """The same call of another graph."""

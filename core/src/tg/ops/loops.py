@@ -14,7 +14,7 @@ import numpy as np
 from tg.errors import InputError, NotDifferentiable, ShapeError, message
 from tg.graph.frozen import FrozenGraph, ValueSlot
 from tg.graph.interpret import prepared
-from tg.graph.op import Op
+from tg.graph.op import InnerInput, Op
 from tg.ops.control import lower_checks
 from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
 from tg.ops.length_checks import size_checks
@@ -22,7 +22,7 @@ from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg.graph.checks import Check, Descriptor
     from tg.graph.nodes import Variable
@@ -79,6 +79,13 @@ class Scan(Op):
     def size_operands(self, count: int) -> range:
         """The length, unless it only counts steps."""
         return range(self.first if not self.counts_only else 0)
+
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """Carries and slices change from step to step, what is captured does not."""
+        carries, sequences, captured = self.parts(range(count))
+        found = [InnerInput(k, is_same=False) for k in carries]
+        found += [InnerInput(k, is_same=False, is_slice=True) for k in sequences]
+        return ((*found, *map(InnerInput, captured)),)
 
     def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Of operands the carries, the sequences and what is captured."""
@@ -162,7 +169,10 @@ class Scan(Op):
                     traces.append(np.empty((length, *y.shape), y.dtype))
                 traces[k][place] = y
         if not length:
-            traces = [np.empty((0, *shape), t.numpy_dtype) for shape, t in self._empty_traces(arrays)]
+            types = self.body.output_types[self.carries :]
+            traces = [
+                np.empty((0, *shape), t.numpy_dtype) for shape, t in zip(self.trace_shapes(arrays), types, strict=True)
+            ]
         if status:
             found = [np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.body.output_types[: self.carries]]
             found += [np.zeros((0,) * (t.ndim + 1), t.numpy_dtype) for t in self.body.output_types[self.carries :]]
@@ -170,20 +180,32 @@ class Scan(Op):
             found = [*copies([np.asarray(v) for v in carries], arrays), *traces]
         return (*found, status_array(status)) if self.body.checks else tuple(found)
 
-    def _empty_traces(self, arrays: Sequence[Array]) -> list[tuple[tuple[int, ...], TensorType]]:
-        """The shape of a slice of each trace, and its type, where there is no step that shows them."""
-        _, _, captured = self.parts(arrays)
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The graph, once for each step; a check that fails is the last."""
+        carries, sequences, captured = self.parts(arrays)
+        length = self.length if self.length is not None else int(arrays[0])
+        step = prepared(self.body)
+        for t in range(length):
+            place = length - 1 - t if self.reverse else t
+            given = [*carries, *(x[place] for x in sequences), *captured]
+            yield self.body, given
+            outputs, status = step.run(given)
+            if status:
+                return
+            carries = outputs[: self.carries]
+
+    def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
+        """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
+        carries, sequences, captured = self.parts(operands)
 
         def value_of(atom: Any) -> int | None:
             return int(captured[atom.owner.number - self.carries - self.sequences]) if self._is_captured(atom) else None
 
-        carries, sequences, _ = self.parts([TensorType(a.dtype, a.shape) for a in arrays])
-        types = [TensorType(a.dtype, a.shape) for a in captured]
-        inside = inner_types("scan", self.body, [*carries, *(t.with_shape(t.shape[1:]) for t in sequences), *types])
-        return [
-            (tuple(int(lengths.evaluate(n, value_of)) for n in t.shape), t)  # type: ignore[arg-type]
-            for t in inside.inside[self.carries :]
-        ]
+        shapes = [*(tuple(v.shape) for v in carries), *(tuple(v.shape)[1:] for v in sequences)]
+        shapes += [tuple(v.shape) for v in captured]
+        types = [t.with_shape(shape) for t, shape in zip(self.body.input_types, shapes, strict=True)]
+        found = inner_types("scan", self.body, types).inside[self.carries :]
+        return [tuple(int(lengths.evaluate(n, value_of)) for n in t.shape) for t in found]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

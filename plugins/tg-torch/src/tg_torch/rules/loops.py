@@ -1,0 +1,57 @@
+"""Loops of inner graphs, in Python: a call of the step's function for each, until a check in it fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+from tg.backend import loops as t
+from tg_torch.rules.elementwise.cast import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.backend import Rule
+    from tg_torch.place import Place
+
+STATUS: Final = 5  # elements
+
+
+def scan(
+    op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[torch.Tensor]]], context: Place
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """A loop over the steps; what they trace is written into its place, what no step has reached is 0."""
+    (step,) = graphs
+    carries, sequences, captured = op.parts(operands)
+    n, has_checks = op.carries, bool(op.body.checks)
+    length = max(0, int(op.length if op.length is not None else operands[0]))
+    slices = [x.unbind(0) for x in sequences]
+    traces: list[torch.Tensor] = []
+    rows: list[Sequence[torch.Tensor]] = []
+    status = None
+    for place in reversed(range(length)) if op.reverse else range(length):
+        found = step(*carries, *(x[place] for x in slices), *captured)
+        carries, made = found[:n], found[n : n + op.traces]
+        if not traces:
+            traces = [y.new_zeros((length, *y.shape)) for y in made]
+            rows = [y.unbind(0) for y in traces]
+        for row, y in zip(rows, made, strict=True):
+            row[place].copy_(y)
+        if has_checks and found[-1][0]:
+            status = found[-1].clone()
+            break
+    if not length:
+        types = op.body.output_types[n:]
+        traces = [
+            torch.zeros((0, *shape), dtype=DTYPES[t.dtype], device=context.device)
+            for shape, t in zip(op.trace_shapes(operands), types, strict=True)
+        ]
+    results = [*map(torch.clone, carries), *traces]  # a step may give an operand, a constant, or two carries in one
+    if has_checks:
+        held = torch.zeros(STATUS, dtype=torch.int64, device=context.device)
+        results.append(held if status is None else status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan}
