@@ -265,6 +265,24 @@ class While(Op):
         """How many results have a slice for each step."""
         return len(self.body.outputs) - self.carries
 
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """Carries change from step to step, what is captured does not."""
+        return (tuple(InnerInput(k, is_same=k >= self.carries) for k in range(count)),) * 2
+
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The condition, then the body, with the carries before each step."""
+        given, steps = list(arrays), 0
+        while self.max_steps is None or steps < self.max_steps:
+            yield self.condition, given
+            goes_on, status = prepared(self.condition).run(given)
+            if status or not goes_on[0]:
+                return
+            yield self.body, given
+            outputs, status = prepared(self.body).run(given)
+            if status:
+                return
+            given, steps = [*outputs[: self.carries], *arrays[self.carries :]], steps + 1
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The carries' own types, an int64 scalar, the traces' types with the limit in front, that of the status."""
         if len(inputs) != self.body.arity:
@@ -307,15 +325,21 @@ class While(Op):
                     traces.append(np.zeros((self.max_steps or 0, *y.shape), y.dtype))
                 traces[k][steps] = y
             steps += 1
-        if not traces and self.traces:
-            types = inner_types("while", self.body, [TensorType(a.dtype, a.shape) for a in arrays]).outside
+        if not traces:
+            shapes, types = self.trace_shapes(arrays), self.body.output_types[self.carries :]
             traces = [
-                np.zeros((self.max_steps or 0, *(int(n) for n in t.shape)), t.numpy_dtype)  # type: ignore[arg-type]
-                for t in types[self.carries :]
+                np.zeros((self.max_steps or 0, *shape), t.numpy_dtype) for shape, t in zip(shapes, types, strict=True)
             ]
         found = copies([np.asarray(v) for v in carries], arrays)
         results = (*found, np.array(steps, np.int64), *traces)
         return (*results, status_array(status)) if self.inner_descriptors else results
+
+    def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
+        """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
+        pairs = zip(self.body.input_types, operands, strict=True)
+        types = [t.with_shape(tuple(v.shape)) for t, v in pairs]
+        found = inner_types("while", self.body, types, requires=False).outside[self.carries :]
+        return [tuple(int(n) for n in t.shape) for t in found]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -360,6 +384,18 @@ class Cond(Op):
         """How many checks there are before those of a branch."""
         return sum(len(graph.checks) for graph in self.branches[:branch])
 
+    def branch(self, index: int) -> int:
+        """The branch that a number stands for."""
+        return min(max(index, 0), len(self.branches) - 1)
+
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """The operands behind the number."""
+        return (tuple(map(InnerInput, range(1, count))),) * len(self.branches)
+
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The branch that runs."""
+        yield self.branches[self.branch(int(arrays[0]))], arrays[1:]
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The branches' common types: of lengths that several know the first one's."""
         if len(inputs) != 1 + self.branches[0].arity:
@@ -388,7 +424,7 @@ class Cond(Op):
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The branch interpreted; where a check fails, placeholders and the status."""
-        k = min(max(int(arrays[0]), 0), len(self.branches) - 1)
+        k = self.branch(int(arrays[0]))
         graph = self.branches[k]
         outputs, status = prepared(graph).run(arrays[1:])
         found = copies([np.asarray(v) for v in outputs], arrays)

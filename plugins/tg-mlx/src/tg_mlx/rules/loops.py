@@ -79,4 +79,49 @@ def _empty(op: t.Scan, operands: Sequence[Any]) -> list[Any]:
     return [mx.zeros((0, *shape), NATIVE[t.dtype]) for shape, t in zip(shapes, types, strict=True)]
 
 
-RULES: Final[dict[object, Rule]] = {t.Scan: scan}
+def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
+    """A loop as long as the condition holds and no check fails; each condition is evaluated."""
+    condition, body = graphs
+    n, captured, steps = op.carries, operands[op.carries :], 0
+    status = mx.zeros(STATUS, mx.int64)
+    carries: Sequence[Any] = operands[:n]
+    rows: list[Sequence[Any]] = []
+    while op.max_steps is None or steps < op.max_steps:
+        goes_on, *found = condition(*carries, *captured)
+        if op.condition.checks and found[-1][0]:
+            status = found[-1]
+            break
+        if not goes_on:
+            break
+        found = body(*carries, *captured)
+        if op.body.checks and found[-1][0]:
+            status = found[-1] + mx.array([len(op.condition.checks), 0, 0, 0, 0], mx.int64)
+            break
+        carries = found[:n]
+        rows.append(found[n : n + op.traces])
+        mx.eval(carries, rows[-1])
+        steps += 1
+    traces = [mx.stack([*column]) for column in zip(*rows, strict=True)]
+    missing = (op.max_steps or 0) - steps
+    types, shapes = op.body.output_types[n:], op.trace_shapes(operands)
+    zeros = [mx.zeros((missing, *shape), NATIVE[t.dtype]) for shape, t in zip(shapes, types, strict=True)]
+    whole = [mx.concatenate([*pair]) for pair in zip(traces, zeros, strict=True)] if traces else zeros
+    results = (*map(copy, carries), mx.array(steps, mx.int64), *whole)
+    return (*results, status) if op.inner_descriptors else results
+
+
+def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
+    """The branch that runs: the number is evaluated."""
+    k = op.branch(int(index.item()))
+    found = graphs[k](*operands)
+    results = [*map(copy, found[: len(op.branches[k].outputs)])]
+    if op.inner_descriptors:
+        status = mx.zeros(STATUS, mx.int64)
+        if op.branches[k].checks:
+            before = mx.array([op.first_check(k), 0, 0, 0, 0], mx.int64)
+            status = mx.where(found[-1][0] != 0, found[-1] + before, found[-1])
+        results.append(status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}

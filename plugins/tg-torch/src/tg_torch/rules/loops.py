@@ -54,4 +54,68 @@ def scan(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-RULES: Final[dict[object, Rule]] = {t.Scan: scan}
+def while_loop(
+    op: t.While, *operands: Any, graphs: Sequence[Callable[..., Sequence[torch.Tensor]]], context: Place
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """A loop as long as the condition holds and no check fails."""
+    condition, body = graphs
+    n, captured, status, steps = op.carries, operands[op.carries :], None, 0
+    carries: Sequence[torch.Tensor] = operands[:n]
+    traces: list[torch.Tensor] = []
+    while op.max_steps is None or steps < op.max_steps:
+        goes_on, *found = condition(*carries, *captured)
+        status = _failed(found[-1], 0) if op.condition.checks else None
+        if status is not None or not goes_on:
+            break
+        found = body(*carries, *captured)
+        status = _failed(found[-1], len(op.condition.checks)) if op.body.checks else None
+        if status is not None:
+            break
+        carries, made = found[:n], found[n : n + op.traces]
+        if not traces:
+            traces = [y.new_zeros((op.max_steps or 0, *y.shape)) for y in made]
+        for trace, y in zip(traces, made, strict=True):
+            trace[steps] = y
+        steps += 1
+    if not traces:
+        types = op.body.output_types[n:]
+        traces = [
+            torch.zeros((op.max_steps or 0, *shape), dtype=DTYPES[t.dtype], device=context.device)
+            for shape, t in zip(op.trace_shapes(operands), types, strict=True)
+        ]
+    count = torch.tensor(steps, dtype=torch.int64, device=context.device)
+    return (*map(torch.clone, carries), count, *traces, *_status(op, status, context))
+
+
+def cond(
+    op: t.Cond,
+    index: torch.Tensor,
+    *operands: Any,
+    graphs: Sequence[Callable[..., Sequence[torch.Tensor]]],
+    context: Place,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """The branch that runs."""
+    k = op.branch(int(index))
+    found = graphs[k](*operands)
+    status = _failed(found[-1], op.first_check(k)) if op.branches[k].checks else None
+    results = [*map(torch.clone, found[: len(op.branches[k].outputs)]), *_status(op, status, context)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _failed(status: torch.Tensor, before: int) -> torch.Tensor | None:
+    """The status of a graph whose checks come behind so many others; None where none of them has failed."""
+    if not status[0]:
+        return None
+    found = status.clone()
+    found[0] += before
+    return found
+
+
+def _status(op: t.While | t.Cond, status: torch.Tensor | None, context: Place) -> list[torch.Tensor]:
+    """The status as a result, if the op has one."""
+    if not op.inner_descriptors:
+        return []
+    return [torch.zeros(STATUS, dtype=torch.int64, device=context.device) if status is None else status]
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}
