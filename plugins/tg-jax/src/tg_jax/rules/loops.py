@@ -12,19 +12,16 @@ import jax.numpy as jnp
 from jax import lax
 
 from tg.backend import loops as t
-from tg_jax.place import platform
-from tg_jax.small import in_one, is_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.backend import Rule
-    from tg_jax import Options
 
 STATUS: Final = 5  # elements
 
 
-def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]], context: Options) -> Any:
+def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
     """A loop over the steps; another number of them compiles nothing where nothing has an axis of that length."""
     (function,) = graphs
     inits, sequences, captured = op.parts(operands)
@@ -39,16 +36,11 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
             after.append(jnp.where(carries[n][0] == 0, found[-1], carries[n]))
         return after, list(found[n : n + op.traces])
 
-    def counted(carries: Any, length: Any) -> Any:
-        return lax.fori_loop(0, length, lambda _, carries: step(carries, ())[0], carries)
-
-    def scanned(carries: Any, sequences: Any) -> Any:
-        carries, traces = lax.scan(step, carries, sequences, length, reverse=op.reverse)
-        return [*carries[:n], *traces, *carries[n:]]
-
-    loop, given = (counted, length) if op.counts_only else (scanned, list(sequences))
-    is_one = (op.counts_only or length > 0) and platform(context) == "cpu" and is_small(op.lowered)
-    results = in_one(loop, start, given) if is_one else loop(start, given)
+    if op.counts_only:
+        results = lax.fori_loop(0, length, lambda _, carries: step(carries, ())[0], start)
+    else:
+        carries, traces = lax.scan(step, start, list(sequences), length, reverse=op.reverse)
+        results = [*carries[:n], *traces, *carries[n:]]
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -87,9 +87,9 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Seque
     carries: Sequence[Any] = operands[:n]
     rows: list[Sequence[Any]] = []
     while op.max_steps is None or steps < op.max_steps:
-        goes_on, *found = condition(*carries, *captured)
-        if op.condition.checks and found[-1][0]:
-            status = found[-1]
+        goes_on, *told = condition(*carries, *captured)
+        if op.condition.checks and told[-1][0]:
+            status = told[-1]
             break
         if not goes_on:
             break

@@ -63,8 +63,8 @@ def while_loop(
     carries: Sequence[torch.Tensor] = operands[:n]
     traces: list[torch.Tensor] = []
     while op.max_steps is None or steps < op.max_steps:
-        goes_on, *found = condition(*carries, *captured)
-        status = _failed(found[-1], 0) if op.condition.checks else None
+        goes_on, *told = condition(*carries, *captured)
+        status = _failed(told[-1], 0) if op.condition.checks else None
         if status is not None or not goes_on:
             break
         found = body(*carries, *captured)
