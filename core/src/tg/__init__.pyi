@@ -149,6 +149,13 @@ from tg.ops.histogram import histogram_bin_edges as histogram_bin_edges
 from tg.ops.indexing import flip as flip
 from tg.ops.indexing import take as take
 from tg.ops.indexing import wrap_index as wrap_index
+from tg.ops.iteration import cond as cond
+from tg.ops.iteration import fori_loop as fori_loop
+from tg.ops.iteration import map as map
+from tg.ops.iteration import reduce as reduce
+from tg.ops.iteration import scan as scan
+from tg.ops.iteration import switch as switch
+from tg.ops.iteration import while_loop as while_loop
 from tg.ops.joining import append as append
 from tg.ops.joining import array_split as array_split
 from tg.ops.joining import block_diag as block_diag
@@ -346,5 +353,4 @@ invert = bitwise_invert
 mod = remainder
 pow = power
 radians = deg2rad
-switch = where
 true_divide = divide

@@ -32,6 +32,7 @@ from tg.ops import control as control
 from tg.ops import creation as creation
 from tg.ops import cumulative as cumulative
 from tg.ops import indexing as indexing
+from tg.ops import loops as loops
 from tg.ops import reduction as reduction
 from tg.ops import shape as shape
 from tg.ops import sorting as sorting

@@ -126,7 +126,7 @@ def jvp_scan(
     operands = [*carries, *starts, *sequences, *(given[k] for k in xs), *captured, *(given[k] for k in held)]
     body = freeze(own, [*made[:n], *after, *(found[k] for k in traced)], checks)  # type: ignore[list-item]
     loop = Scan(body, n + len(wide), op.sequences + len(xs), op.length, op.reverse)
-    results = _results(loop, [*inputs[: op.first], *operands])  # type: ignore[list-item]
+    results = _results(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * (len(made) + bool(op.body.checks))
     for at, k in enumerate(wide):
         totals[k] = results[n + at]
@@ -337,9 +337,8 @@ def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[
     ]
     made = _tuple(op(*inner))
     results = made[: -1 if op.inner_descriptors else None]
-    length = as_size_variable(size) if type(size) is not int else size
-    loop = Scan(freeze(own, results), 0, len(sequences), length if type(length) is int else None)
-    found = _results(loop, [*([] if type(length) is int else [length]), *sequences, *captured])
+    loop = Scan(freeze(own, results), 0, len(sequences), size if type(size) is int else None)
+    found = _results(loop, [*([] if type(size) is int else [as_size_variable(size)]), *sequences, *captured])
     return list(found[: len(results)])
 
 

@@ -37,9 +37,11 @@ def interpret_with_status(frozen: FrozenGraph, arrays: Sequence[Any]) -> tuple[t
 
 def prepared(frozen: FrozenGraph) -> Prepared:
     """The graph made ready to be run many times, once."""
-    if frozen.prepared is None:
-        frozen.keep_prepared(Prepared(frozen))
-    return frozen.prepared
+    found: Prepared | None = frozen.prepared
+    if found is None:
+        found = Prepared(frozen)
+        frozen.keep_prepared(found)
+    return found
 
 
 @final

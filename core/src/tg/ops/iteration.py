@@ -313,7 +313,7 @@ def _count(length: Any, sequences: Sequence[Variable], what: str) -> int | Varia
         if not sequences:
             raise InputError(message(f"{what}: found neither xs nor length, needed one: how many steps"))
         length = sequences[0].shape[0]
-    found = _integer(length, f"{what}: length")
+    found: int | Variable = _integer(length, f"{what}: length")
     if type(found) is int and found < 0:
         raise ShapeError(message(f"{what}: length: found {found}, needed at least 0"))
     return found
@@ -453,6 +453,4 @@ def _kind(value: object) -> str:
     return f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple) else type(value).__name__
 
 
-FAMILY = Family(
-    "iteration", ops=(Scan, While, Cond), functions=(scan, while_loop, fori_loop, cond, switch, map, reduce)
-)
+FAMILY = Family("iteration", functions=(scan, while_loop, fori_loop, cond, switch, map, reduce))

@@ -16,6 +16,7 @@ from tg.graph.frozen import FrozenGraph, ValueSlot
 from tg.graph.interpret import prepared
 from tg.graph.op import Op
 from tg.ops.control import lower_checks
+from tg.ops.family import Family
 from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
 from tg.ops.length_checks import size_checks
 from tg.types import lengths
@@ -147,7 +148,8 @@ class Scan(Op):
         """The graph interpreted step by step; where a check fails, placeholders and the status."""
         carries, sequences, captured = self.parts(arrays)
         length = self.length if self.length is not None else int(arrays[0])
-        step, traces, status = prepared(self.body), [], ()
+        step, traces = prepared(self.body), []
+        status: tuple[int, ...] = ()
         carries = tuple(carries)
         for t in range(length):
             place = length - 1 - t if self.reverse else t
@@ -266,7 +268,8 @@ class While(Op):
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graphs interpreted step by step; where a check fails, placeholders and the status."""
         carries, captured = tuple(arrays[: self.carries]), arrays[self.carries :]
-        condition, step, status, steps = prepared(self.condition), prepared(self.body), (), 0
+        condition, step, steps = prepared(self.condition), prepared(self.body), 0
+        status: tuple[int, ...] = ()
         traces: list[Array] = []
         while self.max_steps is None or steps < self.max_steps:
             goes_on, status = condition.run([*carries, *captured])
@@ -387,3 +390,6 @@ class Cond(Op):
     def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The branches batched; where the number differs along the batch, each element has its own."""
         return tools.batch_cond(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+FAMILY = Family("loops", ops=(Scan, While, Cond))

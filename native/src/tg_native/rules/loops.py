@@ -60,6 +60,7 @@ class _Carry:
 
     def __init__(self, site: Site, k: int, value: Value, wanted: TensorType) -> None:
         self.site, self.k, self.lengths = site, k, argument(site, value, wanted)[1:]
+        self.places: tuple[Array, ...]
         if isinstance(value, Scalar):
             self.places = (site.memory(value),)
             return
