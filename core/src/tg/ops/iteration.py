@@ -171,7 +171,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     asked = as_variable(cond(structure(iter(step.carries))))
     if asked.type != TensorType("bool"):
         raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
-    after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
+    after = [_as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
     used = captured([asked, *after], step.carries, step.began)
     own = [*step.carries, *used]
     kept = step.carries if max_steps is not None else []
@@ -346,14 +346,14 @@ def _traced(
     types = [named_type(as_variable(v)) for v in leaves]
     if any(weak):
         types = _weak_types(f, leaves, weak, sequences, types, structure, what)
-    for _ in range(MOST_PASSES):
+    for number in range(MOST_PASSES):
         step = _once(f, types, sequences, structure, what)
         after = [v.type.dtype for v in step.after]
         stale = [k for k, t in enumerate(types) if weak[k] and after[k] != t.dtype]
         if not stale:
             break
-        for k in stale:
-            types[k] = TensorType(after[k], types[k].shape)
+        for k in stale:  # later ones only to what holds both: scalars that change places would have no end
+            types[k] = _holding(leaves[k], after[k], *([types[k].dtype] if number else []))
     for k, (v, t) in enumerate(zip(step.after, types, strict=True)):
         _need_same(named[k], v, t, what)
     return step
@@ -379,9 +379,22 @@ def _weak_types(
     except Exception:  # noqa: BLE001 (what it is shows when the function is traced over variables)
         return list(types)
     return [
-        TensorType(v.type.dtype) if is_python and isinstance(v, Variable) else t
-        for v, is_python, t in zip(found, weak, types, strict=True)
+        _holding(start, as_variable(v).type.dtype) if is_python and not is_weak(v) else t
+        for v, start, is_python, t in zip(found, leaves, weak, types, strict=True)
     ]
+
+
+def _holding(start: Any, *dtypes: str) -> TensorType:
+    """The type of a scalar carry of these dtypes that a Python scalar begins: 0.5 is no int64."""
+    kind = weak_kind(start)
+    assert kind is not None
+    return TensorType(promote(*dtypes, kind))
+
+
+def _as_next(value: Any, dtype: str) -> Variable:
+    """What a step gives for a carry of a dtype: of Python scalars only those that the dtype's kind has take it."""
+    kind = weak_kind(value)
+    return as_variable(value) if kind is None else as_variable(value, promote(dtype, kind))
 
 
 def _slices(sequences: Sequence[Variable]) -> list[Variable]:
@@ -399,10 +412,7 @@ def _once(
     began = _now()
     carries, slices = [Variable(t) for t in types], _slices(sequences)
     after, given = f(carries, slices)
-    found = [
-        as_variable(v, t.dtype if is_weak(v) else None)
-        for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)
-    ]
+    found = [_as_next(v, t.dtype) for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)]
     ys, made = flatten(given)
     return _Step(began, carries, slices, found, [as_variable(y) for y in ys], made)
 
@@ -430,7 +440,7 @@ def _applied(
     The carries before each step are traced as well: what gradients need. Where nothing reads them they are not kept.
     """
     own = [*step.carries, *step.slices]
-    after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
+    after = [_as_before(v, c, "scan") for v, c in zip(step.after, step.carries, strict=True)]
     used = captured([*after, *step.given], own, step.began)
     body = freeze([*own, *used], [*after, *step.carries, *step.given])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
@@ -442,11 +452,11 @@ def _applied(
     return (*results[:kept], *results[2 * kept : 2 * kept + len(step.given)])
 
 
-def _as_before(after: Variable, before: Variable) -> Variable:
+def _as_before(after: Variable, before: Variable, what: str) -> Variable:
     """A carry after a step, with the lengths that it has before."""
     if all(same(a, b) for a, b in zip(after.shape, before.shape, strict=True)):
         return after
-    return specify_shape(after, before.shape, "scan: a carry after a step")
+    return specify_shape(after, before.shape, f"{what}: a carry after a step")
 
 
 def _kind(value: object) -> str:
