@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import DtypeError, InputError, ShapeError, message
@@ -68,18 +68,25 @@ def scan(
         >>> [float(v) for v in sums.eval({x: [1.0, 2.0, 3.0]})]
         [1.0, 3.0, 6.0]
     """
-    sequences, xs_structure = _sequences(xs, "scan")
+    return _looped(f, init, xs, length, "scan", reverse=reverse)
+
+
+def _looped(
+    f: Callable[..., Any], init: Any, xs: Any, length: Any, what: str, *, reverse: bool = False
+) -> tuple[Any, Any]:
+    """What a loop gives, the last carry and the results, for a function of users by the name `what`."""
+    sequences, xs_structure = _sequences(xs, what)
     leaves, init_structure = flatten(init)
-    count = _count(length, sequences, "scan")
+    count = _count(length, sequences, what)
 
     def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
         found = f(init_structure(iter(carries)), xs_structure(iter(slices)))
         if not isinstance(found, tuple) or len(found) != 2:
-            raise InputError(message(f"scan: f gave {_kind(found)}, needed a pair: the next carry and a result"))
+            raise InputError(message(f"{what}: f gave {_kind(found)}, needed a pair: the next carry and a result"))
         return found
 
-    step = _traced(traced, leaves, sequences, init_structure, "scan")
-    results = _applied(step, leaves, sequences, count, reverse=reverse)
+    step = _traced(traced, leaves, sequences, init_structure, what)
+    results = _applied(step, leaves, sequences, count, what, reverse=reverse)
     carries, ys = results[: len(leaves)], results[len(leaves) :]
     return init_structure(iter(carries)), step.structure(iter(ys))
 
@@ -103,7 +110,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> An
     low, high = _integer(lower, "fori_loop: lower"), _integer(upper, "fori_loop: upper")
     steps: Any = max(0, high - low) if type(low) is int and type(high) is int else maximum(subtract(high, low), 0)
     start = as_size_variable(low)
-    (_, found), _ = scan(lambda c, _: ((c[0] + 1, body(c[0], c[1])), None), (start, init), None, steps)
+    (_, found), _ = _looped(lambda c, _: ((c[0] + 1, body(*c)), None), (start, init), None, steps, "fori_loop")
     return found
 
 
@@ -120,7 +127,7 @@ def map(f: Callable[..., Any], xs: Any) -> Any:
         >>> tg.map(tg.sum, x).eval({x: [[1.0, 2.0], [3.0, 4.0]]}).tolist()
         [3.0, 7.0]
     """
-    return scan(lambda _, x: (None, f(x)), None, xs)[1]
+    return _looped(lambda _, x: (None, f(x)), None, xs, None, "map")[1]
 
 
 def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
@@ -136,7 +143,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
         >>> float(tg.reduce(tg.maximum, x, 0.0).eval({x: [1.0, 3.0, 2.0]}))
         3.0
     """
-    return scan(lambda c, x: (f(c, x), None), init, xs)[0]
+    return _looped(lambda c, x: (f(c, x), None), init, xs, None, "reduce")[0]
 
 
 def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, max_steps: int | None = None) -> Any:
@@ -204,7 +211,7 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
     if asked.type.ndim:
         raise InputError(message(f"cond: pred: found {asked.type}, needed a scalar", hint="tg.where is elementwise"))
     holds = asked if asked.type.dtype == "bool" else not_equal(asked, 0)
-    return _branched(cast_variable(holds, "int64"), (otherwise, then), operands, "cond")
+    return _branched(cast_variable(holds, "int64"), {"otherwise": otherwise, "then": then}, operands, "cond")
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -233,23 +240,26 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise InputError(message(f"switch: branches: found {branches!r}, needed a sequence of functions", hint=hint))
     found = _integer(index, "switch: index")
     number = as_size_variable(found) if type(found) is int else found
-    return _branched(number, branches, operands, "switch")
+    return _branched(number, {f"branch {k}": f for k, f in enumerate(branches)}, operands, "switch")
 
 
-def _branched(index: Variable, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], what: str) -> Any:
-    """The results of the branch that an int64 scalar numbers."""
+def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[Any], what: str) -> Any:
+    """The results of the branch that an int64 scalar numbers; the functions stand by what an error calls them."""
     leaves, structure = flatten(tuple(operands))
     given = [as_variable(v) for v in leaves]
     began = _now()
     inner = [Variable(named_type(v), name=v.name) for v in given]
     made: list[list[Any]] = []
     results: Structure | None = None
-    for k, function in enumerate(functions):
+    for name, function in functions.items():
+        if not callable(function):
+            hint = "tg.where(condition, x, y) chooses elements"
+            raise InputError(message(f"{what}: {name}: found {function!r}, needed a function", hint=hint))
         value = function(*structure(iter(inner)))
         if results is None:
             found, results = flatten(value)
         else:
-            found = results.leaves_of(value, f"{what}: branch {k}")
+            found = results.leaves_of(value, f"{what}: {name}")
         made.append(found)
     assert results is not None
     outputs = _alike(made, paths(results), what)
@@ -433,23 +443,28 @@ def _need_same(name: str, after: Variable, before: TensorType, what: str) -> Non
 
 
 def _applied(
-    step: _Step, leaves: Sequence[Any], sequences: Sequence[Variable], count: int | Variable, *, reverse: bool
+    step: _Step,
+    leaves: Sequence[Any],
+    sequences: Sequence[Variable],
+    count: int | Variable,
+    what: str,
+    *,
+    reverse: bool,
 ) -> Sequence[Variable]:
     """The results of a loop of a traced step: carries, and what it traces.
 
     The carries before each step are traced as well: what gradients need. Where nothing reads them they are not kept.
     """
     own = [*step.carries, *step.slices]
-    after = [_as_before(v, c, "scan") for v, c in zip(step.after, step.carries, strict=True)]
+    after = [_as_before(v, c, what) for v, c in zip(step.after, step.carries, strict=True)]
     used = captured([*after, *step.given], own, step.began)
-    body = freeze([*own, *used], [*after, *step.carries, *step.given])
+    body = freeze([*own, *used], [*after, *step.given, *step.carries])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
     op = Scan(body, len(given), len(sequences), None if length else count, reverse)  # type: ignore[arg-type]
     made = op(*length, *given, *sequences, *used)
     results = made if isinstance(made, tuple) else (made,)
-    kept = len(given)
-    return (*results[:kept], *results[2 * kept : 2 * kept + len(step.given)])
+    return results[: len(given) + len(step.given)]
 
 
 def _as_before(after: Variable, before: Variable, what: str) -> Variable:
