@@ -18,6 +18,7 @@ INFRASTRUCTURE = {
     "index_positions",
     "index_syntax",
     "index_updates",
+    "inner",
     "length_checks",
     "numpy_protocol",
     "positions",

@@ -188,7 +188,12 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("multi_dot chain_matmul matrix_dot", "`m @ m @ m`"),
     ("cross", "`w[[1, 2, 0]] * u[[2, 0, 1]] - w[[2, 0, 1]] * u[[1, 2, 0]]`"),
     ("vector_norm matrix_norm frobenius_norm", "`tg.norm(x)`"),
+    # control flow
+    ("foldl foldr", "`tg.reduce(lambda c, v: c + v, x, 0.0)`"),
+    ("recurrence", "`tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
+    ("ifelse", "`tg.cond(s > 0, lambda: x, lambda: -x)`; `tg.where(s > 0, x, y)` computes both sides"),
     # modules of other libraries
+    ("lax", "names are in one place: `tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
     ("numpy np jnp T pt theano pytensor", "names are in one place, `tg.exp(x)`; NumPy's take variables, `np.exp(x)`"),
     ("nn nnet functional", "names are in one place: `tg.softmax(x)`, `tg.relu(x)`"),
     ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),

@@ -454,7 +454,7 @@ def _pulled(
 ) -> tuple[dict[int, Variable], Cotangents, list[int]] | None:
     """The pullback of a step: what stands for cotangents of its results, those of its inputs, which carries have some.
 
-    None where nothing flows.
+    None where nothing flows. A carry that no step reads has some all the same: without a step it is what it began with.
     """
     moving = {k for k in flows if k < carries}
     while True:
@@ -464,7 +464,7 @@ def _pulled(
         if reached <= moving:
             break
         moving |= reached
-    return None if all(dx is None for dx in found) else (given, found, sorted(moving))
+    return None if not moving and all(dx is None for dx in found) else (given, found, sorted(moving))
 
 
 def _pushed(

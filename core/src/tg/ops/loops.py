@@ -16,6 +16,7 @@ from tg.graph.frozen import FrozenGraph, ValueSlot
 from tg.graph.interpret import prepared
 from tg.graph.op import InnerInput, Op
 from tg.ops.control import lower_checks
+from tg.ops.family import Family
 from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
 from tg.ops.length_checks import size_checks
 from tg.types import lengths
@@ -309,8 +310,8 @@ class While(Op):
         """The graphs interpreted step by step; where a check fails, placeholders and the status."""
         carries, captured = tuple(arrays[: self.carries]), arrays[self.carries :]
         condition, step, steps = prepared(self.condition), prepared(self.body), 0
-        traces: list[Array] = []
         status: tuple[int, ...] = ()
+        traces: list[Array] = []
         while self.max_steps is None or steps < self.max_steps:
             goes_on, status = condition.run([*carries, *captured])
             if status or not goes_on[0]:
@@ -448,3 +449,6 @@ class Cond(Op):
     def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The branches batched; where the number differs along the batch, each element has its own."""
         return tools.batch_cond(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+FAMILY = Family("loops", ops=(Scan, While, Cond))
