@@ -38,6 +38,7 @@ _HOMES = {
     "jacobian": "tg.gradient.matrices",
     "hessian": "tg.gradient.matrices",
     "hvp": "tg.gradient.matrices",
+    "vmap": "tg.gradient.vmap",
     "wrap": "tg.ops.wrapped",
     "shared": "tg.functions.shared",
     "Shared": "tg.functions.shared",

@@ -45,6 +45,7 @@ from tg.gradient.api import vjp as vjp
 from tg.gradient.matrices import hessian as hessian
 from tg.gradient.matrices import hvp as hvp
 from tg.gradient.matrices import jacobian as jacobian
+from tg.gradient.vmap import vmap as vmap
 from tg.graph.frozen import FrozenGraph as FrozenGraph
 from tg.graph.nodes import Constant as Constant
 from tg.graph.nodes import Variable as Variable
@@ -149,6 +150,13 @@ from tg.ops.histogram import histogram_bin_edges as histogram_bin_edges
 from tg.ops.indexing import flip as flip
 from tg.ops.indexing import take as take
 from tg.ops.indexing import wrap_index as wrap_index
+from tg.ops.iteration import cond as cond
+from tg.ops.iteration import fori_loop as fori_loop
+from tg.ops.iteration import map as map
+from tg.ops.iteration import reduce as reduce
+from tg.ops.iteration import scan as scan
+from tg.ops.iteration import switch as switch
+from tg.ops.iteration import while_loop as while_loop
 from tg.ops.joining import append as append
 from tg.ops.joining import array_split as array_split
 from tg.ops.joining import block_diag as block_diag
@@ -346,5 +354,4 @@ invert = bitwise_invert
 mod = remainder
 pow = power
 radians = deg2rad
-switch = where
 true_divide = divide

@@ -55,6 +55,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("float16 float32 float64 bfloat16 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_",
      'dtypes are strings: `tg.cast(x, "{name}")`'),
     ("float double half single int long bool", 'dtypes are strings: `tg.cast(x, "{name}")`'),
+    ("pmap smap vectorize vectorize_graph apply_along_axis batch", "`tg.vmap(tg.sum)(m)`"),
     ("astype", '`x.astype("float32")`, or `tg.cast(x, "float32")`'),
     ("dtype finfo", 'NumPy\'s: `np.{name}("float64")`'),
     ("iinfo", 'NumPy\'s: `np.iinfo("int64")`'),
@@ -200,8 +201,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     # loops
     ("scan recurrence foldl foldr fori_loop while_loop reduce associative_scan lax",
      "a Python loop is unrolled: `for t in range(3): s = tg.tanh(s + w[t])`; tg.cumsum and the like run along an axis"),
-    ("vmap pmap smap map vectorize vectorize_graph apply_along_axis batch",
-     "functions take leading axes: `tg.vecdot(m, x)`, `tg.sum(m, axis=-1)`, `x[:, None] - y`"),
     ("cond ifelse", "`tg.where(s > 0, x, y)` computes both sides"),
     ("checkpoint remat", "`tg.grad(cost, x)` keeps all that it needs"),
     ("OpFromGraph", "a Python function that builds a graph: `tg.jit(f)(x)`"),
