@@ -97,14 +97,13 @@ class BatchTools:
         ]
         return reduce_all(condition) if batched[0] else condition, found
 
-    def need_unbatched(self, op: Op, batched: Sequence[bool], what: str) -> None:
+    def need_unbatched(self, op: Op, batched: Sequence[bool], what: str, hint: str | None = None) -> None:
         """Refuse a batch of what all elements must have in common.
 
         Raises:
             InputError: an operand carries the batch.
         """
         if any(batched):
-            hint = "an argument size= gives results of one length"
             text = f"vmap: {op.name}: found {what} that depends on the element of the batch, needed one for all"
             raise InputError(message(text, hint=hint))
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.graph.checks import Descriptor
+from tg.graph.checks import SHAPES, Descriptor, source_of
 from tg.graph.frozen import FrozenGraph
-from tg.graph.function_graph import freeze
+from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.traversal import inputs_of
 from tg.ops.assumptions import required
@@ -305,7 +305,7 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
     """The results of a loop over a batch.
 
     Where elements end at different steps those that have ended keep what they had. If a check could fail in what is
-    computed for these, each element has a loop of its own.
+    computed for these, each element has a loop of its own: a check that lengths decide, which are those of all, cannot.
     """
     n = op.carries
     flags, plain = list(batched), [Variable(t) for t in op.body.input_types]
@@ -321,7 +321,7 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
             break
         for k in reached:
             flags[k] = True
-    if differs and op.inner_descriptors:
+    if differs and any(map(_asks_values, op.inner_graphs())):
         return by_element(op, size, inputs, batched)
     moving = [v for v, f in zip(wide, flags, strict=True) if f]
     inside = moving[0].shape[0]
@@ -347,6 +347,11 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
         steps, traces = results[n], results[n + 2 : n + 2 + len(traced)]
     carries = [v if f else tools.unbatched(v) for v, f in zip(results[:n], flags[:n], strict=True)]
     return [*carries, steps, *(swapaxes(v, 0, 1) for v in traces)]
+
+
+def _asks_values(graph: FrozenGraph) -> bool:
+    """Whether a graph has a check that more than lengths decide."""
+    return any(source_of(check.condition) != SHAPES for check in FunctionGraph.thaw(graph).checks)
 
 
 def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:

@@ -526,7 +526,8 @@ class Nonzero(Op):
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """Refused: the masks of a batch have different numbers of true elements."""
-        tools.need_unbatched(self, batched, "a number of true elements")
+        hint = "an argument size= gives results of one length; tg.where chooses elements"
+        tools.need_unbatched(self, batched, "a number of true elements", hint)
         return (self(*inputs),)
 
 
