@@ -19,6 +19,7 @@ INFRASTRUCTURE = {
     "index_syntax",
     "index_updates",
     "length_checks",
+    "moving_windows",
     "numpy_protocol",
     "positions",
     "record",
