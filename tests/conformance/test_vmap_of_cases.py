@@ -21,11 +21,11 @@ SIZED_BY_VALUES = {Nonzero}  # ops whose results have lengths that values decide
 
 
 @cache
-def items() -> dict[str, Item]:
+def items(*kinds: str) -> dict[str, Item]:
     """The sparse tier: for each case one dtype and layout, and its gradient."""
     plugin.registry()
     found = (item for case in all_cases() for item in variants(case, "sparse") if case.inputs)
-    return {item.id: item for item in found if item.kind in ("value", "grad")}
+    return {item.id: item for item in found if item.kind in kinds}
 
 
 def expression(program: Program, arguments) -> tuple:
@@ -94,9 +94,9 @@ def disagreement(item: Item, differ: list[bool]) -> str | None:
 
 
 @pytest.mark.sampled(40)
-@pytest.mark.parametrize("name", sorted(items()))
+@pytest.mark.parametrize("name", sorted(items("value", "grad")))
 def test_elements_are_what_the_case_gives(name: str) -> None:
-    item = items()[name]
+    item = items("value", "grad")[name]
     count = len(Program(item).arguments)
     choices = [[True] * count]
     if item.kind == "value" and count > 1:
@@ -107,3 +107,33 @@ def test_elements_are_what_the_case_gives(name: str) -> None:
         if any(differ):
             wrong = disagreement(item, differ)
             assert wrong is None, (wrong, differ)
+
+
+def refusal(program: Program, arrays: list) -> Exception | None:
+    """What comes of a program for two equal elements instead of results."""
+    stacked = [np.stack([x, x]) for x in arrays]
+    inputs = [tg.tensor(f"b{k}", v.type.dtype, (None, *v.type.shape)) for k, v in enumerate(program.arguments)]
+    try:
+        outputs = tg.vmap(lambda *arguments: expression(program, arguments))(*inputs)
+        interpret(FunctionGraph.of(inputs, outputs, ones(inputs, stacked)).freeze(), stacked)
+    except tg.TgError as error:
+        return error
+    return None
+
+
+@pytest.mark.long
+def test_what_an_element_may_not_all_may_not() -> None:
+    asked = 0
+    for name, item in items("error").items():
+        try:
+            program = Program(item)
+        except tg.TgError:
+            continue  # refused without any values
+        asked += 1
+        found = refusal(program, program.call(item, 0).plain)
+        if "depends on the element" in str(found) and type(found) is tg.InputError:
+            assert has_lengths_of_values(program, [True] * len(program.arguments)), name
+        else:
+            assert item.case.raises is not None
+            assert isinstance(found, item.case.raises), (name, found)
+    assert asked > 80
