@@ -38,6 +38,7 @@ _HOMES = {
     "jacobian": "tg.gradient.matrices",
     "hessian": "tg.gradient.matrices",
     "hvp": "tg.gradient.matrices",
+    "vmap": "tg.gradient.vmap",
     "wrap": "tg.ops.wrapped",
     "debug_print": "tg.ops.wrapped",
     "shared": "tg.functions.shared",

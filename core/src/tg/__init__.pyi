@@ -46,6 +46,7 @@ from tg.gradient.api import vjp as vjp
 from tg.gradient.matrices import hessian as hessian
 from tg.gradient.matrices import hvp as hvp
 from tg.gradient.matrices import jacobian as jacobian
+from tg.gradient.vmap import vmap as vmap
 from tg.graph.frozen import FrozenGraph as FrozenGraph
 from tg.graph.nodes import Constant as Constant
 from tg.graph.nodes import Variable as Variable

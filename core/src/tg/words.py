@@ -55,6 +55,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("float16 float32 float64 bfloat16 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_",
      'dtypes are strings: `tg.cast(x, "{name}")`'),
     ("float double half single int long bool", 'dtypes are strings: `tg.cast(x, "{name}")`'),
+    ("pmap smap vectorize vectorize_graph apply_along_axis batch", "`tg.vmap(tg.sum)(m)`"),
     ("astype", '`x.astype("float32")`, or `tg.cast(x, "float32")`'),
     ("dtype finfo", 'NumPy\'s: `np.{name}("float64")`'),
     ("iinfo", 'NumPy\'s: `np.iinfo("int64")`'),

@@ -301,8 +301,11 @@ class Op(Frozen):
 
     def batch(
         self, tools: Any, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
-    ) -> Sequence[Variable]:
-        """The results for inputs of which some carry one more leading axis of length `size`; all results carry it."""
+    ) -> Sequence[Any]:
+        """The results for inputs of which some, but no sizes, carry one more leading axis of length `size`.
+
+        All results carry it, but those that `tools.unbatched` says are the same for all elements.
+        """
         return tools.batch_default(self, size, inputs, batched)  # type: ignore[no-any-return]
 
     def __call__(self, *inputs: Variable) -> Any:

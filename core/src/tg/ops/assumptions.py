@@ -168,10 +168,11 @@ class Required(Op):
         """The tangent."""
         return (tangents[0],)
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The condition is one for all elements of the batch."""
-        tools.need_unbatched(self, batched[1:])
-        return (self(*inputs),)
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
+        """The condition holds for every element of the batch; shown is the first for which it does not."""
+        condition, shown = tools.of_all(size, inputs[1:], batched[1:])
+        found = self(inputs[0], condition, *shown)
+        return (found if batched[0] else tools.unbatched(found),)
 
 
 def required(x: Variable, condition: Variable, shown: Sequence[Variable], failure: Descriptor) -> Variable:

@@ -122,7 +122,7 @@ class Call(Op):
         found = tools.jvp_call(self.graph, inputs, tangents)
         return (*found, None) if self.graph.checks else found
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
         """A call of the batched graph."""
         return tools.batch_call(self, size, inputs, batched)  # type: ignore[no-any-return]
 

@@ -359,7 +359,9 @@ def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[
     used = captured([v for each in outputs for v in each], inner, began)
     own = [*inner, *used]
     first = freeze(own, outputs[0])
-    graphs = [first, *(freeze(own, _as_first(first, own, each, what)) for each in outputs[1:])]
+    outputs = [outputs[0], *(_as_first(first, own, each, what) for each in outputs[1:])]
+    used += captured([v for each in outputs for v in each], own, began)  # whose lengths the results must have
+    graphs = [freeze([*inner, *used], each) for each in outputs]
     found = Cond(tuple(graphs))(index, *given, *used)
     return results(iter(found if isinstance(found, tuple) else (found,)))
 

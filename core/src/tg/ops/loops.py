@@ -220,7 +220,7 @@ class Scan(Op):
         """One loop of the values and their tangents."""
         return tools.jvp_scan(self, inputs, tangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Any]:
         """One loop, whose steps are batched."""
         return tools.batch_scan(self, size, inputs, batched)  # type: ignore[no-any-return]
 
@@ -357,7 +357,7 @@ class While(Op):
         """One loop of the values and their tangents."""
         return tools.jvp_while(self, inputs, tangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Any]:
         """One loop, until no element of the batch goes on."""
         return tools.batch_while(self, size, inputs, batched)  # type: ignore[no-any-return]
 
@@ -446,7 +446,7 @@ class Cond(Op):
         """The pushforward of the branch that runs."""
         return tools.jvp_cond(self, inputs, tangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Any]:
         """The branches batched; where the number differs along the batch, each element has its own."""
         return tools.batch_cond(self, size, inputs, batched)  # type: ignore[no-any-return]
 
