@@ -191,7 +191,6 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("vector_norm matrix_norm frobenius_norm", "`tg.norm(x)`"),
     # control flow
     ("foldl foldr", "`tg.reduce(lambda c, v: c + v, x, 0.0)`"),
-    ("recurrence", "`tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
     ("ifelse", "`tg.cond(s > 0, lambda: x, lambda: -x)`; `tg.where(s > 0, x, y)` computes both sides"),
     # modules of other libraries
     ("lax", "names are in one place: `tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
@@ -201,10 +200,6 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
     # loops
-    ("foldl foldr", "`tg.reduce(lambda c, v: c * v, x, 1.0)`"),
-    ("lax", "`tg.scan(lambda c, v: (c + v, c), 0.0, x)`, tg.while_loop, tg.cond"),
-    ("ifelse", "`tg.cond(s > 0, lambda: x, lambda: y)`"),
-    ("pmap smap vectorize vectorize_graph apply_along_axis batch", "`tg.vmap(lambda v: tg.sum(v * v))(m)`"),
     ("remat", "`tg.checkpoint(lambda v: tg.exp(v))(x)`"),
     ("OpFromGraph", "`tg.call(lambda v: tg.exp(v), x)`; tg.custom_vjp gives it a gradient"),
     ("Assert", "`tg.assert_(x, x > 0)`"),
