@@ -5,6 +5,8 @@ A window whose start is known at run time only is a dynamic slice of the positio
 
 from __future__ import annotations
 
+import operator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 import jax
@@ -35,10 +37,16 @@ def wrap_index(op: t.WrapIndex, i: Any, n: Any) -> Any:
     return jnp.maximum(jnp.minimum(wrapped, n - 1), 0)
 
 
+MAY_NOT_RUN: Final = ContextVar("tg_jax.may_not_run", default=False)
+"""Whether a branch or a step is traced: where it runs, a check tells that a window does not fit; where not, none does."""
+
+
 def slice_(op: t.Slice, x: Any, *rest: Any) -> Any:
     """A window; starts that are operands are clamped into the array."""
     count = op.starts.count(None)
     sizes = [int(n) for n in merge_sizes(op.sizes, rest[count:])]
+    if MAY_NOT_RUN.get() and any(map(operator.gt, _extents(sizes, op.steps), x.shape[x.ndim - len(sizes) :])):
+        return jnp.zeros((*x.shape[: x.ndim - len(sizes)], *sizes), x.dtype)
     if not count:
         return x[(..., *t.window(x.shape, op.starts, sizes, op.steps))]  # type: ignore[arg-type]
     extents = _extents(sizes, op.steps)

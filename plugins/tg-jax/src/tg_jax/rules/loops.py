@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tg.backend import loops as t
+from tg_jax.rules.indexing import MAY_NOT_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +22,22 @@ if TYPE_CHECKING:
 STATUS: Final = 5  # elements
 
 
+def _traced(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """The function of an inner graph, traced as what may not run."""
+
+    def run(*given: Any) -> tuple[Any, ...]:
+        token = MAY_NOT_RUN.set(True)
+        try:
+            return function(*given)
+        finally:
+            MAY_NOT_RUN.reset(token)
+
+    return run
+
+
 def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
     """A loop over the steps; another number of them compiles nothing where nothing has an axis of that length."""
-    (function,) = graphs
+    (function,) = map(_traced, graphs)
     inits, sequences, captured = op.parts(operands)
     n, checked = op.carries, bool(op.body.checks)
     length = op.length if op.length is not None else operands[0]
@@ -46,7 +60,7 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
 
 def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
     """`lax.while_loop`, which asks behind each step, before the next: so a check in the condition has its status."""
-    condition, body = graphs
+    condition, body = map(_traced, graphs)
     n, most, captured = op.carries, op.max_steps, operands[op.carries :]
     start = [jnp.asarray(v) for v in operands[:n]]
     clear = jnp.zeros(STATUS, jnp.int64)
@@ -79,7 +93,7 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
 
     def branch(k: int) -> Callable[..., Any]:
         def run(*given: Any) -> list[Any]:
-            found = graphs[k](*given)
+            found = _traced(graphs[k])(*given)
             results = [lax.convert_element_type(v, t.numpy_dtype) for v, t in zip(found[:count], types, strict=True)]
             if op.inner_descriptors:
                 has_checks = op.branches[k].checks
