@@ -38,7 +38,7 @@ def wrap_index(op: t.WrapIndex, i: Any, n: Any) -> Any:
 
 
 MAY_NOT_RUN: Final = ContextVar("tg_jax.may_not_run", default=False)
-"""Whether a branch or a step is traced: where it runs, a check tells that a window does not fit; where not, none does."""
+"""Whether a branch or a step is traced: where it runs, a check tells of a window that does not fit; else none does."""
 
 
 def slice_(op: t.Slice, x: Any, *rest: Any) -> Any:
