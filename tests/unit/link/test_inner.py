@@ -184,7 +184,8 @@ def test_the_last_of_what_a_step_with_checks_gives_is_its_status() -> None:
     w, i = tg.vector("w"), tg.vector("i", dtype="int64")
     _, executable = linked([w, i], [tg.scan(lambda c, k: (c + w[k], None), 0.0, i)[0]], rules={**RULES, Scan: watched})
     executable.run([np.arange(3.0), np.array([0, 2, 5])])
-    assert [int(found[-1][0] != 0) for found in seen] == [0, 0, 1]
+    assert [found[-1] is None for found in seen] == [True, True, False]
+    assert seen[-1][-1][0] != 0
 
 
 def test_graphs_with_loops_are_told_from_those_with_calls() -> None:
@@ -207,3 +208,34 @@ def test_what_a_step_reads_tells_whether_its_sizes_are_fixed() -> None:
 def fixed():
     w, n = tg.vector("w"), tg.scalar("n", dtype="int64")
     return [w, n], list(tg.scan(lambda c, _: (c + 1, tg.sum(w[:n])), 0, None, 3))
+
+
+def test_a_step_whose_checks_shapes_decide_does_not_tell_a_status_where_they_hold() -> None:
+    seen = []
+
+    def watched(op, *operands, graphs):
+        return steps(op, *operands, graphs=[lambda *a: seen.append(graphs[0](*a)) or seen[-1]])
+
+    m, h = tg.matrix("m"), tg.vector("h")
+    last = tg.scan(lambda c, _: (tg.tanh(m @ c), None), h, None, 2)[0]
+    _, executable = linked([m, h], [last], rules={**RULES, Scan: watched}, jit=Jit())
+    a, b = np.array([[0.5, 1], [0, 1]]), np.ones(2)
+    np.testing.assert_allclose(executable.run([a, b])[0][0], np.tanh(a @ np.tanh(a @ b)), rtol=1e-15)
+    assert [found[-1] for found in seen] == [None, None]
+
+
+def test_a_choice_that_shapes_decide_is_made_where_they_are_known(hooks) -> None:
+    def where(*arrays):
+        seen.append(arrays)
+        return np.where(*arrays)
+
+    seen = []
+    x, y = tg.vector("x", shape=(2,)), tg.vector("y")
+    chosen = tg.where(tg.greater(y.shape[0], 2), x, x * 3)
+    _, executable = linked([x, y], [chosen, x * 3], rules={**OWN, tg.where: where}, **hooks)
+    given = np.array([1.0, 2.0])
+    for n, factor in ((3, 1), (1, 3)):
+        found = run(executable, given, np.ones(n))
+        np.testing.assert_array_equal(found[0], given * factor)
+        assert not any(np.may_share_memory(found[0], v) for v in (given, found[1]))
+    assert seen == []
