@@ -234,6 +234,30 @@ def test_a_wrong_rule_inside_a_called_graph_is_named():
     assert "[1], 1 of 2 elements differs" in text
 
 
+def test_a_wrong_rule_in_a_step_of_a_loop_is_named():
+    wrong = rule("double_is_square", match=lambda x: x * 2, replace=lambda x: x * x, kind=EXACT, **ABOUT)
+    x = tg.vector("x")
+    y = tg.scan(lambda c, v: (c + v * 2, None), 0.0, x)[0]
+    with installed(wrong):
+        assert debugged([x], y)([2.0, 0.0]) == 4.0
+        text = fails(debugged([x], y), [2.0, 3.0])
+    assert text.startswith("rule double_is_square (exact, canonicalize): the value differs")
+    assert "lambda c, v: (c + v * 2, None)" in text
+
+
+@pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available and one.name != "loopback"])
+def test_right_loops_pass_on_every_backend(backend):
+    x, a = tg.vector("x", dtype="float32"), tg.scalar("a", dtype="float32")
+    total, kept = tg.scan(lambda c, v: (tg.tanh(c) * a + v, c), tg.constant(np.float32(0)), x, reverse=True)
+    f = tg.function([x, a], [kept, tg.grad(total, [x, a])], backend=backend, mode="debug")
+    for n in (0, 1, 4):
+        given, c, rows = np.linspace(0, 1, n, dtype=np.float32), 0.0, []
+        for v in given[::-1]:
+            rows.append(c)
+            c = np.tanh(c) * 0.5 + v
+        np.testing.assert_allclose(f(given, np.float32(0.5))[0], rows[::-1], rtol=1e-5)
+
+
 @pytest.mark.parametrize("backend", [one.name for one in tg.backends() if one.is_available and one.name != "loopback"])
 def test_right_programs_pass_on_every_backend(backend):
     dtype = "float32" if backend == "mlx" else "float64"

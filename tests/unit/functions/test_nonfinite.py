@@ -126,6 +126,17 @@ def test_a_node_inside_a_called_graph_is_found(backend):
     assert error.place == (1,)
 
 
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_a_node_in_a_step_of_a_loop_is_found(backend):
+    x = tg.vector("x")
+    y, _ = tg.scan(lambda c, v: (c + tg.log(v), None), 0.0, x)
+    error = found(guarded([x], y, backend), [1.0, 2.0, 0.0, 3.0])
+    assert "log(" in error.node
+    assert error.loc.source.startswith("y, _ = tg.scan(lambda c, v")
+    assert error.value == -np.inf
+    guarded([x], y, backend)([1.0, 2.0])
+
+
 def test_rules_that_made_the_node_are_named():
     x = tg.vector("x")
     error = found(guarded([x], tg.log(1 + x)), [-2.0])

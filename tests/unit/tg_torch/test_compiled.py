@@ -93,3 +93,19 @@ def test_lengths_that_depend_on_values_are_refused() -> None:
     inner = tg.call(lambda v: tg.sum(v[v > 0]), x)
     with pytest.raises(tg.errors.NoRuleError, match="does not compile nonzero"):
         tg.function([x], inner, backend=COMPILED)
+
+
+@pytest.mark.long
+def test_steps_of_loops() -> None:
+    x, a = tg.vector("x"), tg.scalar("a")
+    c, kept = tg.scan(lambda c, v: (tg.sin(c) * a + v, c), 0.5, x)
+    f = tg.function([x, a], [kept, tg.grad(c, a)], backend=COMPILED)
+    given = np.linspace(0, 1, 30)
+    for _ in range(2):
+        found, slope = f(given, 0.9)
+    before, rows, d = 0.5, [], 0.0
+    for v in given:
+        rows.append(before)
+        before, d = np.sin(before) * 0.9 + v, np.sin(before) + 0.9 * np.cos(before) * d
+    np.testing.assert_allclose(found, rows, rtol=1e-13)
+    np.testing.assert_allclose(slope, d, rtol=1e-12)

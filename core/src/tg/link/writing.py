@@ -24,6 +24,7 @@ from tg.link.inner import CompiledInner, bound, changing_size, refused_size, siz
 from tg.link.linker import Request, add_node_note
 from tg.link.steps import Site, steps_of
 from tg.ops.control import Call, lower_checks
+from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength
 
@@ -96,7 +97,8 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker) -> Func
         NoRuleError: the request has no rule for an op.
     """
     unit = _Unit(request, linker)
-    _GraphWriter(unit, graph, traced=linker.jit is not None).write("graph")
+    traced = linker.jit is not None
+    _GraphWriter(unit, graph, traced=traced, has_status=request.has_status and not traced).write("graph")
     lines = tuple(line for function in unit.functions for line in function)
     text = "\n".join(line.text for line in lines) + "\n"
     code = compile(text, f"<tg {request.backend} {request.name}>", "exec")
@@ -163,12 +165,12 @@ class _Unit:
         """An array of the backend, or a NumPy one, as NumPy's."""
         return array if isinstance(array, np.ndarray) else self.linker.to_numpy(array)
 
-    def inner(self, graph: FrozenGraph, *, traced: bool, copies: bool) -> str:
+    def inner(self, graph: FrozenGraph, *, traced: bool, copies: bool, has_status: bool = False) -> str:
         """The function of an inner graph, one for equal graphs."""
-        key = (graph, traced, copies)
+        key = (graph, traced, copies, has_status)
         if key not in self._inner:
             name = self._inner[key] = f"inner{len(self._inner)}"
-            _GraphWriter(self, graph, traced=traced, copies=copies).write(name)
+            _GraphWriter(self, graph, traced=traced, copies=copies, has_status=has_status).write(name)
         return self._inner[key]
 
     def compiles(self, graph: FrozenGraph) -> bool:
@@ -196,14 +198,17 @@ class _Unit:
 class _GraphWriter:
     """Writes the function of one graph: `v3` is a value as the backend's array, `h3` as NumPy's, `s3` as an int."""
 
-    def __init__(self, unit: _Unit, graph: FrozenGraph, *, traced: bool, copies: bool = True) -> None:
+    def __init__(
+        self, unit: _Unit, graph: FrozenGraph, *, traced: bool, copies: bool = True, has_status: bool = False
+    ) -> None:
         self.unit, self.graph, self.traced, self.copies = unit, graph, traced, copies
+        self.has_status = has_status  # as the last output, None where it is known that no check fails
         self.colours = colours(graph) if unit.linker.length is None else static_colours(graph)
         self.sizes = {k: f"sizes[{place}]" for place, k in enumerate(self.colours.sizes)}
         self.inside: dict[int, list[SizesInside | None]] = {}  # by node: sizes that depend on values
         self.calls = {number: len(self.sizes) + place for place, number in enumerate(self.colours.calls)}
         self.made: set[int] = set(range(graph.arity))  # values that exist as the backend's arrays
-        self.roots = _roots(graph, unit.linker.views)
+        self.roots = _roots(graph, unit.linker.views, self.colours.shape)
         self.viewed = frozenset(k for value, roots in enumerate(self.roots) for k in roots if k != value)
         self.live = self._live()
         self.early = _early(graph, self.colours.shape) if not traced else frozenset[int]()
@@ -218,13 +223,14 @@ class _GraphWriter:
         graph = self.graph
         parameters = ["sizes", "constants", *(f"v{k}" for k in range(graph.arity))]
         self.lines.append(Line(f"def {name}({', '.join(parameters)}):"))
-        has_status = name == "graph" and self.unit.request.has_status and not self.traced
-        steps = steps_of(graph, self.live, has_status=has_status)
+        steps = steps_of(graph, self.live, has_status=self.has_status)
+        if self.traced and not self.colours.shape.issuperset(steps.conditions):  # unknown where the function is traced
+            steps = steps_of(graph, self.live, has_status=False)
         self.uses = steps.last_uses(graph)
         for number in steps.first:
             self._node(number)
         if steps.conditions:
-            conditions, results = [*map(self._native, steps.conditions)], self._results(graph.outputs[:-1])
+            conditions, results = [*map(self._condition, steps.conditions)], self._results(graph.outputs[:-1])
             self._line(f"if {' and '.join(conditions)}:")
             self._line(f"    return ({''.join(f'{r}, ' for r in results)}None)")
         for number in steps.rest:
@@ -232,6 +238,9 @@ class _GraphWriter:
         self._line(f"return ({''.join(f'{r}, ' for r in self._results(graph.outputs))})")
         self._add_lengths(f"{name}_lengths")
         self.unit.functions.append(self.lines)
+
+    def _condition(self, k: int) -> str:
+        return self._on_host_name(k, early=False) if k in self.colours.shape else self._native(k)
 
     def _add_lengths(self, name: str) -> None:
         """Add the function of what follows from the lengths of inputs, and its call."""
@@ -313,7 +322,10 @@ class _GraphWriter:
         operands = [self._size(k) if place in sizes else self._native(k) for place, k in enumerate(node.inputs)]
         self.made.update(node.outputs)
         calls, dying = None, frozenset[int]()
-        if isinstance(node.op, Call):
+        if _is_decided(self.graph, node, self.colours.shape):
+            chosen = f"{operands[1]} if {self._on_host_name(node.inputs[0], early=False)} else {operands[2]}"
+            text, several = chosen, False
+        elif isinstance(node.op, Call):
             name = self.unit.inner(node.op.lowered, traced=self.traced, copies=True)
             text, several = f"{name}({', '.join([self._sizes_inside(number), 'constants', *operands])})", True
         elif isinstance(node.op, AxisLength):
@@ -359,15 +371,17 @@ class _GraphWriter:
     def _function(self, number: int, k: int, graph: FrozenGraph) -> str:
         """The function of an inner graph of a node, of arrays alone, as a rule is given it."""
         unit, sizes = self.unit, self._sizes_inside(number, k)
+        has_status = bool(self.graph.nodes[number].op.inner_graphs()[k].checks)
         found = self.inside[number][k] if number in self.calls else None
         changing = found is not None and not found.is_fixed
         if changing and self.traced:
             raise refused_size(unit.request, self.graph, number, changing_size(self.graph.nodes[number], k))
         if found is not None and changing:
-            name = unit.inner(graph, traced=False, copies=False)
+            name = unit.inner(graph, traced=False, copies=False, has_status=has_status)
             return f"sized({name}, {unit.bind('sizes_inside', found.function.function, (number, k, graph))}, constants)"
         if self.traced or not unit.compiles(graph):
-            return f"bound({unit.inner(graph, traced=self.traced, copies=False)}, {sizes}, constants)"
+            name = unit.inner(graph, traced=self.traced, copies=False, has_status=has_status)
+            return f"bound({name}, {sizes}, constants)"
         name = unit.inner(graph, traced=True, copies=False)
         compiled = unit.bind("compiled", CompiledInner(graph, unit.linker, unit.request), graph)
         unit.compiled.add(compiled)
@@ -480,11 +494,19 @@ def _early(graph: FrozenGraph, scalars: frozenset[int]) -> frozenset[int]:
     return frozenset(k for k in found if k >= first)
 
 
-def _roots(graph: FrozenGraph, views: frozenset[object]) -> list[frozenset[int]]:
-    """For each value the values whose memory it may share: itself, unless an op that gives views made it."""
+def _is_decided(graph: FrozenGraph, node: Node, known: frozenset[int]) -> bool:
+    """Whether a node chooses between arrays of one type by what shapes decide: a status is a chain of such."""
+    if node.op.rule_key is not where or node.inputs[0] not in known:
+        return False
+    types = [graph.types[k].static for k in (*node.inputs[1:], *node.outputs)]
+    return None not in types[0].shape and types[0] == types[1] == types[2]
+
+
+def _roots(graph: FrozenGraph, views: frozenset[object], known: frozenset[int]) -> list[frozenset[int]]:
+    """For each value the values whose memory it may share: itself, unless it is a view, or one of two."""
     roots = [frozenset({k}) for k in range(len(graph.types))]
-    for node in graph.nodes if views else ():
-        if node.op.rule_key in views:
+    for node in graph.nodes:
+        if node.op.rule_key in views or _is_decided(graph, node, known):
             shared = frozenset().union(*(roots[k] for k in node.inputs))
             for k in node.outputs:
                 roots[k] = shared or roots[k]

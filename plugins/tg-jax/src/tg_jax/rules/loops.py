@@ -46,8 +46,9 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
     def step(carries: Any, slices: Any) -> tuple[Any, Any]:
         found = function(*carries[:n], *slices, *captured)
         after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries[:n], strict=False)]
-        if checked:
-            after.append(jnp.where(carries[n][0] == 0, found[-1], carries[n]))
+        if checked:  # a status None: shapes tell that none fails
+            first = carries[n]
+            after.append(first if found[-1] is None else jnp.where(first[0] == 0, found[-1], first))
         return after, list(found[n : n + op.traces])
 
     if op.counts_only:

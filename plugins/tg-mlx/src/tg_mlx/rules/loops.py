@@ -31,19 +31,22 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any
     parts: list[list[Any]] = [[] for _ in range(op.traces)]
     status = mx.zeros(STATUS, mx.int64)
     for places in _parts(length, reverse=op.reverse):
-        made = []
+        made: list[Sequence[Any]] = []
+        statuses: list[Any] = []
         for place in places:
             found = step(*carries, *(x[place] for x in sequences), *captured)
             carries = found[:n]
-            made.append(found[n:])
+            made.append(found[n : n + op.traces])
+            if has_checks and found[-1] is not None:
+                statuses.append(found[-1])
         if op.reverse:
             made.reverse()
         columns = [mx.stack([*column]) for column in zip(*made, strict=True)]
-        for part, rows in zip(parts, columns, strict=False):
+        for part, rows in zip(parts, columns, strict=True):
             part.append(rows)
-        mx.eval(carries, columns)
-        if has_checks:
-            status = _first_failure(columns[-1][::-1] if op.reverse else columns[-1])
+        mx.eval(carries, columns, statuses)
+        if statuses:
+            status = _first_failure(mx.stack(statuses))
             if status[0]:
                 break
     traces = [_joined(part, length, reverse=op.reverse) for part in parts] if length else _empty(op, operands)

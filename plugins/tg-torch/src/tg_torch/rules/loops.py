@@ -38,7 +38,7 @@ def scan(
             rows = [y.unbind(0) for y in traces]
         for row, y in zip(rows, made, strict=True):
             row[place].copy_(y)
-        if has_checks and found[-1][0]:
+        if has_checks and found[-1] is not None and found[-1][0]:
             status = found[-1].clone()
             break
     if not length:

@@ -1,0 +1,180 @@
+"""Loops on every backend that wraps an array library, against loops of Python over NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tg
+from tg.types.dtypes import numpy_dtype
+
+STEPS = (0, 1, 2, 250)  # of which some libraries evaluate a hundred at once
+
+
+def plain(step, carries, sequences, *, length=None, reverse=False):
+    """The carries after all steps, and what each step gives, as lists of arrays."""
+    length = len(sequences[0]) if length is None else length
+    rows = [None] * length
+    for k in reversed(range(length)) if reverse else range(length):
+        carries, rows[k] = step(carries, *(x[k] for x in sequences))
+    return carries, [*map(np.array, zip(*rows, strict=True))]
+
+
+@pytest.fixture
+def check(link):
+    def agrees(inputs, outputs, cases, *, rtol=1e-13):
+        _, executable = link(inputs, outputs)
+        for arrays, wanted in cases:
+            for _ in range(2):  # in the first run rules are watched, in the second steps may be compiled
+                found, status = executable.run(arrays)
+                assert status == ()
+                for y, w in zip(found, wanted, strict=True):
+                    value = executable.to_numpy(y)
+                    assert value.dtype == np.asarray(w).dtype
+                    assert value.shape == np.shape(w)
+                    np.testing.assert_allclose(value.astype(complex), np.asarray(w).astype(complex), rtol=rtol)
+
+    return agrees
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_integers_and_truth_values_go_from_step_to_step(check, reverse) -> None:
+    x = tg.vector("x", dtype="int32")
+    start = tg.constant(np.int32(3)), tg.constant(True)
+    (total, even), ys = tg.scan(lambda c, v: ((c[0] + v, ~c[1]), (c[0] * 2, c[1])), start, x, reverse=reverse)
+    cases = []
+    for n in STEPS:
+        given = np.arange(n, dtype=np.int32)
+        (a, b), rows = plain(
+            lambda c, v: ((c[0] + v, ~c[1]), (c[0] * np.int32(2), c[1])),
+            (np.int32(3), np.bool_(True)),
+            [given],
+            reverse=reverse,
+        )
+        cases.append(([given], [a, b, *(rows or [np.empty(0, np.int32), np.empty(0, bool)])]))
+    check([x], [total, even, *ys], cases)
+
+
+def test_a_number_of_steps_that_nothing_has_as_a_length(check) -> None:
+    n, start = tg.scalar("n", dtype="int64"), tg.vector("start")
+    found = tg.fori_loop(2, n, lambda i, c: c * 0.5 + i, start)
+    cases = []
+    for k in (-3, 2, 3, 120):
+        c = np.arange(3.0)
+        for i in range(2, k):
+            c = c * 0.5 + i
+        cases.append(([np.array(k), np.arange(3.0)], [c]))
+    check([n, start], [found], cases)
+
+
+def test_a_number_of_steps_that_is_the_length_of_what_they_give(check) -> None:
+    n, start = tg.scalar("n", dtype="int64"), tg.vector("start")
+    last, rows = tg.scan(lambda c, _: (c * 0.5, tg.concatenate([c, c + 1])), start, None, n)
+    cases = []
+    for k in STEPS:
+        c, kept = np.arange(3.0), np.empty((k, 6))
+        for row in kept:
+            row[:] = np.concatenate([c, c + 1])
+            c = c * 0.5
+        cases.append(([np.array(k), np.arange(3.0)], [c, kept]))
+    check([n, start], [last, rows], cases)
+
+
+def test_carries_that_change_places_and_results_that_are_what_was_captured(check) -> None:
+    x, m = tg.vector("x"), tg.matrix("m")
+    (a, b), (xs, ys, zs) = tg.scan(lambda c, _: ((c[1], c[0]), (x, c[0], m.T)), (x, x * 2), None, 3)
+    u, v = np.arange(3.0), np.arange(6.0).reshape(2, 3)
+    check([x, m], [a, b, xs, ys, zs], [([u, v], [u * 2, u, [u] * 3, [u, u * 2, u], [v.T] * 3])])
+
+
+def test_outputs_share_no_memory_though_steps_give_what_they_get(link) -> None:
+    x, n = tg.vector("x"), tg.scalar("n", dtype="int64")
+    (a, b), _ = tg.scan(lambda c, _: ((c[0], c[0]), None), (x, x * 2), None, n)
+    _, executable = link([x, n], [a, b])
+    given = np.arange(3.0)
+    for k in (0, 1, 3, 3):
+        found = [executable.to_numpy(y) for y in executable.run([given, np.array(k)])[0]]
+        np.testing.assert_array_equal(found, [given, given if k else given * 2])
+        assert not np.may_share_memory(found[0], found[1])
+        assert not np.may_share_memory(found[0], given)
+
+
+def test_loops_in_loops_and_in_calls_and_calls_in_loops(check) -> None:
+    x = tg.matrix("x")
+
+    def outer(c, row):
+        last, kept = tg.scan(lambda d, v: (tg.call(lambda p, q: p * 0.5 + q, d, v), d), c, row)
+        return last, kept
+
+    total, rows = tg.call(lambda y: tg.scan(outer, 1.0, y), x)
+    cases = []
+    for shape in ((0, 3), (3, 0), (4, 5)):
+        given, d = np.random.default_rng(2).normal(size=shape), 1.0
+        kept = np.empty(shape)
+        for i, j in np.ndindex(shape):
+            kept[i, j], d = d, d * 0.5 + given[i, j]
+        cases.append(([given], [np.float64(d), kept]))
+    check([x], [total, rows], cases)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "uint8", "uint16", "uint64", "complex64"])
+def test_carries_of_all_dtypes(check, backend, dtype) -> None:
+    x = tg.vector("x", dtype=dtype)
+    last, kept = tg.scan(lambda c, v: (v + c, c), x[0], x, reverse=True)
+    given = (np.arange(1, 7) * 8).astype(numpy_dtype(dtype))
+    c, rows = plain(lambda c, v: (v + c, (c,)), given[0], [given], reverse=True)
+    check([x], [last, kept], [([given], [c, rows[0]])])
+
+
+def test_lengths_in_a_step_that_an_operand_decides(check) -> None:
+    x, w, n = tg.vector("x"), tg.vector("w"), tg.scalar("n", dtype="int64")
+    total, rows = tg.scan(lambda c, v: (c + v * tg.sum(w[:n]), tg.arange(n) * v), 0.0, x)
+    w0, x0, empty = np.arange(1.0, 6.0), np.array([2.0, 3.0]), np.empty(0)
+    check(
+        [x, w, n],
+        [total, rows],
+        [
+            ([x0, w0, np.array(2)], [np.float64(15), [[0, 2], [0, 3.0]]]),
+            ([x0, w0, np.array(0)], [np.float64(0), np.empty((2, 0))]),
+            ([empty, w0, np.array(3)], [np.float64(0), np.empty((0, 3))]),
+        ],
+    )
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_first_step_that_fails_is_told(link, reverse) -> None:
+    w, i = tg.vector("w"), tg.vector("i", dtype="int64")
+    _, executable = link([w, i], [tg.scan(lambda c, k: (c + w[k], c), 0.0, i, reverse=reverse)[1]])
+    for bad in ({3: 7, 5: 9}, {170: 7, 240: 9}, {0: 7, 249: 9}):
+        given = np.ones(250, np.int64)
+        for place, value in bad.items():
+            given[place] = value
+        places = [*bad.values()]
+        for _ in range(2):
+            status = executable.run([np.arange(5.0), given])[1]
+            assert status != ()
+            assert places[reverse and -1] in status
+    for _ in range(2):
+        assert executable.run([np.arange(5.0), np.ones(250, np.int64)])[1] == ()
+
+
+def test_the_error_of_a_step_is_that_of_the_reference(backend) -> None:
+    w, i = tg.vector("w"), tg.vector("i", dtype="int64")
+    total = tg.scan(lambda c, k: (c + w[k], None), 0.0, i)[0]
+    f = tg.function([w, i], total, backend=backend)
+    assert f(np.arange(5.0), [1, 4, -1]) == 9
+    with pytest.raises(tg.BoundsError, match=r"index 8 is out of bounds") as caught:
+        f(np.arange(5.0), [1, 8, 4])
+    assert "w[k]" in str(caught.value)
+
+
+def test_value_and_gradient_of_a_recurrence(check) -> None:
+    x, a = tg.vector("x"), tg.scalar("a")
+    c, _ = tg.scan(lambda c, v: (a * c + v, None), 0.0, x)
+    cases = []
+    for n in (1, 5, 120):
+        given = np.cos(np.arange(n))
+        powers = 0.9 ** np.arange(n)[::-1]
+        slopes = np.arange(n)[::-1] * 0.9 ** (np.arange(n)[::-1] - 1.0)
+        cases.append(([given, np.array(0.9)], [np.sum(given * powers), powers, np.sum(given * slopes)]))
+    check([x, a], [c, *tg.grad(c, [x, a])], cases, rtol=1e-11)
