@@ -1,15 +1,11 @@
-"""Loops on JAX: what is compiled how often, and which are one function of machine code."""
+"""Loops on JAX: what is compiled how often, and what is refused."""
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
 import tg
-from tg.graph.function_graph import freeze
-from tg.ops.loops import Scan
-from tg_jax.small import in_one, is_small
 
 
 def executable(f):
@@ -35,31 +31,6 @@ def test_a_length_that_changes_from_step_to_step_is_refused_at_the_line() -> Non
     assert "tg.sum(w[:c])" in str(caught.value)
 
 
-def body_of(outputs):
-    graph = freeze([v for v in outputs[1:] if v.apply is None], outputs[:1])
-    (op,) = (node.op for node in graph.nodes if isinstance(node.op, Scan))
-    return op.lowered
-
-
-def test_what_is_small() -> None:
-    x, m, i, w = tg.vector("x"), tg.matrix("m"), tg.vector("i", dtype="int64"), tg.vector("w")
-    four = tg.constant(np.zeros(4))
-    assert is_small(body_of([tg.scan(lambda c, v: (tg.sin(c) * v, None), 0.0, x)[0], x]))
-    assert is_small(body_of([tg.scan(lambda c, v: (tg.sin(c) * v, None), four, x)[0], x]))
-    assert not is_small(body_of([tg.scan(lambda c, v: (c * v, None), tg.zeros(100), x)[0], x]))
-    assert not is_small(body_of([tg.scan(lambda c, row: (c + tg.sum(row), None), 0.0, m)[0], m]))
-    assert not is_small(body_of([tg.scan(lambda c, k: (c + w[k], None), 0.0, i)[0], i, w]))
-
-
-def test_a_small_loop_is_not_taken_apart_by_xla() -> None:
-    def loop(c, x):
-        return jax.lax.scan(lambda c, v: (c * v, None), c, x)[0]
-
-    text = jax.jit(lambda c, x: in_one(loop, c, x)).lower(1.0, np.ones(3, np.float32)).as_text()
-    assert 'inlineable = "false"' in text
-    assert 'xla_cpu_small_call = "true"' in text
-
-
 @pytest.mark.parametrize("n", [0, 1, 2, 7])
 def test_small_loops_of_few_steps(n) -> None:
     x = tg.vector("x")
@@ -71,3 +42,14 @@ def test_small_loops_of_few_steps(n) -> None:
         u, w = u * v, u
     for found, wanted in zip(f(np.linspace(1, 2, n)), (u, w, rows), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-15)
+
+
+def test_a_loop_in_a_loop_of_segments() -> None:
+    """Small loops as functions of their own, as XLA makes them of some, ended the process here."""
+    x, a = tg.vector("x"), tg.scalar("a")
+    c, ys = tg.scan(lambda c, v: (tg.sin(c * a) + v, c * c), 0.3, x, checkpoint=2)
+    values = (np.arange(1.0, 8.0), 0.5)
+    found = tg.function([x, a], tg.grad(c + tg.sum(ys), [x, a]), backend="jax")(*values)
+    needed = tg.function([x, a], tg.grad(c + tg.sum(ys), [x, a]), backend="perform")(*values)
+    for one, other in zip(found, needed, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -69,14 +69,16 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
     def asked(carries: Sequence[Any], steps: Any) -> tuple[Any, Any]:
         goes_on, *status = condition(*carries, *captured)
         may = True if most is None else steps < most
-        return goes_on & may, jnp.where(may, status[0], clear) if status else clear
+        known = status and status[0] is not None
+        return goes_on & may, jnp.where(may, status[0], clear) if known else clear
 
     def step(state: Any) -> Any:
         carries, steps, traces, _, _ = state
         found = body(*carries, *captured)
         after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries, strict=False)]
         traces = [y.at[steps].set(v) for y, v in zip(traces, found[n : n + op.traces], strict=True)]
-        status = shifted(found[-1], len(op.condition.checks)) if op.body.checks else clear
+        may_fail = op.body.checks and found[-1] is not None
+        status = shifted(found[-1], len(op.condition.checks)) if may_fail else clear
         goes_on, failed = asked(after, steps + 1)
         return after, steps + 1, traces, goes_on, jnp.where(status[0] != 0, status, failed)
 
@@ -97,8 +99,8 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
             found = _traced(graphs[k])(*given)
             results = [lax.convert_element_type(v, t.numpy_dtype) for v, t in zip(found[:count], types, strict=True)]
             if op.inner_descriptors:
-                has_checks = op.branches[k].checks
-                results.append(shifted(found[-1], op.first_check(k)) if has_checks else jnp.zeros(STATUS, jnp.int64))
+                may_fail = op.branches[k].checks and found[-1] is not None
+                results.append(shifted(found[-1], op.first_check(k)) if may_fail else jnp.zeros(STATUS, jnp.int64))
             return results
 
         return run

@@ -91,13 +91,13 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Seque
     rows: list[Sequence[Any]] = []
     while op.max_steps is None or steps < op.max_steps:
         goes_on, *told = condition(*carries, *captured)
-        if op.condition.checks and told[-1][0]:
+        if op.condition.checks and told[-1] is not None and told[-1][0]:
             status = told[-1]
             break
         if not goes_on:
             break
         found = body(*carries, *captured)
-        if op.body.checks and found[-1][0]:
+        if op.body.checks and found[-1] is not None and found[-1][0]:
             status = found[-1] + mx.array([len(op.condition.checks), 0, 0, 0, 0], mx.int64)
             break
         carries = found[:n]
@@ -120,7 +120,7 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
     results = [*map(copy, found[: len(op.branches[k].outputs)])]
     if op.inner_descriptors:
         status = mx.zeros(STATUS, mx.int64)
-        if op.branches[k].checks:
+        if op.branches[k].checks and found[-1] is not None:
             before = mx.array([op.first_check(k), 0, 0, 0, 0], mx.int64)
             status = mx.where(found[-1][0] != 0, found[-1] + before, found[-1])
         results.append(status)

@@ -102,9 +102,9 @@ def cond(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _failed(status: torch.Tensor, before: int) -> torch.Tensor | None:
+def _failed(status: torch.Tensor | None, before: int) -> torch.Tensor | None:
     """The status of a graph whose checks come behind so many others; None where none of them has failed."""
-    if not status[0]:
+    if status is None or not status[0]:
         return None
     found = status.clone()
     found[0] += before
