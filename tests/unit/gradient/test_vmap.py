@@ -648,6 +648,19 @@ def test_vmap_in_vmap():
     same(found, one_by_one(lambda m, k: m + m[:, k % 3, None], (M, K)))
 
 
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("how", ["as it is", "in a call"])
+@pytest.mark.parametrize("name", [*ARRAYS, *LOOPS])
+def test_maps_of_maps(name, how):
+    f, reference, arrays, *in_axes = {**ARRAYS, **LOOPS}[name]
+    axes = in_axes[0] if in_axes else (0,) * len(arrays)
+    whole = [np.stack([a, a * 1.5 if np.asarray(a).dtype.kind == "f" else a]) for a in arrays]
+    inner = flat(f) if how == "as it is" else lambda *args: tg.call(lambda *own: tuple(flat(f)(*own)), *args)
+    found = mapped(tg.vmap(inner, axes), whole)
+    both = [one_by_one(reference, [a[k] for a in whole], axes) for k in range(2)]
+    same(found, [np.stack(pair) for pair in zip(*both, strict=True)], rtol=1e-11)
+
+
 def test_loops_of_each_step_in_loops_of_all():
     def f(m):
         def step(c, rows):
