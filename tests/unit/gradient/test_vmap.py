@@ -524,6 +524,16 @@ DERIVATIVES = {
         lambda v, k: k * v ** (k - 1.0) if k else 0.0 * v,
         (V, K),
     ),
+    "powers by as many steps as each asks for": (
+        lambda v, k: tg.fori_loop(0, k, lambda _, c: c * v, 1.0),
+        lambda v, k: k * v ** (k - 1.0) if k else 0.0 * v,
+        (V, K),
+    ),
+    "elements in as many steps as each asks for": (
+        lambda x, k: tg.fori_loop(0, k, lambda j, c: c * x[j] + c, 1.0),
+        lambda x, k: replaced(0 * x, np.s_[:k], np.prod(1 + x[:k]) / (1 + x[:k])),
+        (X, K),
+    ),
     "powers by a scan": (
         lambda v: tg.scan(lambda c, _: (c * v, None), 1.0, None, 4)[0],
         lambda v: 4 * v**3,
@@ -561,6 +571,11 @@ def test_matrices_of_derivatives_of_elements():
     for direction in ("forward", "reverse"):
         found = mapped(lambda x, k, d=direction: tg.jacobian(g(x, k), x, direction=d), (X, K))
         same(found, one_by_one(rows, (X, K)))
+
+
+def test_second_derivatives_of_as_many_steps_as_each_asks_for():
+    found = mapped(lambda v, k: tg.hessian(tg.fori_loop(0, k, lambda _, c: c * v, 1.0), v), (V, K))
+    same(found, one_by_one(lambda v, k: k * (k - 1) * v ** max(k - 2.0, 0), (V, K)))
 
 
 def test_a_jacobian_of_what_is_mapped():
