@@ -524,6 +524,16 @@ DERIVATIVES = {
         lambda v, k: k * v ** (k - 1.0) if k else 0.0 * v,
         (V, K),
     ),
+    "powers by as many steps as each asks for": (
+        lambda v, k: tg.fori_loop(0, k, lambda _, c: c * v, 1.0),
+        lambda v, k: k * v ** (k - 1.0) if k else 0.0 * v,
+        (V, K),
+    ),
+    "elements in as many steps as each asks for": (
+        lambda x, k: tg.fori_loop(0, k, lambda j, c: c * x[j] + c, 1.0),
+        lambda x, k: replaced(0 * x, np.s_[:k], np.prod(1 + x[:k]) / (1 + x[:k])),
+        (X, K),
+    ),
     "powers by a scan": (
         lambda v: tg.scan(lambda c, _: (c * v, None), 1.0, None, 4)[0],
         lambda v: 4 * v**3,
@@ -561,6 +571,11 @@ def test_matrices_of_derivatives_of_elements():
     for direction in ("forward", "reverse"):
         found = mapped(lambda x, k, d=direction: tg.jacobian(g(x, k), x, direction=d), (X, K))
         same(found, one_by_one(rows, (X, K)))
+
+
+def test_second_derivatives_of_as_many_steps_as_each_asks_for():
+    found = mapped(lambda v, k: tg.hessian(tg.fori_loop(0, k, lambda _, c: c * v, 1.0), v), (V, K))
+    same(found, one_by_one(lambda v, k: k * (k - 1) * v ** max(k - 2.0, 0), (V, K)))
 
 
 def test_a_jacobian_of_what_is_mapped():
@@ -646,6 +661,19 @@ def test_vmap_in_vmap():
     same(found, one_by_one(lambda m: m * m.sum() + m[::-1], (M,)))
     found = mapped(lambda m, k: tg.vmap(lambda r: tg.vmap(lambda v: v + r[k % 3])(r))(m), (M, K))
     same(found, one_by_one(lambda m, k: m + m[:, k % 3, None], (M, K)))
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("how", ["as it is", "in a call"])
+@pytest.mark.parametrize("name", [*ARRAYS, *LOOPS])
+def test_maps_of_maps(name, how):
+    f, reference, arrays, *in_axes = {**ARRAYS, **LOOPS}[name]
+    axes = in_axes[0] if in_axes else (0,) * len(arrays)
+    whole = [np.stack([a, a * 1.5 if np.asarray(a).dtype.kind == "f" else a]) for a in arrays]
+    inner = flat(f) if how == "as it is" else lambda *args: tg.call(lambda *own: tuple(flat(f)(*own)), *args)
+    found = mapped(tg.vmap(inner, axes), whole)
+    both = [one_by_one(reference, [a[k] for a in whole], axes) for k in range(2)]
+    same(found, [np.stack(pair) for pair in zip(*both, strict=True)], rtol=1e-11)
 
 
 def test_loops_of_each_step_in_loops_of_all():

@@ -19,9 +19,10 @@ from tg.ops.control import Call
 from tg.ops.creation import iota
 from tg.ops.custom import Custom
 from tg.ops.elementwise.comparison import equal, where
+from tg.ops.loops import Scan
 from tg.ops.reduction import all as reduce_all
 from tg.ops.reduction import reduce_sum, total_min
-from tg.ops.shape import broadcast_to, expand_dims_at
+from tg.ops.shape import Transpose, broadcast_to, expand_dims_at
 from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
@@ -30,14 +31,23 @@ if TYPE_CHECKING:
     from tg.graph.frozen import FrozenGraph
     from tg.graph.nodes import Apply
     from tg.graph.op import Op
-    from tg.ops.loops import Cond, Scan, While
+    from tg.ops.loops import Cond, While
     from tg.types.lengths import Length
+
+    Key = tuple[int, int]
 
 
 class Unbatched(NamedTuple):
     """A result of `Op.batch` that does not carry the batch."""
 
     variable: Variable
+
+
+class Padding(NamedTuple):
+    """Of a variable that is longer than an element's: the key of the element's length, and the axis, from the end."""
+
+    length: Key
+    axis: int
 
 
 class BatchTools:
@@ -219,31 +229,59 @@ def spread(
 ) -> tuple[list[Variable], list[bool]]:
     """The outputs with inputs, given by id, replaced by batched ones, and which of them carry the batch."""
     known = {(k, 0): (v, True) for k, v in values.items()}  # by keys of variables: what they become
+    padded: dict[Key, Padding] = {}
     for node, results in sorted_applies(outputs):
         found = [known.get(key_of(v), (v, False)) for v in node.inputs]
         operands, flags = [v for v, _ in found], [b for _, b in found]
         if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
             continue
         with locs.at(node.loc):
-            made = _over_batch(node, results, tools, size, operands, flags)
+            made = _over_batch(node, tools, size, operands, flags, padded)
         for old, new in zip(results, made, strict=False):
             if old is not None:
                 known[key_of(old)] = (new.variable, False) if type(new) is Unbatched else (new, True)
+    _need_whole(tools, outputs, padded)
     pairs = [known.get(key_of(v), (v, False)) for v in outputs]
     return [v for v, _ in pairs], [b for _, b in pairs]
 
 
 def _over_batch(
     node: Apply,
-    results: Sequence[Variable | None],
     tools: BatchTools,
     size: int | Length,
     operands: Sequence[Variable],
     flags: Sequence[bool],
+    padded: dict[Key, Padding],
 ) -> Sequence[Any]:
     """The results of a node on operands of which some carry the batch."""
-    op = loops.counting(node.op, results) if flags[0] else node.op
-    if not any(flags):
-        return [Unbatched(v) for v in apply(op, operands)]
-    tools.need_unbatched(op, [flags[k] for k in op.size_operands(len(operands))], "a length")
-    return op.batch(tools, size, operands, flags)
+    op = node.op
+    if type(op) is Scan and op.first and flags[0]:
+        _need_counted(node, op, tools, padded)
+    elif type(op) is Transpose and key_of(node.inputs[0]) in padded:
+        padding = padded[key_of(node.inputs[0])]
+        padded[id(node), 1] = padding._replace(axis=op.axes.index(padding.axis) - len(op.axes))
+    else:
+        _need_whole(tools, node.inputs, padded)
+        tools.need_unbatched(op, [flags[k] for k in op.size_operands(len(operands))], "a length")
+    return op.batch(tools, size, operands, flags) if any(flags) else [Unbatched(v) for v in apply(op, operands)]
+
+
+def _need_counted(node: Apply, op: Scan, tools: BatchTools, padded: dict[Key, Padding]) -> None:
+    """Refuse a loop of as many steps as each element asks for, unless its sequences are traces of such a loop.
+
+    Its own traces are then as long as those of the element that asks for most.
+    """
+    count = key_of(node.inputs[0])
+    carries, sequences, captured = op.parts(node.inputs)
+    fitting = [padded.get(key_of(v)) == Padding(count, -v.type.ndim) for v in sequences]
+    tools.need_unbatched(op, [not fits for fits in fitting], "a length")
+    _need_whole(tools, [*carries, *captured], padded)
+    for k in range(op.carries, op.carries + op.traces):
+        padded[id(node), k + 1] = Padding(count, -len(node.types[k].shape))
+
+
+def _need_whole(tools: BatchTools, variables: Sequence[Variable], padded: dict[Key, Padding]) -> None:
+    """Refuse variables of which each element would have another length."""
+    for v in variables:
+        if key_of(v) in padded and v.apply is not None:
+            tools.need_unbatched(v.apply.op, [True], "a length")

@@ -16,7 +16,7 @@ from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.traversal import inputs_of
 from tg.ops.assumptions import required
-from tg.ops.creation import zeros_like
+from tg.ops.creation import zeros, zeros_like
 from tg.ops.elementwise.arithmetic import add, maximum
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import greater_equal, less, less_equal, where
@@ -26,6 +26,7 @@ from tg.ops.reduction import any as reduce_any
 from tg.ops.reduction import total_max
 from tg.ops.shape import expand_dims_at, swapaxes
 from tg.types.dtypes import numpy_dtype
+from tg.types.lengths import atoms
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable
 
@@ -138,15 +139,6 @@ def jvp_scan(
     return totals
 
 
-def counting(op: Op, results: Sequence[Variable | None]) -> Op:
-    """An op; of a loop whose traces nobody reads one without them, which no length of an array follows from."""
-    if type(op) is not Scan or op.length is not None or op.sequences:
-        return op
-    if any(y is not None for y in results[op.carries : op.carries + op.traces]):
-        return op
-    return op.with_body(with_outputs(op.body, op.body.outputs[: op.carries]))
-
-
 def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
     """The results of a loop whose steps are batched, with the batch axis in front."""
     if op.first and batched[0]:
@@ -181,19 +173,34 @@ def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batc
 
 
 def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
-    """The last carries of a loop whose number of steps differs along the batch: after its last step each keeps its."""
-    n = op.carries
+    """The results of a loop whose number of steps differs along the batch: as many steps as the longest has.
+
+    After its last step an element keeps its carries, and its traces are 0: they are as long as those of the longest.
+    """
+    n, first = op.carries, op.first
     fine, shown = tools.of_all(size, [greater_equal(inputs[0], 0), inputs[0]], [True, True])
     failure = Descriptor("ShapeError", "shape: found the length {0}, needed one of at least 0", NATURAL_HINT)
     most = required(maximum(total_max(inputs[0]), 0), fine, shown, failure)
     own = [Variable(t) for t in op.body.input_types]
     at, count = Variable(TensorType("int64")), Variable(TensorType("int64"))
-    step = Cond((freeze(own, own[:n]), op.body))
+    nothing = [_zeros_before(tools, op, v, own) for v in op.body.instantiate(own)[n:]]
+    step = Cond((freeze(own, [*own[:n], *nothing]), op.body))
     results = _results(step, [cast_variable(less(at, count), "int64"), *own])
-    body = freeze([*own[:n], at, *own[n:], count], [*results[:n], add(at, 1)])
-    operands = [most, *inputs[1 : 1 + n], as_size_variable(0), *inputs[1 + n :], inputs[0]]
-    flags = [False, *batched[1 : 1 + n], False, *batched[1 + n :], True]
-    return batch_scan(tools, Scan(body, n + 1, 0), size, operands, flags)[:n]
+    after, traced = results[:n], results[n : n + op.traces]
+    body = freeze([*own[:n], at, *own[n:], count], [*after, add(at, -1 if op.reverse else 1), *traced])
+    start = add(most, -1) if op.reverse else as_size_variable(0)
+    operands = [most, *inputs[first : first + n], start, *inputs[first + n :], inputs[0]]
+    flags = [False, *batched[first : first + n], False, *batched[first + n :], True]
+    found = batch_scan(tools, Scan(body, n + 1, op.sequences, None, op.reverse), size, operands, flags)
+    return [*found[:n], *found[n + 1 : n + 1 + op.traces]]
+
+
+def _zeros_before(tools: Any, op: Scan, v: Variable, own: Sequence[Variable]) -> Variable:
+    """Zeros like what a step traces, whose lengths must be those of what is given to it."""
+    known = {id(u) for u in own}
+    unknown = any(id(getattr(atom, "owner", None)) not in known for m in v.shape for atom in atoms(m))
+    tools.need_unbatched(op, [unknown], "a length")
+    return zeros(v.shape, dtype=v.type.dtype)
 
 
 def _wide_inputs(
