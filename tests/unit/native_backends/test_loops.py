@@ -208,4 +208,4 @@ def test_threads_share_what_a_step_does():
     assert np.array_equal(found, right[0])
     assert np.array_equal(kept, right[1])
     np.testing.assert_allclose(totals, right[2], rtol=1e-11)
-    np.testing.assert_allclose(one(a, b)[0], running(a, b)[0], rtol=1e-12)
+    np.testing.assert_allclose(one(a, b)[0], running(a, b)[0], rtol=1e-12, atol=1e-15)
