@@ -39,7 +39,7 @@ ROUNDING = {"f": 1e-9, "g": 2e-4, "c": 1e-9}
 class Plain:
     """The functions of tg that programs call, over NumPy: one step after another."""
 
-    sin, tanh, where, clip, conj = np.sin, np.tanh, np.where, np.clip, np.conj
+    sin, tanh, where, clip, conj, arange = np.sin, np.tanh, np.where, np.clip, np.conj, np.arange
 
     @staticmethod
     def sum(x, axis=None):
@@ -92,8 +92,8 @@ class Plain:
 class Tg(Plain):
     """The same functions of tg."""
 
-    sin, tanh, where, clip, conj, sum, constant = tg.sin, tg.tanh, tg.where, tg.clip, tg.conj, tg.sum, tg.constant
-    fori_loop, switch, cond = tg.fori_loop, tg.switch, tg.cond
+    sin, tanh, where, clip, conj, arange = tg.sin, tg.tanh, tg.where, tg.clip, tg.conj, tg.arange
+    sum, constant, fori_loop, switch, cond = tg.sum, tg.constant, tg.fori_loop, tg.switch, tg.cond
 
     @staticmethod
     def taken(x, k):
@@ -255,22 +255,35 @@ class Drawn:
                 starts.append(self.value(k, s, scope, 1, loops))
         return [self.name() for _ in types], types, starts
 
-    def after(self, names, types, scope, loops):
-        """Expressions of the carries after a step: numbers stay small."""
+    def after(self, names, types, scope, loops, slices=()):
+        """Expressions of the carries after a step, most of which read the carry and a slice: numbers stay small."""
         found = []
-        for kind, shape in types:
+        for own, (kind, shape) in zip(names, types, strict=True):
             inner = self.value(kind, shape, scope, self.rng.choice((1, 2, 3)), loops)
-            if kind in "fg":
-                found.append(lambda space, env, f=inner: space.tanh(f(space, env)))
-            elif kind == "c":
-                found.append(lambda space, env, f=inner: f(space, env) * 0.5)
-            else:
-                found.append(inner)
+            read = [name for name, (k, s) in slices if k == kind and s in ((), shape)]
+            found.append(self.mixed(kind, inner, own, self.rng.choice(read) if read else None))
         same = [k for k, t in enumerate(types) if t == types[0]]
         if len(same) > 1 and self.rng.random() < 0.3:  # two that change places
             for k, other in zip(same[:2], same[1::-1], strict=True):
                 found[k] = lambda space, env, name=names[other]: env[name]
         return found
+
+    def mixed(self, kind, inner, own, read):
+        """A sum of an expression, a carry and a slice."""
+        if self.rng.random() < 0.2:
+            own = read = None
+        number = np.dtype(DTYPES[kind]).type
+
+        def run(space, env):
+            value = inner(space, env)
+            if kind == "b":
+                return value ^ env[own] if own else value
+            for name, factor in ((own, 0.75), (read, 1.25)):
+                if name is not None:
+                    value = value + env[name] * (number(3) if kind == "i" else number(factor))
+            return space.tanh(value) if kind in "fg" else value * number(0.5) if kind == "c" else value
+
+        return run
 
     def scan(self, kind, scope, loops):
         rng = self.rng
@@ -284,7 +297,7 @@ class Drawn:
             length = rng.choice((0, 1, 2, 7, "k"))
         reverse = rng.random() < 0.5
         inner = [*scope, *slices, *zip(names, types, strict=True)]
-        after = self.after(names, types, inner, loops)
+        after = self.after(names, types, inner, loops, slices)
         traced = [(k, s) for k, s in (rng.choice(types), (kind, ()))][: rng.choice((0, 1, 2))]
         given = [self.value(k, s, inner, 2, loops) for k, s in traced]
         pick = rng.choice(range(len(traced))) if traced and traced[-1][0] == kind and rng.random() < 0.6 else None
@@ -304,10 +317,18 @@ class Drawn:
             count = env["k"] if length == "k" else length
             carry, ys = space.scan(step, init, tuple(env[n] for n, _ in chosen), count, reverse, kinds, empty)
             if pick is not None and traced[pick][0] == kind:
-                return space.sum(ys[pick]) if kind != "b" else carry[0]
+                return self.weighted(space, kind, ys[pick], carry[0])
             return carry[0]
 
         return run
+
+    def weighted(self, space, kind, ys, last):
+        """A number to which each step gives a part of its own."""
+        if kind in "bg":
+            return last
+        while len(ys.shape) > 1:
+            ys = space.sum(ys, -1)
+        return space.sum(ys * (space.arange(ys.shape[0]) + 1)) + last
 
     def while_loop(self, kind, scope, loops):
         rng = self.rng
@@ -377,15 +398,15 @@ class Drawn:
         return run
 
 
-def inputs_of(seed, *, smooth):
+def inputs_of(seed):
     """The inputs' variables and arrays."""
-    rng = np.random.default_rng(seed)
-    sizes = {"n": LENGTHS[seed % 4], "m": (1, 3, 0, 2)[seed // 4 % 4]}
-    is_known, arrays, variables = seed % 3 == 0, {}, {}
+    rng, chosen = np.random.default_rng(seed), random.Random(f"lengths of {seed}")
+    sizes = {"n": chosen.choice((*LENGTHS, 7)), "m": chosen.choice((0, 1, 2, 3, 3)), "k": chosen.choice((*LENGTHS, 7))}
+    is_known, arrays, variables = chosen.random() < 0.3, {}, {}
     for name, (kind, shape) in INPUTS.items():
         lengths = tuple(sizes[n] for n in shape)
         if kind == "i":
-            array = rng.integers(-3, 5, lengths) if name != "k" else np.int64(LENGTHS[seed // 16 % 4])
+            array = rng.integers(-3, 5, lengths) if name != "k" else np.int64(sizes["k"])
         else:
             array = rng.uniform(-1, 1, lengths)
             array = array + 1j * rng.uniform(-1, 1, lengths) if kind == "c" else array
@@ -436,7 +457,7 @@ def compared(seed, backend):
     """Run a program both ways; what differs is a `DifferenceError`. The number of results compared."""
     smooth = seed % 2 == 1
     drawn = Drawn(seed, smooth=smooth)
-    variables, arrays, sizes = inputs_of(seed, smooth=smooth)
+    variables, arrays, sizes = inputs_of(seed)
     wanted = expected(drawn, arrays, sizes)
     outputs = drawn.run(Tg, {**variables, "sizes": sizes})
     outputs = [tg.as_variable(v) for v in outputs]

@@ -35,10 +35,13 @@ def test_more_drawn_programs(backend):
 
 
 def test_a_wrong_loop_is_noticed(monkeypatch):
-    """The comparison sees a `cond` that takes the other branch."""
-    monkeypatch.setattr("tests.enumerate.loops.Tg.cond", lambda p, a, b, *v: tg.cond(p, b, a, *v))
-    faults, _ = run(range(4000, 4012, 2), "perform")
-    assert any("DifferenceError" in text for text in faults)
+    """The comparison sees a loop that goes the other way."""
+
+    def turned(f, init, xs, length, reverse, types, empty):
+        return tg.scan(f, init, xs or None, length, reverse=not reverse)
+
+    monkeypatch.setattr("tests.enumerate.loops.Tg.scan", turned)
+    assert any("DifferenceError" in text for seed in range(4000, 4040, 2) for text in run([seed], "perform")[0])
 
 
 def test_a_seed_always_draws_the_same_program():
