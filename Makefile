@@ -146,6 +146,8 @@ nightly: $(STAMP)
 		seq 0 $$(($(SHARDS) - 1)) | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate --backend $$backend \
 			--outputs $$outputs --seed $(TODAY) --shard {}/$(SHARDS) --found reports/found || exit 1; \
 	done
+	printf '%s\n' perform c numba | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.loops --backend {} \
+		--count 2000 --seed $(TODAY)
 	$(MAKE) conformance
 	$(PYTEST) -p tg_conformance --whole -m nightly tests
 	$(BIN)/python -m tests.mutants.firings

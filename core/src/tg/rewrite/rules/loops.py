@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tg.graph.frozen import FrozenGraph
+from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable
+from tg.ops.elementwise.arithmetic import add
 from tg.ops.loops import Scan
 from tg.rewrite.phases import CANONICALIZE, EXACT
 from tg.rewrite.rule import Pass, node_rule
@@ -123,6 +127,14 @@ def _with_parts(body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int]
     )
 
 
+def _of_two_carries(x: Variable) -> Sequence[Variable]:
+    """A loop over a constant number of steps, with a carry that adds up, one that stays, and a result of each step."""
+    c, still = Variable(x.type), Variable(x.type)
+    made = Scan(freeze([c, still], [add(c, still), still, c]), 2, 0)(Constant(np.array(3, np.int64)), x, x)
+    assert isinstance(made, tuple)
+    return made
+
+
 RULES = (
     node_rule(
         "scan_of_known_length",
@@ -132,7 +144,7 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="A length that is known needs no operand, and what follows from it is known as well.",
-        example=None,
+        example=lambda x: _of_two_carries(x)[2],
     ),
 )
 
@@ -144,5 +156,6 @@ PASSES = (
         kind=EXACT,
         why="Traces that nobody reads need no memory, and what only they depend on is not computed.",
         run=_without_unused,
+        example=lambda x: _of_two_carries(x)[0],
     ),
 )

@@ -1,0 +1,211 @@
+"""Loops in compiled code: memory of carries, views as operands, nothing at all, threads, callers side by side."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tg
+
+VIEWS = {
+    "contiguous": lambda a: a.copy(),
+    "reversed": lambda a: a[::-1],
+    "strided": lambda a: np.repeat(a, 3, 0)[::3],
+    "transposed": lambda a: np.asfortranarray(a),
+    "broadcast": lambda a: np.broadcast_to(a[:1] if len(a) else a, a.shape),
+    "columns": lambda a: np.repeat(a, 2, -1)[..., ::2] if a.ndim > 1 else a,
+}
+
+
+def running(x, h):
+    """An array as carry, two results for each step, by Python and NumPy."""
+    c, rows, sums = h, [], []
+    for v in x:
+        rows.append(c * 2)
+        c = np.tanh(c * 0.5 + v)
+        sums.append(c.sum())
+    return c, np.reshape(rows, (len(x), *h.shape)), np.array(sums)
+
+
+def step(c, v):
+    after = tg.tanh(c * 0.5 + v)
+    return after, (c * 2, tg.sum(after))
+
+
+@pytest.fixture
+def loop(backend):
+    x, h = tg.matrix("x"), tg.vector("h")
+    c, (rows, sums) = tg.scan(step, h, x)
+    return tg.function([x, h], [c, rows, sums], backend=backend)
+
+
+def agree(found, right):
+    for a, b in zip(found, right, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 6, 7])
+def test_an_even_and_an_odd_number_of_steps(loop, count):
+    """The carry goes to and fro between two places."""
+    rng = np.random.default_rng(count)
+    for width in (0, 1, 5, 64):
+        x, h = rng.normal(size=(count, width)), rng.normal(size=width)
+        kept = x.copy(), h.copy()
+        agree(loop(x, h), running(x, h))
+        assert np.array_equal(x, kept[0])
+        assert np.array_equal(h, kept[1])
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_as_sequences_and_as_what_is_captured(backend, view):
+    x, w, y = tg.matrix("x"), tg.matrix("w"), tg.vector("y")
+    total, ys = tg.scan(lambda c, v: (c + tg.sum(w * v[0] * v[1]), w[0] * v[1]), 0.0, (x[:, 0], y))
+    f = tg.function([x, w, y], [total, ys], backend=backend)
+    rng = np.random.default_rng(0)
+    a, b, d = (VIEWS[view](rng.normal(size=shape)) for shape in ((5, 4), (3, 4), (5,)))
+    agree(f(a, b, d), [np.sum(b.sum() * a[:, 0] * d), d[:, None] * b[0]])
+
+
+def test_carries_that_change_places(backend):
+    """Each is written where the other is read."""
+    a, b, n = tg.vector("a"), tg.vector("b"), tg.scalar("n", "int64")
+    (c, d, k, m), ys = tg.scan(lambda c, _: ((c[1], c[0], c[3], c[2]), (c[0], c[2])), (a, b, 1.0, 2.0), None, n)
+    f = tg.function([a, b, n], [c, d, k, m, *ys], backend=backend)
+    u, v = np.arange(3.0), np.arange(3.0) + 10
+    for count in (0, 1, 2, 5):
+        one, two = ((u, 1.0), (v, 2.0))[:: 1 if count % 2 == 0 else -1]
+        rows = np.reshape([(u, v)[t % 2] for t in range(count)], (count, 3))
+        right = [
+            one[0],
+            two[0],
+            np.float64(one[1]),
+            np.float64(two[1]),
+            rows,
+            np.array([1.0 + t % 2 for t in range(count)]),
+        ]
+        agree(f(u, v, count), right)
+
+
+def test_results_that_are_given_twice_are_two_arrays(backend):
+    x, h = tg.matrix("x"), tg.vector("h")
+    (c, d), ys = tg.scan(lambda c, v: ((c[0] + v, c[0] + v), (c[0], c[0])), (h, h), x)
+    f = tg.function([x, h], [c, d, *ys, c, h], backend=backend)
+    a, b = np.ones((3, 2)), np.zeros(2)
+    found = f(a, b)
+    for k, one in enumerate(found):
+        others = [v.copy() for v in found]
+        one[...] = 77.0
+        assert all(np.array_equal(v, w) for j, (v, w) in enumerate(zip(found, others, strict=True)) if j != k)
+        one[...] = others[k]
+    assert np.array_equal(a, np.ones((3, 2)))
+    assert np.array_equal(b, np.zeros(2))
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 5])
+def test_donated_carries_and_sequences(backend, count):
+    x, h = tg.matrix("x"), tg.vector("h")
+    c, (rows, sums) = tg.scan(step, h, x)
+    f = tg.function([x, h], [c, rows, sums], backend=backend, donate=[x, h])
+    rng = np.random.default_rng(count)
+    a, b = rng.normal(size=(count, 6)), rng.normal(size=6)
+    right = running(a, b)
+    for _ in range(2):
+        agree(f(a.copy(), b.copy()), right)
+
+
+def test_an_update_in_a_step(backend):
+    """The carry is not written before it has been read."""
+    j, h = tg.vector("j", "int64"), tg.vector("h")
+    c, ys = tg.scan(lambda c, k: (c.at[k].add(c[-1] + 1), c), h, j)
+    f = tg.function([j, h], [c, ys], backend=backend)
+    places, start = np.array([0, 2, 2, 1, 2]), np.arange(3.0)
+    now, rows = start.copy(), []
+    for k in places:
+        rows.append(now.copy())
+        now[k] += now[-1] + 1
+    agree(f(places, start), [now, np.array(rows)])
+    assert np.array_equal(start, np.arange(3.0))
+
+
+def test_a_branch_that_gives_an_operand(backend):
+    x, p = tg.vector("x"), tg.scalar("p", "bool")
+    y, z = tg.cond(p, lambda v: (v, v), lambda v: (v * 2, v), x)
+    f = tg.function([x, p], [y, z, x], backend=backend)
+    a = np.arange(3.0)
+    for holds in (True, False):
+        found = f(a, holds)
+        agree(found, [a if holds else a * 2, a, a])
+        found[0][...] = 9
+        assert np.array_equal(a, np.arange(3.0))
+        assert np.array_equal(found[1], a)
+
+
+def test_a_status_is_cleared_between_calls(backend):
+    x, j = tg.vector("x"), tg.vector("j", "int64")
+    f = tg.function([x, j], tg.scan(lambda c, k: (c + x[k], c), 0.0, j), backend=backend)
+    a = np.arange(4.0)
+    for bad in ([0, 9], [-5, 1, 1]):
+        with pytest.raises(tg.BoundsError, match=f"index {bad[1] if bad[1] == 9 else bad[0]} is out of bounds"):
+            f(a, bad)
+        agree(f(a, [3, 2]), [np.float64(5), np.array([0.0, 3.0])])
+
+
+def test_memory_for_a_step_is_given_back(backend):
+    """A step with large arrays, many times: what it takes does not grow."""
+    import resource
+
+    x, n = tg.vector("x"), tg.scalar("n", "int64")
+    big = tg.scan(lambda c, _: (tg.sort(tg.sin(c) + x), tg.sum(tg.cumsum(c))), x, None, n)
+    f = tg.function([x, n], [tg.sum(big[0]), tg.sum(big[1])], backend=backend)
+    a = np.linspace(0, 1, 100_000)
+    f(a, 2)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    f(a, 100)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # KiB; 100 steps of 0.8 MB each
+
+
+def test_callers_side_by_side(backend):
+    """One function, four threads, other numbers of steps."""
+    x, h = tg.matrix("x"), tg.vector("h")
+    c, (rows, sums) = tg.scan(step, h, x)
+    limit = tg.while_loop(lambda s: s[0] < 40, lambda s: (s[0] * 1.5 + 1, s[1] + 1), (tg.sum(h * h), 0))
+    f = tg.function([x, h], [c, rows, sums, *limit], backend=backend)
+    faults = []
+
+    def calls(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            count, width = rng.integers(0, 9), rng.integers(1, 40)
+            a, b = rng.normal(size=(count, width)), rng.normal(size=width)
+            size, number = np.sum(b * b), 0
+            while size < 40:
+                size, number = size * 1.5 + 1, number + 1
+            try:
+                *found, last, steps = f(a, b)
+                agree(found, running(a, b))
+                np.testing.assert_allclose(last, size, rtol=1e-12)
+                assert steps == number
+            except Exception as error:  # noqa: BLE001 (told below)
+                faults.append(error)
+
+    workers = [threading.Thread(target=calls, args=(seed,)) for seed in range(4)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    assert not faults
+
+
+def test_threads_share_what_a_step_does():
+    """Steps of C with large arrays: the same bits, but for the order of sums, however many threads there are."""
+    x, h = tg.matrix("x"), tg.vector("h")
+    c, (rows, sums) = tg.scan(step, h, x)
+    one, two = (tg.function([x, h], [c, rows, sums], backend=tg.backend("c", threads=k)) for k in (1, 2))
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(5, 200_000)), rng.normal(size=200_000)
+    (found, kept, totals), right = two(a, b), one(a, b)
+    assert np.array_equal(found, right[0])
+    assert np.array_equal(kept, right[1])
+    np.testing.assert_allclose(totals, right[2], rtol=1e-11)
+    np.testing.assert_allclose(one(a, b)[0], running(a, b)[0], rtol=1e-12, atol=1e-15)
