@@ -207,6 +207,15 @@ def test_what_both_traces_and_steps_need_stays(n):
     agrees(frozen, [x], stepped(lambda c, v: (np.exp(-c) + v, np.exp(-c) * v), 0.5, x))
 
 
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_trace_that_is_the_same_in_all_steps_has_a_place_for_each(n):
+    last, (e, one, s) = tg.scan(lambda c, v: (c + v, (tg.exp(tg.log(A) * 0.5), 1.0, tg.exp(v - c))), 0.5, X)
+    x = numbers(n)
+    total, changing = stepped(lambda c, v: (c + v, np.exp(v - c)), 0.5, x)
+    wanted = [total, np.full(n, np.exp(np.log(0.7) * 0.5)), np.ones(n), changing]
+    agrees(after([A, X], [last, e, one, s]), [np.float64(0.7), x], wanted)
+
+
 def test_cheap_functions_stay():
     frozen = after([X], tg.scan(lambda c, v: (c * 0.5 + (v + 1), c), 0.5, X))
     assert functions(frozen) == []

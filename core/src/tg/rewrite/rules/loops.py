@@ -383,7 +383,12 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     in_steps = _ancestors(makers, body.outputs[:n])
     leaving = {v for v in body.outputs[n:] if v in numbers and v not in in_steps}
     may_be_read = numbers.keys() | set(range(n, body.arity + len(body.constants)))
-    leaving = {v for v in leaving if _ancestors(makers, [v]) - in_steps <= may_be_read}
+    changing = set(range(n + op.sequences))
+    leaving = {
+        v
+        for v in leaving
+        if (found := _ancestors(makers, [v])) - in_steps <= may_be_read and not found.isdisjoint(changing)
+    }
     moved = {v: numbers[v] for v in _ancestors(makers, leaving) - in_steps if v in numbers}
     if sum(map(_cost, moved.values())) < ARRAY:
         return {}
@@ -400,10 +405,10 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     kept = [*traced, *new]
     smaller = _with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
     made = _tuple(op.with_body(smaller)(*node.inputs))
-    values: dict[int, Variable] = dict(enumerate(node.inputs[op.first + n :], n))
-    values.update(zip(kept, made[n:], strict=True))
+    traces = dict(zip(kept, made[n:], strict=True))
+    values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
     _replayed(body, again | moved, leaving, values)
-    results = [*made[:n], *(values[v] for v in body.outputs[n:])]
+    results = [*made[:n], *(traces[v] if v in traces else values[v] for v in body.outputs[n:])]
     return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
 
 
