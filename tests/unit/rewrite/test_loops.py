@@ -139,6 +139,36 @@ def test_no_array_is_made_of_a_number_that_is_repeated():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
+def test_what_lengths_inside_follow_from_stays_inside():
+    """That y and its exponential are of one length is known of how one is computed of the other."""
+    frozen = after([X, Y], [tg.scan(lambda c, v: (c * tg.exp(Y) + Y * v, None), tg.zeros_like(Y), X)[0]])
+    (op,) = scans(frozen)
+    assert "exp" in functions(op.body)
+    assert len(op.body.checks) == 1  # of the carry and y
+    x, y = numbers(4), numbers(3, 1)
+    wanted = np.zeros(3)
+    for v in x:
+        wanted = wanted * np.exp(y) + y * v
+    agrees(frozen, [x, y], [wanted])
+
+
+def test_a_length_that_is_computed_inside_stays_inside():
+    frozen = after([N, X], [tg.scan(lambda c, v: (c + v, tg.arange(N * 2 + 1) * v), 0.5, X)[1]])
+    x = numbers(3)
+    agrees(frozen, [np.int64(2), x], [np.arange(5) * x[:, None]])
+
+
+def test_an_outer_sum_of_captured_vectors_is_not_kept():
+    a, b, start = tg.tensor("a", shape=(40,)), tg.tensor("b", shape=(40,)), tg.tensor("s", shape=(40, 40))
+    frozen = after([a, b, start, X], [tg.scan(lambda c, v: (c * v + (a[:, None] + b), None), start, X)[0]])
+    assert functions(frozen) == []
+    arrays = [numbers(40), numbers(40, 1), numbers((40, 40), 2), numbers(2, 3)]
+    wanted = arrays[2]
+    for v in arrays[3]:
+        wanted = wanted * v + (arrays[0][:, None] + arrays[1])
+    agrees(frozen, arrays, [wanted])
+
+
 def test_a_read_that_a_check_guards_stays_behind_it():
     table = tg.tensor("t", shape=(4,))
     frozen = after([table, N, X], [tg.scan(lambda c, v: (c * v + table[N], None), 0.5, X)[0]])
@@ -231,6 +261,19 @@ def test_a_function_of_more_than_what_it_gives_stays():
     start = (tg.constant(0.1), tg.constant(0.2), tg.constant(0.3))
     frozen = after([X], [tg.scan(step, start, X)[1]])
     assert scans(frozen)[0].traces == 1
+
+
+def test_functions_of_arrays_stay():
+    """A step computes several elements at a time already."""
+    start, m = tg.tensor("s", shape=(4,)), tg.tensor("m", shape=(None, 4))
+    frozen = after([start, m], tg.scan(lambda c, v: (c + tg.exp(v), tg.log(c)), start, m))
+    assert functions(frozen) == []
+    given = [numbers(4), numbers((3, 4), 1)]
+    carry, traced = given[0], []
+    for v in given[1]:
+        traced.append(np.log(carry))
+        carry = carry + np.exp(v)
+    agrees(frozen, given, [carry, np.array(traced)])
 
 
 def test_what_traces_of_a_failing_loop_are_is_not_read():
