@@ -38,7 +38,9 @@ _HOMES = {
     "jacobian": "tg.gradient.matrices",
     "hessian": "tg.gradient.matrices",
     "hvp": "tg.gradient.matrices",
+    "vmap": "tg.gradient.vmap",
     "wrap": "tg.ops.wrapped",
+    "debug_print": "tg.ops.wrapped",
     "shared": "tg.functions.shared",
     "Shared": "tg.functions.shared",
     "function": "tg.functions.make",
@@ -58,9 +60,9 @@ _HOMES = {
 }
 
 _ERRORS = (
-    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "RangeError", "SymbolicError",
-    "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError", "BackendUnavailable",
-    "PluginError", "OptionError", "DebugError", "NonFiniteError",
+    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "AssertionFailed",
+    "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError",
+    "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError",
 )  # fmt: skip
 
 _HOMES.update(dict.fromkeys(_ERRORS, "tg.errors"))

@@ -4,6 +4,7 @@ from typing import Any
 
 from tg import errors as errors
 from tg.configuration import config as config
+from tg.errors import AssertionFailed as AssertionFailed
 from tg.errors import BackendUnavailable as BackendUnavailable
 from tg.errors import BoundsError as BoundsError
 from tg.errors import DebugError as DebugError
@@ -45,6 +46,7 @@ from tg.gradient.api import vjp as vjp
 from tg.gradient.matrices import hessian as hessian
 from tg.gradient.matrices import hvp as hvp
 from tg.gradient.matrices import jacobian as jacobian
+from tg.gradient.vmap import vmap as vmap
 from tg.graph.frozen import FrozenGraph as FrozenGraph
 from tg.graph.nodes import Constant as Constant
 from tg.graph.nodes import Variable as Variable
@@ -66,6 +68,7 @@ from tg.ops.arranging import rot90 as rot90
 from tg.ops.arranging import shape as shape
 from tg.ops.arranging import size as size
 from tg.ops.arranging import split_dims as split_dims
+from tg.ops.assumptions import assert_ as assert_
 from tg.ops.assumptions import assume as assume
 from tg.ops.calculus import clip as clip
 from tg.ops.calculus import diff as diff
@@ -110,6 +113,9 @@ from tg.ops.cumulative import cumprod as cumprod
 from tg.ops.cumulative import cumsum as cumsum
 from tg.ops.cumulative import cumulative_prod as cumulative_prod
 from tg.ops.cumulative import cumulative_sum as cumulative_sum
+from tg.ops.custom import checkpoint as checkpoint
+from tg.ops.custom import custom_jvp as custom_jvp
+from tg.ops.custom import custom_vjp as custom_vjp
 from tg.ops.diagonal import diag as diag
 from tg.ops.diagonal import diagflat as diagflat
 from tg.ops.diagonal import diagonal as diagonal
@@ -149,6 +155,14 @@ from tg.ops.histogram import histogram_bin_edges as histogram_bin_edges
 from tg.ops.indexing import flip as flip
 from tg.ops.indexing import take as take
 from tg.ops.indexing import wrap_index as wrap_index
+from tg.ops.iteration import associative_scan as associative_scan
+from tg.ops.iteration import cond as cond
+from tg.ops.iteration import fori_loop as fori_loop
+from tg.ops.iteration import map as map
+from tg.ops.iteration import reduce as reduce
+from tg.ops.iteration import scan as scan
+from tg.ops.iteration import switch as switch
+from tg.ops.iteration import while_loop as while_loop
 from tg.ops.joining import append as append
 from tg.ops.joining import array_split as array_split
 from tg.ops.joining import block_diag as block_diag
@@ -178,6 +192,8 @@ from tg.ops.places import unravel_index as unravel_index
 from tg.ops.quantiles import median as median
 from tg.ops.quantiles import percentile as percentile
 from tg.ops.quantiles import quantile as quantile
+from tg.ops.recurrence import recurrence as recurrence
+from tg.ops.recurrence import until as until
 from tg.ops.reduction import all as all
 from tg.ops.reduction import any as any
 from tg.ops.reduction import argmax as argmax
@@ -237,6 +253,7 @@ from tg.ops.statistics import nansum as nansum
 from tg.ops.statistics import nanvar as nanvar
 from tg.ops.statistics import std as std
 from tg.ops.statistics import var as var
+from tg.ops.wrapped import debug_print as debug_print
 from tg.ops.wrapped import wrap as wrap
 from tg.types.tensor_type import TensorType as TensorType
 from tg.variables.constructors import dim as dim
@@ -346,5 +363,4 @@ invert = bitwise_invert
 mod = remainder
 pow = power
 radians = deg2rad
-switch = where
 true_divide = divide

@@ -28,7 +28,7 @@ _NAMES = {
     "tg.link.unit": "Unit",
     "tg.link.steps": "Site",
     "tg.link.timed": "Timed",
-    "tg.link.colour": "colours",
+    "tg.link.colour": "colours takes_graphs",
     "tg.graph.interpret": "interpret",
     "tg.link.signature": "Signature",
     "tg.graph.timing": "Span annotate",
@@ -64,7 +64,7 @@ _NAMES = {
     "tg.ops.elementwise.arithmetic": "gate",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
-    "tg.ops": "contraction control creation cumulative indexing reduction shape sorting",
+    "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex exponential rounding trigonometric",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

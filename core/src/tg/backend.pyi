@@ -15,6 +15,7 @@ from tg.graph.op import Op as Op
 from tg.graph.timing import Span as Span
 from tg.graph.timing import annotate as annotate
 from tg.link.colour import colours as colours
+from tg.link.colour import takes_graphs as takes_graphs
 from tg.link.declines import taken as taken
 from tg.link.funcify import FuncifyLinker as FuncifyLinker
 from tg.link.hosted import Hosted as Hosted
@@ -32,6 +33,7 @@ from tg.ops import control as control
 from tg.ops import creation as creation
 from tg.ops import cumulative as cumulative
 from tg.ops import indexing as indexing
+from tg.ops import loops as loops
 from tg.ops import reduction as reduction
 from tg.ops import shape as shape
 from tg.ops import sorting as sorting

@@ -52,6 +52,10 @@ class DomainError(TgError, ValueError):
     """A value outside the domain of an operation, such as the maximum of an empty array."""
 
 
+class AssertionFailed(TgError, AssertionError):  # noqa: N818 (what it is, not that it is an error)
+    """A condition that `tg.assert_` requires and that does not hold."""
+
+
 class RangeError(TgError, OverflowError):
     """A Python number that the dtype it is to have cannot hold."""
 

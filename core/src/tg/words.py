@@ -55,6 +55,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("float16 float32 float64 bfloat16 complex64 complex128 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_",
      'dtypes are strings: `tg.cast(x, "{name}")`'),
     ("float double half single int long bool", 'dtypes are strings: `tg.cast(x, "{name}")`'),
+    ("pmap smap vectorize vectorize_graph apply_along_axis batch", "`tg.vmap(tg.sum)(m)`"),
     ("astype", '`x.astype("float32")`, or `tg.cast(x, "float32")`'),
     ("dtype finfo", 'NumPy\'s: `np.{name}("float64")`'),
     ("iinfo", 'NumPy\'s: `np.iinfo("int64")`'),
@@ -70,7 +71,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("no_grad enable_grad inference_mode set_grad_enabled", "gradients are computed where `tg.grad(cost, x)` asks"),
     ("errstate seterr debug_nans", "`tg.function([x], x, nan_guard=True)`"),
     ("pure_callback io_callback as_op wrap_py numpy_callback", "`tg.wrap(np.sort, infer=lambda x: x)`"),
-    ("custom_vjp custom_jvp custom_gradient",
+    ("custom_gradient",
      "`tg.wrap(np.sin, infer=lambda x: x, grad=lambda xs, ys, dys: (dys[0] * tg.cos(xs[0]),))`"),
     ("default_backend devices default_device", "`tg.backends()`"),
     # derivatives
@@ -134,7 +135,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("layer_norm standardize", "`(m - tg.mean(m, -1, keepdims=True)) / tg.sqrt(tg.var(m, -1, keepdims=True) + 1e-5)`"),
     ("rms_norm", "`m / tg.sqrt(tg.mean(m**2, -1, keepdims=True) + 1e-5)`"),
     ("attention dot_product_attention", "`tg.softmax(m @ m.mT / np.sqrt(m.shape[-1])) @ m`"),
-    ("print_ Print", "`tg.wrap(lambda x: print(x) or x, infer=lambda x: x)(x)` prints values when it runs"),
+    ("print_ Print", "`tg.debug_print(x)` prints values when it runs"),
     # shapes
     ("cat join", "`tg.concatenate([x, y], axis=0)`"),
     ("block", "`tg.concatenate([tg.concatenate([m, m], 1), tg.concatenate([m, m], 1)])`"),
@@ -188,23 +189,23 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("multi_dot chain_matmul matrix_dot", "`m @ m @ m`"),
     ("cross", "`w[[1, 2, 0]] * u[[2, 0, 1]] - w[[2, 0, 1]] * u[[1, 2, 0]]`"),
     ("vector_norm matrix_norm frobenius_norm", "`tg.norm(x)`"),
+    # control flow
+    ("foldl foldr", "`tg.reduce(lambda c, v: c + v, x, 0.0)`"),
+    ("ifelse", "`tg.cond(s > 0, lambda: x, lambda: -x)`; `tg.where(s > 0, x, y)` computes both sides"),
     # modules of other libraries
+    ("lax", "names are in one place: `tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
     ("numpy np jnp T pt theano pytensor", "names are in one place, `tg.exp(x)`; NumPy's take variables, `np.exp(x)`"),
     ("nn nnet functional", "names are in one place: `tg.softmax(x)`, `tg.relu(x)`"),
     ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
+    # loops
+    ("remat", "`tg.checkpoint(lambda v: tg.exp(v))(x)`"),
+    ("OpFromGraph", "`tg.call(lambda v: tg.exp(v), x)`; tg.custom_vjp gives it a gradient"),
+    ("Assert", "`tg.assert_(x, x > 0)`"),
 )  # fmt: skip
 
 LATER: Final = (  # what tg does not have yet, and what to do until then
-    # loops
-    ("scan recurrence foldl foldr fori_loop while_loop reduce associative_scan lax",
-     "a Python loop is unrolled: `for t in range(3): s = tg.tanh(s + w[t])`; tg.cumsum and the like run along an axis"),
-    ("vmap pmap smap map vectorize vectorize_graph apply_along_axis batch",
-     "functions take leading axes: `tg.vecdot(m, x)`, `tg.sum(m, axis=-1)`, `x[:, None] - y`"),
-    ("cond ifelse", "`tg.where(s > 0, x, y)` computes both sides"),
-    ("checkpoint remat", "`tg.grad(cost, x)` keeps all that it needs"),
-    ("OpFromGraph", "a Python function that builds a graph: `tg.jit(f)(x)`"),
     # special functions
     ("erf erfc erfcx erfinv erfcinv gamma gammaln digamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr factorial ndtri_exp",
      "`tg.wrap(scipy.special.{name}, infer=lambda x: x)(x)`, with grad= for a derivative"),

@@ -14,6 +14,7 @@ PARTS = (
     ("Variables", ("scalar", "vector", "matrix", "tensor", "shared", "constant", "as_variable")),
     ("Compiling", ("function", "jit", "evaluate", "wrap", "backend", "backends", "config", "release_memory")),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
+    ("Batching", ("vmap",)),
     ("Looking inside", ("print", "to_text", "parse", "explain")),
 )
 CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation")

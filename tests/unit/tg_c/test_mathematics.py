@@ -9,7 +9,8 @@ import pytest
 import scipy.special
 
 import tg
-from tg_c import body, vectors
+from tg_c import prelude as preludes
+from tg_c import vectors
 from tg_c.body import named
 from tg_c.compiler import Flags, compile_unit
 from tg_c.libm import ARITIES
@@ -169,8 +170,8 @@ def machine(request, monkeypatch):
     width, fused = request.param
     monkeypatch.setattr(vectors, "vector_bytes", lambda: width)
     monkeypatch.setattr(vectors, "masked_moves", lambda: MOVES[width])
-    monkeypatch.setattr(body, "vector_bytes", lambda: width)
-    monkeypatch.setattr(body, "has_fused", lambda: fused and has_fused())
+    monkeypatch.setattr(preludes, "vector_bytes", lambda: width)
+    monkeypatch.setattr(preludes, "has_fused", lambda: fused and has_fused())
     return width, "" if fused else "#undef __FMA__\n"
 
 

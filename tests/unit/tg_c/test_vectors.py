@@ -18,7 +18,7 @@ from tg.ops.elementwise.exponential import exp, log1p, logaddexp
 from tg.ops.elementwise.trigonometric import sin, sinc, tanh
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
-from tg_c import kernel, routine, vectors
+from tg_c import kernel, prelude, vectors
 from tg_c import machine as this_machine
 from tg_c.machine import masked_moves, vector_bytes
 from tg_conformance.compare import differs
@@ -94,7 +94,7 @@ def machine(request, monkeypatch):
     """Vectors and instructions of older machines."""
     if request.param > vector_bytes() or (MACHINES[request.param] and not masked_moves()):
         pytest.skip("this machine has no such vectors")
-    for module in (kernel, routine, vectors):
+    for module in (kernel, prelude, vectors):
         monkeypatch.setattr(module, "vector_bytes", lambda: request.param)
     monkeypatch.setattr(vectors, "masked_moves", lambda: MACHINES[request.param])
 

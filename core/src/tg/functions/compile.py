@@ -15,7 +15,7 @@ from tg.link.declines import Declined
 from tg.link.kept import Kept
 from tg.link.linker import Executable, Linker, Request, node_lines
 from tg.link.perform import PerformExecutable
-from tg.ops.control import Call, lower_checks
+from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
 from tg.rewrite.driver import rewrite
 
@@ -339,8 +339,8 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
         missing = _missing_dtype(types, backend)
         gap = find_gap(refused, node.op, types)
         if missing is None and gap is None:
-            if isinstance(node.op, Call):
-                refuse_gaps(node.op.graph, backend, gaps)
+            for inner in node.op.inner_graphs():
+                refuse_gaps(inner, backend, gaps)
             continue
         if missing is not None:
             text = f"backend {backend.name!r} has no dtype {missing}"

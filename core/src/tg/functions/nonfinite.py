@@ -22,8 +22,8 @@ from tg.functions.debug.rounding import is_inexact, wide
 from tg.functions.formula import node_text, operand_text
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret_with_status
 from tg.graph.operators import NAMESPACE
-from tg.ops.control import Call
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import FOLD, rewrite
 from tg.rewrite.phases import BACKEND
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tg.functions.backends import BackendChoice
     from tg.graph.loc import Loc
     from tg.graph.nodes import Variable
+    from tg.graph.op import Op
 
     Array = np.ndarray[Any, Any]
 
@@ -242,10 +243,9 @@ class _Search:
             return NonFinite(f"{title}, which {source} has", "", None, index, array[index], (), (), (), self.runs)
         node, origin = frozen.nodes[n], frozen.origins.get(n)
         found = self.values((*node.inputs, number), arrays)
-        if isinstance(node.op, Call):
-            inner = self.inside(output, node.op, [found[k] for k in node.inputs])
-            if inner is not None:
-                return inner
+        inner = self.inside(node.op, [found[k] for k in node.inputs])
+        if inner is not None:
+            return inner
         array = found[number]
         index = _first(array, [found[k] for k in node.inputs] if node.op.pointwise else ())
         operands = tuple(
@@ -264,11 +264,16 @@ class _Search:
             self.runs,
         )
 
-    def inside(self, output: int, op: Call, arrays: list[Array]) -> NonFinite | None:
-        """The node inside a called graph."""
-        search = _Search(self.guard, op.graph, [f"operand {k}" for k in range(op.graph.arity)], self.runs)
-        found = search.find(arrays)
-        return None if found is None else dataclasses.replace(found, runs=search.runs)
+    def inside(self, op: Op, arrays: list[Array]) -> NonFinite | None:
+        """The node inside an inner graph, in the first application of one whose results are not finite."""
+        for graph, given in op.applications(*arrays):
+            outputs, _ = interpret_with_status(graph, given)
+            if all(not is_inexact(v) or np.isfinite(wide(v)).all() for v in outputs):
+                continue
+            search = _Search(self.guard, graph, [f"operand {k}" for k in range(graph.arity)], self.runs)
+            found = search.find([*map(np.asarray, given)])
+            return None if found is None else dataclasses.replace(found, runs=search.runs)
+        return None
 
 
 def _thawed(frozen: FrozenGraph, numbers: Sequence[int]) -> FunctionGraph:

@@ -1,36 +1,51 @@
 """Batching: the same expression over one more leading axis of some of its inputs.
 
-Axes are counted from the end, so most ops need nothing: operands are aligned and the batch axis stays in front.
+Axes are counted from the end, so most ops need nothing: operands are aligned and the batch axis stays in front. What
+does not depend on the elements of the batch, as lengths do not, is computed once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import InputError, message
 from tg.gradient import loops
 from tg.graph import loc as locs
+from tg.graph.checks import Check
 from tg.graph.function_graph import freeze
-from tg.graph.nodes import Variable
-from tg.graph.traversal import ancestors, sorted_applies
+from tg.graph.nodes import Variable, apply
+from tg.graph.traversal import key_of, sorted_applies
 from tg.ops.control import Call
+from tg.ops.creation import iota
 from tg.ops.custom import Custom
-from tg.ops.reduction import reduce_sum
+from tg.ops.elementwise.comparison import equal, where
+from tg.ops.reduction import all as reduce_all
+from tg.ops.reduction import reduce_sum, total_min
 from tg.ops.shape import broadcast_to, expand_dims_at
 from tg.types.dtypes import is_inexact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg.graph.checks import Check
     from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Apply
     from tg.graph.op import Op
     from tg.ops.loops import Cond, Scan, While
     from tg.types.lengths import Length
 
 
+class Unbatched(NamedTuple):
+    """A result of `Op.batch` that does not carry the batch."""
+
+    variable: Variable
+
+
 class BatchTools:
     """What `Op.batch` is given."""
+
+    def unbatched(self, v: Variable) -> Unbatched:
+        """A result that is the same for all elements of the batch."""
+        return Unbatched(v)
 
     def lead(self, v: Variable, batched: bool, size: int | Length) -> Variable:
         """The variable with the batch axis in front, repeated if it does not have one."""
@@ -48,43 +63,84 @@ class BatchTools:
 
     def spread(self, outputs: Sequence[Variable], values: dict[int, Variable]) -> tuple[list[Variable], list[bool]]:
         """The outputs over batched values, given by the ids of what they replace, and which of them carry the batch."""
-        known = _over_batch(outputs, values, self)
-        return [known.get(id(v), v) for v in outputs], [id(v) in known for v in outputs]
+        if not values:
+            return list(outputs), [False] * len(outputs)
+        return spread(outputs, values, next(iter(values.values())).shape[0], self)
 
-    def reads(self, check: Check, inputs: Sequence[Variable], batched: Sequence[bool]) -> bool:
-        """Whether a check asks of inputs that carry the batch."""
-        return _reads(check, {id(v): v for v, b in zip(inputs, batched, strict=True) if b})
+    def checks(self, checks: Sequence[Check], values: dict[int, Variable]) -> list[Check]:
+        """Checks over batched values, given by the ids of what they replace: each of all elements of the batch."""
+        if not values or not checks:
+            return list(checks)
+        size = next(iter(values.values())).shape[0]
+        found, flags = self.spread([v for check in checks for v in (check.condition, *check.values)], values)
+        rest = iter(zip(found, flags, strict=True))
+        made = []
+        for check in checks:
+            pairs = [next(rest) for _ in (check.condition, *check.values)]
+            condition, shown = self.of_all(size, [v for v, _ in pairs], [b for _, b in pairs])
+            made.append(Check(condition, tuple(shown), check.descriptor))
+        return made
 
-    def need_unbatched(self, op: Op, batched: Sequence[bool]) -> None:
-        """Refuse a batch of positions or sizes.
+    def of_all(
+        self, size: int | Length, asked: Sequence[Variable], batched: Sequence[bool]
+    ) -> tuple[Variable, list[Variable]]:
+        """Of a condition and the integers that it shows: whether it holds for all, and those of the first that fails.
+
+        Args:
+            asked: the condition, then the integers; all are scalars but for the batch.
+        """
+        condition, *shown = asked
+        if not any(batched):
+            return condition, shown
+        places = iota(size)
+        first = total_min(where(condition, size, places)) if batched[0] else 0
+        found = [
+            reduce_sum(where(equal(places, first), v, 0), (-1,)) if b else v
+            for v, b in zip(shown, batched[1:], strict=True)
+        ]
+        return reduce_all(condition) if batched[0] else condition, found
+
+    def need_unbatched(self, op: Op, batched: Sequence[bool], what: str, hint: str | None = None) -> None:
+        """Refuse a batch of what all elements must have in common.
 
         Raises:
             InputError: an operand carries the batch.
         """
         if any(batched):
-            raise InputError(message(f"{op.name}: positions that differ along a batch are not available"))
+            text = f"vmap: {op.name}: found {what} that depends on the element of the batch, needed one for all"
+            raise InputError(message(text, hint=hint))
 
     def batch_default(
         self, op: Op, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
     ) -> Sequence[Variable]:
         """Operands aligned, the op unchanged."""
         if op.pointwise:
-            found = op(*_aligned(inputs, batched))
-        elif len(inputs) == 1:
-            found = op(*inputs)
-        else:
-            found = op(*(self.lead(v, b, size) for v, b in zip(inputs, batched, strict=True)))
-        return found if isinstance(found, tuple) else (found,)
+            return apply(op, _aligned(inputs, batched))
+        return apply(op, [self.lead(v, b, size) for v, b in zip(inputs, batched, strict=True)])
 
-    def batch_scan(self, op: Scan, *given: Any) -> Sequence[Variable]:
+    def batch_expansion(
+        self, op: Op, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
+    ) -> Sequence[Variable]:
+        """The batched expansion of an op."""
+        plain = [self.element(v) if b else v for v, b in zip(inputs, batched, strict=True)]
+        made = op.expansion(*plain)
+        values = {id(p): v for p, v, b in zip(plain, inputs, batched, strict=True) if b}
+        return self.vectorized(made if isinstance(made, tuple) else (made,), values, size)
+
+    def element(self, v: Variable) -> Variable:
+        """A leaf in the place of one element of a batched variable."""
+        found = Variable(v.type.with_shape(v.type.shape[1:]), name=v.name)
+        return found.with_lengths(v.shape[1:])
+
+    def batch_scan(self, op: Scan, *given: Any) -> Sequence[Any]:
         """One loop of batched steps."""
         return loops.batch_scan(self, op, *given)
 
-    def batch_while(self, op: While, *given: Any) -> Sequence[Variable]:
+    def batch_while(self, op: While, *given: Any) -> Sequence[Any]:
         """One loop until no element goes on, or one for each."""
         return loops.batch_while(self, op, *given)
 
-    def batch_cond(self, op: Cond, *given: Any) -> Sequence[Variable]:
+    def batch_cond(self, op: Cond, *given: Any) -> Sequence[Any]:
         """Batched branches, or all of them."""
         return loops.batch_cond(self, op, *given)
 
@@ -105,22 +161,17 @@ class BatchTools:
 
     def batch_call(
         self, op: Call, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
-    ) -> Sequence[Variable]:
+    ) -> Sequence[Any]:
         """A call of the batched inner graph."""
         graph = op.graph
         inner = [Variable(v.type) for v in inputs]
-        moving = [v for v, b in zip(inner, batched, strict=True) if b]
         plain = [v if not b else Variable(t) for v, b, t in zip(inner, batched, graph.input_types, strict=True)]
         outputs, checks = graph.instantiate_with_checks(plain)
-        pairs = {id(p): v for p, v, b in zip(plain, inner, batched, strict=True) if b}
-        found = vectorized(outputs, pairs, moving[0].shape[0])
-        made = Call(freeze(inner, found, [check for check in checks if not _reads(check, pairs)]))(*inputs)
-        return made if isinstance(made, tuple) else (made,)
-
-
-def _reads(check: Check, values: dict[int, Variable]) -> bool:
-    """Whether a check asks of variables that are given by their ids."""
-    return any(id(v) in values for v in ancestors([check.condition, *check.values]))
+        values = {id(p): v for p, v, b in zip(plain, inner, batched, strict=True) if b}
+        found, flags = self.spread(outputs, values)
+        made = apply(Call(freeze(inner, found, self.checks(checks, values))), inputs)
+        flags += [False] * (len(made) - len(flags))  # the status
+        return [v if b else Unbatched(v) for v, b in zip(made, flags, strict=True)]
 
 
 def _aligned(inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:
@@ -130,9 +181,7 @@ def _aligned(inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variab
     for v, b in zip(inputs, batched, strict=True):
         own = v.type.ndim - int(b)
         if b and own < rank:
-            found.append(
-                expand_dims_at(v, tuple(range(-rank, -own))) if own else expand_dims_at(v, tuple(range(-rank, 0)))
-            )
+            found.append(expand_dims_at(v, tuple(range(-rank, -own if own else 0))))
         elif not b and own > 0:
             found.append(expand_dims_at(v, tuple(range(-rank - 1, -own))))
         else:
@@ -151,7 +200,7 @@ def batched_graph(
     found = vectorized(outputs, pairs, next(iter(pairs.values())).shape[0], tools)
     if summed:
         found = [reduce_sum(v, (-v.type.ndim,)) if s else v for v, s in zip(found, summed, strict=True)]
-    return freeze(wide, found, [check for check in checks if not _reads(check, pairs)])
+    return freeze(wide, found, tools.checks(checks, pairs))
 
 
 TOOLS = BatchTools()
@@ -161,25 +210,40 @@ def vectorized(
     outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length, tools: BatchTools = TOOLS
 ) -> list[Variable]:
     """The outputs with inputs, given by id, replaced by ones that have a leading batch axis; all outputs carry it."""
-    known = _over_batch(outputs, values, tools, size)
-    return [tools.lead(known.get(id(v), v), id(v) in known, size) for v in outputs]
+    found, flags = spread(outputs, values, size, tools)
+    return [tools.lead(v, b, size) for v, b in zip(found, flags, strict=True)]
+
+
+def spread(
+    outputs: Sequence[Variable], values: dict[int, Variable], size: int | Length, tools: BatchTools = TOOLS
+) -> tuple[list[Variable], list[bool]]:
+    """The outputs with inputs, given by id, replaced by batched ones, and which of them carry the batch."""
+    known = {(k, 0): (v, True) for k, v in values.items()}  # by keys of variables: what they become
+    for node, results in sorted_applies(outputs):
+        found = [known.get(key_of(v), (v, False)) for v in node.inputs]
+        operands, flags = [v for v, _ in found], [b for _, b in found]
+        if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+            continue
+        with locs.at(node.loc):
+            made = _over_batch(node, results, tools, size, operands, flags)
+        for old, new in zip(results, made, strict=False):
+            if old is not None:
+                known[key_of(old)] = (new.variable, False) if type(new) is Unbatched else (new, True)
+    pairs = [known.get(key_of(v), (v, False)) for v in outputs]
+    return [v for v, _ in pairs], [b for _, b in pairs]
 
 
 def _over_batch(
-    outputs: Sequence[Variable], values: dict[int, Variable], tools: BatchTools, size: int | Length | None = None
-) -> dict[int, Variable]:
-    """What becomes of each variable, by its id, that depends on those that carry the batch."""
-    known: dict[int, Variable] = dict(values)
-    if size is None:
-        size = next(iter(values.values())).shape[0]
-    for node, results in sorted_applies(outputs):
-        flags = [id(v) in known for v in node.inputs]
-        if not any(flags):
-            continue
-        operands = [known.get(id(v), v) for v in node.inputs]
-        with locs.at(node.loc):
-            made = node.op.batch(tools, size, operands, flags)
-        for old, new in zip(results, made, strict=False):
-            if old is not None:
-                known[id(old)] = new
-    return known
+    node: Apply,
+    results: Sequence[Variable | None],
+    tools: BatchTools,
+    size: int | Length,
+    operands: Sequence[Variable],
+    flags: Sequence[bool],
+) -> Sequence[Any]:
+    """The results of a node on operands of which some carry the batch."""
+    op = loops.counting(node.op, results) if flags[0] else node.op
+    if not any(flags):
+        return [Unbatched(v) for v in apply(op, operands)]
+    tools.need_unbatched(op, [flags[k] for k in op.size_operands(len(operands))], "a length")
+    return op.batch(tools, size, operands, flags)

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.graph.checks import SHAPES, Descriptor, source_of
 from tg.graph.frozen import FrozenGraph
-from tg.graph.function_graph import freeze
+from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.nodes import Variable, as_size_variable
 from tg.graph.traversal import inputs_of
+from tg.ops.assumptions import required
 from tg.ops.creation import zeros_like
-from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.arithmetic import add, maximum
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import less, less_equal, where
+from tg.ops.elementwise.comparison import greater_equal, less, less_equal, where
+from tg.ops.length_checks import NATURAL_HINT
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.reduction import any as reduce_any
+from tg.ops.reduction import total_max
 from tg.ops.shape import expand_dims_at, swapaxes
 from tg.types.dtypes import numpy_dtype
 from tg.types.tensor_type import TensorType
@@ -135,11 +138,20 @@ def jvp_scan(
     return totals
 
 
-def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:
+def counting(op: Op, results: Sequence[Variable | None]) -> Op:
+    """An op; of a loop whose traces nobody reads one without them, which no length of an array follows from."""
+    if type(op) is not Scan or op.length is not None or op.sequences:
+        return op
+    if any(y is not None for y in results[op.carries : op.carries + op.traces]):
+        return op
+    return op.with_body(with_outputs(op.body, op.body.outputs[: op.carries]))
+
+
+def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
     """The results of a loop whose steps are batched, with the batch axis in front."""
+    if op.first and batched[0]:
+        return _batch_count(tools, op, size, inputs, batched)
     n = op.carries
-    if any(batched[: op.first]):
-        raise InputError(message("scan: a number of steps that differs along a batch is not available"))
     carries, sequences, captured = op.parts(inputs)
     flags = list(batched[op.first :])
     while True:
@@ -147,7 +159,8 @@ def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batc
         wide = _wide_inputs(op, [*carries, *sequences, *captured], flags, batched[op.first :], plain)
         outputs, checks = op.body.instantiate_with_checks(plain)
         moving = [v for v, b in zip(wide, flags, strict=True) if b]
-        found, spread = tools.spread(outputs, {id(p): v for p, v, b in zip(plain, wide, flags, strict=True) if b})
+        values = {id(p): v for p, v, b in zip(plain, wide, flags, strict=True) if b}
+        found, spread = tools.spread(outputs, values)
         reached = [k for k in range(n) if spread[k] and not flags[k]]
         if not reached:
             break
@@ -155,17 +168,32 @@ def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batc
             flags[k] = True
     inside = moving[0].shape[0]
     after = [tools.lead(v, s, inside) if f else v for v, s, f in zip(found[:n], spread[:n], flags[:n], strict=True)]
-    kept = [check for check in checks if not tools.reads(check, plain, flags)]
     own = [v if b else p for v, p, b in zip(wide, plain, flags, strict=True)]
-    body = freeze(own, [*after, *found[n:]], kept)
+    body = freeze(own, [*after, *found[n:]], tools.checks(checks, values))
     given = batched[op.first : op.first + n]
     operands = [tools.lead(v, b, size) if f else v for v, b, f in zip(carries, given, flags[:n], strict=True)]
     operands += [swapaxes(v, 0, 1) if f else v for v, f in zip(sequences, flags[n : n + op.sequences], strict=True)]
     results = _results(op.with_body(body), [*inputs[: op.first], *operands, *captured])
-    totals = [tools.lead(v, f, size) for v, f in zip(results[:n], flags[:n], strict=True)]
+    totals = [v if f else tools.unbatched(v) for v, f in zip(results[:n], flags[:n], strict=True)]
     traces = zip(results[n : len(found)], spread[n:], strict=True)
-    totals += [swapaxes(v, 0, 1) if s else tools.lead(v, False, size) for v, s in traces]
-    return [*totals, *results[len(found) :]]
+    totals += [swapaxes(v, 0, 1) if s else tools.unbatched(v) for v, s in traces]
+    return [*totals, *map(tools.unbatched, results[len(found) :])]
+
+
+def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
+    """The last carries of a loop whose number of steps differs along the batch: after its last step each keeps its."""
+    n = op.carries
+    fine, shown = tools.of_all(size, [greater_equal(inputs[0], 0), inputs[0]], [True, True])
+    failure = Descriptor("ShapeError", "shape: found the length {0}, needed one of at least 0", NATURAL_HINT)
+    most = required(maximum(total_max(inputs[0]), 0), fine, shown, failure)
+    own = [Variable(t) for t in op.body.input_types]
+    at, count = Variable(TensorType("int64")), Variable(TensorType("int64"))
+    step = Cond((freeze(own, own[:n]), op.body))
+    results = _results(step, [cast_variable(less(at, count), "int64"), *own])
+    body = freeze([*own[:n], at, *own[n:], count], [*results[:n], add(at, 1)])
+    operands = [most, *inputs[1 : 1 + n], as_size_variable(0), *inputs[1 + n :], inputs[0]]
+    flags = [False, *batched[1 : 1 + n], False, *batched[1 + n :], True]
+    return batch_scan(tools, Scan(body, n + 1, 0), size, operands, flags)[:n]
 
 
 def _wide_inputs(
@@ -273,13 +301,11 @@ def jvp_while(
     return totals
 
 
-def batch_while(
-    tools: Any, op: While, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]
-) -> list[Variable]:
+def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
     """The results of a loop over a batch.
 
     Where elements end at different steps those that have ended keep what they had. If a check could fail in what is
-    computed for these, each element has a loop of its own.
+    computed for these, each element has a loop of its own: a check that lengths decide, which are those of all, cannot.
     """
     n = op.carries
     flags, plain = list(batched), [Variable(t) for t in op.body.input_types]
@@ -295,7 +321,7 @@ def batch_while(
             break
         for k in reached:
             flags[k] = True
-    if differs and op.inner_descriptors:
+    if differs and any(map(_asks_values, op.inner_graphs())):
         return by_element(op, size, inputs, batched)
     moving = [v for v, f in zip(wide, flags, strict=True) if f]
     inside = moving[0].shape[0]
@@ -304,11 +330,10 @@ def batch_while(
     traced = [tools.lead(v, s, inside) for v, s in zip(found[n:], spread[n:], strict=True)]
     operands = [tools.lead(v, b, size) if f else v for v, b, f in zip(inputs, batched, flags, strict=True)]
     if not differs:
-        kept = [c for c in checks if not tools.reads(c, plain, flags)]
-        asks = [c for c in conditions if not tools.reads(c, plain, flags)]
-        loop = While(freeze(own, [goes_on], asks), freeze(own, [*after, *traced], kept), n, op.max_steps)
-        results = _results(loop, operands)
-        steps = tools.lead(results[n], False, size)
+        condition = freeze(own, [goes_on], tools.checks(conditions, pairs))
+        body = freeze(own, [*after, *traced], tools.checks(checks, pairs))
+        results = _results(While(condition, body, n, op.max_steps), operands)
+        steps = tools.unbatched(results[n])
         traces = results[n + 1 : n + 1 + len(traced)]
     else:
         steps_inside = Variable(TensorType("int64", (None,)))
@@ -320,8 +345,13 @@ def batch_while(
         zeros = tools.repeat(as_variable(np.int64(0)), size)
         results = _results(loop, [*operands[:n], zeros, *operands[n:]])
         steps, traces = results[n], results[n + 2 : n + 2 + len(traced)]
-    carries = [tools.lead(v, f, size) for v, f in zip(results[:n], flags[:n], strict=True)]
+    carries = [v if f else tools.unbatched(v) for v, f in zip(results[:n], flags[:n], strict=True)]
     return [*carries, steps, *(swapaxes(v, 0, 1) for v in traces)]
+
+
+def _asks_values(graph: FrozenGraph) -> bool:
+    """Whether a graph has a check that more than lengths decide."""
+    return any(source_of(check.condition) != SHAPES for check in FunctionGraph.thaw(graph).checks)
 
 
 def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:
@@ -337,9 +367,10 @@ def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[
     ]
     made = _tuple(op(*inner))
     results = made[: -1 if op.inner_descriptors else None]
-    length = [] if type(size) is int else [as_size_variable(size)]
-    loop = Scan(freeze(own, results), 0, len(sequences), size if type(size) is int else None)
-    found = _results(loop, [*length, *sequences, *captured])
+    known = size if type(size) is int else None
+    lengths = [] if known is not None else [as_size_variable(size)]
+    loop = Scan(freeze(own, results), 0, len(sequences), known)
+    found = _results(loop, [*lengths, *sequences, *captured])
     return list(found[: len(results)])
 
 
@@ -403,7 +434,7 @@ def jvp_cond(
     return totals
 
 
-def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Variable]:
+def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batched: Sequence[bool]) -> list[Any]:
     """The results for a batch: of a common branch, or by each element's own.
 
     Where elements have different branches all are computed; if a check could fail in one, element after element.
@@ -418,13 +449,9 @@ def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batc
         pairs = {id(p): v for p, v, b in zip(plain, wide, batched[1:], strict=True) if b}
         own = [v if b else p for v, p, b in zip(wide, plain, batched[1:], strict=True)]
         inside = next((v.shape[0] for v, b in zip(own, batched[1:], strict=True) if b), size)
-        if pairs:
-            found, spread = tools.spread(outputs, pairs)
-        else:
-            found, spread = list(outputs), [False] * len(outputs)
+        found, spread = tools.spread(outputs, pairs)
         columns.append(spread)
-        kept = [c for c in checks if not tools.reads(c, plain, batched[1:])]
-        graphs.append((own, found, inside, kept))
+        graphs.append((own, found, inside, tools.checks(checks, pairs)))
     flags = [any(column) for column in zip(*columns, strict=True)]
     led = [
         freeze(own, [tools.lead(v, s, inside) if f else v for v, s, f in zip(found, spread, flags, strict=True)], kept)
@@ -432,7 +459,7 @@ def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batc
     ]
     if not batched[0]:
         results = _results(Cond(tuple(led)), inputs)
-        return [tools.lead(v, f, size) for v, f in zip(results, flags, strict=False)]
+        return [v if f else tools.unbatched(v) for v, f in zip(results, flags, strict=False)]
     last = len(led) - 1
     chosen = [tools.lead(v, f, size) for v, f in zip(led[last].instantiate(inputs[1:]), flags, strict=True)]
     for k in range(last - 1, -1, -1):
@@ -454,7 +481,7 @@ def _pulled(
 ) -> tuple[dict[int, Variable], Cotangents, list[int]] | None:
     """The pullback of a step: what stands for cotangents of its results, those of its inputs, which carries have some.
 
-    None where nothing flows.
+    None where nothing flows. A carry that no step reads has some all the same: without a step it is what it began with.
     """
     moving = {k for k in flows if k < carries}
     while True:
@@ -464,7 +491,7 @@ def _pulled(
         if reached <= moving:
             break
         moving |= reached
-    return None if all(dx is None for dx in found) else (given, found, sorted(moving))
+    return None if not moving and all(dx is None for dx in found) else (given, found, sorted(moving))
 
 
 def _pushed(

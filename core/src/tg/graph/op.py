@@ -7,14 +7,14 @@ Equality is type-exact: floats are compared by their bits, and True, 1 and 1.0 a
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 
 from tg.errors import InputError, NoRuleError, NotDifferentiable, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tg.graph.checks import Check, Descriptor
     from tg.graph.frozen import FrozenGraph
@@ -107,6 +107,16 @@ class Frozen(metaclass=OpMeta):
 
     def __deepcopy__(self, memo: object) -> Frozen:
         return self
+
+
+class InnerInput(NamedTuple):
+    """What an input of an inner graph is: the operand at a position, or something of that operand's type."""
+
+    operand: int
+    is_same: bool = True
+    """Whether it is the operand at every application; else it has other values, of the same dtype and shape."""
+    is_slice: bool = False
+    """Whether its shape is the operand's without the first axis."""
 
 
 class Op(Frozen):
@@ -238,6 +248,14 @@ class Op(Frozen):
                 fields[name] = tuple(next(rest) for _ in value) if isinstance(value, tuple) else next(rest)
         return type(self)(**fields)
 
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """For each inner graph what its inputs are, of `count` operands: all of them unless the op says otherwise."""
+        return (tuple(map(InnerInput, range(count))),) * len(self.inner_graphs())
+
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The inner graphs, each with the arrays it is applied to, as often and in the order that `perform` does."""
+        yield from ()
+
     def checks(self, *inputs: Variable) -> tuple[Check, ...]:
         """The conditions without which this op fails, as boolean scalars built with other ops."""
         return ()
@@ -283,8 +301,11 @@ class Op(Frozen):
 
     def batch(
         self, tools: Any, size: int | Length, inputs: Sequence[Variable], batched: Sequence[bool]
-    ) -> Sequence[Variable]:
-        """The results for inputs of which some carry one more leading axis of length `size`; all results carry it."""
+    ) -> Sequence[Any]:
+        """The results for inputs of which some, but no sizes, carry one more leading axis of length `size`.
+
+        All results carry it, but those that `tools.unbatched` says are the same for all elements.
+        """
         return tools.batch_default(self, size, inputs, batched)  # type: ignore[no-any-return]
 
     def __call__(self, *inputs: Variable) -> Any:

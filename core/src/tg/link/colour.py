@@ -72,7 +72,14 @@ def _follows_from_shapes(graph: FrozenGraph, node: Node, shape: set[int]) -> boo
 
 
 def _has_sizes_inside(node: Node) -> bool:
-    if not isinstance(node.op, Call):
-        return False
-    inner = colours(node.op.graph)
-    return bool(inner.sizes or inner.calls)
+    inner = map(colours, node.op.inner_graphs())
+    return any(found.sizes or found.calls for found in inner)
+
+
+def takes_graphs(graph: FrozenGraph) -> bool:
+    """Whether a rule is given functions of inner graphs somewhere, of a loop for instance: `Call` has no rule."""
+    for node in graph.nodes:
+        inner = node.op.inner_graphs()
+        if inner and (not isinstance(node.op, Call) or any(map(takes_graphs, inner))):
+            return True
+    return False

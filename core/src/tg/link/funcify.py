@@ -278,6 +278,8 @@ class FuncifyLinker(Linker):
         argument: an input (NumPy or the backend's own) as the compiled function takes it; as it is unless given.
         jit: `jit(function, unit)` compiles the function of arrays, of which `unit` tells name, graph, options and a
             fingerprint (`Unit`); what it returns may have `source()`, a text for `f.source()`. None: it runs as it is.
+        inner: as `jit`, where `jit` is None: compiles the function of an inner graph that a rule is given (`graphs`),
+            unless such rules or Python functions are in it; None: it runs as it is.
         length: `length(array, axis)`, for a library that compiles once for all lengths: the length of an axis as an
             int64 scalar of its own. Operands that are sizes are such scalars then, where they are not known beforehand.
         context: `context(options)` is what rules that have an argument `context` are given; the options unless given.
@@ -303,6 +305,7 @@ class FuncifyLinker(Linker):
         copy: Callable[[Any], Any] | None = None,
         argument: Callable[[Any], Any] | None = None,
         jit: Callable[[Callable[..., Any], Unit], Callable[..., Any]] | None = None,
+        inner: Callable[[Callable[..., Any], Unit], Callable[..., Any]] | None = None,
         length: Callable[[Any, int], Any] | None = None,
         context: Callable[[Any], Any] | None = None,
         scope: Callable[[Any], AbstractContextManager[Any] | None] | None = None,
@@ -317,6 +320,7 @@ class FuncifyLinker(Linker):
         if length is not None and jit is None:
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
+        self.inner = inner if jit is None else None
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.special = owned, special

@@ -12,7 +12,7 @@ import numpy as np
 
 from tg.graph.frozen import ValueSlot
 from tg.link.colour import colours
-from tg.ops.control import Call
+from tg.ops.control import lower_checks
 from tg.ops.shape import AxisLength
 from tg.types import lengths
 from tg.types.lengths import Length
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tg.graph.frozen import FrozenGraph, Node
+    from tg.graph.op import InnerInput
     from tg.types.lengths import Atom
 
 OPERATORS: Final = {
@@ -53,20 +54,38 @@ class Shaped:
 def host_sizes(graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any]) -> HostFunction | None:
     """The function of the sizes that depend on values, None if there are none.
 
-    It gives one int for each entry of `colours(graph).sizes`, then one tuple for each of `calls`: the sizes inside.
+    It gives one int for each entry of `colours(graph).sizes`, then one tuple for each of `calls`: for each inner graph
+    the sizes inside, () where they change from one application of the graph to the next.
     """
     found = colours(graph)
     if not (found.sizes or found.calls):
         return None
     writer = _HostWriter(graph, name, as_numpy)
     for number in found.calls:
-        op = graph.nodes[number].op
-        assert isinstance(op, Call)
-        inner = host_sizes(op.lowered, f"{name}_{number}", as_numpy)
-        assert inner is not None
-        writer.inner[number] = inner
+        writer.inner[number] = tuple(
+            sizes.function if sizes is not None and sizes.is_fixed else None
+            for sizes in sizes_inside(graph.nodes[number], f"{name}_{number}", as_numpy)
+        )
     results = [*(f"int(n{k})" for k in found.sizes), *(f"s{number}" for number in found.calls)]
     return writer.function(found.sizes, [f"return ({', '.join(results)},)"])
+
+
+class SizesInside(NamedTuple):
+    """The function of the sizes in an inner graph that depend on values."""
+
+    function: HostFunction
+    is_fixed: bool  # whether they are the same in all applications: made of operands that do not change
+
+
+def sizes_inside(node: Node, name: str, as_numpy: Callable[[Any], Any]) -> list[SizesInside | None]:
+    """For each inner graph of a node the sizes in it that depend on values; None where there are none."""
+    found: list[SizesInside | None] = []
+    graphs, places = node.op.inner_graphs(), node.op.inner_inputs(len(node.inputs))
+    for k, (graph, inputs) in enumerate(zip(graphs, places, strict=True)):
+        function = host_sizes(lower_checks(graph), f"{name}_{k}", as_numpy)
+        is_fixed = function is not None and all(inputs[place].is_same for place in function.reads)
+        found.append(None if function is None else SizesInside(function, is_fixed))
+    return found
 
 
 def host_checks(graph: FrozenGraph, name: str) -> HostFunction:
@@ -89,7 +108,7 @@ class _HostWriter:
 
     def __init__(self, graph: FrozenGraph, name: str, as_numpy: Callable[[Any], Any]) -> None:
         self.graph, self.title = graph, name
-        self.inner: dict[int, HostFunction] = {}  # by node: of a call, what computes the sizes inside
+        self.inner: dict[int, tuple[HostFunction | None, ...]] = {}  # by node: what computes the sizes inside
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "as_numpy": as_numpy, "Shaped": Shaped}
         self.scope.update({text: lengths.OPERATIONS[kind] for kind, text in OPERATORS.items()})
 
@@ -122,14 +141,18 @@ class _HostWriter:
         return needed
 
     def _read_inside(self, number: int, node: Node) -> set[int]:
-        """What a call's inner sizes need: values that they read, and what the lengths of the others depend on."""
+        """What inner sizes need: values that they read, and what the lengths of the others depend on."""
         found: set[int] = set()
-        for position, k in enumerate(node.inputs):
-            if position in self.inner[number].reads:
-                found.add(k)
-            elif k >= self.graph.arity:
-                for n in self.graph.symbolic[k].shape:
-                    found |= self._owners(n)
+        for inner, inputs in zip(self.inner[number], node.op.inner_inputs(len(node.inputs)), strict=True):
+            if inner is None:
+                continue
+            for position, given in enumerate(inputs):
+                k = node.inputs[given.operand]
+                if position in inner.reads:
+                    found.add(k)
+                elif k >= self.graph.arity:
+                    for n in self.graph.symbolic[k].shape[given.is_slice :]:
+                        found |= self._owners(n)
         return found
 
     def _owners(self, length: int | Length | None) -> set[int]:
@@ -159,16 +182,26 @@ class _HostWriter:
         return f"{targets}= p{number}({', '.join(map(self.name, node.inputs))})"
 
     def _sizes_inside(self, number: int, node: Node) -> str:
-        inner = self.inner[number]
-        self.scope[f"sizes{number}"] = inner.function
-        arguments = [
-            self.name(k) if position in inner.reads or k < self.graph.arity else self._shape(k)
-            for position, k in enumerate(node.inputs)
-        ]
-        return f"s{number} = sizes{number}({', '.join(arguments)})"
+        texts, places = [], node.op.inner_inputs(len(node.inputs))
+        for j, (inner, inputs) in enumerate(zip(self.inner[number], places, strict=True)):
+            if inner is None:
+                texts.append("()")
+                continue
+            self.scope[f"sizes{number}_{j}"] = inner.function
+            arguments = [
+                self._argument(node.inputs[given.operand], given, is_read=position in inner.reads)
+                for position, given in enumerate(inputs)
+            ]
+            texts.append(f"sizes{number}_{j}({', '.join(arguments)})")
+        return f"s{number} = ({', '.join(texts)},)"
 
-    def _shape(self, k: int) -> str:
-        return f"Shaped(({''.join(self._text(n) + ', ' for n in self.graph.symbolic[k].shape)}))"
+    def _argument(self, k: int, given: InnerInput, *, is_read: bool) -> str:
+        """An input of an inner graph: its value if that is read, or what has its shape."""
+        if is_read or (k < self.graph.arity and not given.is_slice):
+            return self.name(k)
+        if k < self.graph.arity:
+            return f"Shaped(tuple({self.name(k)}.shape[1:]))"
+        return f"Shaped(({''.join(self._text(n) + ', ' for n in self.graph.symbolic[k].shape[given.is_slice :])}))"
 
     def name(self, k: int) -> str:
         """A value in the function's text."""

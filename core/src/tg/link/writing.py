@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import numpy as np
 
 from tg.link.blame import LINES, Line, described
-from tg.link.colour import colours, static_colours
-from tg.link.host import HostFunction, host_sizes
+from tg.link.colour import colours, static_colours, takes_graphs
+from tg.link.host import HostFunction, SizesInside, host_sizes, sizes_inside
+from tg.link.inner import CompiledInner, bound, changing_size, refused_size, sized
 from tg.link.linker import Request, add_node_note
 from tg.link.steps import Site, steps_of
-from tg.ops.control import Call
+from tg.ops.control import Call, lower_checks
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.shape import AxisLength
 
@@ -54,12 +55,14 @@ class Funcified(NamedTuple):
     lines: tuple[Line, ...]  # of the generated code
     code: CodeType
     rules: frozenset[str]  # the names of the rules in the scope of the code
+    compiled: frozenset[str] = frozenset()  # the names of what compiles inner graphs
 
     def inspected(self, inspect: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
         """`device` with every call of a rule made by `inspect(line, rule, args, kwargs)`."""
         scope = dict(self.device.__globals__)
         for name in self.rules:
             scope[name] = functools.partial(_inspected, inspect, self.lines, scope[name])
+        scope.update(dict.fromkeys(self.compiled, bound))
         exec(self.code, scope)
         scope.update({k: v for k, v in self.device.__globals__.items() if k.endswith("_lengths")})  # what is remembered
         return scope["graph"]  # type: ignore[no-any-return]
@@ -93,16 +96,15 @@ def funcify(graph: FrozenGraph, request: Request, linker: FuncifyLinker) -> Func
         NoRuleError: the request has no rule for an op.
     """
     unit = _Unit(request, linker)
-    _GraphWriter(unit, graph).write("graph")
+    _GraphWriter(unit, graph, traced=linker.jit is not None).write("graph")
     lines = tuple(line for function in unit.functions for line in function)
     text = "\n".join(line.text for line in lines) + "\n"
     code = compile(text, f"<tg {request.backend} {request.name}>", "exec")
     unit.scope[LINES] = lines
     exec(code, unit.scope)
-    host = None
-    if linker.length is None:
-        host = host_sizes(graph, "graph_sizes", lambda a: a if isinstance(a, np.ndarray) else linker.to_numpy(a))
-    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, frozenset(unit.rules))
+    host = host_sizes(graph, "graph_sizes", unit.as_numpy) if linker.length is None else None
+    rules, compiled = frozenset(unit.rules), frozenset(unit.compiled)
+    return Funcified(unit.scope["graph"], host, tuple(unit.constants), lines, code, rules, compiled)
 
 
 def _inspected(
@@ -125,15 +127,16 @@ class _Unit:
     """What the functions of one program share: the objects they name, the constants, the functions of inner graphs."""
 
     def __init__(self, request: Request, linker: FuncifyLinker) -> None:
-        self.request, self.linker, self.traced = request, linker, linker.jit is not None
+        self.request, self.linker = request, linker
         self.scope: dict[str, Any] = {"__name__": __name__, "np": np, "constant": linker.constant, "copy": linker.copy}
-        self.scope["length"] = linker.length
+        self.scope.update(length=linker.length, bound=bound, sized=sized)
         self.scope["remembered"] = functools.lru_cache(KEPT)
         self.functions: list[list[Line]] = []
         self.rules: set[str] = set()  # their names in the scope
+        self.compiled: set[str] = set()  # the names of what compiles inner graphs
         self.constants: list[Array] = []
         self._places: dict[object, int] = {}  # of constants, by key
-        self._inner: dict[FrozenGraph, str] = {}
+        self._inner: dict[tuple[object, ...], str] = {}
         self._names: dict[tuple[str, object], str] = {}
         self._parameters: dict[object, frozenset[str]] = {}  # the names of each rule's
         self.context = linker.context(request.options)
@@ -156,12 +159,30 @@ class _Unit:
             self.constants.append(data)
         return place
 
-    def inner(self, graph: FrozenGraph) -> str:
+    def as_numpy(self, array: Any) -> Any:
+        """An array of the backend, or a NumPy one, as NumPy's."""
+        return array if isinstance(array, np.ndarray) else self.linker.to_numpy(array)
+
+    def inner(self, graph: FrozenGraph, *, traced: bool, copies: bool) -> str:
         """The function of an inner graph, one for equal graphs."""
-        if graph not in self._inner:
-            name = self._inner[graph] = f"inner{len(self._inner)}"
-            _GraphWriter(self, graph).write(name)
-        return self._inner[graph]
+        key = (graph, traced, copies)
+        if key not in self._inner:
+            name = self._inner[key] = f"inner{len(self._inner)}"
+            _GraphWriter(self, graph, traced=traced, copies=copies).write(name)
+        return self._inner[key]
+
+    def compiles(self, graph: FrozenGraph) -> bool:
+        """Whether the linker compiles the function of an inner graph that a rule is given: straight-line code."""
+        return self.linker.inner is not None and not takes_graphs(graph) and not self._leaves(graph)
+
+    def _leaves(self, graph: FrozenGraph) -> bool:
+        """Whether the host has a part in a graph."""
+        nodes = enumerate(graph.nodes)
+        return any(
+            node.op.calls_python or self.request.on_host(node.op, graph, k) or any(map(self._leaves, inner))
+            for k, node in nodes
+            for inner in [node.op.inner_graphs()]
+        )
 
     def takes(self, rule: Callable[..., Any], argument: str) -> bool:
         """Whether a rule has an argument of this name."""
@@ -175,16 +196,17 @@ class _Unit:
 class _GraphWriter:
     """Writes the function of one graph: `v3` is a value as the backend's array, `h3` as NumPy's, `s3` as an int."""
 
-    def __init__(self, unit: _Unit, graph: FrozenGraph) -> None:
-        self.unit, self.graph = unit, graph
+    def __init__(self, unit: _Unit, graph: FrozenGraph, *, traced: bool, copies: bool = True) -> None:
+        self.unit, self.graph, self.traced, self.copies = unit, graph, traced, copies
         self.colours = colours(graph) if unit.linker.length is None else static_colours(graph)
         self.sizes = {k: f"sizes[{place}]" for place, k in enumerate(self.colours.sizes)}
+        self.inside: dict[int, list[SizesInside | None]] = {}  # by node: sizes that depend on values
         self.calls = {number: len(self.sizes) + place for place, number in enumerate(self.colours.calls)}
         self.made: set[int] = set(range(graph.arity))  # values that exist as the backend's arrays
         self.roots = _roots(graph, unit.linker.views)
         self.viewed = frozenset(k for value, roots in enumerate(self.roots) for k in roots if k != value)
         self.live = self._live()
-        self.early = _early(graph, self.colours.shape) if not unit.traced else frozenset[int]()
+        self.early = _early(graph, self.colours.shape) if not traced else frozenset[int]()
         self.early_lines: list[Line] = []
         self.lengths: dict[str, str] = {}  # that the early lines need: where they are found
         self.early_names: dict[str, None] = {}  # that other lines need
@@ -196,7 +218,7 @@ class _GraphWriter:
         graph = self.graph
         parameters = ["sizes", "constants", *(f"v{k}" for k in range(graph.arity))]
         self.lines.append(Line(f"def {name}({', '.join(parameters)}):"))
-        has_status = name == "graph" and self.unit.request.has_status and not self.unit.traced
+        has_status = name == "graph" and self.unit.request.has_status and not self.traced
         steps = steps_of(graph, self.live, has_status=has_status)
         self.uses = steps.last_uses(graph)
         for number in steps.first:
@@ -254,14 +276,14 @@ class _GraphWriter:
     def _free(self, number: int) -> None:
         """Drop what nothing reads any more; while tracing there is nothing to gain."""
         dead = [k for k in self.uses[number] if k in self.made]
-        if dead and not self.unit.traced:
+        if dead and not self.traced:
             self._line(f"del {', '.join(f'v{k}' for k in dead)}")
         self.made.difference_update(dead)
 
     def _results(self, outputs: Sequence[int]) -> list[str]:
         """Outputs; those that may share memory with an input, a constant or one another are copied."""
         names = [self._native(k) for k in outputs]
-        if self.unit.traced and not self.unit.linker.views:
+        if not self.copies or (self.traced and not self.unit.linker.views):
             return names
         graph, found = self.graph, []
         taken = {*range(graph.arity + len(graph.constants)), *self.early}
@@ -279,7 +301,7 @@ class _GraphWriter:
             self._early_name(f"v{k}", f"constant(h{k})")
         elif known is None:
             self._line(f"v{k} = constant(h{k})")
-        elif self.unit.traced and known.data.nbytes <= LARGE:
+        elif self.traced and known.data.nbytes <= LARGE:
             self._line(f"v{k} = constant({self.unit.bind('c', known.data, known.key)})")
         else:
             self._line(f"v{k} = constants[{self.unit.argument(known.data, known.key)}]")
@@ -292,9 +314,8 @@ class _GraphWriter:
         self.made.update(node.outputs)
         calls, dying = None, frozenset[int]()
         if isinstance(node.op, Call):
-            inside = f"sizes[{self.calls[number]}]" if number in self.calls else "()"
-            name = self.unit.inner(node.op.lowered)
-            text, several = f"{name}({', '.join([inside, 'constants', *operands])})", True
+            name = self.unit.inner(node.op.lowered, traced=self.traced, copies=True)
+            text, several = f"{name}({', '.join([self._sizes_inside(number), 'constants', *operands])})", True
         elif isinstance(node.op, AxisLength):
             text, several = f"length({operands[0]}, {node.op.axis})", False
         else:
@@ -316,7 +337,7 @@ class _GraphWriter:
         """The call of a node's rule, and the operands that this may overwrite."""
         unit, op, dying = self.unit, node.op, frozenset[int]()
         python = op.calls_python and unit.request.rule_for(op.rule_key) is None
-        if not unit.traced and (python or unit.request.on_host(op, self.graph, number)):
+        if not self.traced and (python or unit.request.on_host(op, self.graph, number)):
             rule = _called_back(unit.linker, self.graph, number)
             return f"{unit.bind(op.name if python else f'host_{op.name}', rule, rule)}({', '.join(operands)})", dying
         special = self._special(number, node)
@@ -330,7 +351,35 @@ class _GraphWriter:
             arguments.append(f"dying={unit.bind('dying', dying, dying)}")
         if unit.takes(rule, "context"):
             arguments.append(f"context={unit.bind('context', unit.context, None)}")
+        if unit.takes(rule, "graphs"):
+            functions = [self._function(number, k, g) for k, g in enumerate(map(lower_checks, op.inner_graphs()))]
+            arguments.append(f"graphs=({', '.join(functions)},)")
         return f"{name}({', '.join(arguments)})", dying
+
+    def _function(self, number: int, k: int, graph: FrozenGraph) -> str:
+        """The function of an inner graph of a node, of arrays alone, as a rule is given it."""
+        unit, sizes = self.unit, self._sizes_inside(number, k)
+        found = self.inside[number][k] if number in self.calls else None
+        changing = found is not None and not found.is_fixed
+        if changing and self.traced:
+            raise refused_size(unit.request, self.graph, number, changing_size(self.graph.nodes[number], k))
+        if found is not None and changing:
+            name = unit.inner(graph, traced=False, copies=False)
+            return f"sized({name}, {unit.bind('sizes_inside', found.function.function, (number, k, graph))}, constants)"
+        if self.traced or not unit.compiles(graph):
+            return f"bound({unit.inner(graph, traced=self.traced, copies=False)}, {sizes}, constants)"
+        name = unit.inner(graph, traced=True, copies=False)
+        compiled = unit.bind("compiled", CompiledInner(graph, unit.linker, unit.request), graph)
+        unit.compiled.add(compiled)
+        return f"{compiled}({name}, {sizes}, constants)"
+
+    def _sizes_inside(self, number: int, k: int = 0) -> str:
+        """The sizes in an inner graph of a node that the host computes."""
+        if number not in self.calls:
+            return "()"
+        if number not in self.inside:
+            self.inside[number] = sizes_inside(self.graph.nodes[number], f"inner{number}_sizes", self.unit.as_numpy)
+        return f"sizes[{self.calls[number]}][{k}]"
 
     def _bound(self, op: Op, rule: Callable[..., Any]) -> str:
         """The name of a rule."""
@@ -342,7 +391,7 @@ class _GraphWriter:
         """What the linker has for this node in place of the rule."""
         unit, types = self.unit, self.graph.types
         rule = unit.request.rule_for(node.op.rule_key)
-        if unit.linker.special is None or unit.traced or rule is None:
+        if unit.linker.special is None or self.traced or rule is None:
             return None
         operands, results = (tuple(types[k].static for k in places) for places in (node.inputs, node.outputs))
         found = unit.linker.special(rule, Site(node.op, operands, results, self._dying(number, node)))
@@ -380,7 +429,7 @@ class _GraphWriter:
         if static is not None:
             return str(static)
         text = f"v{source}.shape[{axis}]"
-        if source >= self.graph.arity or self.unit.traced:
+        if source >= self.graph.arity or self.traced:
             return text
         name = f"n{source}_{-axis}"
         self.lengths[name] = text

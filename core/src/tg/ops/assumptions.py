@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.errors import InputError, message
-from tg.graph.checks import Check, Descriptor
+from tg.errors import DtypeError, InputError, message
+from tg.graph.checks import STATUS_VALUES, Check, Descriptor
 from tg.graph.facts import FACTS, fact_holds, facts_of, possible
 from tg.graph.nodes import Constant, Variable
 from tg.graph.op import Op
+from tg.graph.operators import NAMESPACE
 from tg.ops.family import Family
+from tg.types.dtypes import is_integer
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
@@ -166,10 +168,11 @@ class Required(Op):
         """The tangent."""
         return (tangents[0],)
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The condition is one for all elements of the batch."""
-        tools.need_unbatched(self, batched[1:])
-        return (self(*inputs),)
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
+        """The condition holds for every element of the batch; shown is the first for which it does not."""
+        condition, shown = tools.of_all(size, inputs[1:], batched[1:])
+        found = self(inputs[0], condition, *shown)
+        return (found if batched[0] else tools.unbatched(found),)
 
 
 def required(x: Variable, condition: Variable, shown: Sequence[Variable], failure: Descriptor) -> Variable:
@@ -187,4 +190,40 @@ def required(x: Variable, condition: Variable, shown: Sequence[Variable], failur
     return Required(failure.error, failure.text, failure.hint)(x, condition, *shown)  # type: ignore[no-any-return]
 
 
-FAMILY = Family("assumptions", ops=(Assume, Required), functions=(assume,))
+def assert_(x: Any, condition: Any, text: str = "a condition does not hold", *shown: Any) -> Variable:
+    """x, of which it is made sure, on every backend and before results are returned, that a condition holds.
+
+    Inside of a branch of `tg.cond` that is not taken, and in a loop without steps, nothing is asked.
+
+    Args:
+        condition: a bool array, of which all elements must be true.
+        text: of the error; `{0}` to `{3}` stand for what is shown.
+        shown: integer scalars.
+    Raises:
+        AssertionFailed: the condition does not hold: of constants now, else when the program runs.
+        DtypeError: the condition is not of dtype bool, or what is shown not integer.
+        InputError: more than four values are shown.
+    Example:
+        >>> import tg
+        >>> n = tg.scalar("n", dtype="int64")
+        >>> f = tg.function([n], tg.assert_(n, n > 0, "found {0} draws, needed at least one", n))
+        >>> f(-3)
+        Traceback (most recent call last):
+          ...
+        tg.errors.AssertionFailed: found -3 draws, needed at least one
+    """
+    asked = as_variable(condition)
+    if asked.type.dtype != "bool":
+        raise DtypeError(message(f"assert_: condition: found {asked.type}, needed bool"))
+    values = [as_variable(v) for v in shown]
+    if len(values) > STATUS_VALUES:
+        raise InputError(message(f"assert_: found {len(values)} values to show, needed at most {STATUS_VALUES}"))
+    for v in values:
+        if v.type.ndim or not is_integer(v.type.dtype):
+            raise DtypeError(message(f"assert_: shown: found {v.type}, needed an integer scalar"))
+    if asked.type.ndim:
+        asked = NAMESPACE.all(asked)
+    return required(as_variable(x), asked, values, Descriptor("AssertionFailed", text))
+
+
+FAMILY = Family("assumptions", ops=(Assume, Required), functions=(assume, assert_))

@@ -26,7 +26,7 @@ from tg.types.dtypes import is_complex
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.tensor_type import TensorType
@@ -100,6 +100,10 @@ class Call(Op):
             outputs = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.graph.output_types)
         return (*outputs, status_array(status))
 
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The one there is."""
+        yield self.graph, arrays
+
     def with_graph(self, graph: FrozenGraph) -> Call:
         """The same call of another graph."""
         return Call(graph)
@@ -118,7 +122,7 @@ class Call(Op):
         found = tools.jvp_call(self.graph, inputs, tangents)
         return (*found, None) if self.graph.checks else found
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
         """A call of the batched graph."""
         return tools.batch_call(self, size, inputs, batched)  # type: ignore[no-any-return]
 

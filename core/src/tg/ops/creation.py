@@ -70,10 +70,6 @@ class Arange(Op):
         """None: a length has no derivative."""
         return (None,) * len(inputs)
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The same integers for every element of the batch."""
-        return (tools.repeat(self(*inputs), size),)
-
 
 def iota(length: Any) -> Variable:
     """0, 1, ..., length - 1 as int64."""

@@ -137,10 +137,6 @@ class CumProdPullback(Op):
         """Through the same sums written as a table, in which zeros need no cases."""
         return tools.vjp_of(_from_a_table, inputs, cotangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Both operands carry the batch."""
-        return (self(*(tools.lead(v, b, size) for v, b in zip(inputs, batched, strict=True))),)
-
 
 def _from_a_table(x: Variable, dy: Variable) -> Variable:
     """The cotangent of a running product: row j of the table has the products in which x[j] is 1."""

@@ -61,10 +61,6 @@ class DimLength(Op):
         """Nothing: there is no operand."""
         return ()
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The same length for every element of the batch."""
-        return (tools.repeat(self(), size),)
-
 
 def dim_length(name: str) -> Variable:
     """The value of a named length."""

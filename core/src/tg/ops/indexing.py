@@ -13,7 +13,7 @@ import numpy as np
 from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
 from tg.graph.facts import NONE, TRIANGULAR, elements_of, facts_of
-from tg.graph.nodes import Constant, Variable, as_size_variable
+from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, minimum, remainder
 from tg.ops.elementwise.cast import cast_variable
@@ -103,7 +103,7 @@ class WrapIndex(Op):
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """Each index is wrapped alone; the length is one for all."""
-        tools.need_unbatched(self, batched[1:])
+        tools.need_unbatched(self, batched[1:], "a length")
         return (self(*inputs),)
 
 
@@ -214,9 +214,17 @@ class Slice(Op):
         return (SliceUpdate(self.starts, self.steps, add)(base, dy, *starts), *(None for _ in rest))
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Only the array may carry the batch: axes in front stay whole."""
-        tools.need_unbatched(self, batched[1:])
-        return (self(*inputs),)
+        """Axes in front stay whole; where windows move along the batch their elements are gathered."""
+        x, *rest = inputs
+        if not any(batched[1:]):
+            return (self(*inputs),)
+        from tg.ops.moving_windows import MovingWindows
+
+        count = self.starts.count(None)
+        starts = _merged_starts(self.starts, rest[:count], batched[1:])
+        sizes = merge_sizes(self.sizes, [size_value(v) for v in rest[count:]])
+        windows = MovingWindows(size, x.shape[1:] if batched[0] else x.shape, starts, sizes, self.steps)
+        return (windows.read(x, batched[0]),)
 
 
 def _need_windows(what: str, ndim: int, count: int, *fields: tuple[int | None, ...]) -> None:
@@ -313,10 +321,23 @@ class SliceUpdate(Op):
         return (dx, dv, *(None for _ in starts))
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Array and values both carry the batch."""
-        tools.need_unbatched(self, batched[2:])
+        """Array and values both carry the batch; where windows move along it their elements are scattered."""
         x, v = (tools.lead(u, b, size) for u, b in zip(inputs[:2], batched[:2], strict=True))
-        return (self(x, v, *inputs[2:]),)
+        if not any(batched[2:]):
+            return (self(x, v, *inputs[2:]),)
+        from tg.ops.moving_windows import MovingWindows
+
+        starts = _merged_starts(self.starts, inputs[2:], batched[2:])
+        windows = MovingWindows(size, x.shape[1:], starts, v.shape[v.type.ndim - len(self.steps) :], self.steps)
+        return (windows.write(x, v, self.fn),)
+
+
+def _merged_starts(
+    field: Sequence[int | None], operands: Sequence[Variable], batched: Sequence[bool]
+) -> list[tuple[int | Variable, bool]]:
+    """The starts of windows, and which of them carry the batch."""
+    rest = iter(zip(operands, batched, strict=False))
+    return [next(rest) if start is None else (start, False) for start in field]
 
 
 @final
@@ -363,10 +384,16 @@ class Gather(Op):
         return (Scatter(self.axes, add)(zeros_like(x, dtype=dy.type.dtype), dy, *indices), *(None for _ in indices))
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """The array's batch ends up behind the index axes and is moved to the front."""
-        tools.need_unbatched(self, batched[1:])
-        found: Variable = self(*inputs)
-        return (moveaxis(found, inputs[1].type.ndim, 0),)
+        """The array's batch ends up behind the index axes and is moved to the front; that of indices stands there."""
+        x, *indices = inputs
+        if not any(batched[1:]):
+            return (moveaxis(self(*inputs), indices[0].type.ndim, 0),)
+        indices = [tools.lead(i, b, size) for i, b in zip(indices, batched[1:], strict=True)]
+        if not batched[0]:
+            return (self(x, *indices),)
+        from tg.ops.moving_windows import rows
+
+        return (Gather((-x.type.ndim, *self.axes))(x, rows(indices[0]), *indices),)
 
 
 def _index_shape(op: Op, x: TensorType, indices: Sequence[TensorType], axes: tuple[int, ...]) -> tuple[Any, ...]:
@@ -451,10 +478,14 @@ class Scatter(Op):
         return (*scatter_pullback(self, x, v, indices, outputs[0], dy), *(None for _ in indices))
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Array and values carry the batch; that of the values goes behind the index axes."""
-        tools.need_unbatched(self, batched[2:])
+        """Array and values carry the batch; unless indices do that of the values goes behind the index axes."""
         x, v = (tools.lead(u, b, size) for u, b in zip(inputs[:2], batched[:2], strict=True))
-        return (self(x, moveaxis(v, 0, inputs[2].type.ndim), *inputs[2:]),)
+        if not any(batched[2:]):
+            return (self(x, moveaxis(v, 0, inputs[2].type.ndim), *inputs[2:]),)
+        indices = [tools.lead(i, b, size) for i, b in zip(inputs[2:], batched[2:], strict=True)]
+        from tg.ops.moving_windows import rows
+
+        return (Scatter((-x.type.ndim, *self.axes), self.fn)(x, v, rows(indices[0]), *indices),)
 
 
 def scattered_by() -> list[ElementwiseFunction]:
@@ -495,7 +526,8 @@ class Nonzero(Op):
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """Refused: the masks of a batch have different numbers of true elements."""
-        tools.need_unbatched(self, batched)
+        hint = "an argument size= gives results of one length; tg.where chooses elements"
+        tools.need_unbatched(self, batched, "a number of true elements", hint)
         return (self(*inputs),)
 
 

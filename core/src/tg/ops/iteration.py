@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import DtypeError, InputError, ShapeError, message
@@ -77,20 +77,34 @@ def scan(
         >>> [float(v) for v in sums.eval({x: [1.0, 2.0, 3.0]})]
         [1.0, 3.0, 6.0]
     """
-    sequences, xs_structure = _sequences(xs, "scan")
+    return _looped(f, init, xs, length, "scan", reverse=reverse, checkpoint=checkpoint)
+
+
+def _looped(
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any,
+    length: Any,
+    what: str,
+    *,
+    reverse: bool = False,
+    checkpoint: int | None = None,
+) -> tuple[Any, Any]:
+    """What a loop gives, the last carry and the results, for a function of users by the name `what`."""
+    sequences, xs_structure = _sequences(xs, what)
     leaves, init_structure = flatten(init)
-    count = _count(length, sequences, "scan")
+    count = _count(length, sequences, what)
     if checkpoint is not None:
         return _in_segments(f, init, (sequences, xs_structure), count, checkpoint, reverse=reverse)
 
     def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
         found = f(init_structure(iter(carries)), xs_structure(iter(slices)))
         if not isinstance(found, tuple) or len(found) != 2:
-            raise InputError(message(f"scan: f gave {_kind(found)}, needed a pair: the next carry and a result"))
+            raise InputError(message(f"{what}: f gave {_kind(found)}, needed a pair: the next carry and a result"))
         return found
 
-    step = _traced(traced, leaves, sequences, init_structure, "scan")
-    results = _applied(step, leaves, sequences, count, reverse=reverse)
+    step = _traced(traced, leaves, sequences, init_structure, what)
+    results = _applied(step, leaves, sequences, count, what, reverse=reverse)
     carries, ys = results[: len(leaves)], results[len(leaves) :]
     return init_structure(iter(carries)), step.structure(iter(ys))
 
@@ -114,7 +128,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> An
     low, high = _integer(lower, "fori_loop: lower"), _integer(upper, "fori_loop: upper")
     steps: Any = max(0, high - low) if type(low) is int and type(high) is int else maximum(subtract(high, low), 0)
     start = as_size_variable(low)
-    (_, found), _ = scan(lambda c, _: ((c[0] + 1, body(c[0], c[1])), None), (start, init), None, steps)
+    (_, found), _ = _looped(lambda c, _: ((c[0] + 1, body(*c)), None), (start, init), None, steps, "fori_loop")
     return found
 
 
@@ -131,7 +145,7 @@ def map(f: Callable[..., Any], xs: Any) -> Any:
         >>> tg.map(tg.sum, x).eval({x: [[1.0, 2.0], [3.0, 4.0]]}).tolist()
         [3.0, 7.0]
     """
-    return scan(lambda _, x: (None, f(x)), None, xs)[1]
+    return _looped(lambda _, x: (None, f(x)), None, xs, None, "map")[1]
 
 
 def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
@@ -147,7 +161,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
         >>> float(tg.reduce(tg.maximum, x, 0.0).eval({x: [1.0, 3.0, 2.0]}))
         3.0
     """
-    return scan(lambda c, x: (f(c, x), None), init, xs)[0]
+    return _looped(lambda c, x: (f(c, x), None), init, xs, None, "reduce")[0]
 
 
 def _in_segments(
@@ -257,7 +271,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     asked = as_variable(cond(structure(iter(step.carries))))
     if asked.type != TensorType("bool"):
         raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
-    after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
+    after = [_as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
     used = captured([asked, *after], step.carries, step.began)
     own = [*step.carries, *used]
     kept = step.carries if max_steps is not None else []
@@ -290,7 +304,7 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
     if asked.type.ndim:
         raise InputError(message(f"cond: pred: found {asked.type}, needed a scalar", hint="tg.where is elementwise"))
     holds = asked if asked.type.dtype == "bool" else not_equal(asked, 0)
-    return _branched(cast_variable(holds, "int64"), (otherwise, then), operands, "cond")
+    return _branched(cast_variable(holds, "int64"), {"otherwise": otherwise, "then": then}, operands, "cond")
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -319,30 +333,35 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         raise InputError(message(f"switch: branches: found {branches!r}, needed a sequence of functions", hint=hint))
     found = _integer(index, "switch: index")
     number = found if isinstance(found, Variable) else as_size_variable(found)
-    return _branched(number, branches, operands, "switch")
+    return _branched(number, {f"branch {k}": f for k, f in enumerate(branches)}, operands, "switch")
 
 
-def _branched(index: Variable, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], what: str) -> Any:
-    """The results of the branch that an int64 scalar numbers."""
+def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[Any], what: str) -> Any:
+    """The results of the branch that an int64 scalar numbers; the functions stand by what an error calls them."""
     leaves, structure = flatten(tuple(operands))
     given = [as_variable(v) for v in leaves]
     began = _now()
     inner = [Variable(named_type(v), name=v.name) for v in given]
     made: list[list[Any]] = []
     results: Structure | None = None
-    for k, function in enumerate(functions):
+    for name, function in functions.items():
+        if not callable(function):
+            hint = "tg.where(condition, x, y) chooses elements"
+            raise InputError(message(f"{what}: {name}: found {function!r}, needed a function", hint=hint))
         value = function(*structure(iter(inner)))
         if results is None:
             found, results = flatten(value)
         else:
-            found = results.leaves_of(value, f"{what}: branch {k}")
+            found = results.leaves_of(value, f"{what}: {name}")
         made.append(found)
     assert results is not None
     outputs = _alike(made, paths(results), what)
     used = captured([v for each in outputs for v in each], inner, began)
     own = [*inner, *used]
     first = freeze(own, outputs[0])
-    graphs = [first, *(freeze(own, _as_first(first, own, each, what)) for each in outputs[1:])]
+    outputs = [outputs[0], *(_as_first(first, own, each, what) for each in outputs[1:])]
+    used += captured([v for each in outputs for v in each], own, began)  # whose lengths the results must have
+    graphs = [freeze([*inner, *used], each) for each in outputs]
     found = Cond(tuple(graphs))(index, *given, *used)
     return results(iter(found if isinstance(found, tuple) else (found,)))
 
@@ -399,7 +418,7 @@ def _count(length: Any, sequences: Sequence[Variable], what: str) -> int | Varia
         if not sequences:
             raise InputError(message(f"{what}: found neither xs nor length, needed one: how many steps"))
         length = sequences[0].shape[0]
-    found = _integer(length, f"{what}: length")
+    found: int | Variable = _integer(length, f"{what}: length")
     if type(found) is int and found < 0:
         raise ShapeError(message(f"{what}: length: found {found}, needed at least 0"))
     return found
@@ -432,14 +451,14 @@ def _traced(
     types = [named_type(as_variable(v)) for v in leaves]
     if any(weak):
         types = _weak_types(f, leaves, weak, sequences, types, structure, what)
-    for _ in range(MOST_PASSES):
+    for number in range(MOST_PASSES):
         step = _once(f, types, sequences, structure, what)
         after = [v.type.dtype for v in step.after]
         stale = [k for k, t in enumerate(types) if weak[k] and after[k] != t.dtype]
         if not stale:
             break
-        for k in stale:
-            types[k] = TensorType(after[k], types[k].shape)
+        for k in stale:  # later ones only to what holds both: scalars that change places would have no end
+            types[k] = _holding(leaves[k], after[k], *([types[k].dtype] if number else []))
     for k, (v, t) in enumerate(zip(step.after, types, strict=True)):
         _need_same(named[k], v, t, what)
     return step
@@ -465,9 +484,22 @@ def _weak_types(
     except Exception:  # noqa: BLE001 (what it is shows when the function is traced over variables)
         return list(types)
     return [
-        TensorType(v.type.dtype) if is_python and isinstance(v, Variable) else t
-        for v, is_python, t in zip(found, weak, types, strict=True)
+        _holding(start, as_variable(v).type.dtype) if is_python and not is_weak(v) else t
+        for v, start, is_python, t in zip(found, leaves, weak, types, strict=True)
     ]
+
+
+def _holding(start: Any, *dtypes: str) -> TensorType:
+    """The type of a scalar carry of these dtypes that a Python scalar begins: 0.5 is no int64."""
+    kind = weak_kind(start)
+    assert kind is not None
+    return TensorType(promote(*dtypes, kind))
+
+
+def _as_next(value: Any, dtype: str) -> Variable:
+    """What a step gives for a carry of a dtype: of Python scalars only those that the dtype's kind has take it."""
+    kind = weak_kind(value)
+    return as_variable(value) if kind is None else as_variable(value, promote(dtype, kind))
 
 
 def _slices(sequences: Sequence[Variable]) -> list[Variable]:
@@ -485,10 +517,7 @@ def _once(
     began = _now()
     carries, slices = [Variable(t) for t in types], _slices(sequences)
     after, given = f(carries, slices)
-    found = [
-        as_variable(v, t.dtype if is_weak(v) else None)
-        for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)
-    ]
+    found = [_as_next(v, t.dtype) for v, t in zip(structure.leaves_of(after, f"{what}: the carry"), types, strict=True)]
     ys, made = flatten(given)
     return _Step(began, carries, slices, found, [as_variable(y) for y in ys], made)
 
@@ -509,38 +538,39 @@ def _need_same(name: str, after: Variable, before: TensorType, what: str) -> Non
 
 
 def _applied(
-    step: _Step, leaves: Sequence[Any], sequences: Sequence[Variable], count: int | Variable, *, reverse: bool
+    step: _Step,
+    leaves: Sequence[Any],
+    sequences: Sequence[Variable],
+    count: int | Variable,
+    what: str,
+    *,
+    reverse: bool,
 ) -> Sequence[Variable]:
     """The results of a loop of a traced step: carries, and what it traces.
 
     The carries before each step are traced as well: what gradients need. Where nothing reads them they are not kept.
     """
     own = [*step.carries, *step.slices]
-    after = [_as_before(v, c) for v, c in zip(step.after, step.carries, strict=True)]
+    after = [_as_before(v, c, what) for v, c in zip(step.after, step.carries, strict=True)]
     used = captured([*after, *step.given], own, step.began)
-    body = freeze([*own, *used], [*after, *step.carries, *step.given])
+    body = freeze([*own, *used], [*after, *step.given, *step.carries])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
     op = Scan(body, len(given), len(sequences), None if length else count, reverse)  # type: ignore[arg-type]
     made = op(*length, *given, *sequences, *used)
     results = made if isinstance(made, tuple) else (made,)
-    kept = len(given)
-    return (*results[:kept], *results[2 * kept : 2 * kept + len(step.given)])
+    return results[: len(given) + len(step.given)]
 
 
-def _as_before(after: Variable, before: Variable) -> Variable:
+def _as_before(after: Variable, before: Variable, what: str) -> Variable:
     """A carry after a step, with the lengths that it has before."""
     if all(same(a, b) for a, b in zip(after.shape, before.shape, strict=True)):
         return after
-    return specify_shape(after, before.shape, "scan: a carry after a step")
+    return specify_shape(after, before.shape, f"{what}: a carry after a step")
 
 
 def _kind(value: object) -> str:
     return f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple) else type(value).__name__
 
 
-FAMILY = Family(
-    "iteration",
-    ops=(Scan, While, Cond),
-    functions=(scan, associative_scan, while_loop, fori_loop, cond, switch, map, reduce),
-)
+FAMILY = Family("iteration", functions=(scan, associative_scan, while_loop, fori_loop, cond, switch, map, reduce))

@@ -91,6 +91,10 @@ class LengthsFit(Op):
         """None: a length has no derivative."""
         return (None,) * len(inputs)
 
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+        """As it is written with other ops."""
+        return tools.batch_expansion(self, size, inputs, batched)  # type: ignore[no-any-return]
+
 
 def _value(polynomial: Polynomial, given: Sequence[int]) -> int:
     return sum(factor * math.prod(given[k] for k in places) for factor, places in polynomial)

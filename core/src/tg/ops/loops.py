@@ -14,15 +14,16 @@ import numpy as np
 from tg.errors import InputError, NotDifferentiable, ShapeError, message
 from tg.graph.frozen import FrozenGraph, ValueSlot
 from tg.graph.interpret import prepared
-from tg.graph.op import Op
+from tg.graph.op import InnerInput, Op
 from tg.ops.control import lower_checks
+from tg.ops.family import Family
 from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
 from tg.ops.length_checks import size_checks
 from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tg.graph.checks import Check, Descriptor
     from tg.graph.nodes import Variable
@@ -79,6 +80,13 @@ class Scan(Op):
     def size_operands(self, count: int) -> range:
         """The length, unless it only counts steps."""
         return range(self.first if not self.counts_only else 0)
+
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """Carries and slices change from step to step, what is captured does not."""
+        carries, sequences, captured = self.parts(range(count))
+        found = [InnerInput(k, is_same=False) for k in carries]
+        found += [InnerInput(k, is_same=False, is_slice=True) for k in sequences]
+        return ((*found, *map(InnerInput, captured)),)
 
     def parts(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         """Of operands the carries, the sequences and what is captured."""
@@ -162,7 +170,10 @@ class Scan(Op):
                     traces.append(np.empty((length, *y.shape), y.dtype))
                 traces[k][place] = y
         if not length:
-            traces = [np.empty((0, *shape), t.numpy_dtype) for shape, t in self._empty_traces(arrays)]
+            types = self.body.output_types[self.carries :]
+            traces = [
+                np.empty((0, *shape), t.numpy_dtype) for shape, t in zip(self.trace_shapes(arrays), types, strict=True)
+            ]
         if status:
             found = [np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.body.output_types[: self.carries]]
             found += [np.zeros((0,) * (t.ndim + 1), t.numpy_dtype) for t in self.body.output_types[self.carries :]]
@@ -170,20 +181,32 @@ class Scan(Op):
             found = [*copies([np.asarray(v) for v in carries], arrays), *traces]
         return (*found, status_array(status)) if self.body.checks else tuple(found)
 
-    def _empty_traces(self, arrays: Sequence[Array]) -> list[tuple[tuple[int, ...], TensorType]]:
-        """The shape of a slice of each trace, and its type, where there is no step that shows them."""
-        _, _, captured = self.parts(arrays)
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The graph, once for each step; a check that fails is the last."""
+        carries, sequences, captured = self.parts(arrays)
+        length = self.length if self.length is not None else int(arrays[0])
+        step = prepared(self.body)
+        for t in range(length):
+            place = length - 1 - t if self.reverse else t
+            given = [*carries, *(x[place] for x in sequences), *captured]
+            yield self.body, given
+            outputs, status = step.run(given)
+            if status:
+                return
+            carries = outputs[: self.carries]
+
+    def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
+        """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
+        carries, sequences, captured = self.parts(operands)
 
         def value_of(atom: Any) -> int | None:
             return int(captured[atom.owner.number - self.carries - self.sequences]) if self._is_captured(atom) else None
 
-        carries, sequences, _ = self.parts([TensorType(a.dtype, a.shape) for a in arrays])
-        types = [TensorType(a.dtype, a.shape) for a in captured]
-        inside = inner_types("scan", self.body, [*carries, *(t.with_shape(t.shape[1:]) for t in sequences), *types])
-        return [
-            (tuple(int(lengths.evaluate(n, value_of)) for n in t.shape), t)  # type: ignore[arg-type]
-            for t in inside.inside[self.carries :]
-        ]
+        shapes = [*(tuple(v.shape) for v in carries), *(tuple(v.shape)[1:] for v in sequences)]
+        shapes += [tuple(v.shape) for v in captured]
+        types = [t.with_shape(shape) for t, shape in zip(self.body.input_types, shapes, strict=True)]
+        found = inner_types("scan", self.body, types).inside[self.carries :]
+        return [tuple(int(lengths.evaluate(n, value_of)) for n in t.shape) for t in found]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -197,7 +220,7 @@ class Scan(Op):
         """One loop of the values and their tangents."""
         return tools.jvp_scan(self, inputs, tangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Any]:
         """One loop, whose steps are batched."""
         return tools.batch_scan(self, size, inputs, batched)  # type: ignore[no-any-return]
 
@@ -243,6 +266,24 @@ class While(Op):
         """How many results have a slice for each step."""
         return len(self.body.outputs) - self.carries
 
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """Carries change from step to step, what is captured does not."""
+        return (tuple(InnerInput(k, is_same=k >= self.carries) for k in range(count)),) * 2
+
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The condition, then the body, with the carries before each step."""
+        given, steps = list(arrays), 0
+        while self.max_steps is None or steps < self.max_steps:
+            yield self.condition, given
+            goes_on, status = prepared(self.condition).run(given)
+            if status or not goes_on[0]:
+                return
+            yield self.body, given
+            outputs, status = prepared(self.body).run(given)
+            if status:
+                return
+            given, steps = [*outputs[: self.carries], *arrays[self.carries :]], steps + 1
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The carries' own types, an int64 scalar, the traces' types with the limit in front, that of the status."""
         if len(inputs) != self.body.arity:
@@ -269,8 +310,8 @@ class While(Op):
         """The graphs interpreted step by step; where a check fails, placeholders and the status."""
         carries, captured = tuple(arrays[: self.carries]), arrays[self.carries :]
         condition, step, steps = prepared(self.condition), prepared(self.body), 0
-        traces: list[Array] = []
         status: tuple[int, ...] = ()
+        traces: list[Array] = []
         while self.max_steps is None or steps < self.max_steps:
             goes_on, status = condition.run([*carries, *captured])
             if status or not goes_on[0]:
@@ -285,15 +326,21 @@ class While(Op):
                     traces.append(np.zeros((self.max_steps or 0, *y.shape), y.dtype))
                 traces[k][steps] = y
             steps += 1
-        if not traces and self.traces:
-            types = inner_types("while", self.body, [TensorType(a.dtype, a.shape) for a in arrays]).outside
+        if not traces:
+            shapes, types = self.trace_shapes(arrays), self.body.output_types[self.carries :]
             traces = [
-                np.zeros((self.max_steps or 0, *(int(n) for n in t.shape)), t.numpy_dtype)  # type: ignore[arg-type]
-                for t in types[self.carries :]
+                np.zeros((self.max_steps or 0, *shape), t.numpy_dtype) for shape, t in zip(shapes, types, strict=True)
             ]
         found = copies([np.asarray(v) for v in carries], arrays)
         results = (*found, np.array(steps, np.int64), *traces)
         return (*results, status_array(status)) if self.inner_descriptors else results
+
+    def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
+        """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
+        pairs = zip(self.body.input_types, operands, strict=True)
+        types = [t.with_shape(tuple(v.shape)) for t, v in pairs]
+        found = inner_types("while", self.body, types, requires=False).outside[self.carries :]
+        return [tuple(int(n) for n in t.shape) for t in found]  # type: ignore[arg-type]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -310,7 +357,7 @@ class While(Op):
         """One loop of the values and their tangents."""
         return tools.jvp_while(self, inputs, tangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Any]:
         """One loop, until no element of the batch goes on."""
         return tools.batch_while(self, size, inputs, batched)  # type: ignore[no-any-return]
 
@@ -337,6 +384,18 @@ class Cond(Op):
     def first_check(self, branch: int) -> int:
         """How many checks there are before those of a branch."""
         return sum(len(graph.checks) for graph in self.branches[:branch])
+
+    def branch(self, index: int) -> int:
+        """The branch that a number stands for."""
+        return min(max(index, 0), len(self.branches) - 1)
+
+    def inner_inputs(self, count: int) -> tuple[tuple[InnerInput, ...], ...]:
+        """The operands behind the number."""
+        return (tuple(map(InnerInput, range(1, count))),) * len(self.branches)
+
+    def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
+        """The branch that runs."""
+        yield self.branches[self.branch(int(arrays[0]))], arrays[1:]
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The branches' common types: of lengths that several know the first one's."""
@@ -366,7 +425,7 @@ class Cond(Op):
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The branch interpreted; where a check fails, placeholders and the status."""
-        k = min(max(int(arrays[0]), 0), len(self.branches) - 1)
+        k = self.branch(int(arrays[0]))
         graph = self.branches[k]
         outputs, status = prepared(graph).run(arrays[1:])
         found = copies([np.asarray(v) for v in outputs], arrays)
@@ -387,6 +446,9 @@ class Cond(Op):
         """The pushforward of the branch that runs."""
         return tools.jvp_cond(self, inputs, tangents)  # type: ignore[no-any-return]
 
-    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: int | Length, inputs: Any, batched: Any) -> Sequence[Any]:
         """The branches batched; where the number differs along the batch, each element has its own."""
         return tools.batch_cond(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+FAMILY = Family("loops", ops=(Scan, While, Cond))

@@ -71,9 +71,9 @@ class AxisLength(Op):
         """None: a shape does not depend on values."""
         return (None,)
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
         """The same length for every element of the batch."""
-        return (tools.repeat(self(inputs[0]), size),)
+        return (tools.unbatched(self(inputs[0])),)
 
 
 def split_sizes(shape: Sequence[Any]) -> tuple[tuple[int | None, ...], list[Variable]]:
@@ -196,7 +196,7 @@ class Reshape(Sized):
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The batch stays in front."""
         field, sizes = self.batched_fields(tools, size, inputs)
-        return (Reshape(field)(tools.lead(inputs[0], batched[0], size), *sizes),)
+        return (Reshape(field)(inputs[0], *sizes),)
 
 
 @final
@@ -263,9 +263,8 @@ class BroadcastTo(Sized):
 
         field, sizes = self.batched_fields(tools, size, inputs)
         x = inputs[0]
-        if batched[0]:
-            missing = len(self.shape) - (x.type.ndim - 1)
-            x = expand_dims_at(x, tuple(range(-len(self.shape), -len(self.shape) + missing)))
+        missing = len(self.shape) - (x.type.ndim - 1)
+        x = expand_dims_at(x, tuple(range(-len(self.shape), -len(self.shape) + missing)))
         return (BroadcastTo(field)(x, *sizes),)
 
 
@@ -327,7 +326,7 @@ class SumTo(Sized):
         from tg.ops.reduction import reduce_sum
 
         field, sizes = self.batched_fields(tools, size, inputs)
-        x = tools.lead(inputs[0], batched[0], size)
+        x = inputs[0]
         lead = tuple(range(-(x.type.ndim - 1), -len(self.shape)))
         return (SumTo(field)(reduce_sum(x, lead) if lead else x, *sizes),)
 
@@ -522,10 +521,6 @@ class Concatenate(Op):
             start = add_lengths(start, n)
         return found
 
-    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Every piece carries the batch."""
-        return (self(*(tools.lead(v, b, size) for v, b in zip(inputs, batched, strict=True))),)
-
 
 @final
 class SpecifyShape(Sized):
@@ -571,4 +566,4 @@ class SpecifyShape(Sized):
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
         """The batch stays in front."""
         field, sizes = self.batched_fields(tools, size, inputs)
-        return (SpecifyShape(field, self.what)(tools.lead(inputs[0], batched[0], size), *sizes),)
+        return (SpecifyShape(field, self.what)(inputs[0], *sizes),)

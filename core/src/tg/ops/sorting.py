@@ -177,9 +177,10 @@ class SearchSorted(Op):
         return (None, None)
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
-        """Each element is searched for alone; the vector is one for all."""
-        tools.need_unbatched(self, batched[:1])
-        return (self(*inputs),)
+        """Each element is searched for alone; if vectors differ along the batch each is sorted with what is sought."""
+        if not batched[0]:
+            return (self(*inputs),)
+        return tools.batch_expansion(self, size, inputs, batched)  # type: ignore[no-any-return]
 
 
 def argsort(

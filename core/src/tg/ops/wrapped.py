@@ -267,3 +267,25 @@ def wrap(
     types = None if outputs is None else as_types(outputs, f"wrap: {label}: outputs")
     several = isinstance(outputs, list | tuple)
     return WrappedFunction(fn, Wrapped(fn, label, types, infer, grad), several)
+
+
+def debug_print(x: Any, text: str = "{}") -> Variable:
+    """x, which is printed each time that it is computed, behind `text.format(x)`.
+
+    It is a Python function: the reference and backends that run node by node call it, compiled ones refuse it.
+
+    Args:
+        text: in which `{}` stands for the array.
+    Example:
+        >>> import tg
+        >>> x = tg.scalar("x")
+        >>> float(tg.debug_print(x * 2, "twice: {}").eval({x: 3.0}))
+        twice: 6.0
+        6.0
+    """
+
+    def shown(array: Array) -> Array:
+        print(text.format(array))  # noqa: T201 (that is what it is for)
+        return array
+
+    return wrap(shown, infer=lambda t: t, grad=lambda xs, ys, dys: (dys[0],), name="debug_print")(x)  # type: ignore[no-any-return]

@@ -159,7 +159,8 @@ class Manager(pluggy.PluginManager):
                 names = " and ".join(sorted(impl.function.__name__ for impl in mine))
                 raise PluginError(message(f"{entry.source}: {caller.name} is there {len(mine)} times: {names}"))
         for name in HOOKS:
-            if self.parse_hookimpl_opts(namespace, name) is None and callable(getattr(namespace, name, None)):
+            # pluggy before 1.7 asks only of what is there
+            if callable(getattr(namespace, name, None)) and self.parse_hookimpl_opts(namespace, name) is None:
                 text = f"{entry.source}: {name} is not marked as a hook"
                 raise PluginError(message(text, hint=f"write @tg.plugin.hookimpl above def {name}"))
 

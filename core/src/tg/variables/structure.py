@@ -79,6 +79,32 @@ def _key(value: Any, leaves: list[Any]) -> Any:
     return LEAF
 
 
+def repeated_over(value: Any, given: Any, is_one: Callable[[Any], bool], what: str) -> list[Any]:
+    """For each leaf of a nested value what is given for it: `given` is nested like the value, or less deep.
+
+    Args:
+        is_one: whether something stands for all leaves of the part that it is given for.
+    Raises:
+        InputError: it is nested in another way.
+    """
+    if is_one(given):
+        return [given] * len(flatten(value)[0])
+    top = _key_of_top(value)
+    if top in (None, LEAF) or not _is_like(given, top):
+        raise InputError(message(f"{what}: found {_short(given)}, needed {_shown(flatten(value)[1].key)}"))
+    inner = [given[name] for name in value] if isinstance(value, dict) else _parts(given)
+    pairs = zip(_parts(value), inner, strict=True)
+    return [one for part, of_part in pairs for one in repeated_over(part, of_part, is_one, what)]
+
+
+def _is_like(value: Any, top: Any) -> bool:
+    """Whether the outermost of a nesting is what `_key_of_top` said of another; keys may come in another order."""
+    own = _key_of_top(value)
+    if own in (None, LEAF) or own[0] is not dict or top[0] is not dict:
+        return bool(own == top)
+    return len(own[1]) == len(top[1]) and set(own[1]) == set(top[1])
+
+
 class Defaulting(NamedTuple):
     """What stands for the class of a defaultdict in a structure: the class, and what makes defaults."""
 

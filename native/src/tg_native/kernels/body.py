@@ -9,13 +9,12 @@ vector library alone are the platform's.
 from __future__ import annotations
 
 import abc
-import contextlib
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, final
 
 from tg_native.kernels.dtypes import is_signed, is_wide_float, item_size, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tg_native.kernels.lanes import Lanes
 
@@ -79,6 +78,22 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "narrowed": Operation(1, FLOATS, None),
 }
 """The language: names and types. `tg_native.kernels.lanes` and `functions` say what each means."""
+
+
+@final
+class Resized:
+    """A context in which a body computes with another number of lanes: entered for every index, so no generator."""
+
+    __slots__ = ("_before", "_body", "_lanes")
+
+    def __init__(self, body: Body, lanes: int) -> None:
+        self._body, self._lanes = body, lanes
+
+    def __enter__(self) -> None:
+        self._before = self._body.resize(self._lanes)
+
+    def __exit__(self, *raised: object) -> None:
+        self._body.resume(self._before)
 
 
 class Body(abc.ABC):
@@ -145,11 +160,17 @@ class Body(abc.ABC):
 
     # --- lanes and blocks ----------------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def of(self, lanes: int) -> Iterator[None]:
+    def of(self, lanes: int) -> Resized:
         """What is computed with another number of lanes."""
+        return Resized(self, lanes)
+
+    def resize(self, lanes: int) -> Any:
+        """Compute with another number of lanes; gives what `resume` takes to go on as before."""
         before, self.lanes = self.lanes, lanes
-        yield
+        return before
+
+    def resume(self, before: Any) -> None:
+        """Go on as before `resize`."""
         self.lanes = before
 
     @abc.abstractmethod

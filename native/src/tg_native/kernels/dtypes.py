@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
@@ -75,6 +76,7 @@ FORMATS: Final[Mapping[str, Format]] = {
 }
 
 
+@functools.cache
 def kind_of(dtype: str) -> str:
     """boolean, signed, unsigned, half, floating or complex."""
     if dtype == "bool":
@@ -108,6 +110,7 @@ def working(dtype: str) -> str:
     return "float32" if dtype in HALVES else dtype
 
 
+@functools.cache
 def item_size(dtype: str) -> int:
     """The bytes of one element."""
     return numpy_dtype(dtype).itemsize

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tg_native.kernels.body import Body
 
@@ -43,6 +43,9 @@ class Variable(abc.ABC):
 
 class Routine(Body):
     """The inside of a function of memory, whose blocks may be repeated or left out."""
+
+    shares_from: ClassVar[int] = 1
+    """From how many uses in a function on `subroutine` is asked, rather than written in place."""
 
     # --- lanes -----------------------------------------------------------------------------------------------------
 

@@ -117,6 +117,7 @@ class Fold:
         with body.of(self.width):
             self._found = [body.variable(d) for d in self.dtypes]  # by the last run of rounds, or by all
             self._stacks = [body.variable(d, PARTIAL_SUMS) for d in self.dtypes] if self.in_pairs else []
+        kernel.sums += len(self._stacks)
         with body.of(0):
             self._runs = body.variable("int64") if self.in_pairs else None
 
@@ -147,10 +148,18 @@ class Fold:
             found = self.found()
             with body.of(self.width):
                 for stack, last in zip(self._stacks, found, strict=True):
-                    body.subroutine("push", push, (stack, before, last))
+                    self._by_function("push", push, (stack, before, last))
         self._runs.set((runs + 1).value)
         with body.of(self.width):
             return [body.regrouped(value) for value in parts([self.none])]
+
+    def _by_function(
+        self, name: str, write: Callable[..., Lanes | None], operands: Sequence[Variable | Index | Lanes]
+    ) -> Lanes | None:
+        """What adds chunks: a function for all sums of the loop, where these are so many that it is worth one."""
+        if self.kernel.sums < self.body.shares_from:
+            return write(*operands)
+        return self.body.subroutine(name, write, operands)
 
     def taken(self, last: Sequence[Lanes], value: Elements) -> list[Lanes]:
         """What the values of a run become by some elements."""
@@ -186,7 +195,7 @@ class Fold:
             with body.when(runs > 1), body.of(self.width):
                 before, last = runs - 1, self._given(self.found())
                 zero = constant(body, 0, self.dtypes[0])
-                others = [body.subroutine("total", total, (stack, before, zero)) for stack in self._stacks]
+                others = [self._by_function("total", total, (stack, before, zero)) for stack in self._stacks]
                 self.keep(self.taken(parts([last]), self._given([x for x in others if x is not None])))
         return self._given(self.found())
 

@@ -60,6 +60,8 @@ class Kernel(abc.ABC):
     body: Routine
     share: Share | None = None
     """The part that a call runs, where threads share the loop: along its first axis."""
+    sums: int = 0
+    """How many sums are added pairwise, each with memory of its own."""
 
     @abc.abstractmethod
     def read(self, array: Array) -> Pointer:

@@ -228,4 +228,6 @@ def step(
     (number,) = node.outputs
     operands = tuple(values[k] for k in node.inputs)
     found: Any = quotient(node, values, shared) or function.rule(node.op)(node.op, operands, program.dtypes[number])
-    values[number] = taken(found, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])
+    if found is NotImplemented:
+        found = taken(found, node.op, [TensorType(program.dtypes[k]) for k in node.inputs])
+    values[number] = found

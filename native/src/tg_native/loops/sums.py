@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg_native.fusion.affine import FLOAT, Affine, shared_sums
 from tg_native.kernels.functions import fabs, fma
-from tg_native.kernels.lanes import Lanes, constant, in_all_lanes, select
+from tg_native.kernels.lanes import Lanes, constant, in_all_lanes
 from tg_native.kernels.routine import Block
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class Sums:
         """Before all chunks, with single elements: whether scales and shifts are of ordinary size."""
         self.body, self.stage, self.way, self.shared = stage.body, stage, way, shared
         self.forms = [self._with_numbers(form) for form in shared.forms]
-        usual = [constant(self.body, True, "bool")]
+        usual: list[Lanes] = []
         for form in self.forms:
             usual += [fabs(number) < LARGEST for number in (form.scale, form.shift) if number is not None]
             if form.scale is not None:
                 usual.append(fabs(form.scale) > LEAST)
-        self.is_usual: Lanes = functools.reduce(operator.and_, usual)
+        self.is_usual: Lanes | None = functools.reduce(operator.and_, usual) if usual else None
 
     def _with_numbers(self, form: Affine) -> Affine:
         """The form with numbers of the kernel, none of Python."""
@@ -75,14 +75,17 @@ class Sums:
         begin = [constant(body, 0, FLOAT) for _ in self.shared.summed]
         found = body.fold(first, stop, lanes, begin, self._round)
         rounds = (whole // lanes).single(FLOAT)
-        totals, holds = [], [in_all_lanes(self.is_usual)]
+        totals, holds = list[Lanes](), list[Lanes]()
         for form in self.forms:
             total, tests = self._total(form, found[self.shared.summed.index(form.factors)], rounds)
             totals.append(total)
             holds += tests
+        if self.is_usual is not None:
+            holds.insert(0, in_all_lanes(self.is_usual))
+        if not holds:
+            return stop, totals
         fine = body.everywhere(functools.reduce(operator.and_, holds))
-        start, every = fine.choose(stop, first), fine.lanes()
-        return start, [select(every, x, begun) for x, begun in zip(totals, last, strict=True)]
+        return fine.choose(stop, first), body.either(fine, lambda: totals, lambda: last)
 
     def _round(self, at: Index, *sums: Lanes) -> list[Lanes]:
         """The sums after a full round."""

@@ -14,9 +14,8 @@ import numpy as np
 
 from tg.backend import is_float, numpy_dtype
 from tg_c.libm import ARITIES
-from tg_c.machine import has_fused, vector_bytes
-from tg_c.text import literal
-from tg_c.vectors import Vectors, size_of
+from tg_c.text import integer, literal
+from tg_c.vectors import size_of
 from tg_native.kernels import body as kernels
 from tg_native.kernels.dtypes import WORDS, is_half, is_signed, item_size
 from tg_native.kernels.lanes import Lanes
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tg_c.prelude import Prelude
+    from tg_c.vectors import Vectors
 
 SHARED: Final = "shared"
 SIGNS: Final = {
@@ -97,7 +97,7 @@ class Body(kernels.Body):
     def __init__(self, prelude: Prelude, lanes: int = 0, size: int = 8) -> None:
         """A body for `prelude`; `size` is the bytes of the widest elements beside which masks stand."""
         self.prelude, self.lanes, self.size = prelude, lanes, size
-        self.machine = kernels.Machine(vector_bytes(), has_fused())
+        self.machine = prelude.machine
         self.exact = prelude.symbol is None
         self.lines: list[str] = []
         self.widest = 0  # bytes of an element
@@ -106,9 +106,14 @@ class Body(kernels.Body):
         self._count = 0
 
     @property
+    def abreast(self) -> int:
+        """How many vectors have all lanes."""
+        return 1
+
+    @property
     def vectors(self) -> Vectors:
         """The vectors of as many lanes."""
-        return Vectors(self.prelude, self.lanes, self.size)
+        return self.prelude.vectors(self.lanes, self.size)
 
     def item(self, dtype: str) -> str:
         """The C type of an element in a lane; a half is its bits, a bool has a width of its own."""
@@ -118,9 +123,13 @@ class Body(kernels.Body):
         return self.vectors.type(self.item(dtype)) if self.lanes else WORDS[dtype]
 
     def number(self, value: Any, dtype: str) -> Lanes:
+        if dtype == "int64":
+            return Lanes(self, dtype, integer(int(value)), SHARED)
         if self.lanes and is_half(dtype):
             return Lanes(self, dtype, str(int(np.asarray(value, numpy_dtype(dtype)).view(np.uint16))), SHARED)
-        if is_float(dtype) and not is_half(dtype):
+        if dtype == "float64":
+            value = float(value)
+        elif is_float(dtype) and not is_half(dtype):
             with np.errstate(all="ignore"):
                 value = numpy_dtype(dtype).type(value)
         return Lanes(self, dtype, literal(value, dtype), SHARED)
@@ -131,16 +140,18 @@ class Body(kernels.Body):
         """The value of an expression: a local of the block, unless one has been made of the same text."""
         if dtype != "bool":
             self.widest = max(self.widest, item_size(dtype))
-        for known in reversed(self._known):
-            if expression in known and known[expression].dtype == dtype:
-                return known[expression]
+        for block in reversed(self._known):
+            known = block.get(expression)
+            if known is not None and known.dtype == dtype:
+                return known
         kind = self.vectors.type(form) if form else self.kind(dtype)
         found = self._known[-1][expression] = Lanes(self, dtype, self.local(f"const {kind}", expression), form)
         return found
 
     def local(self, kind: str, expression: str) -> str:
         """A new local, with its value."""
-        (name,) = self._new_names()
+        name = f"{self.letter}{self._count}"
+        self._count += 1
         self.line(f"{kind} {name} = {expression};")
         return name
 
@@ -375,7 +386,7 @@ class Body(kernels.Body):
 
     def uses(self, name: str, dtype: str) -> int:
         self.has_counted = True
-        return self.prelude.uses(name)
+        return self.prelude.uses(name, self.abreast)
 
     def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
         kind = self.kind(operands[0].dtype)

@@ -11,7 +11,10 @@ from tg.backend import is_float, numpy_dtype
 from tg_c import half
 from tg_c.body import named
 from tg_c.libm import ARITIES, COMPLEX_ARITIES
+from tg_c.machine import has_fused, vector_bytes
 from tg_c.text import literal
+from tg_c.vectors import Vectors
+from tg_native.kernels.body import Machine
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size, working
 
 if TYPE_CHECKING:
@@ -31,7 +34,10 @@ class Prelude:
     def __init__(self, symbol: Symbol | None = None) -> None:
         self.symbol = symbol
         self.libraries = {"m"}
+        self.results: dict[str, str] = {}  # of functions of loops: the dtypes, "" where there is none
         self.templates: dict[object, str] = {}  # what rules have written: the expressions by op, dtypes and lanes
+        self.machine = Machine(vector_bytes(), has_fused())
+        self._vectors: dict[tuple[int, int], Vectors] = {}
         self._parts: dict[str, str] = {}
         self._uses: dict[str, int] = {}
 
@@ -43,9 +49,16 @@ class Prelude:
         """Whether something of this name is there."""
         return name in self._parts
 
-    def uses(self, name: str) -> int:
-        """How often a function is used: one more than when this was last asked."""
-        self._uses[name] = self._uses.get(name, 0) + 1
+    def vectors(self, count: int, size: int) -> Vectors:
+        """The vectors of a number of lanes, the widest of which has elements of `size` bytes."""
+        found = self._vectors.get((count, size))
+        if found is None:
+            found = self._vectors[count, size] = Vectors(self, count, size)
+        return found
+
+    def uses(self, name: str, count: int) -> int:
+        """How many vectors of a function are used: so many more than when this was last asked."""
+        self._uses[name] = self._uses.get(name, 0) + count
         return self._uses[name]
 
     def text(self) -> str:

@@ -6,15 +6,14 @@ dtypes of the user's own arrays, stay as they are. Nothing else of JAX's configu
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tg import OptionError
-from tg.backend import FuncifyLinker, message
+from tg.backend import FuncifyLinker
+from tg_jax.place import find_device, platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,34 +80,9 @@ def scope(options: Options) -> AbstractContextManager[Any]:
     return _OnDevice(find_device(options.device))
 
 
-@functools.cache
-def find_device(name: str) -> Any:
-    """The device that JAX calls `platform` or `platform:index`.
-
-    Raises:
-        OptionError: JAX has no such device here.
-    """
-    platform, colon, index = name.partition(":")
-    try:
-        found = [d for d in jax.devices(platform) if not colon or str(d.id) == index]
-    except RuntimeError:
-        found = []
-    if not found:
-        known = ", ".join(f"{d.platform}:{d.id}" for d in _devices())
-        raise OptionError(message(f"backend 'jax': option device: found {name!r}, needed one of {known}"))
-    return found[0]
-
-
-def _devices() -> list[Any]:
-    """The devices of the default platform, then those of the processor."""
-    return list(dict.fromkeys([*jax.devices(), *jax.devices("cpu")]))
-
-
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
-    name = unit.options.device
-    device = jax.devices()[0] if name is None else find_device(name)
-    return jax.jit(function, compiler_options=AS_WRITTEN if device.platform == "cpu" else None)
+    return jax.jit(function, compiler_options=AS_WRITTEN if platform(unit.options) == "cpu" else None)
 
 
 def _copy(array: Any) -> Any:

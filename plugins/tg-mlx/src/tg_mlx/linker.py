@@ -1,8 +1,9 @@
 """The linker of the MLX backend: core's FuncifyLinker, lazily evaluated or with `mx.compile`.
 
 Lazy evaluation is the default: every call builds MLX's graph anew, for shapes met before from a recording, and no
-compiler is needed. On processors `mx.compile` starts a C++ compiler for every new fused kernel. MLX's default device,
-streams and random state stay as they are.
+compiler is needed. On processors `mx.compile` starts a C++ compiler for every new fused kernel. A program with loops is
+run node by node in Python, loops too: what is recorded or compiled are the functions of their steps. MLX's default
+device, streams and random state stay as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import mlx.core as mx
 import numpy as np
 
 from tg import NoRuleError
-from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, indexing, message, shape
+from tg.backend import FuncifyLinker, Linker, Reduce, arithmetic, cast, indexing, message, shape, takes_graphs
 from tg_mlx.arrays import copy, from_numpy
 from tg_mlx.known import GatherWithin, SliceAt
 from tg_mlx.program import Program
@@ -83,13 +84,14 @@ def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     return mx.compile(function)
 
 
-def _linker(jit: Callable[..., Any] | None) -> FuncifyLinker:
+def _linker(jit: Callable[..., Any] | None, inner: Callable[..., Any] | None = None) -> FuncifyLinker:
     return FuncifyLinker(
         to_native=from_numpy,
         to_numpy=_to_numpy,
         copy=copy,
         argument=_argument,
         jit=jit,
+        inner=inner,
         scope=scope,
         ready=_ready,
         owned=_owned,
@@ -100,6 +102,8 @@ def _linker(jit: Callable[..., Any] | None) -> FuncifyLinker:
 LAZY: Final = _linker(None)
 RECORDED: Final = _linker(_record)
 COMPILED: Final = _linker(_jit)
+RECORDED_STEPS: Final = _linker(None, _record)
+COMPILED_STEPS: Final = _linker(None, _jit)
 
 
 @final
@@ -119,8 +123,16 @@ class MlxLinker(Linker):
             _refuse_double(graph, request)
         if options.compile:
             _refuse_lengths(graph, request)
-        linker = COMPILED if options.compile else LAZY if _needs_values(graph) else RECORDED
-        return Program(graph, request, linker, LAZY)
+        return Program(graph, request, _linker_of(graph, options), LAZY)
+
+
+def _linker_of(graph: FrozenGraph, options: Options) -> FuncifyLinker:
+    has_steps = takes_graphs(graph)
+    if options.compile:
+        return COMPILED_STEPS if has_steps else COMPILED
+    if _needs_values(graph):
+        return LAZY
+    return RECORDED_STEPS if has_steps else RECORDED
 
 
 def _refuse_double(graph: FrozenGraph, request: Request) -> None:

@@ -25,7 +25,7 @@ class Program(Executable):
             graph = with_known_starts(graph)
         request = with_rules(request)
         self._graph, self._request, self._linker, self._plain = graph, request, linker, plain
-        self._is_compiled = linker is not plain and request.options.compile
+        self._is_compiled = linker.jit is not None and request.options.compile
         self._claim = Claim(frozenset([("mlx", id(self))]), delays_forks=True)
         self._general: Executable | None = None
         self._looked = looked(graph, request)

@@ -54,9 +54,22 @@ class Compiled:
             outputs = self._function(arrays[:count], *arrays[count:]) if count else self._function(*arrays)
             return separate(outputs, arrays)
 
-        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *arguments)
+        # a tensor that is given twice would be one input, and this the program of other tensors of these shapes as well
+        given = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in arguments]
+        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*constants, *given)
         compiled: Callable[..., Sequence[Any]] = torch.compile(graph, fullgraph=True, dynamic=False, mode=self._mode)
         return compiled
+
+
+@final
+class CompiledStep:
+    """The function of an inner graph, of tensors in any order, and of a tuple of constants in front as above."""
+
+    def __init__(self, function: Callable[..., Sequence[torch.Tensor]], unit: Unit) -> None:
+        self._compiled = Compiled(function, unit)
+
+    def __call__(self, *arguments: Any) -> Sequence[torch.Tensor]:
+        return self._compiled(*[x if isinstance(x, tuple) else x.contiguous() for x in arguments])
 
 
 def separate(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from tg import NoRuleError, OptionError
-from tg.backend import Call, FuncifyLinker, Linker, cast, complex, indexing, message, node_lines, shape
-from tg_torch.compiled import Compiled
+from tg.backend import FuncifyLinker, Linker, cast, complex, indexing, message, node_lines, shape, takes_graphs
+from tg_torch.compiled import Compiled, CompiledStep
 from tg_torch.place import CPU, Place
 from tg_torch.special import special
 
@@ -130,9 +130,14 @@ def ready(outputs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
 
 
 @functools.cache
-def funcify_linker(options: Options) -> FuncifyLinker:
-    """The linker of programs with these options."""
-    argument = as_compact if options.compile else as_tensor
+def funcify_linker(options: Options, *, steps: bool = False) -> FuncifyLinker:
+    """The linker of programs with these options.
+
+    With `steps` a program that is to be compiled has loops: `torch.compile` would unroll them. It is run node by node
+    in Python, loops too, and what is compiled are the functions of their steps.
+    """
+    whole = options.compile and not steps
+    argument = as_compact if whole else as_tensor
     native = to_native
     if options.device is not None and find_device(options.device).type != "cpu":
         native = functools.partial(_moved, to_native, find_device(options.device))
@@ -142,7 +147,8 @@ def funcify_linker(options: Options) -> FuncifyLinker:
         to_numpy=to_numpy,
         copy=torch.clone,
         argument=argument,
-        jit=Compiled if options.compile else None,
+        jit=Compiled if whole else None,
+        inner=CompiledStep if options.compile else None,
         scope=scope,
         context=_place,
         ready=ready,
@@ -176,14 +182,14 @@ class TorchLinker(Linker):
             find_device(request.options.device)
         if request.options.compile:
             _refuse_lengths(graph)
-        return funcify_linker(request.options).compile(graph, request)
+        return funcify_linker(request.options, steps=takes_graphs(graph)).compile(graph, request)
 
 
 def _refuse_lengths(graph: FrozenGraph) -> None:
     """Raise for the first length that depends on values, for which a program cannot be compiled."""
     for number, node in enumerate(graph.nodes):
-        if isinstance(node.op, Call):
-            _refuse_lengths(node.op.lowered)
+        for inner in node.op.inner_graphs():
+            _refuse_lengths(inner)
         if isinstance(node.op, indexing.Nonzero):
             text = "backend 'torch' does not compile nonzero: a compiled program has no lengths that depend on values"
             hint = "with size= there is room for a stated number; compile=False runs any length"

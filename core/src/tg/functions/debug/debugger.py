@@ -25,7 +25,6 @@ from tg.graph.facts import fact_holds
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.traversal import sorted_applies
-from tg.ops.control import Call
 from tg.rewrite.driver import FOLD, INNER
 from tg.rewrite.journal import Journal
 from tg.rewrite.phases import DROPS_ERROR, EXACT, KINDS, REASSOCIATES
@@ -124,13 +123,15 @@ class Debugger:
             self._check_entry(entry, values)
 
     def _check_inner(self, entry: Entry, values: Values) -> None:
-        """Check the replacements inside a called graph, for the operands of the call."""
+        """Check the replacements inside inner graphs, for all that the node applies them to."""
         node = entry.old[0].apply
-        if node is None or not isinstance(node.op, Call):
+        inner = [] if node is None else [self._journal.inner.get((entry.phase, g)) for g in node.op.inner_graphs()]
+        if node is None or not any(inner):
             return
-        journal = self._journal.inner.get((entry.phase, node.op.graph))
-        if journal is not None:
-            self._check_journal(journal, Values(journal.inputs, values.of_all(node.inputs)))
+        for graph, arrays in node.op.applications(*values.of_all(node.inputs)):
+            journal = self._journal.inner.get((entry.phase, graph))
+            if journal is not None:
+                self._check_journal(journal, Values(journal.inputs, arrays))
 
     def _check_entry(self, entry: Entry, values: Values) -> None:
         kind = self._kind(entry)

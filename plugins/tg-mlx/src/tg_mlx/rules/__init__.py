@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_mlx.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_mlx.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_mlx.rules.elementwise import (
     arithmetic,
     bitwise,
@@ -33,6 +33,7 @@ RULES: Final[dict[object, Rule]] = {
     **creation.RULES,
     **cumulative.RULES,
     **indexing.RULES,
+    **loops.RULES,
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_torch import fused
-from tg_torch.rules import contraction, control, creation, cumulative, indexing, reduction, shape, sorting
+from tg_torch.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_torch.rules.elementwise import (
     arithmetic,
     bitwise,
@@ -34,6 +34,7 @@ RULES: Final[dict[object, Rule]] = {
     **creation.RULES,
     **cumulative.RULES,
     **indexing.RULES,
+    **loops.RULES,
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,

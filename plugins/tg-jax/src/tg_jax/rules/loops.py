@@ -1,0 +1,100 @@
+"""Loops of inner graphs: `lax.scan`, and `lax.fori_loop` where the number of steps is an operand like others.
+
+Where a step has checks the first status that is not 0 is kept: steps after it are computed, and their results not read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from tg.backend import loops as t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.backend import Rule
+
+STATUS: Final = 5  # elements
+
+
+def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
+    """A loop over the steps; another number of them compiles nothing where nothing has an axis of that length."""
+    (function,) = graphs
+    inits, sequences, captured = op.parts(operands)
+    n, checked = op.carries, bool(op.body.checks)
+    length = op.length if op.length is not None else operands[0]
+    start = [jnp.asarray(v) for v in inits] + ([jnp.zeros(STATUS, jnp.int64)] if checked else [])
+
+    def step(carries: Any, slices: Any) -> tuple[Any, Any]:
+        found = function(*carries[:n], *slices, *captured)
+        after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries[:n], strict=False)]
+        if checked:
+            after.append(jnp.where(carries[n][0] == 0, found[-1], carries[n]))
+        return after, list(found[n : n + op.traces])
+
+    if op.counts_only:
+        results = lax.fori_loop(0, length, lambda _, carries: step(carries, ())[0], start)
+    else:
+        carries, traces = lax.scan(step, start, list(sequences), length, reverse=op.reverse)
+        results = [*carries[:n], *traces, *carries[n:]]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
+    """`lax.while_loop`, which asks behind each step, before the next: so a check in the condition has its status."""
+    condition, body = graphs
+    n, most, captured = op.carries, op.max_steps, operands[op.carries :]
+    start = [jnp.asarray(v) for v in operands[:n]]
+    clear = jnp.zeros(STATUS, jnp.int64)
+
+    def asked(carries: Sequence[Any], steps: Any) -> tuple[Any, Any]:
+        goes_on, *status = condition(*carries, *captured)
+        may = True if most is None else steps < most
+        return goes_on & may, jnp.where(may, status[0], clear) if status else clear
+
+    def step(state: Any) -> Any:
+        carries, steps, traces, _, _ = state
+        found = body(*carries, *captured)
+        after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries, strict=False)]
+        traces = [y.at[steps].set(v) for y, v in zip(traces, found[n : n + op.traces], strict=True)]
+        status = shifted(found[-1], len(op.condition.checks)) if op.body.checks else clear
+        goes_on, failed = asked(after, steps + 1)
+        return after, steps + 1, traces, goes_on, jnp.where(status[0] != 0, status, failed)
+
+    shapes = jax.eval_shape(body, *start, *captured)[n : n + op.traces]
+    traces = [jnp.zeros((most or 0, *y.shape), y.dtype) for y in shapes]
+    zero = jnp.zeros((), jnp.int64)
+    state = (start, zero, traces, *asked(start, zero))
+    carries, steps, traces, _, status = lax.while_loop(lambda state: state[3] & (state[4][0] == 0), step, state)
+    return (*carries, steps, *traces, *([status] if op.inner_descriptors else []))
+
+
+def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
+    """`lax.switch`: the branches not taken do not run."""
+    count, types = len(op.branches[0].outputs), op.branches[0].output_types
+
+    def branch(k: int) -> Callable[..., Any]:
+        def run(*given: Any) -> list[Any]:
+            found = graphs[k](*given)
+            results = [lax.convert_element_type(v, t.numpy_dtype) for v, t in zip(found[:count], types, strict=True)]
+            if op.inner_descriptors:
+                has_checks = op.branches[k].checks
+                results.append(shifted(found[-1], op.first_check(k)) if has_checks else jnp.zeros(STATUS, jnp.int64))
+            return results
+
+        return run
+
+    results = lax.switch(index, [branch(k) for k in range(len(graphs))], *operands)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def shifted(status: Any, before: int) -> Any:
+    """The status of a graph whose checks come behind so many others."""
+    return status.at[0].add(jnp.where(status[0] != 0, before, 0)) if before else status
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}

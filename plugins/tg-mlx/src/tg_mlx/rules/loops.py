@@ -1,0 +1,127 @@
+"""Loops of inner graphs, in Python: a call of the step's function for each, evaluated every hundred steps.
+
+MLX has no control flow, and a graph of thousands of steps would hold all that they compute. Where the steps have checks
+their statuses are looked at when they are evaluated: the steps after one that fails are computed up to then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import mlx.core as mx
+
+from tg.backend import loops as t
+from tg_mlx.arrays import NATIVE, copy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tg.backend import Rule
+
+STEPS: Final = 100  # that are evaluated at once
+STATUS: Final = 5  # elements
+
+
+def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
+    """A loop over the steps; what a failing check has left out of the traces is 0."""
+    (step,) = graphs
+    carries, sequences, captured = op.parts(operands)
+    n, has_checks = op.carries, bool(op.body.checks)
+    length = max(0, int(op.length if op.length is not None else operands[0]))
+    parts: list[list[Any]] = [[] for _ in range(op.traces)]
+    status = mx.zeros(STATUS, mx.int64)
+    for places in _parts(length, reverse=op.reverse):
+        made = []
+        for place in places:
+            found = step(*carries, *(x[place] for x in sequences), *captured)
+            carries = found[:n]
+            made.append(found[n:])
+        if op.reverse:
+            made.reverse()
+        columns = [mx.stack([*column]) for column in zip(*made, strict=True)]
+        for part, rows in zip(parts, columns, strict=False):
+            part.append(rows)
+        mx.eval(carries, columns)
+        if has_checks:
+            status = _first_failure(columns[-1][::-1] if op.reverse else columns[-1])
+            if status[0]:
+                break
+    traces = [_joined(part, length, reverse=op.reverse) for part in parts] if length else _empty(op, operands)
+    results = [*map(copy, carries), *traces]  # a step may give an operand, a constant, or two carries in one
+    if has_checks:
+        results.append(status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _parts(length: int, *, reverse: bool) -> Iterator[range]:
+    """The steps that are evaluated at once, each as places in the order of steps."""
+    for first in range(0, length, STEPS):
+        places = range(first, min(first + STEPS, length))
+        yield range(length - 1 - places[0], length - 2 - places[-1], -1) if reverse else places
+
+
+def _first_failure(statuses: Any) -> Any:
+    """The first row that tells of a failure; zeros where none does."""
+    return mx.take(statuses, mx.argmax(statuses[:, 0] != 0), axis=0)
+
+
+def _joined(parts: Sequence[Any], length: int, *, reverse: bool) -> Any:
+    """A trace of its parts, in the order of steps; zeros where there are too few."""
+    missing = length - sum(x.shape[0] for x in parts)
+    if missing:
+        parts = [*parts, mx.zeros((missing, *parts[0].shape[1:]), parts[0].dtype)]
+    return mx.concatenate([*reversed(parts)] if reverse else [*parts]) if len(parts) > 1 else parts[0]
+
+
+def _empty(op: t.Scan, operands: Sequence[Any]) -> list[Any]:
+    types = op.body.output_types[op.carries :]
+    shapes = op.trace_shapes(operands)
+    return [mx.zeros((0, *shape), NATIVE[t.dtype]) for shape, t in zip(shapes, types, strict=True)]
+
+
+def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
+    """A loop as long as the condition holds and no check fails; each condition is evaluated."""
+    condition, body = graphs
+    n, captured, steps = op.carries, operands[op.carries :], 0
+    status = mx.zeros(STATUS, mx.int64)
+    carries: Sequence[Any] = operands[:n]
+    rows: list[Sequence[Any]] = []
+    while op.max_steps is None or steps < op.max_steps:
+        goes_on, *told = condition(*carries, *captured)
+        if op.condition.checks and told[-1][0]:
+            status = told[-1]
+            break
+        if not goes_on:
+            break
+        found = body(*carries, *captured)
+        if op.body.checks and found[-1][0]:
+            status = found[-1] + mx.array([len(op.condition.checks), 0, 0, 0, 0], mx.int64)
+            break
+        carries = found[:n]
+        rows.append(found[n : n + op.traces])
+        mx.eval(carries, rows[-1])
+        steps += 1
+    traces = [mx.stack([*column]) for column in zip(*rows, strict=True)]
+    missing = (op.max_steps or 0) - steps
+    types, shapes = op.body.output_types[n:], op.trace_shapes(operands)
+    zeros = [mx.zeros((missing, *shape), NATIVE[t.dtype]) for shape, t in zip(shapes, types, strict=True)]
+    whole = [mx.concatenate([*pair]) for pair in zip(traces, zeros, strict=True)] if traces else zeros
+    results = (*map(copy, carries), mx.array(steps, mx.int64), *whole)
+    return (*results, status) if op.inner_descriptors else results
+
+
+def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
+    """The branch that runs: the number is evaluated."""
+    k = op.branch(int(index.item()))
+    found = graphs[k](*operands)
+    results = [*map(copy, found[: len(op.branches[k].outputs)])]
+    if op.inner_descriptors:
+        status = mx.zeros(STATUS, mx.int64)
+        if op.branches[k].checks:
+            before = mx.array([op.first_check(k), 0, 0, 0, 0], mx.int64)
+            status = mx.where(found[-1][0] != 0, found[-1] + before, found[-1])
+        results.append(status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}

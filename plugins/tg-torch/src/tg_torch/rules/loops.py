@@ -1,0 +1,121 @@
+"""Loops of inner graphs, in Python: a call of the step's function for each, until a check in it fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+from tg.backend import loops as t
+from tg_torch.rules.elementwise.cast import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.backend import Rule
+    from tg_torch.place import Place
+
+STATUS: Final = 5  # elements
+
+
+def scan(
+    op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[torch.Tensor]]], context: Place
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """A loop over the steps; what they trace is written into its place, what no step has reached is 0."""
+    (step,) = graphs
+    carries, sequences, captured = op.parts(operands)
+    n, has_checks = op.carries, bool(op.body.checks)
+    length = max(0, int(op.length if op.length is not None else operands[0]))
+    slices = [x.unbind(0) for x in sequences]
+    traces: list[torch.Tensor] = []
+    rows: list[Sequence[torch.Tensor]] = []
+    status = None
+    for place in reversed(range(length)) if op.reverse else range(length):
+        found = step(*carries, *(x[place] for x in slices), *captured)
+        carries, made = found[:n], found[n : n + op.traces]
+        if not traces:
+            traces = [y.new_zeros((length, *y.shape)) for y in made]
+            rows = [y.unbind(0) for y in traces]
+        for row, y in zip(rows, made, strict=True):
+            row[place].copy_(y)
+        if has_checks and found[-1][0]:
+            status = found[-1].clone()
+            break
+    if not length:
+        types = op.body.output_types[n:]
+        traces = [
+            torch.zeros((0, *shape), dtype=DTYPES[t.dtype], device=context.device)
+            for shape, t in zip(op.trace_shapes(operands), types, strict=True)
+        ]
+    results = [*map(torch.clone, carries), *traces]  # a step may give an operand, a constant, or two carries in one
+    if has_checks:
+        held = torch.zeros(STATUS, dtype=torch.int64, device=context.device)
+        results.append(held if status is None else status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def while_loop(
+    op: t.While, *operands: Any, graphs: Sequence[Callable[..., Sequence[torch.Tensor]]], context: Place
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """A loop as long as the condition holds and no check fails."""
+    condition, body = graphs
+    n, captured, status, steps = op.carries, operands[op.carries :], None, 0
+    carries: Sequence[torch.Tensor] = operands[:n]
+    traces: list[torch.Tensor] = []
+    while op.max_steps is None or steps < op.max_steps:
+        goes_on, *told = condition(*carries, *captured)
+        status = _failed(told[-1], 0) if op.condition.checks else None
+        if status is not None or not goes_on:
+            break
+        found = body(*carries, *captured)
+        status = _failed(found[-1], len(op.condition.checks)) if op.body.checks else None
+        if status is not None:
+            break
+        carries, made = found[:n], found[n : n + op.traces]
+        if not traces:
+            traces = [y.new_zeros((op.max_steps or 0, *y.shape)) for y in made]
+        for trace, y in zip(traces, made, strict=True):
+            trace[steps] = y
+        steps += 1
+    if not traces:
+        types = op.body.output_types[n:]
+        traces = [
+            torch.zeros((op.max_steps or 0, *shape), dtype=DTYPES[t.dtype], device=context.device)
+            for shape, t in zip(op.trace_shapes(operands), types, strict=True)
+        ]
+    count = torch.tensor(steps, dtype=torch.int64, device=context.device)
+    return (*map(torch.clone, carries), count, *traces, *_status(op, status, context))
+
+
+def cond(
+    op: t.Cond,
+    index: torch.Tensor,
+    *operands: Any,
+    graphs: Sequence[Callable[..., Sequence[torch.Tensor]]],
+    context: Place,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """The branch that runs."""
+    k = op.branch(int(index))
+    found = graphs[k](*operands)
+    status = _failed(found[-1], op.first_check(k)) if op.branches[k].checks else None
+    results = [*map(torch.clone, found[: len(op.branches[k].outputs)]), *_status(op, status, context)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _failed(status: torch.Tensor, before: int) -> torch.Tensor | None:
+    """The status of a graph whose checks come behind so many others; None where none of them has failed."""
+    if not status[0]:
+        return None
+    found = status.clone()
+    found[0] += before
+    return found
+
+
+def _status(op: t.While | t.Cond, status: torch.Tensor | None, context: Place) -> list[torch.Tensor]:
+    """The status as a result, if the op has one."""
+    if not op.inner_descriptors:
+        return []
+    return [torch.zeros(STATUS, dtype=torch.int64, device=context.device) if status is None else status]
+
+
+RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}
