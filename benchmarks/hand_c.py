@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import models
 import numpy as np
+import recurrences
 from cffi import FFI
 from native import LIMITS, built
 
@@ -133,6 +135,19 @@ def deep(x: Array) -> Written:
     return Written("deep.c", "deep", [np.empty_like(x)], (x, x.size))
 
 
+def _recurrence(name: str, results: int, slots: int, *given: Array, besides: tuple[int, ...] = ()) -> Written:
+    """A recurrence over the last array, with room for so many numbers of each step that its reverse sweep reads."""
+    sequence = given[-1]
+    room = (np.empty(slots * sequence.size),) if slots else ()
+    return Written("loops.c", name, [np.empty(()) for _ in range(results)], (*room, *given, sequence.size, *besides))
+
+
+def ar1_gradient(phi: Array, x: Array) -> Written:
+    results = [np.empty(()), np.empty(()), np.empty_like(x)]
+    return Written("loops.c", "ar1_gradient", results, (np.empty_like(x), phi, x, x.size))
+
+
+STEPS = (recurrences.PER_DAY,)
 PROGRAMS: dict[tuple[Callable[..., Any], bool], Callable[..., Written]] = {  # by expression, and whether with gradient
     (models.squares, False): squares,
     (models.transcendental, False): transcendental,
@@ -146,4 +161,9 @@ PROGRAMS: dict[tuple[Callable[..., Any], bool], Callable[..., Written]] = {  # b
     (models.radon, True): radon,
     (models.logistic, True): logistic,
     (models.deep, False): deep,
+    (recurrences.sir_ar2, True): partial(_recurrence, "sir_ar2", 5, 5),
+    (recurrences.ar1, False): partial(_recurrence, "ar1", 1, 0),
+    (recurrences.ar1, True): ar1_gradient,
+    (recurrences.seir, False): partial(_recurrence, "seir", 1, 0, besides=STEPS),
+    (recurrences.seir, True): partial(_recurrence, "seir_gradient", 5, 4, besides=STEPS),
 }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from engines import compiled
 from models import MODELS, Model, squares
+from recurrences import LOOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ class Measured:
         """Make a row's arrays, compile for it and call once."""
         self.at_hand, self.arrays = "", []
         gc.collect()
-        model = MODELS[name]
+        model = (MODELS | LOOPS)[name]
         self.arrays = [aligned(a) for a in model.arrays()]
         key = (model.loss, model.wrt, *(a.dtype for a in self.arrays))
         known = key in self.functions and not self.engine.startswith("limit")  # which is bound to its arrays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from targets import OWN, best_peer, tables, verdicts
+from targets import OWN, best_peer, rows_of, tables, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,7 @@ def reached(results: Mapping[str, Any], *, whole: bool = True) -> Lines:
 def why_not(results: Mapping[str, Any]) -> Lines:
     """The reasons of empty cells, with the engines and rows they hold for."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for row, found in (("calls", results.get("calls", {})), *results.get("run", {}).items()):
+    for row, found in (("calls", results.get("calls", {})), *rows_of(results).items()):
         for engine, got in found.items():
             if "error" in got:
                 rows.setdefault((engine, got["error"]), []).append(row)

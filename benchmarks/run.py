@@ -3,7 +3,7 @@
 Tables are printed; benchmarks/results/latest.json has the figures and benchmarks/results/index.html shows them.
 PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
 `pip install pytensor numba jax`. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the
-page `run`; the others keep their last figures. `--quick` leaves out the engines that compile for minutes.
+pages `run` and `loops`; the others keep their last figures. `--quick` leaves out the engines that compile for minutes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 from harness import PEER, child, in_turn, seconds
 from models import MODELS
 from page import TITLES, write
+from recurrences import LOOPS
 from report import beside, reached, shown, why_not
 from rich.console import Console
 from rich.table import Table
-from targets import tables
+from targets import rows_of, tables
 from workers import measured
 
 import tg
@@ -75,6 +76,14 @@ def run(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
     return measured(rows, [name for name in engines if not name.startswith(left_out)], rounds)
 
 
+def loops(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
+    """As `run`, for recurrences."""
+    rows = [row for row in LOOPS if not words or any(row.startswith(word) for word in words)]
+    peers = [f"pytensor-{mode}" for mode in PEER_MODES if PEER.exists()]
+    engines = ["limit", "numpy", "jax", *(f"tg-{name}" for name in BACKENDS), *peers]
+    return measured(rows, [name for name in engines if not name.startswith(SLOW * quick)], rounds)
+
+
 def has_threads() -> bool:
     """Whether tg-c can use several threads."""
     try:
@@ -123,7 +132,8 @@ def steps(rounds: int) -> dict[str, Any]:
     return found
 
 
-PAGES = {"start": start, "calls": calls, "run": run, "engine": engine, "steps": steps}
+ROWS = {"run": (run, MODELS), "loops": (loops, LOOPS)}
+PAGES = {"start": start, "calls": calls, "run": run, "loops": loops, "engine": engine, "steps": steps}
 
 
 def machine() -> dict[str, str]:
@@ -143,9 +153,9 @@ def machine() -> dict[str, str]:
 def wrong(results: dict[str, Any]) -> list[str]:
     """The models on which two engines do not agree."""
     found = []
-    for model, row in results.get("run", {}).items():
+    for model, row in rows_of(results).items():
         sums = {name: got["checksum"] for name, got in row.items() if "checksum" in got}
-        reference = sums.get("tg-perform")
+        reference = sums.get("tg-perform", sums.get("limit"))
         tolerance = 1e-3 if "float32" in model else 1e-6
         for name, values in sums.items() if reference else ():
             pairs = zip(values, reference, strict=False)
@@ -225,7 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PAGES, default=list(PAGES))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", nargs="+", default=[], help="of the page run: what their names begin with")
+    parser.add_argument("--rows", nargs="+", default=[], help="of the pages run and loops: what their names begin with")
     parser.add_argument("--quick", action="store_true", help="without PyTensor and torch.compile")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
@@ -233,9 +243,10 @@ def main() -> None:
     results = json.loads(path.read_text()) if path.exists() else {}
     results["machine"] = machine()
     for name in given.only:
-        if name == "run":
-            found = results.get(name, {}) | run(given.rounds, given.rows, quick=given.quick)
-            results[name] = {row: found[row] for row in MODELS if row in found}
+        if name in ROWS:
+            measure, rows = ROWS[name]
+            found = results.get(name, {}) | measure(given.rounds, given.rows, quick=given.quick)
+            results[name] = {row: found[row] for row in rows if row in found}
         else:
             results[name] = PAGES[name](given.rounds)
         path.write_text(json.dumps(results, indent=1) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models import MODELS
+from recurrences import LOOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,11 +43,16 @@ class Verdict(NamedTuple):
         return self.found <= self.bound
 
 
+def rows_of(results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What was found by row and engine: of programs of arrays, then of loops."""
+    return {**results.get("run", {}), **results.get("loops", {})}
+
+
 def tables(results: Mapping[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
     """The figures by page, row and engine; what failed is left out."""
     calls = results.get("calls", {})
     labels = dict.fromkeys(label for engine in calls.values() for label in engine if label != "error")
-    run = results.get("run", {})
+    run = rows_of(results)
     pages = {
         "start": {
             "first result": {name: got["seconds"] for name, got in results.get("start", {}).items() if "seconds" in got}
@@ -68,6 +74,8 @@ def verdicts(results: Mapping[str, Any]) -> list[Verdict]:
     found = []
     for target in TARGETS:
         row = pages[target.page].get(target.row, {}) | machine
+        forward = pages[target.page].get(FORWARD.get(target.row, ""), {})
+        row |= {"forward limit": forward["limit"]} if "limit" in forward else {}
         bound = target.bound(row)
         if target.engine in row and bound is not None:
             found.append(Verdict(target, row[target.engine], bound))
@@ -99,14 +107,14 @@ def _seconds(bound: float) -> Stated:
     return text, lambda row: bound * row["import-numpy"] / IMPORT if "import-numpy" in row else None
 
 
-def _eighth() -> Stated:
-    """An eighth of PyTensor's best."""
+def _part_of_pytensor(part: int) -> Stated:
+    """An eighth of PyTensor's best, or another part."""
 
     def bound(row: Row) -> float | None:
         modes = [figure for name, figure in row.items() if name.startswith("pytensor")]
-        return min(modes) / 8 if modes else None
+        return min(modes) / part if modes else None
 
-    return "≤ PyTensor / 8", bound
+    return f"≤ PyTensor / {part}", bound
 
 
 RUN = {  # the bounds of OWN, by the first words of a row
@@ -121,8 +129,15 @@ RUN = {  # the bounds of OWN, by the first words of a row
     "radon": _times(1.2, call=CALL),
     "logistic": _times(1.3),
     "deep": _times(1.2),
+    "SIR": _times(1.5, call=CALL),
+    "AR(1) 1e5, gradient": _times(5, "forward limit"),
+    "AR(1)": _times(1.5),
+    "SEIR 1200, gradient": _times(5, "forward limit"),
+    "SEIR": _times(1.5),
 }
+FORWARD = {row: row.removesuffix(", gradient") for row in LOOPS}  # the row of the value alone, by hand
 COMPILE = {
+    ("SIR + AR(2) 200, gradient", "tg-c"): _seconds(0.3),
     ("radon", "tg-c"): _seconds(0.25),
     ("radon", "tg-numba"): _seconds(0.6),
     ("radon", "tg-jax"): _beyond(0.05, "jax"),
@@ -147,7 +162,7 @@ def _targets_of_run() -> list[Target]:
         own = next((bound for words, bound in RUN.items() if row.startswith(words)), None)
         found += [Target("run", row, engine, *own) for engine in OWN if own]
         if row.startswith("w2 transcendental") and "1e3" not in row:
-            found += [Target("run", row, engine, *_eighth()) for engine in OWN]
+            found += [Target("run", row, engine, *_part_of_pytensor(8)) for engine in OWN]
         found.append(Target("run", row, "tg-c threads=2", *_times(NOISE, "tg-c")))
         found.append(Target("run", row, "tg-c threads=2", *_times(1.1, "limit threads=2")))
         found += [Target("run", row, own, *_times(NOISE, framework)) for own, framework in FRAMEWORKS.items()]
@@ -165,8 +180,20 @@ def _targets_of_calls() -> list[Target]:
     return found
 
 
+def _targets_of_loops() -> list[Target]:
+    found = []
+    for row in LOOPS:
+        own = next(bound for words, bound in RUN.items() if row.startswith(words))
+        found += [Target("run", row, engine, *own) for engine in OWN]
+        found.append(Target("run", row, "tg-jax", *_times(1.1, "jax")))
+        if row.startswith("SIR"):
+            found += [Target("run", row, engine, *_part_of_pytensor(80)) for engine in OWN]
+    return found
+
+
 TARGETS = (
     *_targets_of_run(),
+    *_targets_of_loops(),
     *(Target("compile", row, engine, *bound) for (row, engine), bound in COMPILE.items()),
     *_targets_of_calls(),
     *(Target("start", "first result", engine, *bound) for engine, bound in START.items()),

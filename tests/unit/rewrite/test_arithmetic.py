@@ -420,3 +420,11 @@ def test_random_arithmetic_has_the_same_values(seed):
         hostile = [draw.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -2.0, 0.5], s) for s in shapes]
         hidden = np.isnan(interpret(before, hostile)[0]) & ~np.isnan(interpret(after, hostile)[0])
     assert not hidden.any()
+
+
+def test_a_quotient_divided_again_is_rewritten_though_its_new_form_may_be_its_own():
+    x = tg.vector("x")
+    y = x * x + 1
+    frozen = rewrite(FunctionGraph.of([x], [1 / y / y]), [ARITHMETIC], supported=lambda op, types: True)
+    given = np.array([-2.0, 0.0, 0.5, 1e200])
+    np.testing.assert_allclose(interpret(frozen, [given])[0], [0.04, 1.0, 0.64, 0.0])

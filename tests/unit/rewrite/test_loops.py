@@ -1,123 +1,313 @@
-"""Loops: what nobody reads is not kept, what does not change is no carry, and values stay as they are."""
+"""What leaves the steps of a loop, and what must not: against loops of NumPy, of no step too."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 import tg
-from tg.graph.function_graph import FunctionGraph
+from tests.unit.rewrite.test_indexing import rewritten
+from tg.errors import TgError
+from tg.graph.checks import Descriptor
 from tg.graph.interpret import interpret
+from tg.ops.assumptions import required
+from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Scan
-from tg.plugin.records import Rewrites
-from tg.rewrite.driver import rewrite
-from tg.rewrite.rules.catalog import PASSES, RULES
 
-CORE = Rewrites(RULES, PASSES)
-X, Y, S = tg.vector("x"), tg.vector("y"), tg.scalar("s")
-K, N = tg.scalar("k", "int64"), tg.scalar("n", "int64")
-ARRAYS = {X: np.array([0.5, -1.0, 2.0]), Y: np.array([3.0, 1.0, -2.0]), S: 0.25, K: np.int64(2), N: np.int64(3)}
+A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
+X, Y = tg.vector("x"), tg.vector("y")
+LENGTHS = (0, 1, 7)
 
 
-def loops(*outputs):
-    """The loops that are left of a program, whose values stay as they were."""
-    graph = FunctionGraph.of(list(ARRAYS), list(outputs))
-    before = graph.freeze()
-    after = rewrite(FunctionGraph.of(list(ARRAYS), list(outputs)), [CORE], supported=lambda op, types: True)
-    arrays = [np.asarray(v) for v in ARRAYS.values()]
-    for a, b in zip(interpret(before, arrays), interpret(after, arrays), strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(a, b)
-    return [node.op for node in after.nodes if isinstance(node.op, Scan)]
+def after(inputs, outputs):
+    """The program rewritten by all rules of core."""
+    return rewritten(inputs, outputs if isinstance(outputs, list) else list(outputs))
 
 
-def facts(op):
-    """Carries, sequences, results for each step, what is captured."""
-    return op.carries, op.sequences, op.traces, op.body.arity - op.carries - op.sequences
+def scans(frozen):
+    """The loops of a program."""
+    return [node.op for node in frozen.nodes if isinstance(node.op, Scan)]
 
 
-def test_the_carries_that_derivatives_need_are_not_kept_without_one():
-    c, ys = tg.scan(lambda c, v: (tg.tanh(c * S + v), c * v), 0.0, X)
-    assert [facts(op) for op in loops(c, ys)] == [(1, 1, 1, 1)]
-    assert [facts(op) for op in loops(c)] == [(1, 1, 0, 1)]
-    assert [facts(op) for op in loops(ys)] == [(1, 1, 1, 1)]
+def functions(frozen):
+    """The names of the elementwise functions that a graph has, without those of graphs inside it."""
+    return sorted(node.op.name for node in frozen.nodes if isinstance(node.op, Elementwise))
 
 
-def test_a_carry_that_nobody_reads_goes_with_what_only_it_needs():
-    (a, b), (ys, zs) = tg.scan(lambda c, v: ((c[0] + v[0], tg.sin(c[1] * v[1]) + S), (c[0], c[1])), (0.0, 1.0), (X, Y))
-    assert [facts(op) for op in loops(a)] == [(1, 1, 0, 0)]
-    assert [facts(op) for op in loops(ys)] == [(1, 1, 1, 0)]
-    assert [facts(op) for op in loops(b)] == [(1, 1, 0, 1)]
-    assert [facts(op) for op in loops(a, zs)] == [(2, 2, 1, 1)]
-    assert "sin" not in {node.op.name for op in loops(a) for node in op.body.nodes}
+def numbers(n, seed=0):
+    return np.random.default_rng(seed).uniform(0.5, 1.5, n)
 
 
-def test_a_carry_that_another_needs_stays():
-    (a, _), _ = tg.scan(lambda c, v: ((c[0] + c[1], c[1] * v), None), (0.0, 1.0), X)
-    assert [facts(op) for op in loops(a)] == [(2, 1, 0, 0)]
+def stepped(step, start, *sequences, reverse=False):
+    """The last carry and what each step gave, by a loop of Python."""
+    carry, found = start, [None] * len(sequences[0])
+    places = range(len(sequences[0]))
+    for t in reversed(places) if reverse else places:
+        carry, found[t] = step(carry, *(x[t] for x in sequences))
+    return np.float64(carry), np.array(found, np.float64)
 
 
-def test_a_carry_that_does_not_change_is_captured():
-    (a, b), ys = tg.scan(lambda c, v: ((c[0] * c[1] + v, c[1]), c[1] * v), (0.0, S), X)
-    assert [facts(op) for op in loops(a, b, ys)] == [(1, 1, 1, 1)]
-    assert loops(b) == []
+def guarded(x, condition, text):
+    """x, with a check of its own."""
+    return required(x, condition, (), Descriptor("DomainError", text))
 
 
-def test_carries_that_change_places_do_change():
-    (a, b), _ = tg.scan(lambda c, v: ((c[1], c[0]), None), (S, S + 1), X)
-    assert [facts(op) for op in loops(a, b)] == [(2, 0, 0, 0)]
+def agrees(frozen, arrays, wanted):
+    for found, each in zip(interpret(frozen, arrays), wanted, strict=True):
+        assert np.shape(found) == np.shape(each)
+        np.testing.assert_allclose(found, each, rtol=1e-13)
 
 
-def test_equal_results_of_steps_are_one():
-    c, (ys, zs, before) = tg.scan(lambda c, v: (c + v, (c * v, c * v, c)), 0.0, X)
-    assert [facts(op) for op in loops(c, ys, zs, before)] == [(1, 1, 2, 0)]
-    c, (ys, zs) = tg.scan(lambda c, v: (c + v, (c, c)), 0.0, X)
-    assert [facts(op) for op in loops(ys, zs)] == [(1, 1, 1, 0)]
+# --- constants and repeated slices -----------------------------------------------------------------------------------
 
 
-def test_what_is_captured_and_not_read_goes():
-    _, (ys, _zs) = tg.scan(lambda c, v: (None, (v * S, v * tg.exp(K))), None, X)
-    assert [facts(op) for op in loops(ys)] == [(0, 1, 1, 1)]
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_step_knows_the_numbers_that_it_captures(n):
+    one = tg.constant(1.0)
+    frozen = after([X], tg.scan(lambda c, v: (c * one + v, c), 0.5, X))
+    (op,) = scans(frozen)
+    assert functions(op.body) == ["add"]
+    assert op.body.arity == 2
+    x = numbers(n)
+    agrees(frozen, [x], stepped(lambda c, v: (c + v, c), 0.5, x))
 
 
-def test_a_loop_that_nobody_reads_is_none_unless_it_can_fail():
-    _, still = tg.scan(lambda c, v: ((c[0] + v, c[1]), None), (0.0, S), X)[0]
-    assert loops(still) == []
-    failing, _ = tg.scan(lambda c, _: ((c[0] + 1, c[1]), X[c[0]]), (0, S), None, 3)
-    assert [facts(op)[0] for op in loops(failing[1])] == [1]
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("repeat", [lambda: tg.broadcast_to(A, X.shape), lambda: tg.broadcast_to(A[None], X.shape)])
+def test_what_a_sequence_has_in_all_places_is_captured(n, repeat):
+    frozen = after([A, X], tg.scan(lambda c, vw: (c + vw[0] * vw[1], c), 0.5, (X, repeat())))
+    (op,) = scans(frozen)
+    assert op.sequences == 1
+    x = numbers(n)
+    agrees(frozen, [np.float64(0.7), x], stepped(lambda c, v: (c + v * 0.7, c), 0.5, x))
 
 
-def test_a_check_stays_with_what_it_reads():
-    """Four steps are one too many for three elements, whether anybody reads what is found there or not."""
-    (_, still), _ = tg.scan(lambda c, _: ((c[0] + 1, c[1]), X[c[0]]), (0, S), None, 4)
-    frozen = rewrite(FunctionGraph.of(list(ARRAYS), [still]), [CORE], supported=lambda op, types: True)
-    with pytest.raises(tg.BoundsError, match="index 3 is out of bounds"):
-        interpret(frozen, [np.asarray(v) for v in ARRAYS.values()])
+def test_equal_rows_of_a_constant_are_captured_and_others_are_not():
+    rows = np.tile([1.0, 2.0], (3, 1))
+
+    def step(c, v):
+        return (c * A + v, None)
+
+    start = np.zeros(2)
+    same = after([A], [tg.scan(step, tg.constant(start), tg.constant(rows))[0]])
+    assert scans(same)[0].sequences == 0
+    agrees(same, [np.float64(0.5)], [np.array([1.75, 3.5])])
+    rows[1, 1] = 3.0
+    assert scans(after([A], [tg.scan(step, tg.constant(start), tg.constant(rows))[0]]))[0].sequences == 1
 
 
-@pytest.mark.parametrize("count", [0, 1, 4])
-def test_a_length_that_turns_out_to_be_known_is_no_operand(count):
-    n = tg.constant(np.int64(count))
-    c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, n + 0)
-    (op,) = loops(c, ys)
-    assert op.length == count
-    known = tg.scan(lambda c, v: (c + v, None), 0.0, tg.zeros(count) + S)[0]
-    assert [op.length for op in loops(known)] == [count]
+def test_zeros_of_both_signs_are_no_equal_slices():
+    x = tg.constant(np.array([0.0, -0.0, 0.0]))
+    frozen = after([A], [tg.scan(lambda c, v: (c * A, 1 / (v * A)), 1.0, x)[1]])
+    np.testing.assert_array_equal(interpret(frozen, [np.float64(2.0)])[0], [np.inf, -np.inf, np.inf])
 
 
-def test_a_length_that_is_not_known_is_one():
-    c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, N)
-    assert [op.length for op in loops(c, ys)] == [None]
+def test_the_cotangent_of_a_sum_is_no_sequence():
+    _, ys = tg.scan(lambda c, v: (tg.sin(c) * v, c * c), A, X)
+    frozen = after([A, X], [tg.grad(tg.sum(ys), A)])
+    assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
-def test_inner_loops_lose_what_is_not_read_too():
-    def outer(c, v):
-        (a, _), _ys = tg.scan(lambda d, u: ((d[0] + u, tg.sin(d[1]) + v), d[1]), (c, v), X)
-        return a, None
-
-    (op,) = loops(tg.scan(outer, 0.0, X)[0])
-    (inner,) = [node.op for node in op.body.nodes if isinstance(node.op, Scan)]
-    assert facts(inner) == (1, 1, 0, 0)
+# --- what is the same in all steps -----------------------------------------------------------------------------------
 
 
-def test_value_and_gradient_need_two_loops():
-    c, ys = tg.scan(lambda c, v: (tg.tanh(c * S + v), c), 0.0, X)
-    assert len(loops(c, tg.sum(ys), tg.grad(c + tg.sum(ys), S))) == 2
+@pytest.mark.parametrize("n", LENGTHS)
+def test_what_depends_on_captured_values_alone_leaves_the_loop(n):
+    frozen = after([A, B, X], tg.scan(lambda c, v: (c * tg.exp(A * B) + v, c), 0.5, X))
+    assert functions(scans(frozen)[0].body) == ["add", "multiply"]
+    assert functions(frozen) == ["exp", "multiply"]
+    x = numbers(n)
+    wanted = stepped(lambda c, v: (c * np.exp(0.7 * 0.3) + v, c), 0.5, x)
+    agrees(frozen, [np.float64(0.7), np.float64(0.3), x], wanted)
+
+
+def test_a_product_of_captured_matrices_leaves_the_loop():
+    w, start = tg.tensor("w", shape=(3, 3)), tg.tensor("s", shape=(3,))
+    frozen = after([w, start, X], [tg.scan(lambda c, v: (tg.matmul(tg.matmul(w, w), c) * v, None), start, X)[0]])
+    (op,) = scans(frozen)
+    assert sum(node.op.name == "Matmul" for node in op.body.nodes) <= 1
+    m, s, x = numbers((3, 3)), numbers(3, 1), numbers(5, 2)
+    wanted = s
+    for v in x:
+        wanted = m @ m @ wanted * v
+    agrees(frozen, [m, s, x], [wanted])
+
+
+def test_no_array_is_made_of_a_number_that_is_repeated():
+    start = tg.tensor("s", shape=(100,))
+    frozen = after([A, start, X], [tg.scan(lambda c, v: (c * v + tg.broadcast_to(A, (100,)), None), start, X)[0]])
+    assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
+
+
+def test_what_lengths_inside_follow_from_stays_inside():
+    """That y and its exponential are of one length is known of how one is computed of the other."""
+    frozen = after([X, Y], [tg.scan(lambda c, v: (c * tg.exp(Y) + Y * v, None), tg.zeros_like(Y), X)[0]])
+    (op,) = scans(frozen)
+    assert "exp" in functions(op.body)
+    assert len(op.body.checks) == 1  # of the carry and y
+    x, y = numbers(4), numbers(3, 1)
+    wanted = np.zeros(3)
+    for v in x:
+        wanted = wanted * np.exp(y) + y * v
+    agrees(frozen, [x, y], [wanted])
+
+
+def test_a_length_that_is_computed_inside_stays_inside():
+    frozen = after([N, X], [tg.scan(lambda c, v: (c + v, tg.arange(N * 2 + 1) * v), 0.5, X)[1]])
+    x = numbers(3)
+    agrees(frozen, [np.int64(2), x], [np.arange(5) * x[:, None]])
+
+
+def test_an_outer_sum_of_captured_vectors_is_not_kept():
+    a, b, start = tg.tensor("a", shape=(40,)), tg.tensor("b", shape=(40,)), tg.tensor("s", shape=(40, 40))
+    frozen = after([a, b, start, X], [tg.scan(lambda c, v: (c * v + (a[:, None] + b), None), start, X)[0]])
+    assert functions(frozen) == []
+    arrays = [numbers(40), numbers(40, 1), numbers((40, 40), 2), numbers(2, 3)]
+    wanted = arrays[2]
+    for v in arrays[3]:
+        wanted = wanted * v + (arrays[0][:, None] + arrays[1])
+    agrees(frozen, arrays, [wanted])
+
+
+def test_a_read_that_a_check_guards_stays_behind_it():
+    table = tg.tensor("t", shape=(4,))
+    frozen = after([table, N, X], [tg.scan(lambda c, v: (c * v + table[N], None), 0.5, X)[0]])
+    given = [np.arange(4.0), np.int64(9)]
+    np.testing.assert_array_equal(interpret(frozen, [*given, np.zeros(0)])[0], 0.5)
+    with pytest.raises(TgError):
+        interpret(frozen, [*given, np.ones(2)])
+    np.testing.assert_array_equal(interpret(frozen, [given[0], np.int64(2), np.ones(2)])[0], 4.5)
+
+
+def test_a_stated_check_of_what_has_left_fails_with_the_first_step_only():
+    def step(c, v):
+        return c * guarded(tg.exp(A), tg.exp(A) < 2, "too large") + v, None
+
+    frozen = after([A, X], [tg.scan(step, 0.5, X)[0]])
+    np.testing.assert_array_equal(interpret(frozen, [np.float64(1.0), np.zeros(0)])[0], 0.5)
+    with pytest.raises(TgError, match="too large"):
+        interpret(frozen, [np.float64(1.0), np.ones(1)])
+    np.testing.assert_array_equal(interpret(frozen, [np.float64(0.0), np.ones(1)])[0], 1.5)
+
+
+# --- all steps at once -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_dear_function_of_sequences_is_computed_ahead(n, reverse):
+    def step(c, vw):
+        return (c * 0.5 + tg.exp(vw[0] * A) / vw[1], c)
+
+    frozen = after([A, X, Y], tg.scan(step, 0.5, (X, Y), reverse=reverse))
+    (op,) = scans(frozen)
+    assert op.sequences == 1
+    assert "exp" not in functions(op.body)
+    x, y = numbers(n), numbers(n, 1)
+    wanted = stepped(lambda c, v, w: (c * 0.5 + np.exp(v * 0.7) / w, c), 0.5, x, y, reverse=reverse)
+    agrees(frozen, [np.float64(0.7), x, y], wanted)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_dear_function_that_no_step_needs_is_computed_behind(n, reverse):
+    def step(c, v):
+        return (c * A + v, tg.log(c * v + 2) * c)
+
+    frozen = after([A, X], tg.scan(step, 0.5, X, reverse=reverse))
+    (op,) = scans(frozen)
+    assert functions(op.body) == ["add", "multiply"]
+    assert op.traces == 1
+    x = numbers(n)
+    wanted = stepped(lambda c, v: (c * 0.7 + v, np.log(c * v + 2) * c), 0.5, x, reverse=reverse)
+    agrees(frozen, [np.float64(0.7), x], wanted)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_what_both_traces_and_steps_need_stays(n):
+    def step(c, v):
+        e = tg.exp(-c)
+        return e + v, e * v
+
+    frozen = after([X], tg.scan(step, 0.5, X))
+    (op,) = scans(frozen)
+    assert "exp" in functions(op.body)
+    assert "exp" not in functions(frozen)
+    x = numbers(n)
+    agrees(frozen, [x], stepped(lambda c, v: (np.exp(-c) + v, np.exp(-c) * v), 0.5, x))
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_trace_that_is_the_same_in_all_steps_has_a_place_for_each(n):
+    last, (e, one, s) = tg.scan(lambda c, v: (c + v, (tg.exp(tg.log(A) * 0.5), 1.0, tg.exp(v - c))), 0.5, X)
+    x = numbers(n)
+    total, changing = stepped(lambda c, v: (c + v, np.exp(v - c)), 0.5, x)
+    wanted = [total, np.full(n, np.exp(np.log(0.7) * 0.5)), np.ones(n), changing]
+    agrees(after([A, X], [last, e, one, s]), [np.float64(0.7), x], wanted)
+
+
+def test_cheap_functions_stay():
+    frozen = after([X], tg.scan(lambda c, v: (c * 0.5 + (v + 1), c), 0.5, X))
+    assert functions(frozen) == []
+
+
+def test_a_function_of_more_than_what_it_gives_stays():
+    """Three arrays in place of one are written and read for nothing."""
+
+    def step(c, v):
+        a, b, d = c
+        return (a + v, b * v, d - v), tg.exp(a) * tg.exp(b) * tg.exp(d)
+
+    start = (tg.constant(0.1), tg.constant(0.2), tg.constant(0.3))
+    frozen = after([X], [tg.scan(step, start, X)[1]])
+    assert scans(frozen)[0].traces == 1
+
+
+def test_functions_of_arrays_stay():
+    """A step computes several elements at a time already."""
+    start, m = tg.tensor("s", shape=(4,)), tg.tensor("m", shape=(None, 4))
+    frozen = after([start, m], tg.scan(lambda c, v: (c + tg.exp(v), tg.log(c)), start, m))
+    assert functions(frozen) == []
+    given = [numbers(4), numbers((3, 4), 1)]
+    carry, traced = given[0], []
+    for v in given[1]:
+        traced.append(np.log(carry))
+        carry = carry + np.exp(v)
+    agrees(frozen, given, [carry, np.array(traced)])
+
+
+def test_what_traces_of_a_failing_loop_are_is_not_read():
+    def step(c, v):
+        return c * guarded(v, v > 0, "not positive"), tg.exp(c)
+
+    frozen = after([X], tg.scan(step, 0.5, X))
+    with pytest.raises(TgError, match="not positive"):
+        interpret(frozen, [np.array([1.0, -1.0, 1.0])])
+    x = numbers(3)
+    agrees(frozen, [x], stepped(lambda c, v: (c * v, np.exp(c)), 0.5, x))
+
+
+def test_a_likelihood_and_its_gradient_take_one_logarithm_of_all_steps():
+    def step(c, v):
+        rate = c * A + 0.1
+        return rate, v * tg.log(rate) - rate
+
+    _, terms = tg.scan(step, B, X)
+    value = tg.sum(terms)
+    frozen = after([A, B, X], [value, *tg.grad(value, [A, B])])
+    assert len(scans(frozen)) == 2
+    assert not any("log" in functions(op.body) for op in scans(frozen))
+    assert functions(frozen).count("log") == 1
+
+    def by_hand(a, b, x):
+        total, c = 0.0, b
+        for v in x:
+            c = c * a + 0.1
+            total += v * np.log(c) - c
+        return total
+
+    x, a, b, h = numbers(9), 0.7, 0.4, 1e-20
+    total, by_a, by_b = interpret(frozen, [np.float64(a), np.float64(b), x])
+    np.testing.assert_allclose(total, by_hand(a, b, x), rtol=1e-13)
+    np.testing.assert_allclose(by_a, by_hand(a + 1j * h, b, x).imag / h, rtol=1e-12)
+    np.testing.assert_allclose(by_b, by_hand(a, b + 1j * h, x).imag / h, rtol=1e-12)

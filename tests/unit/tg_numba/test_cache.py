@@ -156,9 +156,9 @@ def made(monkeypatch):
     texts = []
     assembled = engine.assembled
 
-    def noting(text, level=engine.LEVEL):
+    def noting(text, level=engine.LEVEL, **given):
         texts.append(text)
-        return assembled(text, level)
+        return assembled(text, level, **given)
 
     monkeypatch.setattr(engine, "assembled", noting)
     return texts

@@ -653,7 +653,8 @@ class _Sweep:
                     if id(out) not in self.given:
                         done.setdefault(id(out), out)
                 if id(v) not in done:
-                    done[id(v)] = done[id(outputs[v.index])]
+                    found = outputs[v.index]
+                    done[id(v)] = done.setdefault(id(found), found)  # a replacement may be the value it replaces
                     self.keep.append(v)
                     if self.graph.assumes:
                         self.graph.inherit(done[id(v)], v)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 LARGE: Final = 1 << 13  # elements of a result that has such memory
 NAME: Final = "tg_numba_results"  # of the handler
 HEADER: Final = 64  # bytes, and what the bytes after it are aligned to
-PLACES: Final = 4
-KEPT_FROM: Final = 1 << 20
+PLACES: Final = 8
+KEPT_FROM: Final = 1 << 17  # bytes, from which on malloc may ask the system for pages at every call
 KEPT_IN_ALL: Final = 1 << 28
 HUGE_FROM: Final = 1 << 22
 TAKE: Final = "tg_numba_take"  # of a null and a size, the start of a block; null where there is no memory

@@ -1,25 +1,41 @@
-"""Loops: what nobody reads is not computed, and what does not change is no carry."""
+"""Loops: what nobody reads is not computed, what does not change is no carry, what a step need not compute leaves it.
+
+What depends on captured values alone is computed before the loop. Functions of single numbers that take long go out of
+it as one operation on all steps, which computes several at a time: before it if they are of sequences, and behind it if
+no later step needs them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.graph.frozen import FrozenGraph
-from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable
-from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.exponential import exp
+from tg.ops.elementwise.record import Elementwise
+from tg.ops.iteration import scan
 from tg.ops.loops import Scan
-from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.ops.shape import broadcast_to, ravel
+from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
 from tg.rewrite.rule import Pass, node_rule
+from tg.types.lengths import same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from tg.graph.frozen import Node
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.rewrite.rule import Outputs
+
+ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in additions
+VIEWS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
+NONE: Final[Mapping[int, Constant]] = MappingProxyType({})
 
 
 def _of_known_length(node: Apply, outputs: Outputs) -> Outputs | None:
@@ -90,11 +106,18 @@ def _needed_inputs(body: FrozenGraph, carries: int, finals: Iterable[int], trace
     return {k for k in seen if k < body.arity}
 
 
-def _with_parts(body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int]) -> FrozenGraph:
-    """A graph with some of its inputs, in another order, and other outputs; without nodes that these do not need."""
-    makers = {number: k for k, node in enumerate(body.nodes) for number in node.outputs}
+def _with_parts(
+    body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int], known: Mapping[int, Constant] = NONE
+) -> FrozenGraph:
+    """A graph with other inputs and outputs, which are any of its values; without nodes that these do not need.
+
+    Args:
+        known: inputs that become constants.
+    """
+    given = {*inputs, *known}
+    makers = {number: k for k, node in enumerate(body.nodes) for number in node.outputs if number not in given}
     needed: set[int] = set()
-    stack = [*outputs, *(v for check in body.checks for v in (check.condition, *check.values))]
+    stack = [*outputs, *_asked(body)]
     while stack:
         k = makers.get(stack.pop())
         if k is not None and k not in needed:
@@ -102,9 +125,9 @@ def _with_parts(body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int]
             stack.extend(body.nodes[k].inputs)
     nodes = sorted(needed)
     read = {number for k in nodes for number in body.nodes[k].inputs}
-    read.update(outputs, (v for check in body.checks for v in (check.condition, *check.values)))
-    constants = [k for k in range(body.arity, body.arity + len(body.constants)) if k in read]
-    order = [*inputs, *constants, *(number for k in nodes for number in body.nodes[k].outputs)]
+    read.update(outputs, _asked(body))
+    constants = {k: c for k in read if (c := known[k] if k in known else body.constant(k)) is not None}
+    order = [*inputs, *sorted(constants), *(number for k in nodes for number in body.nodes[k].outputs)]
     new = {old: k for k, old in enumerate(order)}
     moved = [
         node._replace(inputs=tuple(new[v] for v in node.inputs), outputs=tuple(new[v] for v in node.outputs))
@@ -117,22 +140,315 @@ def _with_parts(body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int]
     return FrozenGraph(
         len(inputs),
         [body.types[k] for k in order],
-        [c for c in (body.constant(k) for k in constants) if c is not None],
+        [constants[k] for k in sorted(constants)],
         moved,
         [new[v] for v in outputs],
         checks,
-        {new[k]: name for k, name in body.names.items() if k in new},
+        {new[k]: name for k, name in body.names.items() if k in new and k not in known},
         {k: body.origins[old] for k, old in enumerate(nodes) if old in body.origins},
-        {new[k]: facts for k, facts in body.assumed.items() if k in new},
+        {new[k]: facts for k, facts in body.assumed.items() if k in new and k not in known},
     )
 
 
-def _of_two_carries(x: Variable) -> Sequence[Variable]:
-    """A loop over a constant number of steps, with a carry that adds up, one that stays, and a result of each step."""
-    c, still = Variable(x.type), Variable(x.type)
-    made = Scan(freeze([c, still], [add(c, still), still, c]), 2, 0)(Constant(np.array(3, np.int64)), x, x)
-    assert isinstance(made, tuple)
-    return made
+def _asked(body: FrozenGraph) -> list[int]:
+    """What the checks of a graph read."""
+    return [v for check in body.checks for v in (check.condition, *check.values)]
+
+
+def _constants(body: FrozenGraph) -> dict[int, Variable]:
+    return dict(enumerate(body.constants, body.arity))
+
+
+def _is_constant(v: Variable) -> bool:
+    return isinstance(v, Constant)
+
+
+def _tuple(made: Variable | Outputs) -> Outputs:
+    return made if isinstance(made, tuple) else (made,)
+
+
+# --- what is the same in all steps -----------------------------------------------------------------------------------
+
+
+def _with_constants(node: Apply, outputs: Outputs) -> Outputs | None:
+    """A loop whose step knows the numbers that it captures."""
+    op = node.op
+    assert isinstance(op, Scan)
+    operands, held = node.inputs[op.first :], op.carries + op.sequences
+    known = {k: v for k, v in enumerate(operands) if k >= held and isinstance(v, Constant) and not v.type.ndim}
+    if not known:
+        return None
+    order = [k for k in range(len(operands)) if k not in known]
+    body = _with_parts(op.body, order, op.body.outputs, known)
+    return _tuple(op.with_body(body)(*node.inputs[: op.first], *(operands[k] for k in order)))
+
+
+def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
+    """A loop that captures what a sequence has in all its places."""
+    op = node.op
+    assert isinstance(op, Scan)
+    operands, n = node.inputs[op.first :], op.carries
+    found = {k: v for k in range(n, n + op.sequences) if (v := _repeated(operands[k])) is not None}
+    if not found:
+        return None
+    others = [k for k in range(len(operands)) if k not in found]
+    body = _with_parts(op.body, [*others, *found], op.body.outputs)
+    made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
+    return _tuple(made(*node.inputs[: op.first], *(operands[k] for k in others), *found.values()))
+
+
+def _repeated(v: Variable) -> Variable | None:
+    """The slice of which a sequence consists."""
+    if isinstance(v, Constant):
+        count = len(v.data)
+        return Constant(v.data[0].copy()) if count and v.data.tobytes() == v.data[:1].tobytes() * count else None
+    if v.apply is None or type(v.apply.op) is not BroadcastTo:
+        return None
+    x = v.inputs[0]
+    if x.type.ndim == v.type.ndim:
+        if x.type.shape[0] != 1:
+            return None
+        (x,) = _tuple(Squeeze((-x.type.ndim,))(x))
+    wanted = v.shape[1:]
+    if len(wanted) == x.type.ndim and all(map(same, x.shape, wanted)):
+        return x
+    return broadcast_to(x, wanted)
+
+
+def _without_invariants(view: View) -> dict[int, Variable]:
+    """Loops that capture what their steps would compute of captured values alone."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan):
+            found.update(_hoisted(node, node.op, view))
+    return found
+
+
+def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, held, operands = op.body, op.carries + op.sequences, node.inputs[op.first :]
+    values: dict[int, Variable] = {**dict(enumerate(operands[held:], held)), **_constants(body)}
+    makers: dict[int, Node] = {}
+    for one in body.nodes:
+        inputs = [values[k] for k in one.inputs if k in values]
+        if len(inputs) == len(one.inputs) and _may_leave(one, body) and not all(map(_is_constant, inputs)):
+            (number,) = one.outputs
+            (values[number],), makers[number] = _tuple(one.op(*inputs)), one
+    reads = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
+    stack, leaving = [*reads, *body.outputs, *_asked(body)], dict[int, None]()
+    while stack:
+        number = stack.pop()
+        if number in makers and number not in leaving:
+            if _pays(makers[number], body):
+                leaving[number] = None
+            else:
+                stack.extend(makers[number].inputs)
+    if not leaving:
+        return {}
+    kept = _kept_inputs(body, held, leaving)
+    smaller = _with_parts(body, [*kept, *leaving], body.outputs)
+    made = op.with_body(smaller)(*node.inputs[: op.first], *(operands[k] for k in kept), *(values[k] for k in leaving))
+    return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
+
+
+def _may_leave(node: Node, body: FrozenGraph) -> bool:
+    """Whether a node may be computed where no step is made, before what the checks of a step guard.
+
+    Lengths stay: what is known of them inside follows from how they are computed.
+    """
+    op = node.op
+    if len(node.outputs) != 1 or op.has_effect or op.calls_python or op.inner_descriptors:
+        return False
+    result = body.types[node.outputs[0]]
+    if None in result.shape or (not result.ndim and result.dtype == "int64"):
+        return False
+    return _is_safe(node) if body.checks else True
+
+
+def _pays(node: Node, body: FrozenGraph) -> bool:
+    """Whether a value is worth memory: not if it is a view, or much of little."""
+    if isinstance(node.op, VIEWS):
+        return False
+    size = math.prod(body.types[node.outputs[0]].shape)  # type: ignore[arg-type]
+    given = [body.types[k].shape for k in node.inputs]
+    return not node.op.pointwise or size <= max((math.prod(s) for s in given if None not in s), default=1)  # type: ignore[arg-type]
+
+
+def _kept_inputs(body: FrozenGraph, first: int, leaves: Iterable[int]) -> list[int]:
+    """The inputs of a step, from some number on only those that it reads where other values are given as well."""
+    makers = {number: node for node in body.nodes for number in node.outputs}
+    stack, seen = [*body.outputs, *_asked(body)], set[int](leaves)
+    while stack:
+        number = stack.pop()
+        if number not in seen:
+            seen.add(number)
+            stack.extend(makers[number].inputs if number in makers else ())
+    return [k for k in range(body.arity) if k < first or k in seen]
+
+
+# --- what is computed for all steps at once --------------------------------------------------------------------------
+
+
+def _is_safe(node: Node) -> bool:
+    """Whether a node is of single elements and cannot fail."""
+    return isinstance(node.op, Elementwise) and node.op.fn.checks is None
+
+
+def _is_of_numbers(node: Node, body: FrozenGraph) -> bool:
+    """Whether a node is a function of single numbers."""
+    return _is_safe(node) and not any(body.types[k].ndim for k in (*node.inputs, *node.outputs))
+
+
+def _cost(node: Node) -> float:
+    return node.op.fn.cost  # type: ignore[attr-defined,no-any-return]
+
+
+def _with_dear_ahead(view: View) -> dict[int, Variable]:
+    """Loops before which functions of their sequences are computed that take long."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan) and node.op.sequences:
+            found.update(_ahead(node, node.op, view))
+    return found
+
+
+def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, n, held = op.body, op.carries, op.carries + op.sequences
+    slices = {k for k in range(n, held) if not body.types[k].ndim}
+    known = {*slices, *range(held, body.arity + len(body.constants))}
+    leaving: dict[int, Node] = {}  # of slices, and by more than it costs to keep an array
+    makers: dict[int, Node] = {}
+    spent: dict[int, float] = {}
+    of_slices = set(slices)
+    for one in body.nodes:
+        if known.issuperset(one.inputs) and _is_of_numbers(one, body):
+            number = one.outputs[0]
+            known.add(number)
+            makers[number] = one
+            if not of_slices.isdisjoint(one.inputs):
+                of_slices.add(number)
+                spent[number] = _cost(one) + sum(spent.get(k, 0.0) for k in set(one.inputs))
+                if spent[number] >= ARRAY:
+                    leaving[number] = one
+    reads = {k for one in body.nodes if one.outputs[0] not in leaving for k in one.inputs}
+    reads.update(body.outputs, _asked(body))
+    new = [k for k in leaving if k in reads]
+    if not new:
+        return {}
+    kept = _kept_inputs(body, n, new)
+    fewer = op.sequences - sum(n <= k < held for k in kept)
+    if sum(map(_cost, leaving.values())) < ARRAY * (len(new) - fewer):
+        return {}
+    operands = node.inputs[op.first :]
+    values: dict[int, Variable] = dict(enumerate(operands[n:], n))
+    _replayed(body, makers, new, values)
+    xs = [k for k in kept if n <= k < held]
+    rest = [k for k in kept if k >= held]
+    smaller = _with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
+    given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
+    loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse)
+    made = _tuple(loop(*node.inputs[: op.first], *given))
+    return {id(old): v for old, v in zip(view.results(node), made, strict=True)}
+
+
+def _replayed(
+    body: FrozenGraph, makers: Mapping[int, Node], wanted: Iterable[int], values: dict[int, Variable]
+) -> None:
+    """Compute values of a step for all steps; `values` has what they are computed of, and gets them."""
+    needed: set[int] = set()
+    stack = list(wanted)
+    values.update(_constants(body))
+    while stack:
+        number = stack.pop()
+        if number in makers and number not in needed and number not in values:
+            needed.add(number)
+            stack.extend(makers[number].inputs)
+    for number in sorted(needed):  # as the nodes stand
+        one = makers[number]
+        (values[number],) = _tuple(one.op(*(values[k] for k in one.inputs)))
+
+
+def _with_dear_behind(view: View) -> dict[int, Variable]:
+    """Loops behind which functions of what they trace are computed that take long and that no step needs."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan) and node.op.traces and not node.op.body.checks:
+            found.update(_behind(node, node.op, view))
+    return found
+
+
+def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, n = op.body, op.carries
+    makers = {number: one for one in body.nodes for number in one.outputs}
+    numbers = {k: one for k, one in makers.items() if _is_of_numbers(one, body)}
+    in_steps = _ancestors(makers, body.outputs[:n])
+    leaving = {v for v in body.outputs[n:] if v in numbers and v not in in_steps}
+    may_be_read = numbers.keys() | set(range(n, body.arity + len(body.constants)))
+    changing = set(range(n + op.sequences))
+    leaving = {
+        v
+        for v in leaving
+        if (found := _ancestors(makers, [v])) - in_steps <= may_be_read and not found.isdisjoint(changing)
+    }
+    moved = {v: numbers[v] for v in _ancestors(makers, leaving) - in_steps if v in numbers}
+    if sum(map(_cost, moved.values())) < ARRAY:
+        return {}
+    traced = dict.fromkeys(v for v in body.outputs[n:] if v not in leaving)
+    outside = {*range(n, body.arity + len(body.constants)), *traced}
+    again = {v: one for v, one in numbers.items() if _cost(one) < ARRAY}  # cheaper to compute again than to keep
+    new: dict[int, None] = {}
+    for v in sorted({k for one in moved.values() for k in one.inputs if k not in moved}):
+        if not _follows(v, outside, again):
+            new[v] = None
+            outside.add(v)
+    if len(new) > len(leaving):
+        return {}
+    kept = [*traced, *new]
+    smaller = _with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
+    made = _tuple(op.with_body(smaller)(*node.inputs))
+    traces = dict(zip(kept, made[n:], strict=True))
+    values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
+    _replayed(body, again | moved, leaving, values)
+    results = [*made[:n], *(traces[v] if v in traces else values[v] for v in body.outputs[n:])]
+    return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
+
+
+def _ancestors(makers: Mapping[int, Node], numbers: Iterable[int]) -> set[int]:
+    """Values, and all that they are computed of."""
+    stack, seen = list(numbers), set[int]()
+    while stack:
+        number = stack.pop()
+        if number not in seen:
+            seen.add(number)
+            stack.extend(makers[number].inputs if number in makers else ())
+    return seen
+
+
+def _follows(number: int, outside: set[int], again: Mapping[int, Node]) -> bool:
+    """Whether a value of a step can be computed of what there is of all steps, by few operations that take no time."""
+    spent, stack = 0.0, [number]
+    while stack:
+        k = stack.pop()
+        if k in outside:
+            continue
+        if k not in again or spent > ARRAY:
+            return False
+        spent += _cost(again[k])
+        stack.extend(again[k].inputs)
+    return spent <= ARRAY
+
+
+def _over_numbers(x: Variable, step: Any) -> Variable:
+    """What steps over the elements of an array give."""
+    return scan(step, Constant(np.zeros((), x.type.numpy_dtype)), ravel(x))[1]  # type: ignore[no-any-return]
+
+
+def _with_one_captured(x: Variable) -> Variable:
+    """What steps over the elements of an array give that are given the number 1."""
+    held = Variable(x.type.with_shape(()))
+    traced = _over_numbers(x, lambda c, v: (c + v * held, c))
+    assert traced.apply is not None
+    one = Constant(np.ones((), x.type.numpy_dtype))
+    return _tuple(traced.apply.op(*(one if v is held else v for v in traced.inputs)))[traced.index]
 
 
 RULES = (
@@ -144,7 +460,27 @@ RULES = (
         phase=CANONICALIZE,
         kind=EXACT,
         why="A length that is known needs no operand, and what follows from it is known as well.",
-        example=lambda x: _of_two_carries(x)[2],
+        example=lambda x: scan(lambda c, _: (c + x, c * x), x, None, Constant(np.asarray(3)))[1],
+    ),
+    node_rule(
+        "scan_of_constants",
+        keys=(Scan,),
+        below=(Constant,),
+        apply=_with_constants,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="A step that knows a number may need less than one that is given it.",
+        example=_with_one_captured,
+    ),
+    node_rule(
+        "scan_of_repeated",
+        keys=(Scan,),
+        below=(BroadcastTo, Constant),
+        apply=_without_repeated,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="What is the same in all steps needs no array of them, and what depends on it alone is computed once.",
+        example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[1],
     ),
 )
 
@@ -156,6 +492,33 @@ PASSES = (
         kind=EXACT,
         why="Traces that nobody reads need no memory, and what only they depend on is not computed.",
         run=_without_unused,
-        example=lambda x: _of_two_carries(x)[0],
+        example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[0],
+    ),
+    Pass(
+        "scan_invariants",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="What depends on captured values alone is the same in all steps.",
+        run=_without_invariants,
+        example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 3)[1],
+    ),
+    Pass(
+        "scan_dear_behind",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="What no later step needs is computed for several steps at a time, and in one loop with what reads it.",
+        run=_with_dear_behind,
+        example=lambda x: _over_numbers(x, lambda c, v: (c + v, exp(c))),
+    ),
+    Pass(
+        "scan_dear_ahead",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="What depends on sequences alone is computed for several steps at a time, out of the way of the carries.",
+        run=_with_dear_ahead,
+        example=lambda x: _over_numbers(x, lambda c, v: (c + exp(v), c)),
     ),
 )

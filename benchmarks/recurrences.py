@@ -1,0 +1,120 @@
+"""The models of the page `loops`: recurrences, each step written once and run by the library's own loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from models import Model, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+DAYS, PER_DAY = 150, 8  # of the epidemic, and steps in each
+
+
+def scan(xp: Any, step: Callable[..., Any], start: Sequence[float], sequence: Any) -> tuple[Sequence[Any], Any]:
+    """What goes from step to step, after the last one, and what each step gives besides.
+
+    `step(carries, element)` gives the next carries and that, or None.
+    """
+    kind = xp.__name__
+    if kind == "tg":
+        return xp.scan(step, tuple(start), sequence)  # type: ignore[no-any-return]
+    if kind == "jax.numpy":
+        from jax import lax
+
+        return lax.scan(step, tuple(start), sequence)  # type: ignore[no-any-return]
+    if kind == "pytensor.tensor":
+        return _by_pytensor(step, start, sequence)
+    if kind != "numpy":
+        raise NotImplementedError("without a loop of its own")
+    carries: Sequence[Any] = tuple(start)
+    traces = []
+    for element in sequence:
+        carries, traced = step(carries, element)
+        traces.append(traced)
+    return carries, None if traces[0] is None else np.array(traces)
+
+
+def _by_pytensor(step: Callable[..., Any], start: Sequence[float], sequence: Any) -> tuple[Sequence[Any], Any]:
+    import pytensor
+    import pytensor.tensor as pt
+
+    gives_trace = []
+
+    def one(element: Any, *carries: Any) -> list[Any]:
+        after, traced = step(carries, element)
+        gives_trace.append(traced is not None)
+        return [*after, *([traced] if gives_trace[-1] else [])]
+
+    starts = [pt.as_tensor_variable(np.float64(v)) for v in start]
+    one(sequence[0], *starts)
+    info = [*starts, *([None] * gives_trace[0])]
+    found, _ = pytensor.scan(one, sequences=[sequence], outputs_info=info, return_list=True)
+    return [v[-1] for v in found[: len(starts)]], found[-1] if gives_trace[0] else None
+
+
+def sir_ar2(xp: Any, beta: Any, gamma: Any, phi1: Any, phi2: Any, y: Any) -> Any:
+    """Squared errors of an epidemic of three states plus an autoregression of second order, summed over the steps."""
+
+    def step(carries: Any, observed: Any) -> Any:
+        s, i, a, b, value = carries
+        new, recovered = beta * s * i, gamma * i
+        s, i = s - new, i + new - recovered
+        z = phi1 * a + phi2 * b
+        mean = i + z
+        return (s, i, mean * 0.1 + z, a, value - 0.5 * (observed - mean) ** 2), None
+
+    return scan(xp, step, (0.99, 0.01, 0.1, 0.2, 0.0), y)[0][-1]
+
+
+def ar1(xp: Any, phi: Any, x: Any) -> Any:
+    """The squares of an autoregression of first order, summed."""
+
+    def step(carries: Any, shock: Any) -> Any:
+        state, value = carries
+        state = phi * state + shock
+        return (state, value + state * state), None
+
+    return scan(xp, step, (0.0, 0.0), x)[0][-1]
+
+
+def seir(xp: Any, beta: Any, sigma: Any, gamma: Any, share: Any, y: Any) -> Any:
+    """The log-density of Poisson counts of cases, a share of those who fall ill in each step of an epidemic."""
+
+    def step(carries: Any, observed: Any) -> Any:
+        s, e, i, r = carries
+        exposed, ill, recovered = beta * s * i * (1 / PER_DAY), sigma * e * (1 / PER_DAY), gamma * i * (1 / PER_DAY)
+        rate = share * ill * 1e5 + 1e-3
+        density = observed * xp.log(rate) - rate
+        return (s - exposed, e + exposed - ill, i + ill - recovered, r + recovered), density
+
+    (_, _, _, recovered), density = scan(xp, step, (0.99, 0.004, 0.006, 0.0), y)
+    return xp.sum(density) - 0.5 * ((recovered - 0.5) * 10) ** 2
+
+
+def _scalars(*values: float) -> list[np.ndarray[Any, Any]]:
+    return [np.array(v) for v in values]
+
+
+def _sir_arrays() -> list[np.ndarray[Any, Any]]:
+    return [*_scalars(0.3, 0.1, 0.5, 0.2), draw(200)]
+
+
+def _ar_arrays() -> list[np.ndarray[Any, Any]]:
+    return [np.array(0.5), draw(100_000)]
+
+
+def _seir_arrays() -> list[np.ndarray[Any, Any]]:
+    counts = np.random.default_rng(3).poisson(30.0, DAYS * PER_DAY).astype(float)
+    return [*_scalars(0.4, 0.2, 0.1, 0.3), counts]
+
+
+LOOPS: dict[str, Model] = {
+    "SIR + AR(2) 200, gradient": Model(sir_ar2, _sir_arrays, (0, 1, 2, 3)),
+    "AR(1) 1e5": Model(ar1, _ar_arrays),
+    "AR(1) 1e5, gradient": Model(ar1, _ar_arrays, (0, 1)),
+    "SEIR 1200": Model(seir, _seir_arrays),
+    "SEIR 1200, gradient": Model(seir, _seir_arrays, (0, 1, 2, 3)),
+}

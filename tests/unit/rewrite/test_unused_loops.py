@@ -1,0 +1,123 @@
+"""Loops: what nobody reads is not kept, what does not change is no carry, and values stay as they are."""
+
+import numpy as np
+import pytest
+
+import tg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.ops.loops import Scan
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.catalog import PASSES, RULES
+
+CORE = Rewrites(RULES, PASSES)
+X, Y, S = tg.vector("x"), tg.vector("y"), tg.scalar("s")
+K, N = tg.scalar("k", "int64"), tg.scalar("n", "int64")
+ARRAYS = {X: np.array([0.5, -1.0, 2.0]), Y: np.array([3.0, 1.0, -2.0]), S: 0.25, K: np.int64(2), N: np.int64(3)}
+
+
+def loops(*outputs):
+    """The loops that are left of a program, whose values stay as they were."""
+    graph = FunctionGraph.of(list(ARRAYS), list(outputs))
+    before = graph.freeze()
+    after = rewrite(FunctionGraph.of(list(ARRAYS), list(outputs)), [CORE], supported=lambda op, types: True)
+    arrays = [np.asarray(v) for v in ARRAYS.values()]
+    for a, b in zip(interpret(before, arrays), interpret(after, arrays), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    return [node.op for node in after.nodes if isinstance(node.op, Scan)]
+
+
+def facts(op):
+    """Carries, sequences, results for each step, what is captured."""
+    return op.carries, op.sequences, op.traces, op.body.arity - op.carries - op.sequences
+
+
+def test_the_carries_that_derivatives_need_are_not_kept_without_one():
+    c, ys = tg.scan(lambda c, v: (tg.tanh(c * S + v), c * v), 0.0, X)
+    assert [facts(op) for op in loops(c, ys)] == [(1, 1, 1, 1)]
+    assert [facts(op) for op in loops(c)] == [(1, 1, 0, 1)]
+    assert [facts(op) for op in loops(ys)] == [(1, 1, 1, 1)]
+
+
+def test_a_carry_that_nobody_reads_goes_with_what_only_it_needs():
+    (a, b), (ys, zs) = tg.scan(lambda c, v: ((c[0] + v[0], tg.sin(c[1] * v[1]) + S), (c[0], c[1])), (0.0, 1.0), (X, Y))
+    assert [facts(op) for op in loops(a)] == [(1, 1, 0, 0)]
+    assert [facts(op) for op in loops(ys)] == [(1, 1, 1, 0)]
+    assert [facts(op) for op in loops(b)] == [(1, 1, 0, 1)]
+    assert [facts(op) for op in loops(a, zs)] == [(2, 2, 1, 1)]
+    assert "sin" not in {node.op.name for op in loops(a) for node in op.body.nodes}
+
+
+def test_a_carry_that_another_needs_stays():
+    (a, _), _ = tg.scan(lambda c, v: ((c[0] + c[1], c[1] * v), None), (0.0, 1.0), X)
+    assert [facts(op) for op in loops(a)] == [(2, 1, 0, 0)]
+
+
+def test_a_carry_that_does_not_change_is_captured():
+    (a, b), ys = tg.scan(lambda c, v: ((c[0] * c[1] + v, c[1]), c[1] * v), (0.0, S), X)
+    assert [facts(op) for op in loops(a, b, ys)] == [(1, 1, 1, 1)]
+    assert loops(b) == []
+
+
+def test_carries_that_change_places_do_change():
+    (a, b), _ = tg.scan(lambda c, v: ((c[1], c[0]), None), (S, S + 1), X)
+    assert [facts(op) for op in loops(a, b)] == [(2, 0, 0, 0)]
+
+
+def test_equal_results_of_steps_are_one():
+    c, (ys, zs, before) = tg.scan(lambda c, v: (c + v, (c * v, c * v, c)), 0.0, X)
+    assert [facts(op) for op in loops(c, ys, zs, before)] == [(1, 1, 2, 0)]
+    c, (ys, zs) = tg.scan(lambda c, v: (c + v, (c, c)), 0.0, X)
+    assert [facts(op) for op in loops(ys, zs)] == [(1, 1, 1, 0)]
+
+
+def test_what_is_captured_and_not_read_goes():
+    _, (ys, _zs) = tg.scan(lambda c, v: (None, (v * S, v * tg.exp(K))), None, X)
+    assert [facts(op) for op in loops(ys)] == [(0, 1, 1, 1)]
+
+
+def test_a_loop_that_nobody_reads_is_none_unless_it_can_fail():
+    _, still = tg.scan(lambda c, v: ((c[0] + v, c[1]), None), (0.0, S), X)[0]
+    assert loops(still) == []
+    failing, _ = tg.scan(lambda c, _: ((c[0] + 1, c[1]), X[c[0]]), (0, S), None, 3)
+    assert [facts(op)[0] for op in loops(failing[1])] == [1]
+
+
+def test_a_check_stays_with_what_it_reads():
+    """Four steps are one too many for three elements, whether anybody reads what is found there or not."""
+    (_, still), _ = tg.scan(lambda c, _: ((c[0] + 1, c[1]), X[c[0]]), (0, S), None, 4)
+    frozen = rewrite(FunctionGraph.of(list(ARRAYS), [still]), [CORE], supported=lambda op, types: True)
+    with pytest.raises(tg.BoundsError, match="index 3 is out of bounds"):
+        interpret(frozen, [np.asarray(v) for v in ARRAYS.values()])
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_a_length_that_turns_out_to_be_known_is_no_operand(count):
+    n = tg.constant(np.int64(count))
+    c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, n + 0)
+    (op,) = loops(c, ys)
+    assert op.length == count
+    known = tg.scan(lambda c, v: (c + v, None), 0.0, tg.zeros(count) + S)[0]
+    assert [op.length for op in loops(known)] == [count]
+
+
+def test_a_length_that_is_not_known_is_one():
+    c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, N)
+    assert [op.length for op in loops(c, ys)] == [None]
+
+
+def test_inner_loops_lose_what_is_not_read_too():
+    def outer(c, v):
+        (a, _), _ys = tg.scan(lambda d, u: ((d[0] + u, tg.sin(d[1]) + v), d[1]), (c, v), X)
+        return a, None
+
+    (op,) = loops(tg.scan(outer, 0.0, X)[0])
+    (inner,) = [node.op for node in op.body.nodes if isinstance(node.op, Scan)]
+    assert facts(inner) == (1, 1, 0, 0)
+
+
+def test_value_and_gradient_need_two_loops():
+    c, ys = tg.scan(lambda c, v: (tg.tanh(c * S + v), c), 0.0, X)
+    assert len(loops(c, tg.sum(ys), tg.grad(c + tg.sum(ys), S))) == 2
