@@ -86,6 +86,7 @@ def test_names_are_numpy_names_where_numpy_has_them() -> None:
     own |= {"assume", "grad_clip", "grad_scale"}
     own |= {"block_diag", "flatten", "join_dims", "pack", "specify_shape", "split_dims", "unpack"}
     own |= {"cummax", "cummin", "norm", "one_hot", "topk"}
-    own |= {"cond", "fori_loop", "map", "reduce", "scan", "while_loop"}
+    own |= {"associative_scan", "cond", "fori_loop", "map", "recurrence", "reduce", "scan", "until", "while_loop"}
+    own |= {"assert_", "checkpoint", "custom_jvp", "custom_vjp"}
     own |= {"complex", "expit", "fma", "log1mexp", "log_sigmoid", "logit", "relu", "switch", "xlog1py", "xlogy"}
     assert {name for name in NAMES if not hasattr(np, name)} <= own

@@ -47,6 +47,7 @@ class Custom(Op):
     gives: tuple[int, ...] = ()
     """The operands whose cotangents `backward` gives."""
     only_derives = True
+    has_expansion = True
 
     @property
     def stands_for(self) -> FrozenGraph:
@@ -58,6 +59,10 @@ class Custom(Op):
         if len(inputs) != self.graph.arity:
             raise InputError(message(f"custom: found {len(inputs)} operands, needed {self.graph.arity}"))
         return inner_types("custom", self.graph, inputs).outside
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """What the graph computes."""
+        return self.graph.instantiate(inputs)
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graph interpreted."""

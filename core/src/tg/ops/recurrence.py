@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -240,4 +240,4 @@ def _until_end(step: Callable[..., Any]) -> Callable[..., Any]:
     return lazy
 
 
-FAMILY: Final = Family("recurrence", functions=(recurrence, until))
+FAMILY = Family("recurrence", functions=(recurrence, until))
