@@ -222,8 +222,8 @@ def standard_errors(f: Any, theta: np.ndarray[Any, Any], step: float = 1e-4) -> 
     return np.sqrt(np.diag(np.linalg.inv(curvature)))
 
 
-def run(backend: str, s: Series) -> Result:
-    """Fit on one backend."""
+def run(backend: str, s: Series, *, fits: bool = True) -> Result:
+    """Fit on one backend, or only compile and call."""
     began = time.perf_counter()
     f = compiled(s, backend)
     value, gradient = f(s.start)
@@ -236,15 +236,16 @@ def run(backend: str, s: Series) -> Result:
         calls.append(time.perf_counter() - start)
         return -float(value) / len(s.data), -gradient / len(s.data)
 
-    loss(s.start)
     theta = errors = None
-    if calls[-1] < SHORT:
+    if fits:
+        loss(s.start)
+    if fits and calls[-1] < SHORT:
         theta = minimize(loss, s.start, jac=True, method="L-BFGS-B", options=PRECISION).x
         errors = standard_errors(f, theta)
     seconds = time.perf_counter() - began
-    microseconds = 1e6 * float(np.median(calls))
+    microseconds = 1e6 * float(np.median(calls or first_seconds))
     at_start = np.append(value, gradient)
-    return Result(backend, first_seconds, microseconds, len(calls) - 1, theta, errors, seconds, at_start)
+    return Result(backend, first_seconds, microseconds, max(len(calls) - 1, 0), theta, errors, seconds, at_start)
 
 
 def run_by_hand(s: Series) -> Result:

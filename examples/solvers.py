@@ -4,9 +4,9 @@ A planet whose orbit is an ellipse of eccentricity e is where Kepler's equation 
 
     E - e sin E = mean anomaly        x = cos E - e        y = sqrt(1 - e^2) sin E
 
-1. Newton's method solves it. The loop runs until it is near enough, however long that takes, and has no derivative in
-   reverse mode, nor needs one: at a root of f(x, p) the implicit function theorem says that dx = -(df/dp / df/dx) dp.
-   By it an orbit is fitted to the velocities of its star.
+1. Newton's method solves it, by a loop that runs until it is near enough. Its steps have no part in the derivative: at
+   a root of f(x, p) the implicit function theorem says that dx = -(df/dp / df/dx) dp. By it an orbit is fitted to the
+   velocities of its star.
 2. The same place follows from Newton's law of gravitation, by Runge-Kutta with steps as long as the error allows.
 3. With steps of fixed length, of many oscillators at once, reverse mode keeps the states of all steps, or of few.
 

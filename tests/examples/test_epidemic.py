@@ -44,7 +44,7 @@ def test_the_expected_counts_are_those_of_the_equations(title):
     np.testing.assert_allclose(found, by_integration(title, np.exp(s.truth), 150), rtol=1e-5)
 
 
-@pytest.mark.parametrize("title", ["SIR", "SEIR"])
+@pytest.mark.parametrize("title", ["SIR", pytest.param("SEIR", marks=pytest.mark.long)])
 def test_the_log_likelihood_of_counts_is_the_density_of_scipy(title):
     s = SERIES[title]
     means = [by_integration(title, np.exp(theta), 150) for theta in (s.truth, s.start)]
@@ -55,7 +55,7 @@ def test_the_log_likelihood_of_counts_is_the_density_of_scipy(title):
 
 def test_the_log_likelihood_of_the_autoregression_is_the_density_of_scipy():
     s = SERIES["AR(2)"]._replace(data=SERIES["AR(2)"].data[:30])
-    found = float(epidemic.compiled(s, "c")(s.start)[0])
+    found = float(epidemic.compiled(s, "perform")(s.start)[0])
     np.testing.assert_allclose(found, of_observations(s.data, 0.5, 0.0, 1.0, 1.0), rtol=1e-12)
 
 
@@ -105,6 +105,7 @@ def test_the_fit_of_1200_steps_is_that_of_scipy_without_gradients(title, backend
 
 def test_where_a_call_takes_long_nothing_is_fitted(monkeypatch):
     monkeypatch.setattr(epidemic, "SHORT", 0.0)
-    result = epidemic.run("c", SERIES["AR(2)"])
-    assert result.theta is None
-    assert result.calls == 0
+    for fits in (True, False):
+        result = epidemic.run("c", SERIES["AR(2)"], fits=fits)
+        assert result.theta is None
+        assert result.calls == 0

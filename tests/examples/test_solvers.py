@@ -14,7 +14,7 @@ from tg.errors import NotDifferentiable
 ANOMALIES = np.linspace(0.1, 6.0, 13)
 
 
-@pytest.mark.parametrize("backend", ["perform", "c"])
+@pytest.mark.parametrize("backend", ["perform", pytest.param("c", marks=pytest.mark.long)])
 def test_roots_of_keplers_equation_and_their_derivatives_have_a_closed_form(backend):
     mean, e = tg.vector("mean"), tg.vector("e")
     root = solvers.eccentric_anomaly(mean, mean, e)
@@ -72,7 +72,7 @@ def test_a_flight_ends_where_keplers_equation_says():
     np.testing.assert_allclose(solvers.fly_scipy().place, exact, rtol=1e-7)
 
 
-@pytest.mark.parametrize("every", [None, 7])
+@pytest.mark.parametrize("every", [pytest.param(None, marks=pytest.mark.long), 7])
 def test_the_gradient_of_the_oscillators_has_a_closed_form(every):
     found = solvers.measure("c", 400, 20, every)
     assert found.difference < 1e-7
@@ -102,5 +102,6 @@ def test_checkpoints_take_the_memory_of_the_states_away(backend):
     assert max(kept.difference, few.difference) < 1e-7
 
 
+@pytest.mark.long
 def test_a_process_tells_why_it_has_no_result():
     assert "nothing" in solvers.in_process("nothing", None, 10, 10).error
