@@ -30,12 +30,13 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install demo examples test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
 help:
 	@echo 'make demo         see tg work'
+	@echo 'make examples     three jobs whose heart is a loop, on every backend, beside what is used without tg'
 	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
 	@echo 'make lint         the checks only'
@@ -65,6 +66,9 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 
 demo: $(STAMP)
 	$(BIN)/tg demo
+
+examples: $(STAMP)
+	$(BIN)/python examples/jobs.py
 
 # pytest's summary is the last thing that each prints. Types are checked by the first of the tests, beside the others.
 test: style

@@ -148,7 +148,7 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
 
 
 def test_the_demo_runs_no_double_for_tests_unasked() -> None:
-    from tg.demo.run import _chosen
+    from tg.demo.run import chosen
 
-    assert "loopback" not in [b.name for b in _chosen([])]
-    assert [b.name for b in _chosen(["loopback"])] == ["perform", "loopback"]
+    assert "loopback" not in [b.name for b in chosen([])]
+    assert [b.name for b in chosen(["loopback"])] == ["perform", "loopback"]

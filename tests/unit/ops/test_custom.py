@@ -63,6 +63,18 @@ def test_the_straight_through_estimator():
     assert tg.grad(tg.sum(rounded(x) * x), x).eval({x: [1.4, 2.6]}).tolist() == [1.0 + 1.4, 3.0 + 2.6]
 
 
+def test_forward_and_backward_may_call_the_function_they_are_of():
+    @tg.custom_vjp
+    def root(x):
+        return tg.sqrt(x)
+
+    root.defvjp(lambda x: (root(x), x), lambda x, dy: (3 * dy * root(x),))
+    x = tg.scalar("x")
+    slope = tg.grad(root(x), x)
+    assert float(slope.eval({x: 4.0})) == 6.0
+    assert float(tg.grad(slope, x).eval({x: 4.0})) == 0.75  # there it is the plain square root: 3 / (2 sqrt(x))
+
+
 def test_complex_gradients_have_the_convention_that_users_see():
     @tg.custom_vjp
     def twice(z):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -12,11 +13,11 @@ from rich.table import Table
 
 import tg
 from tg.demo import digits, radon
-from tg.errors import InputError, TgError, message
+from tg.errors import InputError, NoRuleError, TgError, message
 from tg.functions.backends import is_double
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tg.plugin.records import BackendStatus
@@ -38,6 +39,9 @@ class Model(NamedTuple):
     columns: tuple[str, ...]
     cells: Callable[[Any, Any], tuple[str, ...]]  # of a run and the reference's
     is_right: Callable[[Any, Any], bool]
+    peers: Mapping[str, Callable[[Report], Any]] = MappingProxyType({})  # the same without tg: rows of their own
+    may_lack_rules: bool = False  # whether a backend that has no rule for an op of the model is no failure
+    caption: str = "difference: the largest of any number from the reference's"
 
 
 def main(names: Sequence[str], plots: Path) -> int:
@@ -47,22 +51,32 @@ def main(names: Sequence[str], plots: Path) -> int:
         InputError: a name that is no backend's, or scikit-learn is missing.
     """
     console = Console()
-    known = _chosen(names)
+    known = chosen(names)
     fine = True
     for model in (_digits(), _radon()):
-        console.print(model.about, markup=False, highlight=False)
-        results, notes = _run_all(model, known, console)
-        console.print(_table(model, known, results, notes))
-        reference = results.get(REFERENCE)
-        failed = any(b.is_available and b.name in notes for b in known)
-        fine = fine and reference is not None and not failed
-        fine = fine and all(model.is_right(result, reference) for result in results.values())
+        results, is_right = compare(model, known, console)
+        fine = fine and is_right
         if model.title == "radon" and results:
             console.print(_plotted(results, plots), markup=False, highlight=False)
     return 0 if fine else 1
 
 
-def _chosen(names: Sequence[str]) -> list[BackendStatus]:
+def compare(model: Model, known: Sequence[BackendStatus], console: Console) -> tuple[dict[str, Any], bool]:
+    """Run a model on backends and its peers, and print a row for each; the results, and whether all are right."""
+    console.print(model.about, markup=False, highlight=False)
+    results, notes = _run_all(model, known, console)
+    console.print(_table(model, known, results))
+    for name, note in notes.items():
+        console.print(f"{name}: {note.splitlines()[0]}", markup=False, highlight=False)
+    reference = results.get(REFERENCE)
+    failed = [notes[b.name] for b in known if b.is_available and b.name in notes]
+    if model.may_lack_rules:
+        failed = [note for note in failed if not note.startswith(NoRuleError.__name__)]
+    fine = reference is not None and not failed
+    return results, fine and all(model.is_right(result, reference) for result in results.values())
+
+
+def chosen(names: Sequence[str]) -> list[BackendStatus]:
     """The reference, then the backends of these names; without names all but doubles for tests."""
     found = [b for b in tg.backends() if b.name == REFERENCE or b.name in names or not (names or is_double(b))]
     if unknown := sorted(set(names) - {b.name for b in found}):
@@ -130,34 +144,35 @@ def _run_all(model: Model, known: Sequence[BackendStatus], console: Console) -> 
     told = TextColumn("{task.fields[told]}")
     columns = (TextColumn("{task.description:<10}"), BarColumn(), told, TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
+
+        def reporter(name: str, told: str) -> Report:
+            task = progress.add_task(name, total=model.steps, told=told)
+            return lambda done, text: progress.update(task, completed=done, told=text)
+
         for b in known:
             if not b.is_available:
                 notes[b.name] = b.reason or b.state
                 continue
-            task = progress.add_task(b.name, total=model.steps, told="compiling")
-
-            def report(done: int, text: str, task: Any = task) -> None:
-                progress.update(task, completed=done, told=text)
-
             try:
-                results[b.name] = model.run(b.name, report)
+                results[b.name] = model.run(b.name, reporter(b.name, "compiling"))
             except TgError as error:
                 notes[b.name] = f"{type(error).__name__}: {error}"
+        for name, run in model.peers.items():
+            results[name] = run(reporter(name, "without tg"))
     return results, notes
 
 
-def _table(model: Model, known: Sequence[BackendStatus], results: dict[str, Any], notes: dict[str, str]) -> Table:
-    table = Table(title=model.title, caption="difference: the largest of any number from the reference's")
+def _table(model: Model, known: Sequence[BackendStatus], results: dict[str, Any]) -> Table:
+    table = Table(title=model.title, caption=model.caption)
     for name in ("backend", *model.columns):
         table.add_column(name, justify="left" if name == "backend" else "right")
     reference = results.get(REFERENCE)
-    for b in known:
-        r = results.get(b.name)
+    for name in (*(b.name for b in known), *model.peers):
+        r = results.get(name)
         if r is None:
-            note = (notes.get(b.name) or "–").splitlines()[0]
-            table.add_row(b.name, escape(note), *[""] * (len(model.columns) - 1))
+            table.add_row(name, "–")
         else:
-            table.add_row(b.name, *model.cells(r, reference))
+            table.add_row(name, *map(escape, model.cells(r, reference)))
     return table
 
 

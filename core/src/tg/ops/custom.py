@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,7 +23,7 @@ from tg.variables.conversion import as_variable
 from tg.variables.structure import Structure, flatten, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.tensor_type import TensorType
@@ -129,7 +130,17 @@ class _Decorated:
 
     def __init__(self, f: Callable[..., Any], what: str) -> None:
         self.f, self.what = f, what
+        self._busy = False
         functools.update_wrapper(self, f)  # type: ignore[arg-type]
+
+    @contextlib.contextmanager
+    def _calling_itself(self) -> Iterator[None]:
+        """While its derivative is traced, which may call it, it is the function as it was written."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
 
     def _operands(self, arguments: tuple[Any, ...]) -> tuple[list[Variable], Structure]:
         leaves, structure = flatten(arguments)
@@ -171,6 +182,8 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the function."""
+        if self._busy:  # its own forward or backward calls it: the derivative of that is the plain one
+            return self.f(*arguments)
         if self._given is None:
             raise InputError(message("custom_vjp: found no pullback", hint="f.defvjp(forward, backward) gives it"))
         forward, backward = self._given
@@ -184,7 +197,8 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
                 raise InputError(message("custom_vjp: forward: needed a pair: the result and residuals"))
             return plain.structure.leaves_of(found[0], "custom_vjp: forward: the result"), found[1]
 
-        ahead = _Traced(pair, types, structure, "custom_vjp: forward")
+        with self._calling_itself():
+            ahead = _Traced(pair, types, structure, "custom_vjp: forward")
         count = len(plain.outputs)
         kept = ahead.outputs[count:]
         _, residuals = ahead.structure(iter([*range(len(ahead.outputs))]))
@@ -201,7 +215,8 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
             gives.extend(found)
             return list(found.values())
 
-        behind = _Traced(pulled, back_types, flatten(tuple(back_types))[1], "custom_vjp: backward")
+        with self._calling_itself():
+            behind = _Traced(pulled, back_types, flatten(tuple(back_types))[1], "custom_vjp: backward")
         graphs = [freeze(each.inputs, each.outputs) for each in (plain, ahead, behind)]
         op = Custom(graphs[0], (graphs[1],), (graphs[2],), (), tuple(gives))
         return plain.structure(iter(_tuple(op(*operands))))
@@ -259,7 +274,6 @@ class custom_jvp(_Decorated):  # noqa: N801 (a decorator, called like a function
         """Decorate f."""
         super().__init__(f, "custom_jvp")
         self._given: Callable[..., Any] | None = None
-        self._busy = False
 
     def defjvp(self, f: Callable[..., Any]) -> None:
         """Give the pushforward."""
@@ -291,11 +305,8 @@ class custom_jvp(_Decorated):  # noqa: N801 (a decorator, called like a function
             ]
 
         tangent_types = [*types, *(types[k] for k in inexact)]
-        self._busy = True
-        try:
+        with self._calling_itself():
             ahead = _Traced(pushed, tangent_types, flatten(tuple(tangent_types))[1], "custom_jvp")
-        finally:
-            self._busy = False
         op = Custom(freeze(plain.inputs, plain.outputs), (), (), (freeze(ahead.inputs, ahead.outputs),))
         return plain.structure(iter(_tuple(op(*operands))))
 
