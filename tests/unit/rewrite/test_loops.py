@@ -311,3 +311,117 @@ def test_a_likelihood_and_its_gradient_take_one_logarithm_of_all_steps():
     np.testing.assert_allclose(total, by_hand(a, b, x), rtol=1e-13)
     np.testing.assert_allclose(by_a, by_hand(a + 1j * h, b, x).imag / h, rtol=1e-12)
     np.testing.assert_allclose(by_b, by_hand(a, b + 1j * h, x).imag / h, rtol=1e-12)
+
+
+# --- what another loop has computed, and sums ------------------------------------------------------------------------
+
+W, U, S = tg.tensor("w", shape=(3, 3)), tg.tensor("u", shape=(3, 2)), tg.tensor("s", shape=(3,))
+ROWS = tg.tensor("rows", shape=(None, 2))
+
+
+def network(start):
+    """The loss of a recurrent network, as an expression or a number of a library with these names."""
+    xp = tg if isinstance(start, tg.Variable) else np
+
+    def step(h, x, w, u):
+        return xp.tanh(xp.matmul(w, h) + xp.matmul(u, x))
+
+    return step
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_gradient_of_a_network_computes_no_layer_again_and_multiplies_matrices_once(n):
+    step = network(S)
+    h, hs = tg.scan(lambda h, x: (step(h, x, W, U),) * 2, S, ROWS)
+    loss = tg.sum(hs * hs) + tg.sum(h)
+    frozen = after([W, U, S, ROWS], [loss, *tg.grad(loss, [W, U, S])])
+    forward, backward = scans(frozen)
+    assert "tanh" in functions(forward.body)
+    assert "tanh" not in functions(backward.body)
+    assert backward.carries == 1
+    assert sum(node.op.name == "MatMul" for node in backward.body.nodes) == 1
+    assert sum(node.op.name == "MatMul" for node in frozen.nodes) == 2
+
+    def by_hand(w, u, start):
+        own, total, h = network(None), 0.0, start
+        for x in given[3]:
+            h = own(h, x, w, u)
+            total += np.sum(h * h)
+        return total + np.sum(h)
+
+    given = [numbers((3, 3)) - 1, numbers((3, 2), 1) - 1, numbers(3, 2), numbers((n, 2), 3)]
+    found = interpret(frozen, given)
+    np.testing.assert_allclose(found[0], by_hand(*given[:3]), rtol=1e-13)
+    for k, d in enumerate(found[1:]):
+        for place in np.ndindex(d.shape):
+            moved = [a.astype(complex) for a in given[:3]]
+            moved[k][place] += 1e-20j
+            np.testing.assert_allclose(d[place], by_hand(*moved).imag / 1e-20, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_what_a_loop_traces_is_not_computed_again_by_one_of_its_traces(n):
+    _, states = tg.scan(lambda c, v: (tg.exp(-c) * v, c), 0.5, X)
+    total, again = tg.scan(lambda c, v: (c * 0.5 + tg.exp(-v), tg.cos(c)), 0.5, states)
+    frozen = after([X], [total, again])
+    first, second = scans(frozen)
+    assert "exp" in functions(first.body)
+    assert "exp" not in functions(second.body)
+    x = numbers(n)
+    _, before = stepped(lambda c, v: (np.exp(-c) * v, c), 0.5, x)
+    agrees(frozen, [x], stepped(lambda c, v: (c * 0.5 + np.exp(-v), np.cos(c)), 0.5, before))
+
+
+def test_a_loop_in_the_other_direction_finds_the_same_place():
+    _, states = tg.scan(lambda c, v: (tg.matmul(W, c) * v, c), S, X)
+    last = tg.scan(lambda c, sv: (c * 0.5 + tg.matmul(W, sv[0]) * sv[1], None), S, (states, X), reverse=True)[0]
+    frozen = after([W, S, X], [last])
+    assert sum(node.op.name == "MatMul" for op in scans(frozen) for node in op.body.nodes) == 1
+    w, s, x = numbers((3, 3)), numbers(3, 1), numbers(4, 2)
+    before, c = [], s
+    for v in x:
+        before.append(c)
+        c = w @ c * v
+    wanted = s
+    for b, v in zip(before[::-1], x[::-1], strict=True):
+        wanted = wanted * 0.5 + w @ b * v
+    agrees(frozen, [w, s, x], [wanted])
+
+
+def test_other_values_at_the_same_places_are_computed_again():
+    v2 = tg.tensor("v2", shape=(3, 3))
+    _, states = tg.scan(lambda c, v: (tg.matmul(W, c) * v, c), S, X)
+    last = tg.scan(lambda c, b: (c * 0.5 + tg.matmul(v2, b), None), S, states)[0]
+    frozen = after([W, v2, S, X], [last])
+    assert sum(node.op.name == "MatMul" for op in scans(frozen) for node in op.body.nodes) == 2
+    w, other, s, x = numbers((3, 3)), numbers((3, 3), 4), numbers(3, 1), numbers(4, 2)
+    c = wanted = s
+    for v in x:
+        wanted = wanted * 0.5 + other @ c
+        c = w @ c * v
+    agrees(frozen, [w, other, s, x], [wanted])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_sum_of_a_sequence_is_no_carry_and_others_are(n):
+    (total, last), _ = tg.scan(lambda c, v: ((c[0] + v, c[1] * 0.5 + v), None), (0.0, 0.0), X)
+    frozen = after([X], [total, last])
+    assert scans(frozen)[0].carries == 1
+    x = numbers(n)
+    agrees(frozen, [x], [np.sum(x), stepped(lambda c, v: (c * 0.5 + v, 0), 0.0, x)[0]])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda c, v: (c[0] + v, c[1] + c[0] * v),  # read besides
+        lambda c, v: (c[0] + c[0], c[1] + v * 0.5),
+    ],
+)
+def test_what_is_read_in_between_is_added_up_step_by_step(step):
+    (a, b), _ = tg.scan(lambda c, v: (step(c, v), None), (0.0, 0.0), X)
+    x = numbers(5)
+    first, second = 0.0, 0.0
+    for v in x:
+        first, second = step((first, second), v)
+    agrees(after([X], [a, b]), [x], [np.float64(first), np.float64(second)])

@@ -2,7 +2,8 @@
 
 What depends on captured values alone is computed before the loop. Functions of single numbers that take long go out of
 it as one operation on all steps, which computes several at a time: before it if they are of sequences, and behind it if
-no later step needs them.
+no later step needs them. What a loop has computed is kept for the one that reads its traces, and sums of what there is
+of all steps are no carries.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ import numpy as np
 
 from tg.graph.frozen import FrozenGraph
 from tg.graph.nodes import Constant, Variable
+from tg.ops.contraction import matmul
+from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
 from tg.ops.loops import Scan
-from tg.ops.shape import broadcast_to, ravel
+from tg.ops.reduction import sum as sum_of
+from tg.ops.shape import broadcast_to, ravel, swapaxes
 from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
-from tg.rewrite.phases import CANONICALIZE, EXACT, SPECIALIZE
-from tg.rewrite.rule import Pass, node_rule
+from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
+from tg.rewrite.rule import INEXACT, Pass, node_rule
 from tg.types.lengths import same
 
 if TYPE_CHECKING:
@@ -437,9 +441,191 @@ def _follows(number: int, outside: set[int], again: Mapping[int, Node]) -> bool:
     return spent <= ARRAY
 
 
+# --- what another loop has computed ----------------------------------------------------------------------------------
+
+
+def _without_repetition(view: View) -> dict[int, Variable]:
+    """Two loops one of which traces what the other would compute again of what it traces: the first two there are."""
+    for node in view.applies:
+        if isinstance(node.op, Scan):
+            makers = [v.apply for v in node.op.parts(node.inputs)[1] if v.apply is not None]
+            for other in dict.fromkeys(one for one in makers if isinstance(one.op, Scan)):
+                found = _repeating(node, node.op, other, other.op, view)
+                if found:
+                    return found
+    return {}
+
+
+def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> dict[int, Variable]:
+    body, n, held, operands = op.body, op.carries, op.carries + op.sequences, node.inputs[op.first :]
+    before = view.results(other)
+    same_as = _in_both(node, op, other, first, before)
+    makers = {one.outputs[0]: one for one in body.nodes if one.outputs[0] in same_as}
+    stack = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
+    stack += [*body.outputs, *_asked(body)]
+    traced, taken = dict.fromkeys(first.body.outputs[first.carries :]), dict[int, None]()
+    while stack:
+        k = stack.pop()
+        if k not in makers or k in taken:
+            continue
+        spent = sum(_price(makers[v]) for v in _ancestors(makers, [k]) if v in makers)
+        is_worth = spent >= (1 if same_as[k] in traced else ARRAY)
+        if is_worth and not isinstance(makers[k].op, VIEWS) and None not in body.types[k].shape:
+            taken[k] = None
+        else:
+            stack.extend(makers[k].inputs)
+    if not taken:
+        return {}
+    traced.update(dict.fromkeys(same_as[k] for k in taken))
+    more = _with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
+    made = _tuple(first.with_body(more)(*other.inputs))
+    traces = dict(zip(traced, made[first.carries :], strict=False))
+    results = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
+    found = {id(old): new for old, new in zip(before, [*results, made[-1]], strict=False)}
+    kept = _kept_inputs(body, n, taken)
+    xs, rest = [k for k in kept if n <= k < held], [k for k in kept if k >= held]
+    smaller = _with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
+    given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
+    loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
+    again = _tuple(loop(*node.inputs[: op.first], *given, *(operands[k] for k in rest)))
+    return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
+
+
+def _in_both(node: Apply, op: Scan, other: Apply, first: Scan, before: Outputs) -> dict[int, int]:
+    """Of values of a step those of a step of another loop that are the same, at the same place."""
+    body, inside = op.body, first.body
+    known = {id(v): first.carries + k for k, v in enumerate(other.inputs[first.first + first.carries :])}
+    traces = {id(before[k]): inside.outputs[k] for k in range(first.carries, len(inside.outputs))}
+    found: dict[int, int] = {}
+    for k, v in enumerate(node.inputs[op.first :]):
+        place = known.get(id(v))
+        is_slice, was_slice = (
+            k < op.carries + op.sequences,
+            place is not None and place < first.carries + first.sequences,
+        )
+        if k >= op.carries and id(v) in traces and is_slice:
+            found[k] = traces[id(v)]
+        elif k >= op.carries and place is not None and is_slice == was_slice:
+            found[k] = place
+    numbers = {_literal(c): inside.arity + k for k, c in enumerate(inside.constants)}
+    for k, c in enumerate(body.constants, body.arity):
+        if _literal(c) in numbers:
+            found[k] = numbers[_literal(c)]
+    table = {(one.op, one.inputs): one.outputs for one in inside.nodes}
+    for one in body.nodes:
+        if len(one.outputs) == 1 and all(k in found for k in one.inputs) and not one.op.has_effect:
+            inputs = tuple(found[k] for k in one.inputs)
+            (number,) = (
+                table.get((one.op, inputs)) or (one.op.commutes and table.get((one.op, inputs[::-1]))) or (None,)
+            )
+            if number is not None and inside.types[number] == body.types[one.outputs[0]]:
+                found[one.outputs[0]] = number
+    return found
+
+
+def _literal(c: Constant) -> tuple[object, ...]:
+    return (c.type, c.data.tobytes())
+
+
+def _price(node: Node) -> float:
+    """What a node costs for each element, in additions; of what is not elementwise more than any array."""
+    if isinstance(node.op, VIEWS):
+        return 0.0
+    return _cost(node) if isinstance(node.op, Elementwise) else 2 * ARRAY
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+
+def _with_sums_behind(view: View) -> dict[int, Variable]:
+    """Loops behind which what their steps only add up is added up."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
+            found.update(_summed(node, node.op, view))
+    return found
+
+
+def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, n, operands = op.body, op.carries, node.inputs[op.first :]
+    makers = {number: one for one in body.nodes for number in one.outputs}
+    addends = {k: v for k in range(n) if (v := _addend(body, makers, k)) is not None and _is_zero(operands[k])}
+    traced = dict.fromkeys(body.outputs[n:])
+    products = {}
+    for k, v in addends.items():
+        factors = _outer_factors(body, makers, v)
+        if factors is not None:
+            products[k] = factors
+            traced.update(dict.fromkeys(u for u in factors if not n <= u < n + op.sequences))
+    sums = {k: v for k, v in addends.items() if k not in products and (v in traced or n <= v < n + op.sequences)}
+    if not products and not sums:
+        return {}
+    kept = [k for k in range(n) if k not in products and k not in sums]
+    order = [k for k in range(body.arity) if k >= n or k in kept]
+    smaller = _with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
+    loop = Scan(smaller, len(kept), op.sequences, op.length, op.reverse)
+    made = _tuple(loop(*node.inputs[: op.first], *(operands[k] for k in order)))
+    carries = dict(zip(kept, made, strict=False))
+    values = {**dict(zip(traced, made[len(kept) :], strict=True)), **dict(enumerate(operands[n : n + op.sequences], n))}
+    for k, (u, v) in products.items():
+        carries[k] = matmul(swapaxes(values[u], 0, 1), values[v])
+    for k, v in sums.items():
+        carries[k] = sum_of(values[v], 0)
+    traces = dict(zip(traced, made[len(kept) :], strict=True))
+    results = [*(carries[k] for k in range(n)), *(traces[v] for v in body.outputs[n:])]
+    return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
+
+
+def _addend(body: FrozenGraph, makers: Mapping[int, Node], k: int) -> int | None:
+    """What each step adds to a carry that nothing else reads; None if there is none."""
+    after = body.outputs[k]
+    one = makers.get(after)
+    if one is None or one.op is not add.op or k not in one.inputs or body.types[k].dtype not in INEXACT:
+        return None
+    (v,) = [u for u in one.inputs if u != k] or (k,)
+    reads = [u for other in body.nodes for u in other.inputs] + list(body.outputs)
+    alone = reads.count(k) == 1 and reads.count(after) == 1 and v != k
+    return v if alone and body.types[v] == body.types[k] else None
+
+
+def _outer_factors(body: FrozenGraph, makers: Mapping[int, Node], v: int) -> tuple[int, int] | None:
+    """The vectors of which a matrix is the outer product: that of its rows, that of its columns."""
+    one = makers.get(v)
+    if one is None or one.op is not multiply.op or body.types[v].ndim != 2:
+        return None
+    found = {}
+    for u in one.inputs:
+        widened = makers.get(u)
+        if widened is None or type(widened.op) is not ExpandDims or body.types[widened.inputs[0]].ndim != 1:
+            return None
+        found[widened.op.axes] = widened.inputs[0]
+    return (found[(-1,)], found[(-2,)]) if found.keys() == {(-1,), (-2,)} else None
+
+
+def _is_zero(v: Variable) -> bool:
+    if v.apply is not None and type(v.apply.op) is BroadcastTo:
+        v = v.inputs[0]
+    return isinstance(v, Constant) and not v.data.any()
+
+
 def _over_numbers(x: Variable, step: Any) -> Variable:
     """What steps over the elements of an array give."""
     return scan(step, Constant(np.zeros((), x.type.numpy_dtype)), ravel(x))[1]  # type: ignore[no-any-return]
+
+
+def _exponentials_again(x: Variable) -> Variable:
+    """What a loop gives that computes exponentials which one before it has computed."""
+    _, carries = scan(lambda c, v: (exp(c) * v, c), x, broadcast_to(x, (3, *x.shape)))
+    return scan(lambda c, v: (c * exp(v), c), x, carries)[1]  # type: ignore[no-any-return]
+
+
+def _total(x: Variable) -> Variable:
+    """The sum of the elements of an array by a loop that traces nothing."""
+    zero = Constant(np.zeros((), x.type.numpy_dtype))
+    node = scan(lambda c, v: (c + v, None), zero, ravel(x))[0].apply
+    body = node.op.body
+    (total,) = _tuple(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1]))(*node.inputs))
+    return total
 
 
 def _with_one_captured(x: Variable) -> Variable:
@@ -520,5 +706,23 @@ PASSES = (
         why="What depends on sequences alone is computed for several steps at a time, out of the way of the carries.",
         run=_with_dear_ahead,
         example=lambda x: _over_numbers(x, lambda c, v: (c + exp(v), c)),
+    ),
+    Pass(
+        "scan_repetition",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="What a loop has computed in each step is kept for the one that would compute it again.",
+        run=_without_repetition,
+        example=_exponentials_again,
+    ),
+    Pass(
+        "scan_sums",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A sum of what there is of all steps is no carry, and one of outer products is a product of matrices.",
+        run=_with_sums_behind,
+        example=_total,
     ),
 )
