@@ -12,7 +12,7 @@ from tg.gradient import loops
 from tg.graph import loc as locs
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Variable
-from tg.graph.traversal import ancestors, sorted_applies
+from tg.graph.traversal import ancestors, key_of, sorted_applies
 from tg.ops.control import Call
 from tg.ops.shape import broadcast_to, expand_dims_at
 
@@ -139,14 +139,24 @@ def _over_batch(
     known: dict[int, Variable] = dict(values)
     if size is None:
         size = next(iter(values.values())).shape[0]
+    results_made: dict[tuple[int, int], Variable] = {}  # a result may be more than one variable
+
+    def meet(variables: Sequence[Variable]) -> None:
+        for v in variables:
+            if id(v) not in known and key_of(v) in results_made:
+                known[id(v)] = results_made[key_of(v)]
+
     for node, results in sorted_applies(outputs):
+        meet(node.inputs)
         flags = [id(v) in known for v in node.inputs]
         if not any(flags):
             continue
         operands = [known.get(id(v), v) for v in node.inputs]
         with locs.at(node.loc):
             made = node.op.batch(tools, size, operands, flags)
-        for old, new in zip(results, made, strict=False):
+        for k, (old, new) in enumerate(zip(results, made, strict=False)):
+            results_made[id(node), k + 1] = new
             if old is not None:
                 known[id(old)] = new
+    meet(outputs)
     return known
