@@ -27,6 +27,12 @@ def test_drawn_programs_in_compiled_code(backend):
     assert count >= 3
 
 
+@pytest.mark.parametrize("backend", native())
+def test_what_was_found_once(backend):
+    """Two loops backwards over one length: what the first had computed of it in its steps was read by the second."""
+    assert not run([5049], backend)[0]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("backend", ["perform", *native()])
 def test_more_drawn_programs(backend):

@@ -198,3 +198,27 @@ def test_a_check_in_a_branch_that_did_not_run_has_no_say_in_its_derivative():
     assert f([1.0, 2.0, 3.0], 1)[0].tolist() == [0.0, 4.0, 0.0]
     gradient, forward = f([1.0, 2.0, 3.0], 7)
     assert (gradient.tolist(), forward) == ([1.0, 1.0, 1.0], 6.0)
+
+
+def test_several_derivatives_read_what_a_loop_keeps():
+    """Each asks for the carries before each step, which nobody had asked for when the loop was made."""
+    x, s = tg.vector("x"), tg.scalar("s")
+    c, ys = tg.scan(lambda c, v: (tg.tanh(c * s + v), c * v), 0.5, x)
+    cost = c + tg.sum(ys)
+    first, second, jacobian = tg.grad(cost, [x, s]), tg.hessian(cost, s), tg.jacobian(ys, s)
+    f = tg.function([x, s], [*first, second, jacobian], backend="perform")
+
+    def value(x, s):
+        c, ys = jax.lax.scan(lambda c, v: (jax.numpy.tanh(c * s + v), c * v), 0.5, x)
+        return c + ys.sum(), ys
+
+    a = np.array([0.3, -0.7, 0.9, 0.1])
+    right = [*jax.grad(lambda *v: value(*v)[0], (0, 1))(a, 0.6), jax.hessian(lambda *v: value(*v)[0], 1)(a, 0.6)]
+    right.append(jax.jacobian(lambda *v: value(*v)[1], 1)(a, 0.6))
+    for found, wanted in zip(f(a, 0.6), right, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)
+    for put in ({s: s * 2}, {x: x + s}):  # the same with other expressions in their place
+        g = tg.function([x, s], [*first, second, jacobian], backend="perform", givens=put)
+        given = (a, 1.2) if s in put else (a + 0.6, 0.6)
+        for found, wanted in zip(g(a, 0.6), f(*given), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)

@@ -21,7 +21,7 @@ from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Apply, Constant, Variable, as_size_variable, describe_operands, operand_types
 from tg.graph.op import Op
 from tg.graph.operators import NAMESPACE
-from tg.graph.traversal import sorted_applies
+from tg.graph.traversal import key_of, sorted_applies
 from tg.types.lengths import BROADCAST_HINT, AxisLength, Length, Requirements, of_atom, same
 from tg.types.tensor_type import TensorType
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Transform = Callable[[Apply, tuple[Variable, ...]], "tuple[str, tuple[Variable, ...]] | None"]
+
+    Known = dict[int | tuple[int, int], Variable]  # by the id of a variable, and by the key of a result
 
 BUDGET_PER_NODE = 50  # replacements that a sweep may make for each node it started with
 BUDGET_BASE = 1000
@@ -102,7 +104,7 @@ class FunctionGraph:
         """
         graph = cls(_input_types(inputs, frozenset(ones)), [v.name for v in inputs])
         graph.keeps_derivatives = keeps_derivatives
-        known: dict[int, Variable] = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
+        known: Known = {id(v): w for v, w in zip(inputs, graph.inputs, strict=True)}
         with graph.needs, locs.at(None):
             if any(type(n) is Length for v in inputs for n in v.lengths):
                 graph.dims = bind(graph, inputs)
@@ -116,7 +118,7 @@ class FunctionGraph:
                 graph._add_check(Check(*taken, descriptor), None)
         graph._order_checks({})
         if imported is not None:
-            imported.update(known)
+            imported.update({key: v for key, v in known.items() if isinstance(key, int)})
         return graph
 
     @classmethod
@@ -143,7 +145,7 @@ class FunctionGraph:
             graph._keep_check(Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor))
         return graph
 
-    def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: dict[int, Variable]) -> None:
+    def _import_apply(self, node: Apply, results: Sequence[Variable | None], known: Known) -> None:
         operands = tuple([known[id(v)] if id(v) in known else self._imported(v, known) for v in node.inputs])
         identity = node.op.named_identity
         if self.keeps_derivatives and node.op.only_derives:
@@ -164,7 +166,8 @@ class FunctionGraph:
         made = outputs[0].apply
         if made is not None and results[0] is not None and results[0].name is not None:
             self.names.setdefault(id(made), results[0].name)
-        for old, new in zip(results, outputs, strict=False):
+        for k, (old, new) in enumerate(zip(results, outputs, strict=False)):
+            known[id(node), k + 1] = new
             if old is not None:
                 known[id(old)] = new
 
@@ -205,8 +208,10 @@ class FunctionGraph:
         """
         return tuple(map(self._with_ones, operands)) if self.needs.ones and type(op).repeats else operands
 
-    def _imported(self, v: Variable, known: dict[int, Variable]) -> Variable:
+    def _imported(self, v: Variable, known: Known) -> Variable:
         found = known.get(id(v))
+        if found is None and v.apply is not None and key_of(v) in known:  # another variable of the same result
+            found = known[id(v)] = known[key_of(v)]
         if found is None:
             if not isinstance(v, Constant):
                 where = (("created at", str(v.loc)),) if v.loc is not None else ()

@@ -76,20 +76,20 @@ def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
 
 def substitute(outputs: Sequence[Variable], values: Mapping[int, Variable]) -> list[Variable]:
     """The expressions with variables replaced, `values` being keyed by their ids; what does not change is shared."""
-    done: dict[int, Variable] = {}
+    done: dict[tuple[int, int], Variable] = {}
     for node, results in sorted_applies(outputs):
         operands = [_replaced(v, values, done) for v in node.inputs]
         if all(new is old for new, old in zip(operands, node.inputs, strict=True)):
             continue
         with locs.at(node.loc):
             fresh = apply(node.op, operands)
-        for old, new in zip(results, fresh, strict=True):
+        for k, (old, new) in enumerate(zip(results, fresh, strict=True)):
+            done[id(node), k + 1] = new
             if old is not None:
                 new.name = old.name
-                done[id(old)] = new
     return [_replaced(v, values, done) for v in outputs]
 
 
-def _replaced(v: Variable, values: Mapping[int, Variable], done: Mapping[int, Variable]) -> Variable:
+def _replaced(v: Variable, values: Mapping[int, Variable], done: Mapping[tuple[int, int], Variable]) -> Variable:
     found = values.get(id(v))
-    return found if found is not None else done.get(id(v), v)
+    return found if found is not None else done.get(key_of(v), v)

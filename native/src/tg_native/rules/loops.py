@@ -42,10 +42,11 @@ def scan(op: t.Scan, site: Site) -> Any:
     operands = site.inputs[op.first :]
     traces = [_Trace(site, body, operands, k, body.outputs[k]) for k in range(n, len(body.outputs))]
     status = _Status(site, body.checks, len(body.outputs))
+    # in front of the loop: what is computed in it is not there behind it, where another loop may ask for the same
+    last = function.local("int64", function.expression("+", length, "-1")) if op.reverse else ""
     with function.steps(length) as step:
         place = step
         if op.reverse:
-            last = function.local("int64", function.expression("+", length, "-1"))
             place = function.local("int64", function.expression("+", last, function.expression("*", step, "-1")))
         arguments = [a for c in carries for a in c.before(step)]
         arguments += [a for s in slices for a in s.at(place)]
