@@ -174,7 +174,7 @@ class FunctionGraph:
     def _inlined(self, frozen: FrozenGraph, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
         """The outputs of a graph on values of this one, with its checks."""
         outputs, checks = frozen.instantiate_with_checks(operands)
-        known = {id(v): v for v in operands}
+        known: Known = {id(v): v for v in operands}
         asked = [v for check in checks for v in (check.condition, *check.values)]
         for inner, results in sorted_applies([*outputs, *asked], known=operands):
             self._import_apply(inner, results, known)
