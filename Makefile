@@ -26,6 +26,7 @@ WORKSPACE := core native $(sort $(wildcard plugins/*)) conformance
 TOOLS := basedpyright build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
 
 SUITE := conformance/src/tg_conformance/suite
+QUICK := perform c numba jax torch
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
@@ -74,10 +75,14 @@ examples: $(STAMP)
 test: style
 	$(PYTEST) -p tg_conformance tests $(SUITE) --tier sparse
 
-# what a usual run leaves out: tests marked long, all parameters of those marked sampled, the quick tier of conformance
+# What a usual run leaves out: tests marked long, all parameters of those marked sampled, and conformance: its quick tier
+# but for loops, each of which is compiled, on five backends, the sparse one of loops on all and of all on the others.
+LOOPS := iteration: or loops: or recurrence: or custom:
 long: $(STAMP)
 	$(PYTEST) -p tg_conformance --whole -m 'long or sampled' tests
-	$(PYTEST) -p tg_conformance $(SUITE) --tier quick
+	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback
+	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %)
+	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %)
 
 lint: $(STAMP)
 	$(MAKE) --no-print-directory --jobs=2 types style
