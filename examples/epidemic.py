@@ -36,7 +36,7 @@ PEOPLE = 1e5
 REPORTED = 0.3
 STEPS_A_DAY = 4
 DAYS = 300
-SHORT = 1.0  # seconds: where a log-likelihood with its gradient takes longer, nothing is fitted
+SHORT = 0.2  # seconds: where a log-likelihood with its gradient takes longer, nothing is fitted
 PRECISION = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-7}
 
 

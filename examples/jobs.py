@@ -179,6 +179,7 @@ def of_flight() -> Model:
 
 def of_memory(steps: int = 1000, count: int = 5000) -> Model:
     """What a gradient keeps, with checkpoints and without."""
+    states = 2 * 8 * steps * count / 2**20
 
     def run(backend: str, report: Any) -> list[solvers.Kept]:
         found = [solvers.in_process(backend, every, steps, count) for every in (None, CHECKPOINT)]
@@ -189,9 +190,9 @@ def of_memory(steps: int = 1000, count: int = 5000) -> Model:
         return found
 
     def is_right(found: list[solvers.Kept], reference: list[solvers.Kept]) -> bool:
-        return all(each.difference < 1e-8 for each in found) and found[1].mebibytes < found[0].mebibytes / 4
+        saved = found[0].mebibytes - found[1].mebibytes  # a library's own memory is in both
+        return all(each.difference < 1e-8 for each in found) and saved > 0.75 * states
 
-    states = 2 * 8 * steps * count / 2**20
     return Model(
         "memory",
         f"{count} oscillators over {steps} steps of Runge-Kutta: their states are {states:.1f} MiB.",
@@ -209,7 +210,7 @@ def of_memory(steps: int = 1000, count: int = 5000) -> Model:
         ),
         is_right,
         may_lack_rules=True,
-        caption="a call: the gradient; peak: of its process, above what it had; error: from the closed form",
+        caption="a call: the second gradient of its length; peak: of the process, above what it had",
     )
 
 
