@@ -257,6 +257,21 @@ class Function(graphs.GraphFunction):
     def called(self, graph, arguments, status):
         raise NotImplementedError("inner graphs")
 
+    def steps(self, length):
+        raise NotImplementedError("inner graphs")
+
+    def where(self, condition):
+        raise NotImplementedError("inner graphs")
+
+    def holds(self, place):
+        raise NotImplementedError("inner graphs")
+
+    def leave_loop_unless(self, condition):
+        raise NotImplementedError("inner graphs")
+
+    def alternating(self, number, even, odd):
+        raise NotImplementedError("inner graphs")
+
     def handed_over(self, dtype, size, place):
         raise NotImplementedError("inner graphs")
 

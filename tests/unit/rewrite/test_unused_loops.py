@@ -42,7 +42,9 @@ def test_the_carries_that_derivatives_need_are_not_kept_without_one():
 
 
 def test_a_carry_that_nobody_reads_goes_with_what_only_it_needs():
-    (a, b), (ys, zs) = tg.scan(lambda c, v: ((c[0] + v[0], tg.sin(c[1] * v[1]) + S), (c[0], c[1])), (0.0, 1.0), (X, Y))
+    (a, b), (ys, zs) = tg.scan(
+        lambda c, v: ((c[0] * c[0] + v[0], tg.sin(c[1] * v[1]) + S), (c[0], c[1])), (0.0, 1.0), (X, Y)
+    )
     assert [facts(op) for op in loops(a)] == [(1, 1, 0, 0)]
     assert [facts(op) for op in loops(ys)] == [(1, 1, 1, 0)]
     assert [facts(op) for op in loops(b)] == [(1, 1, 0, 1)]

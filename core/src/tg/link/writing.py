@@ -496,7 +496,7 @@ def _early(graph: FrozenGraph, scalars: frozenset[int]) -> frozenset[int]:
 
 def _is_decided(graph: FrozenGraph, node: Node, known: frozenset[int]) -> bool:
     """Whether a node chooses between arrays of one type by what shapes decide: a status is a chain of such."""
-    if node.op.rule_key is not where or node.inputs[0] not in known:
+    if node.op.rule_key is not where or node.inputs[0] not in known or graph.types[node.inputs[0]].ndim:
         return False
     types = [graph.types[k].static for k in (*node.inputs[1:], *node.outputs)]
     return None not in types[0].shape and types[0] == types[1] == types[2]
