@@ -159,7 +159,7 @@ def of_flight() -> Model:
     exact = solvers.exact_place()
     return Model(
         "Runge-Kutta",
-        f"A planet after 5 / 2 pi of its period, e = 0.6; by Kepler x = {exact[0]:.9f}, dx/de = {exact[1]:.9f}.",
+        f"A planet after 5 / (2 pi) of its period, e = 0.6; by Kepler x = {exact[0]:.9f}, dx/de = {exact[1]:.9f}.",
         1,
         lambda backend, report: solvers.fly(backend, calls=1 if backend == REFERENCE else 20),
         ("first s", "µs a call", "steps", "x", "dx/de", "error of x", "of dx/de", "all s"),

@@ -77,7 +77,7 @@ eccentric_anomaly = root_of(kepler)
 
 
 # The fit: how fast the star comes and goes, measured at some times, tells the shape of the planet's orbit.
-NAMES = ("speed", "e", "angle", "phase")  # theta: log speed, logit e, angle, phase
+NAMES = ("log speed", "logit e", "angle", "phase")
 TRUTH = np.array([np.log(50.0), np.log(0.6 / 0.4), 1.0, 0.5])
 START = np.array([np.log(40.0), 0.0, 0.7, 0.3])
 NOISE = 3.0  # m/s
