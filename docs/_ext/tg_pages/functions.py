@@ -12,7 +12,10 @@ from tg_pages.docstring import entry, escaped, myst, sentence, signature, table
 
 PARTS = (
     ("Variables", ("scalar", "vector", "matrix", "tensor", "shared", "constant", "as_variable")),
-    ("Compiling", ("function", "jit", "evaluate", "wrap", "backend", "backends", "config", "release_memory")),
+    (
+        "Compiling",
+        ("function", "jit", "evaluate", "wrap", "debug_print", "backend", "backends", "config", "release_memory"),
+    ),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
     ("Batching", ("vmap",)),
     ("Looking inside", ("print", "to_text", "parse", "explain")),
