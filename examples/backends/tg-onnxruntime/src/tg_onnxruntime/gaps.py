@@ -1,7 +1,7 @@
 """What the backend does not do, one entry for each case; the conformance suite holds it to that."""
 
 from tg import NoRuleError
-from tg.backend import Gap, Nonzero, arithmetic, bitwise, trigonometric
+from tg.backend import Gap, Nonzero, arithmetic, bitwise, loops, trigonometric
 
 ONNX_HAS_NONE = (arithmetic.cbrt, arithmetic.hypot, arithmetic.nextafter, trigonometric.arctan2)
 SHIFTS = (bitwise.left_shift, bitwise.right_shift)
@@ -14,6 +14,7 @@ def gap(op, dtypes, category, reason):
 
 
 GAPS = (
+    *(gap(op, None, "todo", "ONNX's Loop, Scan and If are not used yet") for op in (loops.Scan, loops.While, loops.Cond)),
     gap(Nonzero, None, "todo", "a model is made for known lengths; with size= there is room for a stated number"),
     gap(arithmetic.power, "int32 int64", "upstream", "onnxruntime has powers of integers by way of floats"),
     *(gap(fn, None, "upstream", "ONNX shifts unsigned integers only") for fn in SHIFTS),
