@@ -14,7 +14,10 @@ def gap(op, dtypes, category, reason):
 
 
 GAPS = (
-    *(gap(op, None, "todo", "ONNX's Loop, Scan and If are not used yet") for op in (loops.Scan, loops.While, loops.Cond)),
+    *(
+        gap(op, None, "todo", "ONNX's Loop, Scan and If are not used yet")
+        for op in (loops.Scan, loops.While, loops.Cond)
+    ),
     gap(Nonzero, None, "todo", "a model is made for known lengths; with size= there is room for a stated number"),
     gap(arithmetic.power, "int32 int64", "upstream", "onnxruntime has powers of integers by way of floats"),
     *(gap(fn, None, "upstream", "ONNX shifts unsigned integers only") for fn in SHIFTS),
