@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, final
 
 from tg.errors import InputError, NotDifferentiable, ShapeError, message
@@ -130,17 +131,17 @@ class _Decorated:
 
     def __init__(self, f: Callable[..., Any], what: str) -> None:
         self.f, self.what = f, what
-        self._busy = False
+        self._busy: ContextVar[bool] = ContextVar("busy", default=False)  # of each thread: others may build programs
         functools.update_wrapper(self, f)  # type: ignore[arg-type]
 
     @contextlib.contextmanager
     def _calling_itself(self) -> Iterator[None]:
         """While its derivative is traced, which may call it, it is the function as it was written."""
-        self._busy = True
+        token = self._busy.set(True)
         try:
             yield
         finally:
-            self._busy = False
+            self._busy.reset(token)
 
     def _operands(self, arguments: tuple[Any, ...]) -> tuple[list[Variable], Structure]:
         leaves, structure = flatten(arguments)
@@ -182,7 +183,7 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the function."""
-        if self._busy:  # its own forward or backward calls it: the derivative of that is the plain one
+        if self._busy.get():  # its own forward or backward calls it: the derivative of that is the plain one
             return self.f(*arguments)
         if self._given is None:
             raise InputError(message("custom_vjp: found no pullback", hint="f.defvjp(forward, backward) gives it"))
@@ -281,7 +282,7 @@ class custom_jvp(_Decorated):  # noqa: N801 (a decorator, called like a function
 
     def __call__(self, *arguments: Any) -> Any:
         """Apply the function."""
-        if self._busy:  # its own pushforward calls it: the derivative of that is the plain one
+        if self._busy.get():  # its own pushforward calls it: the derivative of that is the plain one
             return self.f(*arguments)
         if self._given is None:
             raise InputError(message("custom_jvp: found no pushforward", hint="f.defjvp(g) gives it"))

@@ -1,4 +1,4 @@
-"""`tg.recurrence`: loops in PyTensor's spelling, with taps, over `tg.scan` and `tg.while_loop`."""
+"""`tg.recurrence`: loops in PyTensor's spelling, with taps, over `tg.scan` and `tg.cond`."""
 
 from __future__ import annotations
 

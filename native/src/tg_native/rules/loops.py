@@ -9,7 +9,7 @@ import numpy as np
 from tg.ops import loops as t
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import LONGEST
-from tg_native.graphs.failure import STATUS
+from tg_native.graphs.failure import STATUS, Failure
 from tg_native.plan.shapes import follows_from_inputs
 from tg_native.plan.values import Array, Scalar, count
 from tg_native.rules.control import POINTER, argument, cleared, lengths_inside
@@ -170,8 +170,13 @@ def cond(op: t.Cond, site: Site) -> Any:
         [a for v, w in zip(site.inputs[1:], graph.input_types, strict=True) for a in argument(site, v, w)]
         for graph in op.branches
     ]
+    sizes = [[r.lengths_in(graph) for r in results] for graph in op.branches]
     for k, graph in enumerate(op.branches):
         with function.where(function.expression("==", index, str(k))):
+            for own, first in zip(sizes[k], sizes[0], strict=True):
+                for a, b in zip(own, first, strict=True):
+                    if a != b:  # memory is as long as what the first branch gives
+                        function.require(function.expression("==", a, b), Failure.UNEQUAL)
             places = [(POINTER, r.array.pointer) for r in results]
             code = function.called(graph, [*given[k], *places], status.pointer(graph))
             status.after(code, op.first_check(k), in_loop=False)
@@ -227,6 +232,11 @@ class _Branched:
         lengths = [site.length(n) for n in lengths_inside(graph, inside, site.inputs[1:])]
         function.give_lengths(shape, site.node.outputs[k], lengths)
         self.array = site.allocate(k)
+
+    def lengths_in(self, graph: FrozenGraph) -> list[str]:
+        """The lengths that a branch gives it."""
+        lengths = lengths_inside(graph, graph.outputs[self.k], self.site.inputs[1:])
+        return [self.site.length(n) for n in lengths]
 
     def result(self) -> Value:
         """The result after one of the branches."""
