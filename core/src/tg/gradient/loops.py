@@ -13,7 +13,7 @@ import numpy as np
 from tg.graph.checks import SHAPES, Descriptor, source_of
 from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph, freeze
-from tg.graph.nodes import Variable, as_size_variable
+from tg.graph.nodes import Variable, apply, as_size_variable
 from tg.graph.traversal import inputs_of
 from tg.ops.assumptions import required
 from tg.ops.creation import zeros, zeros_like
@@ -85,7 +85,7 @@ def vjp_scan(
     operands += [captured[k - n - op.sequences] for k in rest]
     body = freeze(own, [*after, *traced], checks)  # type: ignore[list-item]
     loop = Scan(body, len(starts), len(states) + len(xs) + len(dys), op.length, not op.reverse)
-    results = _results(loop, [*inputs[: op.first], *operands])
+    results = apply(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * len(inputs)
     for at, k in enumerate((*backwards, *held, *slices)):
         totals[op.first + k] = results[at]
@@ -101,7 +101,7 @@ def traces_of_carries(
     if all(k in kept for k in wanted):
         return [outputs[kept[k]] for k in wanted]
     more = with_outputs(body, (*body.outputs, *wanted))
-    results = _results(op.with_body(more), inputs)
+    results = apply(op.with_body(more), inputs)
     return list(results[len(body.outputs) : len(body.outputs) + len(wanted)])
 
 
@@ -130,7 +130,7 @@ def jvp_scan(
     operands = [*carries, *starts, *sequences, *(given[k] for k in xs), *captured, *(given[k] for k in held)]
     body = freeze(own, [*made[:n], *after, *(found[k] for k in traced)], checks)  # type: ignore[list-item]
     loop = Scan(body, n + len(wide), op.sequences + len(xs), op.length, op.reverse)
-    results = _results(loop, [*inputs[: op.first], *operands])
+    results = apply(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * (len(made) + bool(op.body.checks))
     for at, k in enumerate(wide):
         totals[k] = results[n + at]
@@ -165,7 +165,7 @@ def batch_scan(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], batc
     given = batched[op.first : op.first + n]
     operands = [tools.lead(v, b, size) if f else v for v, b, f in zip(carries, given, flags[:n], strict=True)]
     operands += [swapaxes(v, 0, 1) if f else v for v, f in zip(sequences, flags[n : n + op.sequences], strict=True)]
-    results = _results(op.with_body(body), [*inputs[: op.first], *operands, *captured])
+    results = apply(op.with_body(body), [*inputs[: op.first], *operands, *captured])
     totals = [v if f else tools.unbatched(v) for v, f in zip(results[:n], flags[:n], strict=True)]
     traces = zip(results[n : len(found)], spread[n:], strict=True)
     totals += [swapaxes(v, 0, 1) if s else tools.unbatched(v) for v, s in traces]
@@ -185,7 +185,7 @@ def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], ba
     at, count = Variable(TensorType("int64")), Variable(TensorType("int64"))
     nothing = [_zeros_before(tools, op, v, own) for v in op.body.instantiate(own)[n:]]
     step = Cond((freeze(own, [*own[:n], *nothing]), op.body))
-    results = _results(step, [cast_variable(less(at, count), "int64"), *own])
+    results = apply(step, [cast_variable(less(at, count), "int64"), *own])
     after, traced = results[:n], results[n : n + op.traces]
     body = freeze([*own[:n], at, *own[n:], count], [*after, add(at, -1 if op.reverse else 1), *traced])
     start = add(most, -1) if op.reverse else as_size_variable(0)
@@ -254,15 +254,13 @@ def vjp_while(
     step = Cond((freeze(own, own[:still]), freeze(own, after, checks)))
     fresh = [Variable(v.type) for v in own]
     at, count = Variable(TensorType("int64")), Variable(TensorType("int64"))
-    results = step(cast_variable(less(at, count), "int64"), *fresh)
+    results = apply(step, [cast_variable(less(at, count), "int64"), *fresh])
     split = len(own) - len(rest)
-    body = freeze([*fresh[:still], at, *fresh[still:split], *fresh[split:], count], _tuple(results)[:still])
+    body = freeze([*fresh[:still], at, *fresh[still:split], *fresh[split:], count], results[:still])
     starts = [_or_zeros(cotangents[k], inputs[k]) for k in moving] + [zeros_like(inputs[k]) for k in held]
     loop = Scan(body, still, 1 + len(states) + len(dys), most, True)
     numbers = as_variable(np.arange(most, dtype=np.int64))
-    totals = _results(
-        loop, [*starts, numbers, *before, *(flows[k] for k in dys), *(inputs[k] for k in rest), outputs[n]]
-    )
+    totals = apply(loop, [*starts, numbers, *before, *(flows[k] for k in dys), *(inputs[k] for k in rest), outputs[n]])
     cotangents = [None] * len(inputs)
     for place, k in enumerate((*moving, *held)):
         cotangents[k] = totals[place]
@@ -279,7 +277,7 @@ def _while_traces(
         return [outputs[kept[k]] for k in wanted]
     more = While(op.condition, with_outputs(op.body, (*op.body.outputs, *wanted)), n, op.max_steps)
     first = 1 + len(op.body.outputs)
-    return list(_results(more, inputs)[first : first + len(wanted)])
+    return list(apply(more, inputs)[first : first + len(wanted)])
 
 
 def jvp_while(
@@ -299,7 +297,7 @@ def jvp_while(
     operands = [*inputs[:n], *starts, *inputs[n:], *(tangents[k] for k in held)]
     body = freeze(own, [*made[:n], *after, *(found[k] for k in traced)], checks)  # type: ignore[list-item]
     loop = While(freeze(own, [asked], conditions), body, n + len(moving), op.max_steps)
-    results = _results(loop, operands)  # type: ignore[arg-type]
+    results = apply(loop, operands)  # type: ignore[arg-type]
     totals: Cotangents = [None] * (len(made) + 1 + bool(op.inner_descriptors))
     for at, k in enumerate(moving):
         totals[k] = results[n + at]
@@ -339,7 +337,7 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
     if not differs:
         condition = freeze(own, [goes_on], tools.checks(conditions, pairs))
         body = freeze(own, [*after, *traced], tools.checks(checks, pairs))
-        results = _results(While(condition, body, n, op.max_steps), operands)
+        results = apply(While(condition, body, n, op.max_steps), operands)
         steps = tools.unbatched(results[n])
         traces = results[n + 1 : n + 1 + len(traced)]
     else:
@@ -350,7 +348,7 @@ def batch_while(tools: Any, op: While, size: Any, inputs: Sequence[Variable], ba
         own = [*own[:n], steps_inside, *own[n:]]
         loop = While(freeze(own, [reduce_any(goes_on)]), freeze(own, [*after, counted, *traced]), n + 1, op.max_steps)
         zeros = tools.repeat(as_variable(np.int64(0)), size)
-        results = _results(loop, [*operands[:n], zeros, *operands[n:]])
+        results = apply(loop, [*operands[:n], zeros, *operands[n:]])
         steps, traces = results[n], results[n + 2 : n + 2 + len(traced)]
     carries = [v if f else tools.unbatched(v) for v, f in zip(results[:n], flags[:n], strict=True)]
     return [*carries, steps, *(swapaxes(v, 0, 1) for v in traces)]
@@ -372,12 +370,12 @@ def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[
         *(v for v, b in zip(inner, batched, strict=True) if b),
         *(v for v, b in zip(inner, batched, strict=True) if not b),
     ]
-    made = _tuple(op(*inner))
+    made = apply(op, inner)
     results = made[: -1 if op.inner_descriptors else None]
     known = size if type(size) is int else None
     lengths = [] if known is not None else [as_size_variable(size)]
     loop = Scan(freeze(own, results), 0, len(sequences), known)
-    found = _results(loop, [*lengths, *sequences, *captured])
+    found = apply(loop, [*lengths, *sequences, *captured])
     return list(found[: len(results)])
 
 
@@ -408,7 +406,7 @@ def vjp_cond(
         freeze([*inner, *given], [_or_zeros(found[k], inner[k]) for k in reached], checks)
         for inner, given, found, checks in parts
     ]
-    results = _results(Cond(tuple(graphs)), [*inputs, *flows.values()])
+    results = apply(Cond(tuple(graphs)), [*inputs, *flows.values()])
     for at, k in enumerate(reached):
         totals[1 + k] = results[at]
     return totals
@@ -435,7 +433,7 @@ def jvp_cond(
         freeze([*inner, *flows], [_or_zeros(found[k], made[k]) for k in reached], checks)
         for inner, made, flows, found, checks in parts
     ]
-    results = _results(Cond(tuple(graphs)), [*inputs, *given.values()])
+    results = apply(Cond(tuple(graphs)), [*inputs, *given.values()])
     for at, k in enumerate(reached):
         totals[k] = results[at]
     return totals
@@ -465,7 +463,7 @@ def batch_cond(tools: Any, op: Cond, size: Any, inputs: Sequence[Variable], batc
         for (own, found, inside, kept), spread in zip(graphs, columns, strict=True)
     ]
     if not batched[0]:
-        results = _results(Cond(tuple(led)), inputs)
+        results = apply(Cond(tuple(led)), inputs)
         return [v if f else tools.unbatched(v) for v, f in zip(results, flags, strict=False)]
     last = len(led) - 1
     chosen = [tools.lead(v, f, size) for v, f in zip(led[last].instantiate(inputs[1:]), flags, strict=True)]
@@ -538,11 +536,3 @@ def _wide(v: Variable, flag: bool, has_batch: bool, p: Variable) -> Variable:
 def _as_wide(condition: Variable, v: Variable) -> Variable:
     """A condition for each element of a batch with as many axes as what it chooses."""
     return expand_dims_at(condition, tuple(range(-v.type.ndim + 1, 0))) if v.type.ndim > 1 else condition
-
-
-def _results(op: Op, operands: Sequence[Variable]) -> tuple[Variable, ...]:
-    return _tuple(op(*operands))
-
-
-def _tuple(made: Any) -> tuple[Variable, ...]:
-    return made if isinstance(made, tuple) else (made,)

@@ -11,7 +11,7 @@ from tg.errors import InputError, NotDifferentiable, ShapeError, message
 from tg.graph.dims import named_type
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
-from tg.graph.nodes import Variable
+from tg.graph.nodes import Variable, apply
 from tg.graph.op import Op
 from tg.ops.control import Call
 from tg.ops.creation import zeros_like
@@ -103,9 +103,7 @@ class Custom(Op):
 
 def called(graph: FrozenGraph, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
     """The results of a graph applied to variables, without a status."""
-    made = Call(graph)(*inputs)
-    results: tuple[Variable, ...] = made if isinstance(made, tuple) else (made,)
-    return results[: len(graph.outputs)]
+    return apply(Call(graph), inputs)[: len(graph.outputs)]
 
 
 def _or_zeros(t: Variable | None, v: Variable) -> Variable:
@@ -220,7 +218,7 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
             behind = _Traced(pulled, back_types, flatten(tuple(back_types))[1], "custom_vjp: backward")
         graphs = [freeze(each.inputs, each.outputs) for each in (plain, ahead, behind)]
         op = Custom(graphs[0], (graphs[1],), (graphs[2],), (), tuple(gives))
-        return plain.structure(iter(_tuple(op(*operands))))
+        return plain.structure(iter(apply(op, operands)))
 
 
 def _gradients(found: Any, structure: Structure, types: Sequence[TensorType]) -> dict[int, Variable]:
@@ -309,7 +307,7 @@ class custom_jvp(_Decorated):  # noqa: N801 (a decorator, called like a function
         with self._calling_itself():
             ahead = _Traced(pushed, tangent_types, flatten(tuple(tangent_types))[1], "custom_jvp")
         op = Custom(freeze(plain.inputs, plain.outputs), (), (), (freeze(ahead.inputs, ahead.outputs),))
-        return plain.structure(iter(_tuple(op(*operands))))
+        return plain.structure(iter(apply(op, operands)))
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -339,10 +337,6 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         return results(iter(called(freeze([*inner, *used], outputs), [*given, *used])))
 
     return again
-
-
-def _tuple(made: Any) -> tuple[Variable, ...]:
-    return made if isinstance(made, tuple) else (made,)
 
 
 FAMILY = Family("custom", ops=(Custom,), functions=(custom_vjp, custom_jvp, checkpoint))
