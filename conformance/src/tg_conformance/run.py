@@ -238,7 +238,7 @@ class Runner:
         """
         gap, started = self.gaps[k], time.perf_counter()
         others = [one for one in self.gaps if one is not gap]
-        detail = "it covers no case"
+        detail, right = "it covers no case", ""
         for members in _by_program([item for item in known if item.kind in ("value", "grad")]):
             if gap.op in members[0].case.needs:  # a word: each of its cases is held against it
                 return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
@@ -255,7 +255,9 @@ class Runner:
                 self.journal([gap_name(k, gap)], gap.reason)
                 if self._fault(program, members[0], [gap]) is not None:
                     return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
-                detail = f"without it {members[0].id} is right, as is all else that it covers: remove the gap"
+                right = right or members[0].id  # the first, most often the op alone, tells most
+        if right:
+            detail = f"without it {right} is right, as is all else that it covers: remove the gap"
         return Outcome(gap_name(k, gap), "failed", detail, time.perf_counter() - started)
 
 
