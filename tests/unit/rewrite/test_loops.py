@@ -388,6 +388,29 @@ def test_a_loop_in_the_other_direction_finds_the_same_place():
     agrees(frozen, [w, s, x], [wanted])
 
 
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_length_of_a_slice_is_asked_again(n):
+    """The gradient of an element of a row is as long as the row, in every step; no slice of a trace says so."""
+    rows, k = tg.matrix("rows"), tg.scalar("k", dtype="int64")
+    last, _ = tg.scan(lambda c, row: (tg.tanh(c * row[k]), None), 0.5, rows)
+    frozen = after([rows, k], [last, tg.grad(last, rows)])
+    assert len(scans(frozen)) == 2
+
+    def by_hand(rows):
+        c = 0.5
+        for row in rows:
+            c = np.tanh(c * row[1])
+        return c
+
+    x = numbers((n, 3))
+    slope = np.zeros((n, 3))
+    for t in range(n):
+        moved = x.astype(complex)
+        moved[t, 1] += 1e-20j
+        slope[t, 1] = by_hand(moved).imag / 1e-20
+    agrees(frozen, [x, np.int64(1)], [by_hand(x), slope])
+
+
 def test_other_values_at_the_same_places_are_computed_again():
     v2 = tg.tensor("v2", shape=(3, 3))
     _, states = tg.scan(lambda c, v: (tg.matmul(W, c) * v, c), S, X)

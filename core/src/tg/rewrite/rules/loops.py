@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.graph.frozen import FrozenGraph
+from tg.graph.frozen import LENGTH_TYPE, FrozenGraph
 from tg.graph.nodes import Constant, Variable
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply
@@ -24,7 +24,7 @@ from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
 from tg.types.lengths import same
@@ -460,7 +460,8 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     body, n, held, operands = op.body, op.carries, op.carries + op.sequences, node.inputs[op.first :]
     before = view.results(other)
     same_as = _in_both(node, op, other, first, before)
-    makers = {one.outputs[0]: one for one in body.nodes if one.outputs[0] in same_as}
+    of_lengths = _deciding_lengths(body)
+    makers = {v: one for one in body.nodes if (v := one.outputs[0]) in same_as and v not in of_lengths}
     stack = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
     stack += [*body.outputs, *_asked(body)]
     traced, taken = dict.fromkeys(first.body.outputs[first.carries :]), dict[int, None]()
@@ -521,6 +522,17 @@ def _in_both(node: Apply, op: Scan, other: Apply, first: Scan, before: Outputs) 
             if number is not None and inside.types[number] == body.types[one.outputs[0]]:
                 found[one.outputs[0]] = number
     return found
+
+
+def _deciding_lengths(body: FrozenGraph) -> set[int]:
+    """The int64 scalars of a step that lengths follow from, and the lengths themselves.
+
+    They stay: what is known of lengths inside follows from how they are computed, and a slice says nothing.
+    """
+    makers = {number: one for one in body.nodes for number in one.outputs}
+    lengths = [one.outputs[0] for one in body.nodes if isinstance(one.op, AxisLength)]
+    sizes = [one.inputs[k] for one in body.nodes for k in one.op.size_operands(len(one.inputs))]
+    return {k for k in _ancestors(makers, [*lengths, *sizes]) if body.types[k] == LENGTH_TYPE}
 
 
 def _literal(c: Constant) -> tuple[object, ...]:
