@@ -178,3 +178,19 @@ def test_value_and_gradient_of_a_recurrence(check) -> None:
         slopes = np.arange(n)[::-1] * 0.9 ** (np.arange(n)[::-1] - 1.0)
         cases.append(([given, np.array(0.9)], [np.sum(given * powers), powers, np.sum(given * slopes)]))
     check([x, a], [c, *tg.grad(c, [x, a])], cases, rtol=1e-11)
+
+
+def test_a_gradient_of_an_element_where_there_is_neither_a_step_nor_an_element(check) -> None:
+    """A step is traced that would read, and write, one element of none."""
+    x, i = tg.vector("x"), tg.vector("i", dtype="int64")
+    c, _ = tg.scan(lambda c, k: (tg.tanh(c + x[k]), None), 0.5, i)
+    slope = 1 - np.tanh(0.5 + 2.0) ** 2
+    none, one = [np.zeros(0), np.zeros(0, np.int64)], [np.array([1.0, 2.0]), np.array([1])]
+    check([x, i], [c, tg.grad(c, x)], [(none, [0.5, np.zeros(0)]), (one, [np.tanh(2.5), np.array([0.0, slope])])])
+
+
+def test_at_most_no_step(check) -> None:
+    """Reverse mode keeps as many steps as there may be: none."""
+    x = tg.scalar("x")
+    y = tg.while_loop(lambda c: c < 100, lambda c: c * c, x, max_steps=0)
+    check([x], [y, tg.grad(y, x)], [([np.array(3.0)], [3.0, 1.0])])

@@ -45,13 +45,18 @@ def slice_(op: t.Slice, x: Any, *rest: Any) -> Any:
     """A window; starts that are operands are clamped into the array."""
     count = op.starts.count(None)
     sizes = [int(n) for n in merge_sizes(op.sizes, rest[count:])]
-    if MAY_NOT_RUN.get() and any(map(operator.gt, _extents(sizes, op.steps), x.shape[x.ndim - len(sizes) :])):
+    if _cannot_run(x, sizes, op.steps):
         return jnp.zeros((*x.shape[: x.ndim - len(sizes)], *sizes), x.dtype)
     if not count:
         return x[(..., *t.window(x.shape, op.starts, sizes, op.steps))]  # type: ignore[arg-type]
     extents = _extents(sizes, op.steps)
     lows = _lows(x.shape, op.starts, rest[:count], sizes, op.steps)
     return _thinned(_read(x, lows, extents), sizes, op.steps)
+
+
+def _cannot_run(x: Any, sizes: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether a step or branch is traced that is not run with such lengths, as its windows do not fit."""
+    return MAY_NOT_RUN.get() and any(map(operator.gt, _extents(sizes, steps), x.shape[x.ndim - len(sizes) :]))
 
 
 def _extents(sizes: Sequence[Any], steps: Sequence[int]) -> list[int]:
@@ -103,7 +108,7 @@ def slice_update(op: t.SliceUpdate, x: Any, v: Any, *starts: Any) -> Any:
     """A copy with a window written."""
     count = len(op.steps)
     sizes = v.shape[v.ndim - count :]
-    if 0 in v.shape:
+    if 0 in v.shape or _cannot_run(x, sizes, op.steps):
         return x
     extents = _extents(sizes, op.steps)
     lows = _lows(x.shape, op.starts, starts, sizes, op.steps)

@@ -85,6 +85,8 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
     shapes = jax.eval_shape(body, *start, *captured)[n : n + op.traces]
     traces = [jnp.zeros((most or 0, *y.shape), y.dtype) for y in shapes]
     zero = jnp.zeros((), jnp.int64)
+    if most == 0:  # JAX refuses to trace how a step would write where there is no place
+        return (*start, zero, *traces, *([clear] if op.inner_descriptors else []))
     state = (start, zero, traces, *asked(start, zero))
     carries, steps, traces, _, status = lax.while_loop(lambda state: state[3] & (state[4][0] == 0), step, state)
     return (*carries, steps, *traces, *([status] if op.inner_descriptors else []))
