@@ -3,7 +3,7 @@
 import pytest
 
 import tg
-from tests.enumerate.loops import compared, run
+from tests.enumerate.loops import FORMS, compared, run
 from tg import plugin
 
 
@@ -15,9 +15,9 @@ def native():
 
 @pytest.mark.parametrize("first", [1000, 1008])
 def test_drawn_programs_on_the_reference(first):
-    faults, count = run(range(first, first + 8), "perform")
+    faults, count = run(range(first, first + 6), "perform")
     assert not faults
-    assert count >= 8
+    assert count >= 6
 
 
 @pytest.mark.parametrize("backend", native())
@@ -27,27 +27,59 @@ def test_drawn_programs_in_compiled_code(backend):
     assert count >= 3
 
 
-@pytest.mark.parametrize("backend", native())
-def test_what_was_found_once(backend):
-    """Two loops backwards over one length: what the first had computed of it in its steps was read by the second."""
-    assert not run([5049], backend)[0]
+FOUND = {  # seeds of programs without forms
+    "two loops backwards over one length, which the first had computed in its steps for the second": 5049,
+    "a length of a slice that was taken from a trace": 1000127,
+}
+
+FAILING = 4360  # a program whose check fails in the third step
+
+
+@pytest.mark.parametrize("seed", FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize("backend", ["perform", *native()])
+def test_what_was_found_once(seed, backend):
+    assert compared(seed, backend, ())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_programs_of_every_form(form):
+    count = sum(compared(seed, "perform", (form,)) for seed in range(7000, 7003))
+    assert count >= 3
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("backend", ["perform", *native()])
 def test_more_drawn_programs(backend):
-    faults, _ = run(range(3000, 3100), backend)
+    faults, _ = run(range(3000, 3060), backend)
     assert not faults
 
 
 def test_a_wrong_loop_is_noticed(monkeypatch):
     """The comparison sees a loop that goes the other way."""
 
-    def turned(f, init, xs, length, reverse, types, empty):
+    def turned(f, init, xs, length, reverse, types, empty, checkpoint=None):
         return tg.scan(f, init, xs or None, length, reverse=not reverse)
 
     monkeypatch.setattr("tests.enumerate.loops.Tg.scan", turned)
     assert any("DifferenceError" in text for seed in range(4000, 4040, 2) for text in run([seed], "perform")[0])
+
+
+@pytest.mark.parametrize("late", [1, 100])
+def test_a_check_of_another_step_is_noticed(monkeypatch, late):
+    """The comparison sees a check that tells of the wrong step."""
+
+    def wrong(value, condition, text, step):
+        return tg.assert_(value, condition, text, step + late)  # noqa: PT009
+
+    monkeypatch.setattr("tests.enumerate.loops.Tg.checked", wrong)
+    with pytest.raises(AssertionError):
+        compared(FAILING, "perform", ("guarded",))
+
+
+def test_a_check_that_never_fails_is_noticed(monkeypatch):
+    monkeypatch.setattr("tests.enumerate.loops.Tg.checked", lambda value, *_: value)
+    with pytest.raises(AssertionError):
+        compared(FAILING, "perform", ("guarded",))
 
 
 def test_a_seed_always_draws_the_same_program():
