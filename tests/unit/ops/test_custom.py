@@ -132,6 +132,33 @@ def test_mistakes_are_told():
         g(x)
 
 
+@pytest.mark.parametrize(
+    ("parts", "where", "hint"),
+    [
+        ("010", "custom_vjp: forward: found <w : .*>", "pass it as an argument, whose gradient may be None"),
+        ("001", "custom_vjp: backward: found <w : .*>", "forward gives it as a residual"),
+        ("100", "custom_vjp: found <w : .*>", "pass it as an argument, whose gradient may be None"),
+    ],
+)
+def test_what_a_function_captures_is_named_with_what_to_do(parts, where, hint):
+    x, w = tg.vector("x"), tg.vector("w")
+    plain, ahead, behind = (w if part == "1" else 1.0 for part in parts)
+    f = tg.custom_vjp(lambda v: v * plain)
+    f.defvjp(lambda v: (v * ahead, None), lambda _, dy: (dy * behind,))
+    with pytest.raises(tg.InputError, match=f"^{where} used inside, which is none of its arguments") as caught:
+        f(x)
+    assert f"hint: {hint}" in str(caught.value)
+
+
+def test_a_captured_value_as_an_argument_and_a_residual():
+    """As the hints say: no gradient for one of the arguments, and the other's from what forward keeps."""
+    x, w = tg.vector("x"), tg.vector("w")
+    f = tg.custom_vjp(lambda v, w: v * w)
+    f.defvjp(lambda v, w: (v * w, w), lambda w, dy: (dy * w, None))
+    found = tg.function([x, w], tg.grad(tg.sum(f(x, w)), [x, w], disconnected="zero"))([1.0, 2.0], [3.0, 4.0])
+    assert [v.tolist() for v in found] == [[3.0, 4.0], [0.0, 0.0]]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_checkpoint_changes_no_gradient(backend):
     x, a = tg.vector("x"), tg.scalar("a")

@@ -99,13 +99,85 @@ def test_backwards():
     assert y.eval({x: XS}).tolist() == needed
 
 
-def test_mistakes_are_told():
-    with pytest.raises(tg.InputError, match="found neither sequences nor n_steps"):
-        tg.recurrence(lambda s: s, outputs_info=tg.constant(0.0))
-    with pytest.raises(tg.InputError, match="fn gave 2 outputs, needed 1"):
-        tg.recurrence(lambda s: (s, s), outputs_info=tg.constant(0.0), n_steps=2)
-    with pytest.raises(tg.InputError, match="taps: found"):
-        tg.recurrence(lambda s: s, outputs_info={"initial": tg.constant([0.0]), "taps": [0]}, n_steps=2)
+START, ROWS = tg.constant(0.0), tg.constant([0.0, 1.0])
+MISTAKES = {
+    "no count": (tg.InputError, "found neither sequences nor n_steps", {"outputs_info": START}),
+    "no function": (tg.InputError, r"fn: found 3, needed a function", {"fn": 3, "n_steps": 2}),
+    "outputs": (tg.InputError, "fn gave 2 outputs, needed 1", {"fn": lambda s: (s, s), "outputs_info": START}),
+    "nothing": (tg.InputError, "fn gave None, needed outputs", {"fn": lambda s: None, "outputs_info": START}),
+    "updates": (tg.InputError, "fn gave a dict, needed outputs", {"fn": lambda s: (s, {}), "outputs_info": START}),
+    "until first": (
+        tg.InputError,
+        "tg.until before an output",
+        {"fn": lambda s: (tg.until(s > 1), s), "outputs_info": START},
+    ),
+    "a carry": (
+        tg.DtypeError,
+        r"^recurrence: carry\[0\]: found float64 after a step, needed int64",
+        {"fn": lambda s: s * 0.5, "outputs_info": tg.constant(1)},
+    ),
+    "taps now": (
+        tg.InputError,
+        r"outputs_info\[0\]: taps: found \[0\], needed ints below 0",
+        {"outputs_info": {"initial": ROWS, "taps": [0]}},
+    ),
+    "no taps": (
+        tg.InputError,
+        r"outputs_info\[0\]: taps: found \[\], needed one int or a list",
+        {"outputs_info": {"initial": ROWS, "taps": []}},
+    ),
+    "half taps": (
+        tg.InputError,
+        r"sequences\[0\]: taps: found 0.5, needed one int or a list",
+        {"sequences": {"input": ROWS, "taps": 0.5}},
+    ),
+    "few rows": (
+        tg.ShapeError,
+        r"initial: found float64\[2\], needed 3 rows for the taps \[-3\]",
+        {"outputs_info": [{"initial": ROWS, "taps": [-3]}]},
+    ),
+    "no rows": (
+        tg.ShapeError,
+        r"initial: found float64\[\], needed 2 rows",
+        {"outputs_info": [{"initial": START, "taps": [-2]}]},
+    ),
+    "taps of nothing": (
+        tg.InputError,
+        r"outputs_info\[1\]: found taps without 'initial'",
+        {"outputs_info": [START, {"taps": [-1]}]},
+    ),
+    "no input": (
+        tg.InputError,
+        r"sequences\[0\]: found a dict of 'taps', needed an array as its 'input'",
+        {"sequences": {"taps": [0]}},
+    ),
+    "None": (tg.InputError, r"sequences\[1\]: found None, needed an array", {"sequences": [ROWS, None]}),
+    "a key": (
+        tg.InputError,
+        r"sequences\[0\]: found the key 'inputs', needed 'input' and 'taps' alone",
+        {"sequences": {"inputs": ROWS}},
+    ),
+    "an output's key": (
+        tg.InputError,
+        r"found the key 'return_steps', needed 'initial' and 'taps'",
+        {"outputs_info": {"initial": START, "return_steps": 1}},
+    ),
+    "a scalar": (tg.ShapeError, r"sequences\[0\]: found float64\[\], needed an axis", {"sequences": START}),
+    "half a step": (tg.InputError, r"n_steps: found 2.5, needed an integer", {"n_steps": 2.5}),
+    "a float": (tg.InputError, r"n_steps: found float64\[\], needed an integer scalar", {"n_steps": tg.scalar("n")}),
+    "fewer": (tg.InputError, r"n_steps: found -1, needed at least 0", {"n_steps": -1}),
+    "truncated": (tg.InputError, r"truncate_gradient: found None, needed an int", {"truncate_gradient": None}),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_told(mistake):
+    kind, text, given = MISTAKES[mistake]
+    has_count = mistake == "no count" or "sequences" in given
+    given = {"fn": lambda *values: values[-1], **({} if has_count else {"n_steps": 2}), **given}
+    with pytest.raises(kind, match=text) as caught:
+        tg.recurrence(**given)
+    assert str(caught.value).startswith("recurrence: ")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

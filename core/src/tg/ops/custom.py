@@ -120,8 +120,11 @@ class _Traced:
         leaves, self.structure = flatten(result)
         self.outputs = [as_variable(v) for v in leaves]
         for v in captured(self.outputs, self.inputs, began):
-            hint = "pass it as an argument, or as a residual"
-            raise InputError(message(f"{what}: found {v!r}, which is none of its arguments", hint=hint))
+            hint = "pass it as an argument, whose gradient may be None"
+            if what.endswith("backward"):
+                hint = "forward gives it as a residual"
+            text = f"{what}: found {v!r} used inside, which is none of its arguments: its gradient would be lost"
+            raise InputError(message(text, hint=hint))
 
 
 class _Decorated:
@@ -152,10 +155,11 @@ class custom_vjp(_Decorated):  # noqa: N801 (a decorator, called like a function
 
     `defvjp(forward, backward)`: `forward` takes the arguments and gives the result and residuals; `backward` takes the
     residuals and the gradient of the result, and gives a tuple of the gradients of the arguments (None for none).
+    Unlike functions of loops and branches these capture nothing: nobody has said what the gradient of that would be.
 
     Raises:
-        InputError: it was called before `defvjp`; a function uses what is none of its arguments; forward gives no pair;
-            backward gives gradients of another structure.
+        InputError: it was called before `defvjp`; a function uses a variable that is none of its arguments; forward
+            gives no pair; backward gives gradients of another structure.
         ShapeError: a gradient of another shape than the argument.
     Source:
         Names and meaning are those of `jax.custom_vjp`.

@@ -77,10 +77,10 @@ def scan(
         >>> [float(v) for v in sums.eval({x: [1.0, 2.0, 3.0]})]
         [1.0, 3.0, 6.0]
     """
-    return _looped(f, init, xs, length, "scan", reverse=reverse, checkpoint=checkpoint)
+    return looped(f, init, xs, length, "scan", reverse=reverse, checkpoint=checkpoint)
 
 
-def _looped(
+def looped(
     f: Callable[..., Any],
     init: Any,
     xs: Any,
@@ -125,10 +125,10 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any) -> An
         >>> int(tg.fori_loop(1, n + 1, lambda i, c: c * i, 1).eval({n: 5}))
         120
     """
-    low, high = _integer(lower, "fori_loop: lower"), _integer(upper, "fori_loop: upper")
+    low, high = as_integer(lower, "fori_loop: lower"), as_integer(upper, "fori_loop: upper")
     steps: Any = max(0, high - low) if type(low) is int and type(high) is int else maximum(subtract(high, low), 0)
     start = as_size_variable(low)
-    (_, found), _ = _looped(lambda c, _: ((c[0] + 1, body(*c)), None), (start, init), None, steps, "fori_loop")
+    (_, found), _ = looped(lambda c, _: ((c[0] + 1, body(*c)), None), (start, init), None, steps, "fori_loop")
     return found
 
 
@@ -145,7 +145,7 @@ def map(f: Callable[..., Any], xs: Any) -> Any:
         >>> tg.map(tg.sum, x).eval({x: [[1.0, 2.0], [3.0, 4.0]]}).tolist()
         [3.0, 7.0]
     """
-    return _looped(lambda _, x: (None, f(x)), None, xs, None, "map")[1]
+    return looped(lambda _, x: (None, f(x)), None, xs, None, "map")[1]
 
 
 def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
@@ -161,7 +161,7 @@ def reduce(f: Callable[..., Any], xs: Any, init: Any) -> Any:
         >>> float(tg.reduce(tg.maximum, x, 0.0).eval({x: [1.0, 3.0, 2.0]}))
         3.0
     """
-    return _looped(lambda c, x: (f(c, x), None), init, xs, None, "reduce")[0]
+    return looped(lambda c, x: (f(c, x), None), init, xs, None, "reduce")[0]
 
 
 def _in_segments(
@@ -331,7 +331,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if callable(branches) or not isinstance(branches, Sequence) or not branches:
         hint = "tg.where(condition, x, y) chooses elements"
         raise InputError(message(f"switch: branches: found {branches!r}, needed a sequence of functions", hint=hint))
-    found = _integer(index, "switch: index")
+    found = as_integer(index, "switch: index")
     number = found if isinstance(found, Variable) else as_size_variable(found)
     return _branched(number, {f"branch {k}": f for k, f in enumerate(branches)}, operands, "switch")
 
@@ -418,13 +418,13 @@ def _count(length: Any, sequences: Sequence[Variable], what: str) -> int | Varia
         if not sequences:
             raise InputError(message(f"{what}: found neither xs nor length, needed one: how many steps"))
         length = sequences[0].shape[0]
-    found: int | Variable = _integer(length, f"{what}: length")
+    found: int | Variable = as_integer(length, f"{what}: length")
     if type(found) is int and found < 0:
         raise ShapeError(message(f"{what}: length: found {found}, needed at least 0"))
     return found
 
 
-def _integer(value: Any, what: str) -> int | Variable:
+def as_integer(value: Any, what: str) -> int | Variable:
     """An int as it is, anything else as an int64 scalar."""
     if type(value) is Length:
         return as_size_variable(value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import InputError, ShapeError, message
 from tg.graph.nodes import Variable, size_value
 from tg.ops.control import stop_gradient
 from tg.ops.creation import zeros
@@ -14,7 +14,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_not
 from tg.ops.family import Family
 from tg.ops.indexing import flip
-from tg.ops.iteration import cond, scan
+from tg.ops.iteration import as_integer, cond, looped
 from tg.ops.shape import concatenate
 from tg.types.lengths import maximum, minimum
 from tg.variables.conversion import as_variable, constant
@@ -83,7 +83,8 @@ def recurrence(
     Returns:
         the outputs, each with a first axis over steps: one if there is one, else a list.
     Raises:
-        InputError: the arguments do not say how many steps or outputs there are.
+        InputError: the arguments do not say how many steps or outputs there are, or say it in another way than these.
+        ShapeError: a sequence has no axis, or an initial value too few rows for its taps.
     Source:
         Names and meaning are those of PyTensor's `scan`: https://pytensor.readthedocs.io/en/latest/library/scan.html
     Example:
@@ -93,8 +94,14 @@ def recurrence(
         >>> fib.eval().tolist()
         [2, 3, 5, 8, 13]
     """
-    given = [_sequence(v) for v in _listed(sequences)]
-    outputs = [_output(v) for v in _listed(outputs_info)] if outputs_info is not None else None
+    if not callable(fn):
+        raise InputError(message(f"recurrence: fn: found {fn!r}, needed a function"))
+    if type(truncate_gradient) is not int:
+        text = f"recurrence: truncate_gradient: found {truncate_gradient!r}, needed an int: of steps, or -1 for all"
+        raise InputError(message(text))
+    given = [_sequence(v, f"sequences[{k}]") for k, v in enumerate(_listed(sequences))]
+    named = enumerate(_listed(outputs_info))
+    outputs = [_output(v, f"outputs_info[{k}]") for k, v in named] if outputs_info is not None else None
     fixed = [as_variable(v) for v in _listed(non_sequences)]
     steps = _steps(given, n_steps)
     slices = [v for each in given for v in _taken(each, steps, go_backwards=go_backwards)]
@@ -135,12 +142,12 @@ def _truncated(
 ) -> tuple[Any, list[Variable]]:
     """The last carry and the outputs of a loop, of which reverse mode sees the last steps."""
     if most < 0:
-        return scan(step, start, list(slices), steps)
+        return looped(step, start, list(slices), steps, "recurrence")
     first = maximum(steps - most, 0)
-    carry, before = scan(step, start, [v[:first] for v in slices], first)
+    carry, before = looped(step, start, [v[:first] for v in slices], first, "recurrence")
     leaves, structure = flatten(carry)
     carry = structure(iter([stop_gradient(v) for v in leaves]))
-    carry, after = scan(step, carry, [v[first:] for v in slices], steps - first)
+    carry, after = looped(step, carry, [v[first:] for v in slices], steps - first, "recurrence")
     return carry, [concatenate([stop_gradient(a), b], 0) for a, b in zip(before, after, strict=True)]
 
 
@@ -149,23 +156,62 @@ def _listed(value: Any) -> list[Any]:
     return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _sequence(value: Any) -> _Sequence:
-    if isinstance(value, dict):
-        taps = value.get("taps", [0])
-        return _Sequence(as_variable(value["input"]), tuple(taps) if isinstance(taps, list | tuple) else (taps,))
-    return _Sequence(as_variable(value), (0,))
+def _sequence(value: Any, name: str) -> _Sequence:
+    found = _keys(value, name, "input")
+    if found.get("input") is None:
+        raise InputError(message(f"recurrence: {name}: found {_shown(value)}, needed an array as its 'input'"))
+    array = as_variable(found["input"])
+    if not array.type.ndim:
+        hint = "non_sequences has what is the same in every step"
+        raise ShapeError(message(f"recurrence: {name}: found {array.type}, needed an axis for the steps", hint=hint))
+    return _Sequence(array, _taps(found.get("taps", 0), name))
 
 
-def _output(value: Any) -> _Output:
-    if isinstance(value, dict):
-        taps = value.get("taps", [-1])
-        taps = tuple(taps) if isinstance(taps, list | tuple) else (taps,)
-        if value.get("initial") is None:
-            return _Output(None, ())
-        if any(type(tap) is not int or tap >= 0 for tap in taps):
-            raise InputError(message(f"recurrence: taps: found {taps}, needed ints below 0"))
-        return _Output(as_variable(value["initial"]), taps)
-    return _Output(None, ()) if value is None else _Output(as_variable(value), (-1,))
+def _output(value: Any, name: str) -> _Output:
+    found = _keys(value, name, "initial")
+    if found.get("initial") is None:
+        if found.get("taps") is not None:
+            text = f"recurrence: {name}: found taps without 'initial', needed the values before the first step"
+            raise InputError(message(text))
+        return _Output(None, ())
+    initial, taps = as_variable(found["initial"]), _taps(found.get("taps", -1), name)
+    if any(tap >= 0 for tap in taps):
+        text = f"recurrence: {name}: taps: found {list(taps)}, needed ints below 0: an output has no later values"
+        raise InputError(message(text))
+    depth = -min(taps)
+    rows = initial.type.shape[0] if initial.type.ndim else 0
+    if taps != (-1,) and rows is not None and rows < depth:
+        text = f"recurrence: {name}: initial: found {initial.type}, needed {depth} rows for the taps {list(taps)}"
+        raise ShapeError(message(text))
+    return _Output(initial, taps)
+
+
+def _keys(value: Any, name: str, main: str) -> dict[str, Any]:
+    """What is said of a sequence or an output, by key; of what is no dict the main one.
+
+    Raises:
+        InputError: there are others, which would be passed over.
+    """
+    if not isinstance(value, dict):
+        return {main: value}
+    others = [key for key in value if key not in (main, "taps")]
+    if others:
+        shown = " and ".join(map(repr, others))
+        raise InputError(message(f"recurrence: {name}: found the key {shown}, needed {main!r} and 'taps' alone"))
+    return value
+
+
+def _taps(value: Any, name: str) -> tuple[int, ...]:
+    """The taps of a sequence or an output, of which a single one needs no list."""
+    taps = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not taps or any(type(tap) is not int for tap in taps):
+        raise InputError(message(f"recurrence: {name}: taps: found {value!r}, needed one int or a list of them"))
+    return taps
+
+
+def _shown(value: Any) -> str:
+    """A dict without what it holds, or a value as it is."""
+    return f"a dict of {', '.join(map(repr, value))}" if isinstance(value, dict) and value else repr(value)
 
 
 def _depth(output: _Output) -> int:
@@ -193,10 +239,13 @@ def _steps(given: Sequence[_Sequence], n_steps: Any) -> int | Length:
         InputError: nothing says it.
     """
     if n_steps is not None:
-        return n_steps if type(n_steps) is int else size_value(cast_variable(as_variable(n_steps), "int64"))
+        found: Any = as_integer(n_steps, "recurrence: n_steps")
+        if type(found) is int and found < 0:
+            raise InputError(message(f"recurrence: n_steps: found {found}, needed at least 0"))
+        return found if type(found) is int else size_value(found)
     if not given:
         raise InputError(message("recurrence: found neither sequences nor n_steps, needed one: how many steps"))
-    found: Any = _span(given[0])[1]
+    found = _span(given[0])[1]
     for each in given[1:]:
         found = minimum(found, _span(each)[1])
     return found  # type: ignore[no-any-return]
@@ -213,10 +262,16 @@ def _results(found: Any) -> tuple[list[Variable], Variable | None]:
     """The outputs that a function gave, and the condition that ends the loop, if it gave one."""
     values = list(found) if isinstance(found, tuple | list) else [found]
     ends = None
+    if any(v is None or isinstance(v, dict) for v in values):
+        shown = next("a dict" if isinstance(v, dict) else "None" for v in values if v is None or isinstance(v, dict))
+        hint = "there are no updates: what changes from step to step is an output with an initial value"
+        raise InputError(message(f"recurrence: fn gave {shown}, needed outputs, and tg.until behind them", hint=hint))
     if values and isinstance(values[-1], Until):
         ends = cast_variable(values.pop().condition, "bool")
     if len(values) == 1 and isinstance(values[0], tuple | list):
         values = list(values[0])
+    if any(isinstance(v, Until) for v in values):
+        raise InputError(message("recurrence: fn gave tg.until before an output, needed it behind them, once"))
     return [as_variable(v) for v in values], ends
 
 
