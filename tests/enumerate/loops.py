@@ -22,6 +22,7 @@ import warnings
 import numpy as np
 
 import tg
+from tg import plugin
 
 LENGTHS = (0, 1, 2, 7)
 DTYPES = {"f": "float64", "g": "float32", "i": "int64", "b": "bool", "c": "complex128"}
@@ -146,12 +147,12 @@ def _typed(value, kind):
 class Drawn:
     """A program by its seed: `run(namespace, values)` gives the results."""
 
-    def __init__(self, seed, *, smooth, forms=()):
+    def __init__(self, seed, *, smooth, forms=(), kinds="fgibc"):
         self.rng, self.smooth, self.forms = random.Random(seed), smooth, forms
         self.extra = random.Random(f"forms of {seed}")  # programs without forms stay what they are
         self.seed, self.inside, self.checks, self.most_checks = seed, 0, 0, self.extra.choice((1, 1, 3))
-        scope = [(name, t) for name, t in INPUTS.items() if name != "k"]
-        wanted = [(self.rng.choice("fff" if smooth else "ffgibc"), ()) for _ in range(self.rng.choice((1, 2)))]
+        scope = [(name, t) for name, t in INPUTS.items() if name != "k" and t[0] in kinds]
+        wanted = [(self.rng.choice("fff" if smooth else "f" + kinds), ()) for _ in range(self.rng.choice((1, 2)))]
         self.kinds = [kind for kind, _ in wanted]
         self.parts = [self.loop(kind, scope, 3 if "deep" in forms else 2 if smooth else 3) for kind, _ in wanted]
 
@@ -467,12 +468,12 @@ class Drawn:
         return run
 
 
-def inputs_of(seed, batch=None):
+def inputs_of(seed, batch=None, kinds="fgibc"):
     """The inputs' variables and arrays; with a batch, the names of those that have an axis of so many in front."""
     rng, chosen = np.random.default_rng(seed), random.Random(f"lengths of {seed}")
     sizes = {"n": chosen.choice((*LENGTHS, 7)), "m": chosen.choice((0, 1, 2, 3, 3)), "k": chosen.choice((*LENGTHS, 7))}
     is_known, arrays, variables = chosen.random() < 0.3, {}, {}
-    batched = [] if batch is None else [name for name in INPUTS if name != "k" and chosen.random() < 0.5] or ["s"]
+    batched = [] if batch is None else ["s", *(n for n in INPUTS if n not in "sk" and chosen.random() < 0.5)]
     for name, (kind, shape) in INPUTS.items():
         lengths = (*([batch] if name in batched else []), *(sizes[n] for n in shape))
         if kind == "i":
@@ -482,7 +483,9 @@ def inputs_of(seed, batch=None):
             array = array + 1j * rng.uniform(-1, 1, lengths) if kind == "c" else array
         arrays[name] = np.asarray(array, DTYPES[kind])
         variables[name] = tg.tensor(name, DTYPES[kind], shape=lengths if is_known else (None,) * len(lengths))
-    return variables, arrays, {**sizes, "batched": batched}
+    for name in [name for name, (kind, _) in INPUTS.items() if kind not in kinds]:
+        del variables[name], arrays[name]
+    return variables, arrays, {**sizes, "batched": [name for name in batched if name in variables]}
 
 
 class DifferenceError(AssertionError):
@@ -560,12 +563,19 @@ def forms_of(seed):
     return [name for name, often in FORMS.items() if rng.random() < often]
 
 
+def kinds_of(backend):
+    """The kinds of values that a backend has dtypes for."""
+    known = plugin.registry().backend(backend).dtypes
+    return "".join(kind for kind, dtype in DTYPES.items() if dtype in known)
+
+
 def compared(seed, backend, forms=None):
     """Run a program both ways; what differs is a `DifferenceError`. The number of results compared."""
     smooth = seed % 2 == 1
-    drawn = Drawn(seed, smooth=smooth, forms=forms_of(seed) if forms is None else forms)
+    kinds = kinds_of(backend)
+    drawn = Drawn(seed, smooth=smooth, forms=forms_of(seed) if forms is None else forms, kinds=kinds)
     batch = random.Random(f"batch of {seed}").choice(BATCHES) if "batched" in drawn.forms else None
-    variables, arrays, sizes = inputs_of(seed, batch)
+    variables, arrays, sizes = inputs_of(seed, batch, kinds)
     wanted = expected(drawn, arrays, sizes)
     outputs = outputs_of(drawn, variables, sizes)
     more = {}
