@@ -448,7 +448,8 @@ class Drawn:
     def branches(self, kind, scope, loops):
         rng = self.rng
         given = self.name()
-        operand = self.value("f", (), scope, 1, loops)
+        # what a batch of elements with branches of their own does not read, it does not compute: nothing fails there
+        operand = self.value("f", (), scope, 0) if "batched" in self.forms else self.value("f", (), scope, 1, loops)
         inner = [*scope, (given, ("f", ()))]
         if rng.random() < 0.5:
             asked = self.value("b", (), scope, 2, 0)
