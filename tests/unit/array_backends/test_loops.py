@@ -194,3 +194,18 @@ def test_at_most_no_step(check) -> None:
     x = tg.scalar("x")
     y = tg.while_loop(lambda c: c < 100, lambda c: c * c, x, max_steps=0)
     check([x], [y, tg.grad(y, x)], [([np.array(3.0)], [3.0, 1.0])])
+
+
+def test_a_branch_and_a_step_that_cannot_run_with_such_lengths(backend) -> None:
+    x, y, p = tg.vector("x"), tg.vector("y"), tg.scalar("p", dtype="bool")
+    branch = tg.cond(p, lambda: tg.sum(x + y) + x @ y, lambda: tg.sum(x))
+    steps = tg.while_loop(lambda c: p & (c < 9), lambda c: c + tg.sum(x * y), 1.0)
+    f = tg.function([x, y, p], [branch, steps], backend=backend)
+    found = f([1.0, 2.0], [3.0, 4.0], True)
+    assert [float(v) for v in found] == [21.0, 12.0]
+    for other in ([3.0], [3.0, 4.0, 5.0]):
+        assert [float(v) for v in f([1.0, 2.0], other, False)] == [3.0, 1.0]
+    for outputs, text in ((branch, "add: axis -1: lengths differ: 2 and 3"), (steps, "lengths differ: 2 and 3")):
+        with pytest.raises(tg.ShapeError, match=text) as caught:
+            tg.function([x, y, p], outputs, backend=backend)([1.0, 2.0], [3.0, 4.0, 5.0], True)
+        assert "lambda" in str(caught.value)

@@ -129,7 +129,7 @@ def test_sizes_that_change_from_step_to_step_are_computed_before_each(hooks) -> 
 
 
 def test_sizes_that_change_from_step_to_step_are_refused_where_programs_are_traced() -> None:
-    with pytest.raises(NoRuleError, match=r"'toy' does not run Scan: a length inside changes") as caught:
+    with pytest.raises(NoRuleError, match=r"'toy' does not run tg.scan: a length inside changes") as caught:
         linked(*changing(), rules=OWN, jit=Jit())
     assert "tg.sum(w[:c])" in str(caught.value)
 

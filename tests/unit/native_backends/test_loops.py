@@ -209,3 +209,42 @@ def test_threads_share_what_a_step_does():
     assert np.array_equal(kept, right[1])
     np.testing.assert_allclose(totals, right[2], rtol=1e-11)
     np.testing.assert_allclose(one(a, b)[0], running(a, b)[0], rtol=1e-12, atol=1e-15)
+
+
+def test_branches_of_other_lengths(backend):
+    """The memory is as long as the first's: a longer one does not run, and the error names the lengths and the line."""
+    x, y, p = tg.vector("x"), tg.vector("y"), tg.scalar("p", "bool")
+    f = tg.function([x, y, p], tg.cond(p, lambda: x * 2, lambda: y), backend=backend)
+    long, short = np.arange(1000.0), np.arange(3.0)
+    assert np.array_equal(f(long, short, False), short)
+    assert np.array_equal(f(short, short, True), short * 2)
+    for a, b in ((long, short), (short, long)):
+        with pytest.raises(
+            tg.ShapeError, match=f"cond: a result of a branch: axis 0: lengths differ: {len(a)} and"
+        ) as e:
+            f(a, b, True)
+        assert "test_loops.py" in str(e.value)
+        assert "lambda: x * 2" in str(e.value)
+
+
+def test_a_branch_that_computes_how_long_it_is_is_told(backend):
+    x, k, p = tg.vector("x"), tg.scalar("k", "int64"), tg.scalar("p", "bool")
+    y = tg.cond(p, lambda: x, lambda: x[:k])
+    with pytest.raises(tg.NoRuleError, match=f"backend '{backend}' does not run tg.cond: values decide how long") as e:
+        tg.function([x, k, p], y, backend=backend)
+    assert str(e.value).count("lambda: x[:k]") == 2  # where it is made, and what is inside
+    assert "hint: made before, or with size=, it has one length" in str(e.value)
+    before = x[:k]
+    f = tg.function([x, k, p], tg.cond(p, lambda: before * 2, lambda: before), backend=backend)
+    assert f(np.arange(4.0), 2, True).tolist() == [0.0, 2.0]
+
+
+def test_a_step_whose_result_is_as_long_as_a_number_says_is_told(backend):
+    x, k = tg.vector("x"), tg.scalar("k", "int64")
+    ys = tg.scan(lambda c, v: (c, tg.arange(k) * v), 0.0, x)[1]
+    with pytest.raises(tg.NoRuleError, match=f"backend '{backend}' does not run tg.scan: values decide how") as e:
+        tg.function([x, k], ys, backend=backend)
+    assert "tg.arange(k) * v" in str(e.value)
+    places = tg.arange(k)
+    f = tg.function([x, k], tg.scan(lambda c, v: (c, places * v), 0.0, x)[1], backend=backend)
+    assert f([1.0, 2.0], 3).tolist() == [[0.0, 1.0, 2.0], [0.0, 2.0, 4.0]]

@@ -224,7 +224,7 @@ MISTAKES = {
     "a length that each step decides": (
         lambda x, w: tg.scan(lambda c, v: (c + 1, (v, w[:c])), 0, x),
         tg.ShapeError,
-        r"scan: result 1 of a step has a length that each step decides, needed one for all steps\n  hint: .*size=",
+        r"scan: result 1 of a step has a length that each step decides, .*\n  created at .*w\[:c\].*\n  hint: .*size=",
     ),
     "a condition of arrays": (
         lambda x, w: tg.cond(x > 0, lambda: x, lambda: w),

@@ -26,9 +26,27 @@ def test_another_number_of_steps_compiles_nothing_where_nothing_is_as_long() -> 
 def test_a_length_that_changes_from_step_to_step_is_refused_at_the_line() -> None:
     w, k = tg.vector("w"), tg.scalar("k", dtype="int64")
     sums = tg.scan(lambda c, _: (c + 1, tg.sum(w[:c])), k, None, 3)[1]
-    with pytest.raises(tg.NoRuleError, match="does not run Scan: a length inside changes") as caught:
+    with pytest.raises(tg.NoRuleError, match=r"does not run tg\.scan: a length inside changes") as caught:
         tg.function([w, k], sums, backend="jax")
     assert "tg.sum(w[:c])" in str(caught.value)
+
+
+def test_branches_of_other_lengths_where_each_may_run() -> None:
+    """XLA gives one shape: that of the first, where a check refuses to run the other with such lengths."""
+    x, y, p = tg.vector("x"), tg.vector("y"), tg.scalar("p", dtype="bool")
+    f = tg.function([x, y, p], tg.cond(p, lambda: x * 2, lambda: y), backend="jax")
+    assert f([1.0, 2.0], [3.0, 4.0], True).tolist() == [2.0, 4.0]
+    assert f([1.0, 2.0], [3.0], False).tolist() == [3.0]
+    with pytest.raises(tg.ShapeError, match="cond: a result of a branch: axis 0: lengths differ: 2 and 1"):
+        f([1.0, 2.0], [3.0], True)
+
+
+def test_branches_that_compute_their_lengths_are_told() -> None:
+    x, k, p = tg.vector("x"), tg.scalar("k", dtype="int64"), tg.scalar("p", dtype="bool")
+    f = tg.function([x, k, p], tg.cond(p, lambda: x, lambda: x[:k]), backend="jax")
+    assert f([1.0, 2.0], 2, True).tolist() == [1.0, 2.0]
+    with pytest.raises(tg.ShapeError, match=r"cond: result 0: found \[1\] and \[2\], needed one shape for XLA"):
+        f([1.0, 2.0], 1, True)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7])

@@ -120,7 +120,7 @@ def _need_performed(graph: FrozenGraph) -> None:
     """Refuse ops that the reference does not run either, before anybody calls the function."""
     for node in graph.nodes:
         if type(node.op).perform is Op.perform and not node.op.has_expansion:
-            raise NoRuleError(message(f"backend {FALLBACK!r} has no rule for {node.op.name}"))
+            raise NoRuleError(message(f"backend {FALLBACK!r} has no rule for {node.op.spelled}"))
         for inner in node.op.inner_graphs():
             _need_performed(inner)
 

@@ -345,7 +345,7 @@ def refuse_gaps(frozen: FrozenGraph, backend: Backend, gaps: Sequence[Gap]) -> N
         if missing is not None:
             text = f"backend {backend.name!r} has no dtype {missing}"
         else:
-            text = f"backend {backend.name!r} does not run {node.op.name}: {gap.reason if gap is not None else ''}"
+            text = f"backend {backend.name!r} does not run {node.op.spelled}: {gap.reason if gap is not None else ''}"
         raise NoRuleError(message(text, *node_lines(frozen, number), hint=REFERENCE_HINT))
     unread = (*frozen.types[: frozen.arity], *frozen.output_types)  # inputs and constants that no node reads
     missing = _missing_dtype(unread, backend)

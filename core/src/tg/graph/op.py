@@ -140,6 +140,11 @@ class Op(Frozen):
         return type(self).__name__
 
     @property
+    def spelled(self) -> str:
+        """What users have written for it, as errors call it that they can do something about."""
+        return self.name
+
+    @property
     def named_identity(self) -> str | None:
         """For an identity that importing removes: the name it gives its operand, "" for none. None for other ops."""
         return None

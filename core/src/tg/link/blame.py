@@ -81,7 +81,7 @@ def rule_error(error: Exception, request: Request, graph: FrozenGraph, number: i
         sizes = node.op.size_operands(len(node.inputs))
         operands = ["int" if place in sizes else str(graph.types[k]) for place, k in enumerate(node.inputs)]
         rows.append(("called as", f"rule({', '.join([*first, *operands])})"))
-    name = node.op.name if key is node.op.rule_key else getattr(key, "name", key)
+    name = node.op.spelled if key is node.op.rule_key else getattr(key, "name", key)
     return blamed(error, f"{name}: its rule for backend {request.backend!r}", *rows, hint=hint)
 
 
@@ -102,7 +102,9 @@ def result_error(found: str, request: Request, graph: FrozenGraph, number: int) 
     """The error of a rule that gave something else than results of the declared types."""
     op = graph.nodes[number].op
     rows, hint = rule_rows(request, graph, number, op.rule_key)
-    error = PluginError(message(f"{op.name}: its rule for backend {request.backend!r} gave {found}", *rows, hint=hint))
+    error = PluginError(
+        message(f"{op.spelled}: its rule for backend {request.backend!r} gave {found}", *rows, hint=hint)
+    )
     error.names_rule = True
     error.__dict__.pop("__notes__", None)  # where a rule is called from is no line of the user's
     return error

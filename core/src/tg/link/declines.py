@@ -24,7 +24,7 @@ class Declined(TgError):  # noqa: N818 (it is no error)
     names_rule = True  # nothing is to be said about it
 
     def __init__(self, op: Op, types: Sequence[TensorType]) -> None:
-        super().__init__(f"{op.name}({', '.join(map(str, types))}): its rule declines")
+        super().__init__(f"{op.spelled}({', '.join(map(str, types))}): its rule declines")
         self.key = _key(op, types)
 
 

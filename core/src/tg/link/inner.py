@@ -92,7 +92,7 @@ def refused_size(
     request: Request, graph: FrozenGraph, number: int, inside: tuple[FrozenGraph, int] | None
 ) -> NoRuleError:
     """The error of a length that each application decides, where all lengths are known beforehand."""
-    name = graph.nodes[number].op.name
+    name = graph.nodes[number].op.spelled
     lines = node_lines(*inside) if inside is not None else node_lines(graph, number)
     text = f"backend {request.backend!r} does not run {name}: a length inside changes from one application to the next"
     return NoRuleError(message(text, *lines, hint='backend="perform" runs it'))

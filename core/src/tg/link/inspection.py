@@ -149,7 +149,7 @@ class Inspector:
         op = graph.nodes[number].op
         rows, _ = rule_rows(self._request, graph, number, op.rule_key)
         return DebugError(
-            message(f"{op.name}: its rule for backend {self._request.backend!r} {fact}", *rows, hint=hint)
+            message(f"{op.spelled}: its rule for backend {self._request.backend!r} {fact}", *rows, hint=hint)
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tg.errors import NoRuleError, TgError, message
 from tg.link.declines import Declines
+from tg.types import lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +99,13 @@ def no_rule(
 ) -> NoRuleError:
     """The error of an op for which a backend has no rule: who has one, and what is wrong with which plugins."""
     fn = None if op.pointwise else getattr(op, "fn", None)  # by which arrays are reduced, for instance
-    text = f"backend {backend!r} has no rule for {op.name if fn is None else f'{op.name} by {fn}'}"
+    inside = _deciding_a_length(op) if declined else None
+    if inside is not None:
+        text = f"backend {backend!r} does not run {op.spelled}: values decide how long a result inside is"
+        (_, node), *place = node_lines(*inside)
+        hint = 'made before, or with size=, it has one length; backend="perform" runs it as it is'
+        return NoRuleError(message(text, *lines, ("inside", node), *place, hint=hint))
+    text = f"backend {backend!r} has no rule for {op.spelled if fn is None else f'{op.spelled} by {fn}'}"
     rows = [message(f"{text} that takes these operands: its rule declines them" if declined else text, *lines)]
     if others:
         rows.append(f"  backends with a rule: {', '.join(others)}")
@@ -109,9 +116,21 @@ def no_rule(
     return NoRuleError("\n".join(rows))
 
 
+def _deciding_a_length(op: Op) -> tuple[FrozenGraph, int] | None:
+    """The node of an inner graph of which values decide how long one of the graph's results is."""
+    for graph in op.inner_graphs():
+        makers = {number: k for k, node in enumerate(graph.nodes) for number in node.outputs}
+        for number in graph.outputs:
+            for atom in (a for n in graph.symbolic[number].shape for a in lengths.atoms(n)):
+                owner = getattr(getattr(atom, "owner", None), "number", number)
+                if type(atom) is lengths.ScalarValue or owner >= graph.arity:
+                    return graph, makers[owner if owner in makers else number]
+    return None
+
+
 def no_callback(backend: str, op: Op, lines: Sequence[tuple[str, str]]) -> NoRuleError:
     """The error of a Python function on a backend that compiles."""
-    text = f"backend {backend!r} does not run {op.name}: a compiled program cannot call a Python function"
+    text = f"backend {backend!r} does not run {op.spelled}: a compiled program cannot call a Python function"
     error = NoRuleError(message(text, *lines, hint='backend="perform" runs it'))
     error.is_python = True
     return error

@@ -12,13 +12,14 @@ from tg.graph.frozen import types_for
 from tg.graph.function_graph import freeze
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.graph.traversal import key_of
+from tg.ops.shape_ops import AxisLength
 from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from tg.graph.frozen import FrozenGraph
+    from tg.graph.frozen import FrozenGraph, Node
     from tg.types.lengths import Atom
 
 
@@ -69,6 +70,28 @@ def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGrap
     with lengths.Requirements():  # found again where it is frozen, and none of the graph's that the op is in
         outputs, checks = frozen.instantiate_with_checks(inputs)
     return freeze(inputs, outputs, checks)
+
+
+def refused_by_shapes(graph: FrozenGraph, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The status of the first check that fails for inputs of these shapes, whatever they hold; () if there is none.
+
+    A library that traces what may not run asks first: its operations are not for such shapes.
+    """
+    known: dict[int, Any] = {k: c.data for k, c in enumerate(graph.constants, graph.arity) if not c.type.ndim}
+    for node in graph.nodes:
+        if isinstance(node.op, AxisLength) and node.inputs[0] < graph.arity:
+            known[node.outputs[0]] = np.asarray(shapes[node.inputs[0]][node.op.axis], np.int64)
+        elif known.keys() >= set(node.inputs) and _is_of_scalars(graph, node):
+            known.update(zip(node.outputs, node.op.perform(*(known[k] for k in node.inputs)), strict=True))
+    for k, check in enumerate(graph.checks):
+        if check.condition in known and not known[check.condition] and known.keys() >= set(check.values):
+            return (k + 1, *(int(known[v]) for v in check.values))
+    return ()
+
+
+def _is_of_scalars(graph: FrozenGraph, node: Node) -> bool:
+    """Whether a node only computes single numbers."""
+    return not (node.op.calls_python or node.op.has_effect or any(graph.types[k].ndim for k in node.outputs))
 
 
 def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -> list[Variable]:

@@ -17,7 +17,15 @@ from tg.graph.interpret import prepared
 from tg.graph.op import InnerInput, Op
 from tg.ops.control import lower_checks
 from tg.ops.family import Family
-from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
+from tg.ops.inner import (
+    InnerTypes,
+    copies,
+    inner_types,
+    refused_by_shapes,
+    respecialize,
+    status_array,
+    status_type,
+)
 from tg.ops.length_checks import size_checks
 from tg.types import lengths
 from tg.types.tensor_type import TensorType
@@ -51,6 +59,11 @@ class Scan(Op):
     length: int | None = None
     """How many steps; None where the first operand says it."""
     reverse: bool = False
+
+    @property
+    def spelled(self) -> str:
+        """The function that makes it."""
+        return "tg.scan"
 
     @property
     def inner_descriptors(self) -> tuple[Descriptor, ...]:
@@ -128,7 +141,8 @@ class Scan(Op):
             for atom in lengths.atoms(n):
                 if atom not in found.known and not self._is_captured(atom):
                     text = f"scan: result {k} of a step has a length that each step decides, needed one for all steps"
-                    raise ShapeError(message(text, hint="an argument size= gives results of one length"))
+                    hint = "made before the loop it has one length, and so has what an argument size= gives"
+                    raise ShapeError(message(text, *_made_at(self.body, atom), hint=hint))
 
     def _is_captured(self, atom: Any) -> bool:
         """Whether a length inside the graph is the value of a scalar that is captured."""
@@ -225,6 +239,22 @@ class Scan(Op):
         return tools.batch_scan(self, size, inputs, batched)  # type: ignore[no-any-return]
 
 
+def _made_at(graph: FrozenGraph, atom: Any) -> list[tuple[str, str]]:
+    """The line of a message that says where a length came up that a graph computes."""
+    number = getattr(getattr(atom, "owner", None), "number", None)
+    for k, node in enumerate(graph.nodes):
+        if number in node.outputs and k in graph.origins and graph.origins[k].locs:
+            loc = graph.origins[k].locs[0]
+            return [("created at", f"{loc}:  {loc.source}")]
+    return []
+
+
+def _follows(graph: FrozenGraph, number: int) -> bool:
+    """Whether the lengths of a value follow from those of the inputs of its graph."""
+    atoms = [a for n in graph.symbolic[number].shape if n is not None for a in lengths.atoms(n)]
+    return all(type(a) is lengths.AxisLength and a.owner.number < graph.arity for a in atoms)  # type: ignore[attr-defined]
+
+
 def need_same(name: str, k: int, before: TensorType, after: TensorType, found: InnerTypes) -> None:
     """Require the type of a carry after a step to be that before it, as far as the operands decide that.
 
@@ -255,6 +285,11 @@ class While(Op):
     body: FrozenGraph
     carries: int
     max_steps: int | None = None
+
+    @property
+    def spelled(self) -> str:
+        """The function that makes it."""
+        return "tg.while_loop"
 
     @property
     def inner_descriptors(self) -> tuple[Descriptor, ...]:
@@ -335,8 +370,16 @@ class While(Op):
         results = (*found, np.array(steps, np.int64), *traces)
         return (*results, status_array(status)) if self.inner_descriptors else results
 
+    def refused(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The status with which a step fails on carries and captured operands of these shapes; () if it may run."""
+        status = refused_by_shapes(self.body, shapes)
+        return (status[0] + len(self.condition.checks), *status[1:]) if status else ()
+
     def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
         """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
+        known = [t.shape for t in self.body.output_types[self.carries :]]
+        if not any(None in shape for shape in known):
+            return known  # type: ignore[return-value]
         pairs = zip(self.body.input_types, operands, strict=True)
         types = [t.with_shape(tuple(v.shape)) for t, v in pairs]
         found = inner_types("while", self.body, types, requires=False).outside[self.carries :]
@@ -377,6 +420,11 @@ class Cond(Op):
     branches: tuple[FrozenGraph, ...]
 
     @property
+    def spelled(self) -> str:
+        """The function that makes it."""
+        return "tg.cond"
+
+    @property
     def inner_descriptors(self) -> tuple[Descriptor, ...]:
         """The checks of all branches."""
         return tuple(c.descriptor for graph in self.branches for c in graph.checks)
@@ -384,6 +432,17 @@ class Cond(Op):
     def first_check(self, branch: int) -> int:
         """How many checks there are before those of a branch."""
         return sum(len(graph.checks) for graph in self.branches[:branch])
+
+    def has_known_lengths(self, k: int) -> bool:
+        """Whether the lengths of result k follow from those of the operands in every branch.
+
+        Then branches that differ from the first have a check, which fails where lengths do; else each has its own.
+        """
+        return all(_follows(graph, graph.outputs[k]) for graph in self.branches)
+
+    def refused(self, branch: int, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The status with which a branch fails on operands of these shapes, whatever they hold; () if it may run."""
+        return refused_by_shapes(self.branches[branch], shapes)
 
     def branch(self, index: int) -> int:
         """The branch that a number stands for."""

@@ -11,7 +11,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from tg import ShapeError
 from tg.backend import loops as t
+from tg.backend import message
 from tg_jax.rules.indexing import MAY_NOT_RUN
 
 if TYPE_CHECKING:
@@ -72,8 +74,12 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
         known = status and status[0] is not None
         return goes_on & may, jnp.where(may, status[0], clear) if known else clear
 
+    refused = op.refused([v.shape for v in operands])
+
     def step(state: Any) -> Any:
         carries, steps, traces, _, _ = state
+        if refused:  # no step can run on operands of such shapes: its check fails
+            return carries, steps, traces, jnp.asarray(False), _status(refused)
         found = body(*carries, *captured)
         after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries, strict=False)]
         traces = [y.at[steps].set(v) for y, v in zip(traces, found[n : n + op.traces], strict=True)]
@@ -82,8 +88,11 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
         goes_on, failed = asked(after, steps + 1)
         return after, steps + 1, traces, goes_on, jnp.where(status[0] != 0, status, failed)
 
-    shapes = jax.eval_shape(body, *start, *captured)[n : n + op.traces]
-    traces = [jnp.zeros((most or 0, *y.shape), y.dtype) for y in shapes]
+    shapes = [t.shape for t in op.body.output_types[n:]] if refused else []
+    if not refused:
+        shapes = [y.shape for y in jax.eval_shape(body, *start, *captured)[n : n + op.traces]]
+    dtypes = [t.numpy_dtype for t in op.body.output_types[n:]]
+    traces = [jnp.zeros((most or 0, *shape), dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     zero = jnp.zeros((), jnp.int64)
     if most == 0:  # JAX refuses to trace how a step would write where there is no place
         return (*start, zero, *traces, *([clear] if op.inner_descriptors else []))
@@ -93,13 +102,27 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
 
 
 def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
-    """`lax.switch`: the branches not taken do not run."""
+    """`lax.switch`: the branches not taken do not run, but what all give is as long as what the first does.
+
+    A branch that cannot run on operands of such shapes is not traced: it is its check that fails.
+    """
     count, types = len(op.branches[0].outputs), op.branches[0].output_types
+    refused = [op.refused(k, [v.shape for v in operands]) for k in range(len(graphs))]
+    # where no branch can run with such lengths, they may be any
+    shapes: list[tuple[Any, ...]] = [tuple(n or 0 for n in t.shape) for t in types]
+    may_run = [k for k, status in enumerate(refused) if not status]
+    if may_run and any(None in t.shape for graph in op.branches for t in graph.output_types):
+        shapes = [y.shape for y in jax.eval_shape(_traced(graphs[may_run[0]]), *operands)[:count]]
 
     def branch(k: int) -> Callable[..., Any]:
         def run(*given: Any) -> list[Any]:
+            if refused[k]:
+                zeros = [jnp.zeros(shape, t.numpy_dtype) for shape, t in zip(shapes, types, strict=True)]
+                return [*zeros, shifted(_status(refused[k]), op.first_check(k))]
             found = _traced(graphs[k])(*given)
             results = [lax.convert_element_type(v, t.numpy_dtype) for v, t in zip(found[:count], types, strict=True)]
+            for number, shape in enumerate(shapes):
+                results[number] = _as_long(op, number, results[number], shape)
             if op.inner_descriptors:
                 may_fail = op.branches[k].checks and found[-1] is not None
                 results.append(shifted(found[-1], op.first_check(k)) if may_fail else jnp.zeros(STATUS, jnp.int64))
@@ -109,6 +132,28 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
 
     results = lax.switch(index, [branch(k) for k in range(len(graphs))], *operands)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _as_long(op: t.Cond, number: int, y: Any, shape: tuple[int, ...]) -> Any:
+    """A result of a branch that is as long as the first's.
+
+    Where lengths of operands make it another, a check of the branch fails if it runs: what it gives is not read.
+
+    Raises:
+        ShapeError: the branch computes how long it is.
+    """
+    if y.shape == shape:
+        return y
+    if not op.has_known_lengths(number):
+        found = f"{list(shape)} and {list(y.shape)}"
+        hint = 'backend="perform" runs it'
+        raise ShapeError(message(f"cond: result {number}: found {found}, needed one shape for XLA", hint=hint))
+    return jnp.zeros(shape, y.dtype)
+
+
+def _status(status: Sequence[int]) -> Any:
+    """A status as an array."""
+    return jnp.asarray([*status, *([0] * STATUS)][:STATUS], jnp.int64)
 
 
 def shifted(status: Any, before: int) -> Any:
