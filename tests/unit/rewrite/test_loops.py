@@ -360,6 +360,36 @@ def test_a_gradient_of_a_network_computes_no_layer_again_and_multiplies_matrices
 
 
 @pytest.mark.parametrize("n", LENGTHS)
+def test_lengths_are_computed_again_and_not_traced(n):
+    """What a reverse loop traces has a length that follows from that of the weights."""
+    w, xs = tg.matrix("w"), tg.matrix("xs")
+
+    def step(h, x, w):
+        xp = tg if isinstance(w, tg.Variable) else np
+        g = xp.matmul(h, w)
+        return xp.tanh(x[:2] + g[:2]) * g[2:]
+
+    loss = tg.sum(tg.scan(lambda h, x: (step(h, x, w), None), tg.constant([0.3, 0.7]), xs)[0])
+    frozen = after([w, xs], [loss, *tg.grad(loss, [w, xs])])
+    assert not {t.dtype for op in scans(frozen) for t in op.body.output_types} - {"float64"}
+
+    def by_hand(w, xs):
+        h = np.array([0.3, 0.7])
+        for x in xs:
+            h = step(h, x, w)
+        return np.sum(h)
+
+    given = [numbers((2, 4)) - 1, numbers((n, 2), 1)]
+    found = interpret(frozen, given)
+    np.testing.assert_allclose(found[0], by_hand(*given), rtol=1e-13)
+    for k, d in enumerate(found[1:]):
+        for place in np.ndindex(d.shape):
+            moved = [a.astype(complex) for a in given]
+            moved[k][place] += 1e-20j
+            np.testing.assert_allclose(d[place], by_hand(*moved).imag / 1e-20, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
 def test_what_a_loop_traces_is_not_computed_again_by_one_of_its_traces(n):
     _, states = tg.scan(lambda c, v: (tg.exp(-c) * v, c), 0.5, X)
     total, again = tg.scan(lambda c, v: (c * 0.5 + tg.exp(-v), tg.cos(c)), 0.5, states)

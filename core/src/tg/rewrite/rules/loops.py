@@ -24,7 +24,7 @@ from tg.ops.iteration import scan
 from tg.ops.loops import Scan
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
 from tg.types.lengths import same
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tg.rewrite.rule import Outputs
 
 ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in additions
-VIEWS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
+VIEWS: Final = (AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
 NONE: Final[Mapping[int, Constant]] = MappingProxyType({})
 
 
@@ -262,10 +262,14 @@ def _may_leave(node: Node, body: FrozenGraph) -> bool:
     op = node.op
     if len(node.outputs) != 1 or op.has_effect or op.calls_python or op.inner_descriptors:
         return False
-    result = body.types[node.outputs[0]]
-    if None in result.shape or (not result.ndim and result.dtype == "int64"):
+    if None in body.types[node.outputs[0]].shape or _may_be_length(node.outputs[0], body):
         return False
     return _is_safe(node) if body.checks else True
+
+
+def _may_be_length(number: int, body: FrozenGraph) -> bool:
+    """Whether a value is of the type that lengths have."""
+    return not body.types[number].ndim and body.types[number].dtype == "int64"
 
 
 def _pays(node: Node, body: FrozenGraph) -> bool:
@@ -464,13 +468,15 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     stack = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
     stack += [*body.outputs, *_asked(body)]
     traced, taken = dict.fromkeys(first.body.outputs[first.carries :]), dict[int, None]()
+    moving = _moving(body, held)
     while stack:
         k = stack.pop()
         if k not in makers or k in taken:
             continue
         spent = sum(_price(makers[v]) for v in _ancestors(makers, [k]) if v in makers)
         is_worth = spent >= (1 if same_as[k] in traced else ARRAY)
-        if is_worth and not isinstance(makers[k].op, VIEWS) and None not in body.types[k].shape:
+        has_place = k in moving and None not in body.types[k].shape and not _may_be_length(k, body)
+        if is_worth and has_place and not isinstance(makers[k].op, VIEWS):
             taken[k] = None
         else:
             stack.extend(makers[k].inputs)
@@ -489,6 +495,15 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
     again = _tuple(loop(*node.inputs[: op.first], *given, *(operands[k] for k in rest)))
     return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
+
+
+def _moving(body: FrozenGraph, held: int) -> set[int]:
+    """The values of a step that may differ from step to step: what depends on more than lengths of what is given."""
+    found = set(range(held))
+    for one in body.nodes:
+        if type(one.op) is not AxisLength and not found.isdisjoint(one.inputs):
+            found.update(one.outputs)
+    return found
 
 
 def _in_both(node: Apply, op: Scan, other: Apply, first: Scan, before: Outputs) -> dict[int, int]:
