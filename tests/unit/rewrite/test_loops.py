@@ -7,12 +7,12 @@ import pytest
 
 import tg
 from tests.unit.rewrite.test_indexing import rewritten
-from tg.errors import TgError
+from tg.errors import BoundsError, ShapeError, TgError
 from tg.graph.checks import Descriptor
 from tg.graph.interpret import interpret
 from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.loops import Scan
+from tg.ops.loops import Cond, Scan, While
 
 A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
 X, Y = tg.vector("x"), tg.vector("y")
@@ -108,6 +108,120 @@ def test_the_cotangent_of_a_sum_is_no_sequence():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
+# --- what is known where a loop stands -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_lengths_that_the_program_compares_are_not_compared_in_each_step(n):
+    w, u, s, xs = tg.matrix("w"), tg.matrix("u"), tg.vector("s"), tg.matrix("xs")
+    h, hs = tg.scan(lambda h, x: (tg.tanh(w @ h + u @ x),) * 2, s, xs)
+    loss = tg.sum(hs * hs) + tg.sum(h)
+    frozen = after([w, u, s, xs], [h, *tg.grad(loss, [w, u])])
+    forward, backward = scans(frozen)
+    assert (len(forward.body.checks), len(backward.body.checks)) == (0, 0)
+    assert backward.carries == 1  # as where the lengths are known
+    assert "tanh" not in functions(backward.body)
+    given = [numbers((3, 3)) - 1, numbers((3, 2), 1) - 1, numbers(3, 2), numbers((n, 2), 3)]
+
+    def by_hand(w, u):
+        h, total = given[2], 0.0
+        for x in given[3]:
+            h = np.tanh(w @ h + u @ x)
+            total += np.sum(h * h)
+        return h, total + np.sum(h)
+
+    found = interpret(frozen, given)
+    np.testing.assert_allclose(found[0], by_hand(*given[:2])[0], rtol=1e-13)
+    for k, d in enumerate(found[1:]):
+        for place in np.ndindex(d.shape):
+            moved = [a.astype(complex) for a in given[:2]]
+            moved[k][place] += 1e-20j
+            np.testing.assert_allclose(d[place], by_hand(*moved)[1].imag / 1e-20, rtol=1e-11, atol=1e-13)
+    with pytest.raises(ShapeError, match="matmul: inner axis: lengths differ: 2 and 3"):
+        interpret(frozen, [numbers((3, 2)), *given[1:]])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_what_else_a_step_checks_is_told_as_before(n):
+    """The check of an index is the second of the step, and the only one that is left."""
+    table = tg.tensor("t", shape=(4,))
+    j = tg.tensor("j", "int64", (None,))
+    frozen = after([X, Y, table, j], tg.scan(lambda c, k: (c * Y + table[k], c), X, j))
+    (op,) = scans(frozen)
+    assert [check.descriptor.error for check in op.body.checks] == ["BoundsError"]
+    x, y, t, places = numbers(3), numbers(3, 1), numbers(4, 2), np.arange(n) % 4
+    carry, traced = x, np.empty((n, 3))
+    for at, k in enumerate(places):
+        traced[at] = carry
+        carry = carry * y + t[k]
+    agrees(frozen, [x, y, t, places], [carry, traced])
+    with pytest.raises(BoundsError, match="9"):
+        interpret(frozen, [x, y, t, np.array([0, 9])])
+    with pytest.raises(ShapeError, match="lengths differ"):
+        interpret(frozen, [x, y[:2], t, places])
+
+
+def test_a_check_within_two_loops_keeps_its_text():
+    table = tg.tensor("t", shape=(4,))
+    j = tg.tensor("j", "int64", (None,))
+
+    def step(c, k):
+        inner = tg.scan(lambda d, v: (d * Y + table[k + 1] * v, None), c, tg.constant([0.5, 2.0]))[0]
+        return inner + X, None
+
+    frozen = after([X, Y, table, j], [tg.scan(step, X, j)[0]])
+    (op,) = scans(frozen)
+    assert [c.descriptor.error for inner in scans(op.body) for c in inner.body.checks] == ["BoundsError"]
+    assert len(op.body.checks) == 1
+    x, y, t = numbers(3), numbers(3, 1), numbers(4, 2)
+    carry = x
+    for k in (0, 2, 1):
+        for v in (0.5, 2.0):
+            carry = carry * y + t[k + 1] * v
+        carry = carry + x
+    agrees(frozen, [x, y, t, np.array([0, 2, 1])], [carry])
+    with pytest.raises(BoundsError, match="index 4"):
+        interpret(frozen, [x, y, t, np.array([0, 3])])
+
+
+def test_branches_compare_lengths_that_nothing_else_says_are_equal():
+    e, p = tg.exp(X), tg.scalar("p", "bool")
+    frozen = after([p, X, Y], [tg.cond(p, lambda: X * e + tg.sum(X), lambda: X), tg.cond(p, lambda: X * Y, lambda: X)])
+    counts = [len(node.op.inner_descriptors) for node in frozen.nodes if isinstance(node.op, Cond)]
+    assert sorted(counts) == [0, 1]
+    x = numbers(3)
+    agrees(frozen, [np.bool_(True), x, x], [x * np.exp(x) + np.sum(x), x * x])
+    agrees(frozen, [np.bool_(False), x, x[:2]], [x, x])
+    with pytest.raises(ShapeError):
+        interpret(frozen, [np.bool_(True), x, x[:2]])
+
+
+def test_a_while_loop_compares_lengths_that_nothing_else_says_are_equal():
+    e = tg.exp(X)
+    a = tg.while_loop(lambda c: tg.sum(c) < 9, lambda c: c + e, X)
+    b = tg.while_loop(lambda c: tg.sum(c) < 9, lambda c: c + Y, X)
+    frozen = after([X, Y], [a, b])
+    counts = [len(node.op.inner_descriptors) for node in frozen.nodes if isinstance(node.op, While)]
+    assert sorted(counts) == [0, 1]
+    x, y = numbers(3), numbers(2)
+    wanted = x
+    while np.sum(wanted) < 9:
+        wanted = wanted + np.exp(x)
+    np.testing.assert_allclose(interpret(frozen, [x, x])[0], wanted, rtol=1e-13)
+    with pytest.raises(ShapeError):
+        interpret(frozen, [x, y])
+    np.testing.assert_array_equal(interpret(frozen, [10 * x, y])[1], 10 * x)  # no step is made
+
+
+def test_an_assertion_about_lengths_stays():
+    def step(c, v):
+        return guarded(c, tg.equal(tg.as_variable(X.shape[0]), Y.shape[0]), "of two lengths") * v, None
+
+    frozen = after([X, Y], [tg.scan(step, 0.5, X)[0], X + Y])
+    (op,) = scans(frozen)
+    assert len(op.body.checks) == 1
+
+
 # --- what is the same in all steps -----------------------------------------------------------------------------------
 
 
@@ -139,12 +253,12 @@ def test_no_array_is_made_of_a_number_that_is_repeated():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
-def test_what_lengths_inside_follow_from_stays_inside():
-    """That y and its exponential are of one length is known of how one is computed of the other."""
+def test_what_has_the_length_of_what_is_captured_leaves_the_loop():
+    """That y and its exponential are of one length is known where the loop stands."""
     frozen = after([X, Y], [tg.scan(lambda c, v: (c * tg.exp(Y) + Y * v, None), tg.zeros_like(Y), X)[0]])
     (op,) = scans(frozen)
-    assert "exp" in functions(op.body)
-    assert len(op.body.checks) == 1  # of the carry and y
+    assert functions(op.body) == ["add", "multiply", "multiply"]
+    assert functions(frozen) == ["exp"]
     x, y = numbers(4), numbers(3, 1)
     wanted = np.zeros(3)
     for v in x:

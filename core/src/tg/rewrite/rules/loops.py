@@ -8,31 +8,33 @@ of all steps are no carries.
 
 from __future__ import annotations
 
-import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.graph.checks import STATUS_LENGTH
 from tg.graph.frozen import FrozenGraph
-from tg.graph.nodes import Constant, Variable
+from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.comparison import equal
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
-from tg.ops.loops import Scan
+from tg.ops.loops import Cond, Scan, While
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
 from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
-from tg.types.lengths import same
+from tg.types.lengths import AxisLength as AxisAtom
+from tg.types.lengths import atoms, equal_here, product, same, subtract
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tg.graph.frozen import Node
+    from tg.graph.frozen import FrozenCheck, Node
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.rewrite.rule import Outputs
@@ -159,6 +161,69 @@ def _asked(body: FrozenGraph) -> list[int]:
     return [v for check in body.checks for v in (check.condition, *check.values)]
 
 
+# --- what is known where a loop stands -------------------------------------------------------------------------------
+
+
+def _without_proved(node: Apply, outputs: Outputs) -> Outputs | None:
+    """A loop, or branches, without checks that lengths are equal which are known to be where it stands."""
+    op = node.op
+    before = op.inner_graphs()
+    after = []
+    for graph, inner in zip(before, op.inner_inputs(len(node.inputs)), strict=True):
+        has_lengths = [one.is_same or t.ndim for one, t in zip(inner, graph.input_types, strict=True)]
+        operands = [node.inputs[one.operand] if has else None for one, has in zip(inner, has_lengths, strict=True)]
+        after.append(_unchecked(graph, operands, required=isinstance(op, Scan)))
+    if all(a is b for a, b in zip(before, after, strict=True)):
+        return None
+    made = _tuple(op.with_inner_graphs(after)(*node.inputs))
+    return made if len(made) == len(outputs) else (*made, Constant(np.zeros(STATUS_LENGTH, np.int64)))
+
+
+def _unchecked(graph: FrozenGraph, operands: Sequence[Variable | None], *, required: bool) -> FrozenGraph:
+    """A graph without the checks of lengths that hold for operands of the lengths that these have.
+
+    Args:
+        operands: what has the lengths of the inputs; None for an input that is a number.
+        required: whether where the operands are the graph's own requirements are checked before it runs.
+    """
+    if not any(map(_is_of_lengths, graph.checks)):
+        return graph
+    makers = {number: one for one in graph.nodes for number in one.outputs}
+    values: dict[int, Variable | None] = {**dict(enumerate(operands)), **_constants(graph)}
+    is_equal = equal_here if required else same
+    kept = []
+    for check in graph.checks:
+        asked = makers.get(check.condition)
+        if asked is not None and asked.op is equal.op and _is_of_lengths(check):
+            a, b = (_length_outside(k, makers, values) for k in asked.inputs)
+            if a is not None and b is not None and is_equal(size_value(a), size_value(b)):
+                continue
+        kept.append(check)
+    if len(kept) == len(graph.checks):
+        return graph
+    parts = (graph.arity, graph.types, graph.constants, graph.nodes, graph.outputs, kept)
+    return FrozenGraph(*parts, graph.names, graph.origins, graph.assumed)
+
+
+def _is_of_lengths(check: FrozenCheck) -> bool:
+    """Whether a check is one that an op needs of the lengths of its operands."""
+    return check.descriptor.error == "ShapeError" and not check.descriptor.stated
+
+
+def _length_outside(number: int, makers: Mapping[int, Node], values: dict[int, Variable | None]) -> Variable | None:
+    """An integer of a graph that follows from the lengths of its inputs, computed from what these lengths are of."""
+    if number not in values:
+        one = makers[number]
+        of_lengths = type(one.op) is AxisLength and one.inputs[0] not in makers
+        if of_lengths or (isinstance(one.op, Elementwise) and one.op.fn.checks is None and len(one.outputs) == 1):
+            given = [_length_outside(k, makers, values) for k in one.inputs]
+            known = [v for v in given if v is not None]
+            values[number] = one.op(*known) if len(known) == len(given) else None
+        else:
+            values[number] = None
+    return values[number]
+
+
 def _constants(body: FrozenGraph) -> dict[int, Variable]:
     return dict(enumerate(body.constants, body.arity))
 
@@ -262,9 +327,17 @@ def _may_leave(node: Node, body: FrozenGraph) -> bool:
     op = node.op
     if len(node.outputs) != 1 or op.has_effect or op.calls_python or op.inner_descriptors:
         return False
-    if None in body.types[node.outputs[0]].shape or _may_be_length(node.outputs[0], body):
+    if _may_be_length(node.outputs[0], body) or not _has_given_lengths(node.outputs[0], body):
         return False
     return _is_safe(node) if body.checks else True
+
+
+def _has_given_lengths(number: int, body: FrozenGraph) -> bool:
+    """Whether the lengths of a value follow from those of what a step is given."""
+    if None not in body.types[number].shape:
+        return True
+    found = [atom for n in body.symbolic[number].shape for atom in atoms(n)]
+    return all(type(a) is AxisAtom and a.owner.number < body.arity for a in found)  # type: ignore[attr-defined]
 
 
 def _may_be_length(number: int, body: FrozenGraph) -> bool:
@@ -276,9 +349,12 @@ def _pays(node: Node, body: FrozenGraph) -> bool:
     """Whether a value is worth memory: not if it is a view, or much of little."""
     if isinstance(node.op, VIEWS):
         return False
-    size = math.prod(body.types[node.outputs[0]].shape)  # type: ignore[arg-type]
-    given = [body.types[k].shape for k in node.inputs]
-    return not node.op.pointwise or size <= max((math.prod(s) for s in given if None not in s), default=1)  # type: ignore[arg-type]
+    if not node.op.pointwise:
+        return True
+    shapes = [body.types[k].shape for k in (node.outputs[0], *node.inputs)]
+    if any(None in shape for shape in shapes):
+        shapes = [body.symbolic[k].shape for k in (node.outputs[0], *node.inputs)]  # type: ignore[misc]
+    return any(type(n := subtract(product(shapes[0]), product(shape))) is int and n <= 0 for shape in shapes[1:])
 
 
 def _kept_inputs(body: FrozenGraph, first: int, leaves: Iterable[int]) -> list[int]:
@@ -475,8 +551,8 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
             continue
         spent = sum(_price(makers[v]) for v in _ancestors(makers, [k]) if v in makers)
         is_worth = spent >= (1 if same_as[k] in traced else ARRAY)
-        has_place = k in moving and None not in body.types[k].shape and not _may_be_length(k, body)
-        if is_worth and has_place and not isinstance(makers[k].op, VIEWS):
+        has_place = k in moving and not _may_be_length(k, body) and not isinstance(makers[k].op, VIEWS)
+        if is_worth and has_place and _has_given_lengths(same_as[k], first.body):
             taken[k] = None
         else:
             stack.extend(makers[k].inputs)
@@ -652,7 +728,21 @@ def _with_one_captured(x: Variable) -> Variable:
     return _tuple(traced.apply.op(*(one if v is held else v for v in traced.inputs)))[traced.index]
 
 
+def _checked(x: Variable, y: Variable) -> Variable:
+    """What a loop gives whose steps add a vector to a carry, and check that they are of one length."""
+    return scan(lambda c, v: (c * v + ravel(y), c), ravel(x), ravel(x))[1]  # type: ignore[no-any-return]
+
+
 RULES = (
+    node_rule(
+        "checked_outside",
+        keys=(Scan, While, Cond),
+        apply=_without_proved,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Lengths that are known to be equal where a loop stands need not be compared in each step.",
+        example=_checked,
+    ),
     node_rule(
         "scan_of_known_length",
         keys=(Scan,),
