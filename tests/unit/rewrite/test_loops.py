@@ -9,6 +9,7 @@ import tg
 from tests.unit.rewrite.test_indexing import rewritten
 from tg.errors import BoundsError, ShapeError, TgError
 from tg.graph.checks import Descriptor
+from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
@@ -569,3 +570,181 @@ def test_what_is_read_in_between_is_added_up_step_by_step(step):
     for v in x:
         first, second = step((first, second), v)
     agrees(after([X], [a, b]), [x], [np.float64(first), np.float64(second)])
+
+
+# --- loops beside one another ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_two_chains_of_one_length_are_one_loop(n, reverse):
+    def first(c, v):
+        return (c * A + v, c - v)
+
+    def second(c, v):
+        return (c * v + 0.5, c * c)
+
+    one, ones = tg.scan(first, 0.5, X, reverse=reverse)
+    two, twos = tg.scan(second, 0.25, X, reverse=reverse)
+    frozen = after([A, X], [one, ones, two, twos])
+    (op,) = scans(frozen)
+    assert (op.carries, op.sequences) == (2, 1)
+    x = numbers(n)
+    wanted = stepped(lambda c, v: (c * 0.7 + v, c - v), 0.5, x, reverse=reverse)
+    agrees(
+        frozen, [np.float64(0.7), x], [*wanted, *stepped(lambda c, v: (c * v + 0.5, c * c), 0.25, x, reverse=reverse)]
+    )
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_of_a_loop_and_its_tangents_the_carries_are_computed_once(n):
+    def step(c, v):
+        return tg.tanh(c * A + v), c
+
+    last, ys = tg.scan(step, 0.5, X)
+    tangent = tg.jvp(last + tg.sum(ys), A, tg.constant(1.0))
+    frozen = after([A, X], [last, tangent])
+    (op,) = scans(frozen)
+    assert op.carries == 2
+    assert functions(op.body).count("tanh") == 1
+    x = numbers(n)
+
+    def by_hand(a):
+        c, total = 0.5, 0.0
+        for v in x:
+            total, c = total + c, np.tanh(c * a + v)
+        return c, total + c
+
+    found = interpret(frozen, [np.float64(0.7), x])
+    np.testing.assert_allclose(found[0], by_hand(0.7)[0], rtol=1e-13)
+    np.testing.assert_allclose(found[1], np.imag(by_hand(0.7 + 1e-20j)[1]) / 1e-20, rtol=1e-12, atol=1e-15)
+
+
+def test_equal_starts_are_no_equal_carries():
+    """Of four carries that begin with 0 two are equal after each step."""
+
+    def one(c, v):
+        return (c[0] + v, c[1] - v * c[0]), None
+
+    def two(c, v):
+        return (c[0] * v + c[1], c[1] + v), None
+
+    (a, b), _ = tg.scan(one, (0.0, 0.0), X)
+    (c, d), _ = tg.scan(two, (0.0, 0.0), X)
+    frozen = after([X], [a, b, c, d])
+    (op,) = scans(frozen)
+    assert op.carries == 3
+    x, wanted = numbers(6), [0.0, 0.0, 0.0, 0.0]
+    for v in x:
+        a, b, c, d = wanted
+        wanted = [a + v, b - v * a, c * v + d, d + v]
+    agrees(frozen, [x], [np.float64(v) for v in wanted])
+
+
+def test_loops_one_behind_the_other_stay_apart():
+    """The second needs the first, the third could stand beside either: two loops are left, and nothing is circular."""
+    _, ys = tg.scan(lambda c, v: (c * 0.5 + v, c * v), 0.5, X)
+    _, zs = tg.scan(lambda c, v: (c * v + 1, c - v), 0.25, ys)
+    _, us = tg.scan(lambda c, v: (c - v * v, c * v), 0.125, X)
+    frozen = after([X], [zs, us])
+    assert len(scans(frozen)) == 2
+    x = numbers(5)
+    _, y = stepped(lambda c, v: (c * 0.5 + v, c * v), 0.5, x)
+    agrees(
+        frozen,
+        [x],
+        [
+            stepped(lambda c, v: (c * v + 1, c - v), 0.25, y)[1],
+            stepped(lambda c, v: (c - v * v, c * v), 0.125, x)[1],
+        ],
+    )
+
+
+def test_loops_that_are_not_known_to_be_of_one_length_stay_apart():
+    count = tg.scalar("count", dtype="int64")
+    a = tg.scan(lambda c, v: (c * 0.5 + v, None), 0.5, X)[0]
+    b = tg.scan(lambda c, v: (c * 0.5 - v, None), 0.5, Y)[0]
+    c = tg.scan(lambda c, _: (c * 0.5 - 1, None), 0.5, None, count)[0]
+    frozen = after([X, Y, count], [a, b, c])
+    assert len(scans(frozen)) == 3
+    assert len(scans(after([X, Y], [a + tg.sum(X * Y), b]))) == 1
+    x, y = numbers(2), numbers(3)
+    wanted = [stepped(lambda c, v: (c * 0.5 + v, 0), 0.5, x)[0], stepped(lambda c, v: (c * 0.5 - v, 0), 0.5, y)[0]]
+    agrees(frozen, [x, y, np.int64(1)], [*wanted, np.float64(-0.75)])
+
+
+@pytest.mark.parametrize("checked", [(True, False), (False, True), (True, True)])
+def test_of_two_loops_that_can_fail_the_first_is_told(checked):
+    """What is reported is what the loops as they were written report: where both can fail they stay two."""
+
+    def stepping(text, limit, is_checked):
+        def step(c, v):
+            return (guarded(c, c < limit, text) if is_checked else c) * 2 + v, c
+
+        return step
+
+    first = tg.scan(stepping("first too large", 7.0, checked[0]), 0.5, X)
+    second = tg.scan(stepping("second too large", 3.0, checked[1]), 0.25, X)
+    outputs = [*first, *second]
+    frozen, plain = after([X], outputs), FunctionGraph.of([X], outputs).freeze()
+    assert len(scans(frozen)) == 1 + all(checked)
+    for x in (numbers(1), np.array([1.0, 1.0, -9.0]), np.full(5, 2.0), np.full(3, 30.0)):
+        try:
+            wanted = interpret(plain, [x])
+        except TgError as error:
+            with pytest.raises(type(error), match=str(error).partition("\n")[0]):
+                interpret(frozen, [x])
+        else:
+            agrees(frozen, [x], wanted)
+
+
+def test_a_loop_that_prints_stays_alone():
+    def step(c, v):
+        return c * 0.5 + tg.debug_print(v), None
+
+    outputs = [tg.scan(step, 0.5, X)[0], tg.scan(lambda c, v: (c - v, None), 0.5, X)[0]]
+    assert len(scans(after([X], outputs))) == 2
+
+
+def test_loops_over_large_arrays_are_joined_only_if_they_share_work():
+    start, m = tg.tensor("s", shape=(40,)), tg.tensor("m", shape=(None, 40))
+    one = tg.scan(lambda c, v: (tg.tanh(c + tg.sin(v)), None), start, m)[0]
+    two = tg.scan(lambda c, v: (c * v, None), start, m)[0]
+    three = tg.scan(lambda c, v: (c * tg.sin(v), None), start, m)[0]
+    assert len(scans(after([start, m], [one, two]))) == 2
+    frozen = after([start, m], [one, three])
+    (op,) = scans(frozen)
+    assert functions(op.body).count("sin") == 1
+    s, rows = numbers(40), numbers((3, 40), 1)
+    a = b = s
+    for row in rows:
+        a, b = np.tanh(a + np.sin(row)), b * np.sin(row)
+    agrees(frozen, [s, rows], [a, b])
+
+
+def test_two_pairs_of_loops_keep_what_each_has_computed():
+    start = tg.tensor("s", shape=(20,))
+    outputs = []
+    for k, f in enumerate((tg.exp, tg.tanh)):
+        last = tg.scan(lambda c, v, f=f: (f(-c) * v, None), start, X)[0]
+        outputs += [last, *tg.grad(tg.sum(last) * (k + 1), [start, X])]
+    frozen = after([start, X], outputs)
+    loops = scans(frozen)
+    assert len(loops) == 4
+    for name in ("exp", "tanh"):
+        assert sum(functions(op.body).count(name) for op in loops) == 1
+    s, x = numbers(20), numbers(4, 1)
+    found = interpret(frozen, [s, x])
+    for k, f in enumerate((np.exp, np.tanh)):
+
+        def by_hand(s, x, f=f):
+            for v in x:
+                s = f(-s) * v
+            return s
+
+        np.testing.assert_allclose(found[3 * k], by_hand(s, x), rtol=1e-13)
+        for place in range(4):
+            moved = x.astype(complex)
+            moved[place] += 1e-20j
+            wanted = (k + 1) * np.sum(by_hand(s.astype(complex), moved).imag) / 1e-20
+            np.testing.assert_allclose(found[3 * k + 2][place], wanted, rtol=1e-11)
