@@ -12,6 +12,7 @@ from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.graph.op import Op
 from tg.ops.indexing import WrapIndex
+from tg.ops.loops import Scan
 from tg.ops.softmax import LogSumExp, Softmax
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import MODES
@@ -271,6 +272,23 @@ def test_a_pass_runs_once_after_its_phase_and_its_replacements_are_visited():
     assert ops(found) == ["subtract", "log1p"]
     assert graph.fired["doubled"] == 1
     assert "doubled" in found.origins[0].rules
+
+
+def test_a_pass_may_replace_several_results_by_themselves():
+    """They are what it makes, under other ids; and what was made earlier is replaced by the same."""
+
+    def again(view):
+        loops = [view.results(node) for node in view.applies if isinstance(node.op, Scan)]
+        if not loops:
+            return {}
+        made = loops[1][0].apply.op(*loops[1][0].apply.inputs)
+        return {id(loops[0][0]): made[0], **{id(a): b for a, b in zip(loops[1], made, strict=True)}}
+
+    x = tg.vector("x")
+    one, _ = tg.scan(lambda c, v: (c * 0.5 + v, c * v), 0.5, x)
+    two, twos = tg.scan(lambda c, v: (c * 0.5 + v, c - v), 0.5, x)
+    found = run([x], [one, two, twos + 1], [Plugin(passes=[Pass("same", run=again, **LATE)])])
+    assert found == run([x], [two, two, twos + 1], [Plugin()])
 
 
 def test_a_replacement_that_needs_what_it_replaces_is_an_error_that_names_the_pass():

@@ -7,12 +7,13 @@ import pytest
 
 import tg
 from tests.unit.rewrite.test_indexing import rewritten
-from tg.errors import TgError
+from tg.errors import BoundsError, ShapeError, TgError
 from tg.graph.checks import Descriptor
+from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.loops import Scan
+from tg.ops.loops import Cond, Scan, While
 
 A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
 X, Y = tg.vector("x"), tg.vector("y")
@@ -108,6 +109,120 @@ def test_the_cotangent_of_a_sum_is_no_sequence():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
+# --- what is known where a loop stands -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_lengths_that_the_program_compares_are_not_compared_in_each_step(n):
+    w, u, s, xs = tg.matrix("w"), tg.matrix("u"), tg.vector("s"), tg.matrix("xs")
+    h, hs = tg.scan(lambda h, x: (tg.tanh(w @ h + u @ x),) * 2, s, xs)
+    loss = tg.sum(hs * hs) + tg.sum(h)
+    frozen = after([w, u, s, xs], [h, *tg.grad(loss, [w, u])])
+    forward, backward = scans(frozen)
+    assert (len(forward.body.checks), len(backward.body.checks)) == (0, 0)
+    assert backward.carries == 1  # as where the lengths are known
+    assert "tanh" not in functions(backward.body)
+    given = [numbers((3, 3)) - 1, numbers((3, 2), 1) - 1, numbers(3, 2), numbers((n, 2), 3)]
+
+    def by_hand(w, u):
+        h, total = given[2], 0.0
+        for x in given[3]:
+            h = np.tanh(w @ h + u @ x)
+            total += np.sum(h * h)
+        return h, total + np.sum(h)
+
+    found = interpret(frozen, given)
+    np.testing.assert_allclose(found[0], by_hand(*given[:2])[0], rtol=1e-13)
+    for k, d in enumerate(found[1:]):
+        for place in np.ndindex(d.shape):
+            moved = [a.astype(complex) for a in given[:2]]
+            moved[k][place] += 1e-20j
+            np.testing.assert_allclose(d[place], by_hand(*moved)[1].imag / 1e-20, rtol=1e-11, atol=1e-13)
+    with pytest.raises(ShapeError, match="matmul: inner axis: lengths differ: 2 and 3"):
+        interpret(frozen, [numbers((3, 2)), *given[1:]])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_what_else_a_step_checks_is_told_as_before(n):
+    """The check of an index is the second of the step, and the only one that is left."""
+    table = tg.tensor("t", shape=(4,))
+    j = tg.tensor("j", "int64", (None,))
+    frozen = after([X, Y, table, j], tg.scan(lambda c, k: (c * Y + table[k], c), X, j))
+    (op,) = scans(frozen)
+    assert [check.descriptor.error for check in op.body.checks] == ["BoundsError"]
+    x, y, t, places = numbers(3), numbers(3, 1), numbers(4, 2), np.arange(n) % 4
+    carry, traced = x, np.empty((n, 3))
+    for at, k in enumerate(places):
+        traced[at] = carry
+        carry = carry * y + t[k]
+    agrees(frozen, [x, y, t, places], [carry, traced])
+    with pytest.raises(BoundsError, match="9"):
+        interpret(frozen, [x, y, t, np.array([0, 9])])
+    with pytest.raises(ShapeError, match="lengths differ"):
+        interpret(frozen, [x, y[:2], t, places])
+
+
+def test_a_check_within_two_loops_keeps_its_text():
+    table = tg.tensor("t", shape=(4,))
+    j = tg.tensor("j", "int64", (None,))
+
+    def step(c, k):
+        inner = tg.scan(lambda d, v: (d * Y + table[k + 1] * v, None), c, tg.constant([0.5, 2.0]))[0]
+        return inner + X, None
+
+    frozen = after([X, Y, table, j], [tg.scan(step, X, j)[0]])
+    (op,) = scans(frozen)
+    assert [c.descriptor.error for inner in scans(op.body) for c in inner.body.checks] == ["BoundsError"]
+    assert len(op.body.checks) == 1
+    x, y, t = numbers(3), numbers(3, 1), numbers(4, 2)
+    carry = x
+    for k in (0, 2, 1):
+        for v in (0.5, 2.0):
+            carry = carry * y + t[k + 1] * v
+        carry = carry + x
+    agrees(frozen, [x, y, t, np.array([0, 2, 1])], [carry])
+    with pytest.raises(BoundsError, match="index 4"):
+        interpret(frozen, [x, y, t, np.array([0, 3])])
+
+
+def test_branches_compare_lengths_that_nothing_else_says_are_equal():
+    e, p = tg.exp(X), tg.scalar("p", "bool")
+    frozen = after([p, X, Y], [tg.cond(p, lambda: X * e + tg.sum(X), lambda: X), tg.cond(p, lambda: X * Y, lambda: X)])
+    counts = [len(node.op.inner_descriptors) for node in frozen.nodes if isinstance(node.op, Cond)]
+    assert sorted(counts) == [0, 1]
+    x = numbers(3)
+    agrees(frozen, [np.bool_(True), x, x], [x * np.exp(x) + np.sum(x), x * x])
+    agrees(frozen, [np.bool_(False), x, x[:2]], [x, x])
+    with pytest.raises(ShapeError):
+        interpret(frozen, [np.bool_(True), x, x[:2]])
+
+
+def test_a_while_loop_compares_lengths_that_nothing_else_says_are_equal():
+    e = tg.exp(X)
+    a = tg.while_loop(lambda c: tg.sum(c) < 9, lambda c: c + e, X)
+    b = tg.while_loop(lambda c: tg.sum(c) < 9, lambda c: c + Y, X)
+    frozen = after([X, Y], [a, b])
+    counts = [len(node.op.inner_descriptors) for node in frozen.nodes if isinstance(node.op, While)]
+    assert sorted(counts) == [0, 1]
+    x, y = numbers(3), numbers(2)
+    wanted = x
+    while np.sum(wanted) < 9:
+        wanted = wanted + np.exp(x)
+    np.testing.assert_allclose(interpret(frozen, [x, x])[0], wanted, rtol=1e-13)
+    with pytest.raises(ShapeError):
+        interpret(frozen, [x, y])
+    np.testing.assert_array_equal(interpret(frozen, [10 * x, y])[1], 10 * x)  # no step is made
+
+
+def test_an_assertion_about_lengths_stays():
+    def step(c, v):
+        return guarded(c, tg.equal(tg.as_variable(X.shape[0]), Y.shape[0]), "of two lengths") * v, None
+
+    frozen = after([X, Y], [tg.scan(step, 0.5, X)[0], X + Y])
+    (op,) = scans(frozen)
+    assert len(op.body.checks) == 1
+
+
 # --- what is the same in all steps -----------------------------------------------------------------------------------
 
 
@@ -139,12 +254,12 @@ def test_no_array_is_made_of_a_number_that_is_repeated():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
-def test_what_lengths_inside_follow_from_stays_inside():
-    """That y and its exponential are of one length is known of how one is computed of the other."""
+def test_what_has_the_length_of_what_is_captured_leaves_the_loop():
+    """That y and its exponential are of one length is known where the loop stands."""
     frozen = after([X, Y], [tg.scan(lambda c, v: (c * tg.exp(Y) + Y * v, None), tg.zeros_like(Y), X)[0]])
     (op,) = scans(frozen)
-    assert "exp" in functions(op.body)
-    assert len(op.body.checks) == 1  # of the carry and y
+    assert functions(op.body) == ["add", "multiply", "multiply"]
+    assert functions(frozen) == ["exp"]
     x, y = numbers(4), numbers(3, 1)
     wanted = np.zeros(3)
     for v in x:
@@ -360,6 +475,36 @@ def test_a_gradient_of_a_network_computes_no_layer_again_and_multiplies_matrices
 
 
 @pytest.mark.parametrize("n", LENGTHS)
+def test_lengths_are_computed_again_and_not_traced(n):
+    """What a reverse loop traces has a length that follows from that of the weights."""
+    w, xs = tg.matrix("w"), tg.matrix("xs")
+
+    def step(h, x, w):
+        xp = tg if isinstance(w, tg.Variable) else np
+        g = xp.matmul(h, w)
+        return xp.tanh(x[:2] + g[:2]) * g[2:]
+
+    loss = tg.sum(tg.scan(lambda h, x: (step(h, x, w), None), tg.constant([0.3, 0.7]), xs)[0])
+    frozen = after([w, xs], [loss, *tg.grad(loss, [w, xs])])
+    assert not {t.dtype for op in scans(frozen) for t in op.body.output_types} - {"float64"}
+
+    def by_hand(w, xs):
+        h = np.array([0.3, 0.7])
+        for x in xs:
+            h = step(h, x, w)
+        return np.sum(h)
+
+    given = [numbers((2, 4)) - 1, numbers((n, 2), 1)]
+    found = interpret(frozen, given)
+    np.testing.assert_allclose(found[0], by_hand(*given), rtol=1e-13)
+    for k, d in enumerate(found[1:]):
+        for place in np.ndindex(d.shape):
+            moved = [a.astype(complex) for a in given]
+            moved[k][place] += 1e-20j
+            np.testing.assert_allclose(d[place], by_hand(*moved).imag / 1e-20, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
 def test_what_a_loop_traces_is_not_computed_again_by_one_of_its_traces(n):
     _, states = tg.scan(lambda c, v: (tg.exp(-c) * v, c), 0.5, X)
     total, again = tg.scan(lambda c, v: (c * 0.5 + tg.exp(-v), tg.cos(c)), 0.5, states)
@@ -448,3 +593,181 @@ def test_what_is_read_in_between_is_added_up_step_by_step(step):
     for v in x:
         first, second = step((first, second), v)
     agrees(after([X], [a, b]), [x], [np.float64(first), np.float64(second)])
+
+
+# --- loops beside one another ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_two_chains_of_one_length_are_one_loop(n, reverse):
+    def first(c, v):
+        return (c * A + v, c - v)
+
+    def second(c, v):
+        return (c * v + 0.5, c * c)
+
+    one, ones = tg.scan(first, 0.5, X, reverse=reverse)
+    two, twos = tg.scan(second, 0.25, X, reverse=reverse)
+    frozen = after([A, X], [one, ones, two, twos])
+    (op,) = scans(frozen)
+    assert (op.carries, op.sequences) == (2, 1)
+    x = numbers(n)
+    wanted = stepped(lambda c, v: (c * 0.7 + v, c - v), 0.5, x, reverse=reverse)
+    agrees(
+        frozen, [np.float64(0.7), x], [*wanted, *stepped(lambda c, v: (c * v + 0.5, c * c), 0.25, x, reverse=reverse)]
+    )
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_of_a_loop_and_its_tangents_the_carries_are_computed_once(n):
+    def step(c, v):
+        return tg.tanh(c * A + v), c
+
+    last, ys = tg.scan(step, 0.5, X)
+    tangent = tg.jvp(last + tg.sum(ys), A, tg.constant(1.0))
+    frozen = after([A, X], [last, tangent])
+    (op,) = scans(frozen)
+    assert op.carries == 2
+    assert functions(op.body).count("tanh") == 1
+    x = numbers(n)
+
+    def by_hand(a):
+        c, total = 0.5, 0.0
+        for v in x:
+            total, c = total + c, np.tanh(c * a + v)
+        return c, total + c
+
+    found = interpret(frozen, [np.float64(0.7), x])
+    np.testing.assert_allclose(found[0], by_hand(0.7)[0], rtol=1e-13)
+    np.testing.assert_allclose(found[1], np.imag(by_hand(0.7 + 1e-20j)[1]) / 1e-20, rtol=1e-12, atol=1e-15)
+
+
+def test_equal_starts_are_no_equal_carries():
+    """Of four carries that begin with 0 two are equal after each step."""
+
+    def one(c, v):
+        return (c[0] + v, c[1] - v * c[0]), None
+
+    def two(c, v):
+        return (c[0] * v + c[1], c[1] + v), None
+
+    (a, b), _ = tg.scan(one, (0.0, 0.0), X)
+    (c, d), _ = tg.scan(two, (0.0, 0.0), X)
+    frozen = after([X], [a, b, c, d])
+    (op,) = scans(frozen)
+    assert op.carries == 3
+    x, wanted = numbers(6), [0.0, 0.0, 0.0, 0.0]
+    for v in x:
+        a, b, c, d = wanted
+        wanted = [a + v, b - v * a, c * v + d, d + v]
+    agrees(frozen, [x], [np.float64(v) for v in wanted])
+
+
+def test_loops_one_behind_the_other_stay_apart():
+    """The second needs the first, the third could stand beside either: two loops are left, and nothing is circular."""
+    _, ys = tg.scan(lambda c, v: (c * 0.5 + v, c * v), 0.5, X)
+    _, zs = tg.scan(lambda c, v: (c * v + 1, c - v), 0.25, ys)
+    _, us = tg.scan(lambda c, v: (c - v * v, c * v), 0.125, X)
+    frozen = after([X], [zs, us])
+    assert len(scans(frozen)) == 2
+    x = numbers(5)
+    _, y = stepped(lambda c, v: (c * 0.5 + v, c * v), 0.5, x)
+    agrees(
+        frozen,
+        [x],
+        [
+            stepped(lambda c, v: (c * v + 1, c - v), 0.25, y)[1],
+            stepped(lambda c, v: (c - v * v, c * v), 0.125, x)[1],
+        ],
+    )
+
+
+def test_loops_that_are_not_known_to_be_of_one_length_stay_apart():
+    count = tg.scalar("count", dtype="int64")
+    a = tg.scan(lambda c, v: (c * 0.5 + v, None), 0.5, X)[0]
+    b = tg.scan(lambda c, v: (c * 0.5 - v, None), 0.5, Y)[0]
+    c = tg.scan(lambda c, _: (c * 0.5 - 1, None), 0.5, None, count)[0]
+    frozen = after([X, Y, count], [a, b, c])
+    assert len(scans(frozen)) == 3
+    assert len(scans(after([X, Y], [a + tg.sum(X * Y), b]))) == 1
+    x, y = numbers(2), numbers(3)
+    wanted = [stepped(lambda c, v: (c * 0.5 + v, 0), 0.5, x)[0], stepped(lambda c, v: (c * 0.5 - v, 0), 0.5, y)[0]]
+    agrees(frozen, [x, y, np.int64(1)], [*wanted, np.float64(-0.75)])
+
+
+@pytest.mark.parametrize("checked", [(True, False), (False, True), (True, True)])
+def test_of_two_loops_that_can_fail_the_first_is_told(checked):
+    """What is reported is what the loops as they were written report: where both can fail they stay two."""
+
+    def stepping(text, limit, is_checked):
+        def step(c, v):
+            return (guarded(c, c < limit, text) if is_checked else c) * 2 + v, c
+
+        return step
+
+    first = tg.scan(stepping("first too large", 7.0, checked[0]), 0.5, X)
+    second = tg.scan(stepping("second too large", 3.0, checked[1]), 0.25, X)
+    outputs = [*first, *second]
+    frozen, plain = after([X], outputs), FunctionGraph.of([X], outputs).freeze()
+    assert len(scans(frozen)) == 1 + all(checked)
+    for x in (numbers(1), np.array([1.0, 1.0, -9.0]), np.full(5, 2.0), np.full(3, 30.0)):
+        try:
+            wanted = interpret(plain, [x])
+        except TgError as error:
+            with pytest.raises(type(error), match=str(error).partition("\n")[0]):
+                interpret(frozen, [x])
+        else:
+            agrees(frozen, [x], wanted)
+
+
+def test_a_loop_that_prints_stays_alone():
+    def step(c, v):
+        return c * 0.5 + tg.debug_print(v), None
+
+    outputs = [tg.scan(step, 0.5, X)[0], tg.scan(lambda c, v: (c - v, None), 0.5, X)[0]]
+    assert len(scans(after([X], outputs))) == 2
+
+
+def test_loops_over_large_arrays_are_joined_only_if_they_share_work():
+    start, m = tg.tensor("s", shape=(40,)), tg.tensor("m", shape=(None, 40))
+    one = tg.scan(lambda c, v: (tg.tanh(c + tg.sin(v)), None), start, m)[0]
+    two = tg.scan(lambda c, v: (c * v, None), start, m)[0]
+    three = tg.scan(lambda c, v: (c * tg.sin(v), None), start, m)[0]
+    assert len(scans(after([start, m], [one, two]))) == 2
+    frozen = after([start, m], [one, three])
+    (op,) = scans(frozen)
+    assert functions(op.body).count("sin") == 1
+    s, rows = numbers(40), numbers((3, 40), 1)
+    a = b = s
+    for row in rows:
+        a, b = np.tanh(a + np.sin(row)), b * np.sin(row)
+    agrees(frozen, [s, rows], [a, b])
+
+
+def test_two_pairs_of_loops_keep_what_each_has_computed():
+    start = tg.tensor("s", shape=(20,))
+    outputs = []
+    for k, f in enumerate((tg.exp, tg.tanh)):
+        last = tg.scan(lambda c, v, f=f: (f(-c) * v, None), start, X)[0]
+        outputs += [last, *tg.grad(tg.sum(last) * (k + 1), [start, X])]
+    frozen = after([start, X], outputs)
+    loops = scans(frozen)
+    assert len(loops) == 4
+    for name in ("exp", "tanh"):
+        assert sum(functions(op.body).count(name) for op in loops) == 1
+    s, x = numbers(20), numbers(4, 1)
+    found = interpret(frozen, [s, x])
+    for k, f in enumerate((np.exp, np.tanh)):
+
+        def by_hand(s, x, f=f):
+            for v in x:
+                s = f(-s) * v
+            return s
+
+        np.testing.assert_allclose(found[3 * k], by_hand(s, x), rtol=1e-13)
+        for place in range(4):
+            moved = x.astype(complex)
+            moved[place] += 1e-20j
+            wanted = (k + 1) * np.sum(by_hand(s.astype(complex), moved).imag) / 1e-20
+            np.testing.assert_allclose(found[3 * k + 2][place], wanted, rtol=1e-11)

@@ -584,7 +584,7 @@ class _Sweep:
             done[id(c)] = c
         for old in graph._live(roots):
             first = old[0]
-            if id(first) in done:
+            if id(first) in done and (not given or all(id(v) in done for v in old)):
                 continue
             if given and any(id(v) in given for v in old):
                 for v in old:

@@ -361,7 +361,7 @@ class While(Op):
                     traces.append(np.zeros((self.max_steps or 0, *y.shape), y.dtype))
                 traces[k][steps] = y
             steps += 1
-        if not traces:
+        if self.traces and not traces:
             shapes, types = self.trace_shapes(arrays), self.body.output_types[self.carries :]
             traces = [
                 np.zeros((self.max_steps or 0, *shape), t.numpy_dtype) for shape, t in zip(shapes, types, strict=True)

@@ -340,10 +340,18 @@ class _Sweeper:
                         found = attempt(node, outputs)
                         if found is not None and all(map(self._is_precise, outputs, found)):
                             self.last = name, node
+                            if node.op.inner_descriptors:
+                                self._recheck(node, found)
                             return name, found
                     except Exception as error:  # noqa: BLE001 (raised again, named)
                         raise self.driver.failed(error, "rewrite", name, node)  # noqa: B904 (it has its cause)
         return None
+
+    def _recheck(self, node: Apply, found: Outputs) -> None:
+        """Let the status of inner graphs be told by the checks that a rule has left in them."""
+        made = found[-1].apply
+        if made is not None and made.op.inner_descriptors not in ((), node.op.inner_descriptors):
+            self.checks.extend((check, made) for check in checks_of(made))
 
     def _is_precise(self, old: Variable, new: Variable) -> bool:
         """Whether a replacement loses no static length.

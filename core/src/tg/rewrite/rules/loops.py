@@ -10,35 +10,39 @@ from __future__ import annotations
 
 import math
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.graph.frozen import LENGTH_TYPE, FrozenGraph
-from tg.graph.nodes import Constant, Variable
+from tg.graph.checks import STATUS_LENGTH
+from tg.graph.frozen import LENGTH_TYPE, FrozenCheck, FrozenGraph, Node, Origin
+from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.elementwise.comparison import equal
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
-from tg.ops.loops import Scan
+from tg.ops.loops import Cond, Scan, While
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
 from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
-from tg.types.lengths import same
+from tg.types.lengths import AxisLength as AxisAtom
+from tg.types.lengths import atoms, equal_here, product, same, subtract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tg.graph.frozen import Node
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.rewrite.rule import Outputs
+    from tg.types.tensor_type import TensorType
 
 ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in additions
-VIEWS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
+VIEWS: Final = (AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
+LARGE: Final = 16  # elements of an array: with fewer a step has little to do at a time
 NONE: Final[Mapping[int, Constant]] = MappingProxyType({})
 
 
@@ -159,6 +163,69 @@ def _asked(body: FrozenGraph) -> list[int]:
     return [v for check in body.checks for v in (check.condition, *check.values)]
 
 
+# --- what is known where a loop stands -------------------------------------------------------------------------------
+
+
+def _without_proved(node: Apply, outputs: Outputs) -> Outputs | None:
+    """A loop, or branches, without checks that lengths are equal which are known to be where it stands."""
+    op = node.op
+    before = op.inner_graphs()
+    after = []
+    for graph, inner in zip(before, op.inner_inputs(len(node.inputs)), strict=True):
+        has_lengths = [one.is_same or t.ndim for one, t in zip(inner, graph.input_types, strict=True)]
+        operands = [node.inputs[one.operand] if has else None for one, has in zip(inner, has_lengths, strict=True)]
+        after.append(_unchecked(graph, operands, required=isinstance(op, Scan)))
+    if all(a is b for a, b in zip(before, after, strict=True)):
+        return None
+    made = _tuple(op.with_inner_graphs(after)(*node.inputs))
+    return made if len(made) == len(outputs) else (*made, Constant(np.zeros(STATUS_LENGTH, np.int64)))
+
+
+def _unchecked(graph: FrozenGraph, operands: Sequence[Variable | None], *, required: bool) -> FrozenGraph:
+    """A graph without the checks of lengths that hold for operands of the lengths that these have.
+
+    Args:
+        operands: what has the lengths of the inputs; None for an input that is a number.
+        required: whether where the operands are the graph's own requirements are checked before it runs.
+    """
+    if not any(map(_is_of_lengths, graph.checks)):
+        return graph
+    makers = {number: one for one in graph.nodes for number in one.outputs}
+    values: dict[int, Variable | None] = {**dict(enumerate(operands)), **_constants(graph)}
+    is_equal = equal_here if required else same
+    kept = []
+    for check in graph.checks:
+        asked = makers.get(check.condition)
+        if asked is not None and asked.op is equal.op and _is_of_lengths(check):
+            a, b = (_length_outside(k, makers, values) for k in asked.inputs)
+            if a is not None and b is not None and is_equal(size_value(a), size_value(b)):
+                continue
+        kept.append(check)
+    if len(kept) == len(graph.checks):
+        return graph
+    parts = (graph.arity, graph.types, graph.constants, graph.nodes, graph.outputs, kept)
+    return FrozenGraph(*parts, graph.names, graph.origins, graph.assumed)
+
+
+def _is_of_lengths(check: FrozenCheck) -> bool:
+    """Whether a check is one that an op needs of the lengths of its operands."""
+    return check.descriptor.error == "ShapeError" and not check.descriptor.stated
+
+
+def _length_outside(number: int, makers: Mapping[int, Node], values: dict[int, Variable | None]) -> Variable | None:
+    """An integer of a graph that follows from the lengths of its inputs, computed from what these lengths are of."""
+    if number not in values:
+        one = makers[number]
+        of_lengths = type(one.op) is AxisLength and one.inputs[0] not in makers
+        if of_lengths or (isinstance(one.op, Elementwise) and one.op.fn.checks is None and len(one.outputs) == 1):
+            given = [_length_outside(k, makers, values) for k in one.inputs]
+            known = [v for v in given if v is not None]
+            values[number] = one.op(*known) if len(known) == len(given) else None
+        else:
+            values[number] = None
+    return values[number]
+
+
 def _constants(body: FrozenGraph) -> dict[int, Variable]:
     return dict(enumerate(body.constants, body.arity))
 
@@ -262,19 +329,35 @@ def _may_leave(node: Node, body: FrozenGraph) -> bool:
     op = node.op
     if len(node.outputs) != 1 or op.has_effect or op.calls_python or op.inner_descriptors:
         return False
-    result = body.types[node.outputs[0]]
-    if None in result.shape or (not result.ndim and result.dtype == "int64"):
+    if _may_be_length(node.outputs[0], body) or not _has_given_lengths(node.outputs[0], body):
         return False
     return _is_safe(node) if body.checks else True
+
+
+def _has_given_lengths(number: int, body: FrozenGraph) -> bool:
+    """Whether the lengths of a value follow from those of what a step is given."""
+    if None not in body.types[number].shape:
+        return True
+    found = [atom for n in body.symbolic[number].shape for atom in atoms(n)]
+    return all(type(a) is AxisAtom and a.owner.number < body.arity for a in found)  # type: ignore[attr-defined]
+
+
+def _may_be_length(number: int, body: FrozenGraph) -> bool:
+    """Whether a value is of the type that lengths have."""
+    return not body.types[number].ndim and body.types[number].dtype == "int64"
 
 
 def _pays(node: Node, body: FrozenGraph) -> bool:
     """Whether a value is worth memory: not if it is a view, or much of little."""
     if isinstance(node.op, VIEWS):
         return False
-    size = math.prod(body.types[node.outputs[0]].shape)  # type: ignore[arg-type]
-    given = [body.types[k].shape for k in node.inputs]
-    return not node.op.pointwise or size <= max((math.prod(s) for s in given if None not in s), default=1)  # type: ignore[arg-type]
+    if not node.op.pointwise:
+        return True
+    types: Sequence[TensorType] = body.types
+    if any(None in types[k].shape for k in (node.outputs[0], *node.inputs)):
+        types = body.symbolic
+    size, *given = (product(types[k].shape) for k in (node.outputs[0], *node.inputs))  # type: ignore[arg-type]
+    return any(type(more := subtract(size, n)) is int and more <= 0 for n in given)
 
 
 def _kept_inputs(body: FrozenGraph, first: int, leaves: Iterable[int]) -> list[int]:
@@ -445,15 +528,18 @@ def _follows(number: int, outside: set[int], again: Mapping[int, Node]) -> bool:
 
 
 def _without_repetition(view: View) -> dict[int, Variable]:
-    """Two loops one of which traces what the other would compute again of what it traces: the first two there are."""
+    """Loops one of which traces what another would compute again of what it traces: each in one pair at most."""
+    found: dict[int, Variable] = {}
+    taken: set[int] = set()
     for node in view.applies:
         if isinstance(node.op, Scan):
             makers = [v.apply for v in node.op.parts(node.inputs)[1] if v.apply is not None]
             for other in dict.fromkeys(one for one in makers if isinstance(one.op, Scan)):
-                found = _repeating(node, node.op, other, other.op, view)
-                if found:
-                    return found
-    return {}
+                if taken.isdisjoint((id(node), id(other))):
+                    more = _repeating(node, node.op, other, other.op, view)
+                    found.update(more)
+                    taken.update((id(node), id(other)) if more else ())
+    return found
 
 
 def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> dict[int, Variable]:
@@ -465,13 +551,15 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     stack = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
     stack += [*body.outputs, *_asked(body)]
     traced, taken = dict.fromkeys(first.body.outputs[first.carries :]), dict[int, None]()
+    moving = _moving(body, held)
     while stack:
         k = stack.pop()
         if k not in makers or k in taken:
             continue
         spent = sum(_price(makers[v]) for v in _ancestors(makers, [k]) if v in makers)
         is_worth = spent >= (1 if same_as[k] in traced else ARRAY)
-        if is_worth and not isinstance(makers[k].op, VIEWS) and None not in body.types[k].shape:
+        has_place = k in moving and not _may_be_length(k, body) and not isinstance(makers[k].op, VIEWS)
+        if is_worth and has_place and _has_given_lengths(same_as[k], first.body):
             taken[k] = None
         else:
             stack.extend(makers[k].inputs)
@@ -490,6 +578,15 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
     again = _tuple(loop(*node.inputs[: op.first], *given, *(operands[k] for k in rest)))
     return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
+
+
+def _moving(body: FrozenGraph, held: int) -> set[int]:
+    """The values of a step that may differ from step to step: what depends on more than lengths of what is given."""
+    found = set(range(held))
+    for one in body.nodes:
+        if type(one.op) is not AxisLength and not found.isdisjoint(one.inputs):
+            found.update(one.outputs)
+    return found
 
 
 def _in_both(node: Apply, op: Scan, other: Apply, first: Scan, before: Outputs) -> dict[int, int]:
@@ -544,6 +641,236 @@ def _price(node: Node) -> float:
     if isinstance(node.op, VIEWS):
         return 0.0
     return _cost(node) if isinstance(node.op, Elementwise) else 2 * ARRAY
+
+
+# --- loops beside one another ----------------------------------------------------------------------------------------
+
+
+class _Loop(NamedTuple):
+    """Loops that are to become one: what is given to its steps, and of which results its carries and traces are."""
+
+    body: FrozenGraph
+    carries: list[Variable]
+    sequences: list[Variable]
+    captured: list[Variable]
+    finals: list[list[Variable]]
+    traces: list[list[Variable]]
+    status: tuple[Variable, ...]
+
+    @classmethod
+    def of(cls, node: Apply, op: Scan, view: View) -> _Loop:
+        """One loop."""
+        carries, sequences, captured = op.parts(node.inputs)
+        results, n, count = view.results(node), op.carries, len(op.body.outputs)
+        finals, traces = [[v] for v in results[:n]], [[v] for v in results[n:count]]
+        return cls(op.body, list(carries), list(sequences), list(captured), finals, traces, results[count:])
+
+    def inputs(self) -> list[Variable]:
+        """The operands in the order of the body's inputs."""
+        return [*self.carries, *self.sequences, *self.captured]
+
+    def results(self) -> list[list[Variable]]:
+        """What each result is of the loops that this one takes the place of."""
+        return [*self.finals, *self.traces, *([v] for v in self.status)]
+
+
+def _without_siblings(view: View) -> dict[int, Variable]:
+    """Loops of one length that do not need one another as one loop."""
+    found: dict[int, Variable] = {}
+    if sum(isinstance(node.op, Scan) for node in view.applies) < 2:
+        return found
+    groups: dict[object, list[tuple[Apply, Scan]]] = {}
+    for node, depth in _depths(view):
+        op = node.op
+        if isinstance(op, Scan) and not _has_effect(op.body):
+            groups.setdefault((depth, op.length, op.reverse, bool(op.carries)), []).append((node, op))
+    for group in groups.values():
+        waiting = group
+        while len(waiting) > 1:
+            (first, op), *others = waiting
+            loop = _Loop.of(first, op, view)
+            members, waiting = [loop], []
+            for node, other in others:
+                may_join = _are_of_one_length(first, node, op) and not (loop.status and other.body.checks)
+                one = _Loop.of(node, other, view)
+                joined = _joined(loop, one) if may_join else None
+                if joined is None:
+                    waiting.append((node, other))
+                else:
+                    loop = joined
+                    members.append(one)
+            if len(members) > 1:
+                found.update(_replaced_by(loop, members, first, op))
+    return found
+
+
+def _depths(view: View) -> Iterator[tuple[Apply, int]]:
+    """The nodes of a graph, each with how many loops there are one behind the other on the way to it.
+
+    Of loops that are as deep none needs another, nor does joining them make others need one another.
+    """
+    depths: dict[int, int] = {}
+    for node in view.applies:
+        depth = max((depths.get(id(v.apply), 0) for v in node.inputs), default=0)
+        depths[id(node)] = depth + isinstance(node.op, Scan)
+        yield node, depth
+
+
+def _has_effect(body: FrozenGraph) -> bool:
+    """Whether a graph, or one inside it, does something besides its results."""
+    return any(
+        one.op.has_effect or one.op.calls_python or any(map(_has_effect, one.op.inner_graphs())) for one in body.nodes
+    )
+
+
+def _are_of_one_length(a: Apply, b: Apply, op: Scan) -> bool:
+    """Whether two loops are known to make as many steps: by more than a check that comes later."""
+    if not op.first or a.inputs[0] is b.inputs[0]:
+        return True
+    n, m = size_value(a.inputs[0]), size_value(b.inputs[0])
+    if same(n, m):
+        return True
+    of_inputs = all(type(k) is AxisAtom and getattr(k.owner, "apply", k) is None for k in (*atoms(n), *atoms(m)))
+    return of_inputs and equal_here(n, m)
+
+
+def _joined(a: _Loop, b: _Loop) -> _Loop | None:
+    """Two loops as one in which what both compute is computed once; None where that is no gain."""
+    loops, classes = (a, b), _equal_carries(a, b)
+    numbers, table = _numbered(loops, classes)
+    shared = sum(len(loop.body.nodes) for loop in loops) - sum(type(key) is tuple and key[0] == "node" for key in table)
+    if not shared and not all(map(_is_small, loops)):
+        return None
+    return _in_one_graph(loops, classes, numbers, table)
+
+
+Table = dict[
+    object, tuple[int, int]
+]  # of values by what they are: the loop, and the number in it, where they stand first
+
+
+def _equal_carries(a: _Loop, b: _Loop) -> list[list[int]]:
+    """The carries of two loops by classes, of which all that are in one have the same value at every step."""
+    known: dict[object, int] = {}
+    classes = [
+        [known.setdefault((id(v), loop.body.types[k]), len(known)) for k, v in enumerate(loop.carries)]
+        for loop in (a, b)
+    ]
+    while True:
+        numbers, _ = _numbered((a, b), classes)
+        known = {}
+        finer = [
+            [known.setdefault((c, found[loop.body.outputs[k]]), len(known)) for k, c in enumerate(own)]
+            for loop, own, found in zip((a, b), classes, numbers, strict=True)
+        ]
+        if finer == classes:
+            return classes
+        classes = finer
+
+
+def _numbered(loops: Sequence[_Loop], classes: Sequence[Sequence[int]]) -> tuple[list[list[int]], Table]:
+    """The values of a step of each loop by numbers, equal ones for equal values; and where each stands first."""
+    table: Table = {}
+    keys: dict[object, int] = {}
+    found: list[list[int]] = []
+    for at, (loop, own) in enumerate(zip(loops, classes, strict=True)):
+        body, numbers = loop.body, list[int]()
+
+        def number(key: object, at: int = at, numbers: list[int] = numbers) -> None:
+            if key not in keys:
+                table[key] = (at, len(numbers))
+            numbers.append(keys.setdefault(key, len(keys)))
+
+        kinds = ["carry"] * len(loop.carries) + ["slice"] * len(loop.sequences) + ["held"] * len(loop.captured)
+        for k, (kind, v) in enumerate(zip(kinds, loop.inputs(), strict=True)):
+            number((kind, own[k] if kind == "carry" else id(v), body.types[k]))
+        for c in body.constants:
+            number(("constant", *_literal(c)))
+        for one in body.nodes:
+            inputs = tuple(numbers[k] for k in one.inputs)
+            if one.op.commutes:
+                inputs = tuple(sorted(inputs))
+            for k, out in enumerate(one.outputs):
+                number(("node" if not k else "result", one.op, inputs, body.types[out], k))
+        found.append(numbers)
+    return found, table
+
+
+def _in_one_graph(
+    loops: Sequence[_Loop], classes: Sequence[Sequence[int]], numbers: list[list[int]], table: Table
+) -> _Loop:
+    """The loop that `_joined` gives."""
+    order: list[tuple[int, int]] = []
+    for kind in ("carry", "slice", "held", "constant"):
+        order += [place for key, place in table.items() if key[0] == kind]  # type: ignore[index]
+    counts = [sum(key[0] == kind for key in table) for kind in ("carry", "slice", "held", "constant")]  # type: ignore[index]
+    order += [place for key, place in table.items() if key[0] in ("node", "result")]  # type: ignore[index]
+    new = {numbers[at][k]: position for position, (at, k) in enumerate(order)}
+    where = set(order)
+
+    def moved(at: int, values: Iterable[int]) -> tuple[int, ...]:
+        return tuple(new[numbers[at][k]] for k in values)
+
+    nodes, checks, origins, names = list[Node](), list[FrozenCheck](), dict[int, Origin](), dict[int, str]()
+    assumed: dict[int, frozenset[str]] = {}
+    for at, loop in enumerate(loops):
+        for k, one in enumerate(loop.body.nodes):
+            if (at, one.outputs[0]) in where:
+                origin = loop.body.origins.get(k)
+                if origin is not None:
+                    origins[len(nodes)] = origin
+                nodes.append(one._replace(inputs=moved(at, one.inputs), outputs=moved(at, one.outputs)))
+        for k, name in loop.body.names.items():
+            names.setdefault(new[numbers[at][k]], name)
+        for k, facts in loop.body.assumed.items():
+            place = new[numbers[at][k]]
+            assumed[place] = assumed.get(place, frozenset()) | facts
+        checks += [
+            c._replace(condition=moved(at, [c.condition])[0], values=moved(at, c.values)) for c in loop.body.checks
+        ]
+    n, xs, held, known = counts
+    finals: list[list[Variable]] = [[] for _ in range(n)]
+    traces: dict[int, list[Variable]] = {}
+    after = [0] * n
+    for at, loop in enumerate(loops):
+        outputs = moved(at, loop.body.outputs)
+        for k, results in enumerate(loop.finals):
+            (place,) = moved(at, [k])
+            finals[place] += results
+            after[place] = outputs[k]
+        for number, results in zip(outputs[len(loop.carries) :], loop.traces, strict=True):
+            traces.setdefault(number, []).extend(results)
+    given = [loops[at].inputs()[k] for at, k in order[: n + xs + held]]
+    constants = [loops[at].body.constants[k - loops[at].body.arity] for at, k in order[n + xs + held :][:known]]
+    types = [loops[at].body.types[k] for at, k in order]
+    outputs = (*after, *traces)
+    body = FrozenGraph(n + xs + held, types, constants, nodes, outputs, checks, names, origins, assumed)
+    status = loops[0].status or loops[1].status
+    return _Loop(body, given[:n], given[n : n + xs], given[n + xs :], finals, list(traces.values()), status)
+
+
+def _is_small(loop: _Loop) -> bool:
+    """Whether a step computes few numbers: of two such chains a processor has both in hand."""
+    body = loop.body
+    sizes = [LARGE if None in t.shape else math.prod(t.shape) for t in body.types]  # type: ignore[arg-type]
+    return max(sizes, default=0) < LARGE and not any(type(one.op).graph_fields for one in body.nodes)
+
+
+def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) -> dict[int, Variable]:
+    """What the results of several loops are: those of the one that takes their place, or of one that has them all."""
+    found: dict[int, Variable] = {}
+    results = loop.results()
+    for one in members:
+        own = {id(v) for olds in one.results() for v in olds}
+        kept = [[v for v in olds if id(v) in own] for olds in results]
+        if all(kept):
+            for olds, same_one in zip(results, kept, strict=True):
+                found.update((id(v), same_one[0]) for v in olds if id(v) not in own)
+            return found
+    joined = Scan(loop.body, len(loop.carries), len(loop.sequences), op.length, op.reverse)
+    for olds, new in zip(results, _tuple(joined(*first.inputs[: op.first], *loop.inputs())), strict=True):
+        found.update((id(v), new) for v in olds)
+    return found
 
 
 # --- sums ------------------------------------------------------------------------------------------------------------
@@ -631,6 +958,11 @@ def _exponentials_again(x: Variable) -> Variable:
     return scan(lambda c, v: (c * exp(v), c), x, carries)[1]  # type: ignore[no-any-return]
 
 
+def _two_chains(x: Variable) -> Variable:
+    """What two loops over the elements of an array give, which both compute exponentials."""
+    return add(_over_numbers(x, lambda c, v: (c * exp(c) + v, c)), _over_numbers(x, lambda c, v: (c + v, exp(c) * c)))
+
+
 def _total(x: Variable) -> Variable:
     """The sum of the elements of an array by a loop that traces nothing."""
     zero = Constant(np.zeros((), x.type.numpy_dtype))
@@ -649,7 +981,21 @@ def _with_one_captured(x: Variable) -> Variable:
     return _tuple(traced.apply.op(*(one if v is held else v for v in traced.inputs)))[traced.index]
 
 
+def _checked(x: Variable, y: Variable) -> Variable:
+    """What a loop gives whose steps add a vector to a carry, and check that they are of one length."""
+    return scan(lambda c, v: (c * v + ravel(y), c), ravel(x), ravel(x))[1]  # type: ignore[no-any-return]
+
+
 RULES = (
+    node_rule(
+        "checked_outside",
+        keys=(Scan, While, Cond),
+        apply=_without_proved,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Lengths that are known to be equal where a loop stands need not be compared in each step.",
+        example=_checked,
+    ),
     node_rule(
         "scan_of_known_length",
         keys=(Scan,),
@@ -736,5 +1082,14 @@ PASSES = (
         why="A sum of what there is of all steps is no carry, and one of outer products is a product of matrices.",
         run=_with_sums_behind,
         example=_total,
+    ),
+    Pass(
+        "scan_siblings",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="Loops that do not need one another are one: what both compute is computed once, and chains run in step.",
+        run=_without_siblings,
+        example=_two_chains,
     ),
 )
