@@ -216,17 +216,17 @@ class FrozenGraph:
 
     def instantiate(self, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
         """The outputs as variables over the given inputs: this graph inlined, without what its checks require."""
-        values = self._over(inputs)
+        values = self.over(inputs)
         return tuple(values[k] for k in self.outputs)
 
     def instantiate_with_checks(self, inputs: Sequence[Variable]) -> tuple[tuple[Variable, ...], list[Check]]:
         """The outputs over the given inputs, and the stated checks, which no op of the outputs would make again."""
-        values = self._over(inputs)
+        values = self.over(inputs)
         stated = [check for check in self.checks if check.descriptor.stated]
         checks = [Check(values[c.condition], tuple(values[k] for k in c.values), c.descriptor) for c in stated]
         return tuple(values[k] for k in self.outputs), checks
 
-    def _over(self, inputs: Sequence[Variable]) -> list[Variable]:
+    def over(self, inputs: Sequence[Variable]) -> list[Variable]:
         """All values as variables over the given inputs."""
         values: list[Variable] = [*(self._promised(k, v) for k, v in enumerate(inputs)), *self.constants]
         for k, node in enumerate(self.nodes):

@@ -184,22 +184,29 @@ class FunctionGraph:
         return tuple(self._imported(v, known) for v in outputs)
 
     def _specialized(self, node: Apply, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        op = node.op
-        if type(op).specialize is not Op.specialize:
-            op = op.specialize([v.symbolic_type for v in operands])
-        if type(op).graph_fields and not self.keeps_derivatives:
-            op = op.with_inner_graphs([_derived(graph) for graph in op.inner_graphs()])
+        op, known = self._for_operands(node.op, operands), len(self.needs.found)
         try:
             outputs = self.intern(op, self._repeated(op, operands))
         except (TypeError, ValueError) as error:
             describe_operands(error, node.inputs)
             raise
+        if op.inner_descriptors and len(self.needs.found) > known:  # of which its graphs need not ask again
+            op = self._for_operands(op, operands)
+            outputs = self.intern(op, self._repeated(op, operands))
         if op.may_fail or self._handled < len(self.needs.found):
             made = outputs[0].apply
             assert made is not None
             self._make_checks(made)
             outputs = self.intern(op, self._repeated(op, operands))  # which may have turned out to have lengths of 1
         return outputs
+
+    def _for_operands(self, op: Op, operands: tuple[Variable, ...]) -> Op:
+        """The op with its graphs made for these operands."""
+        if type(op).specialize is not Op.specialize:
+            op = op.specialize([v.symbolic_type for v in operands])
+        if type(op).graph_fields and not self.keeps_derivatives:
+            op = op.with_inner_graphs([_derived(graph) for graph in op.inner_graphs()])
+        return op
 
     def _repeated(self, op: Op, operands: tuple[Variable, ...]) -> tuple[Variable, ...]:
         """The operands, lengths of 1 that are known by a check stated where they may be repeated.

@@ -8,18 +8,18 @@ import numpy as np
 
 from tg.errors import InputError, message
 from tg.graph.checks import STATUS_LENGTH
-from tg.graph.frozen import types_for
-from tg.graph.function_graph import freeze
+from tg.graph.frozen import FrozenGraph, types_for
+from tg.graph.function_graph import FunctionGraph, freeze
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.graph.traversal import key_of
+from tg.ops.elementwise.comparison import equal
 from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from tg.graph.frozen import FrozenGraph
-    from tg.types.lengths import Atom
+    from tg.types.lengths import Atom, Length
 
 
 class InnerTypes(NamedTuple):
@@ -69,6 +69,64 @@ def respecialize(frozen: FrozenGraph, types: Sequence[TensorType]) -> FrozenGrap
     with lengths.Requirements():  # found again where it is frozen, and none of the graph's that the op is in
         outputs, checks = frozen.instantiate_with_checks(inputs)
     return freeze(inputs, outputs, checks)
+
+
+def without_settled(graphs: Sequence[FrozenGraph], types: Sequence[TensorType], carries: int) -> list[FrozenGraph]:
+    """The graphs of a loop without the checks that lengths are equal which are equal for all operands like these.
+
+    Args:
+        graphs: of the same inputs; the last one gives the carries after a step.
+        types: of the inputs, with symbolic lengths.
+        carries: how many inputs change from step to step.
+    """
+    body = graphs[-1]
+    if not any(graph.checks for graph in graphs):
+        return list(graphs)
+    fixed = {(k, axis) for k in range(carries) for axis in range(body.input_types[k].ndim)}
+    while True:
+        inputs = _with_common_lengths(body, types, carries, fixed)
+        with lengths.Requirements():
+            values = [graph.over(inputs) for graph in graphs]
+        after = [values[-1][number].shape for number in body.outputs[:carries]]
+        kept = {(k, axis) for k, axis in fixed if lengths.same(after[k][axis], inputs[k].shape[axis])}
+        if kept == fixed:
+            break
+        fixed = kept  # the others may have another length after a step
+    return [_without_equal(graph, each) for graph, each in zip(graphs, values, strict=True)]
+
+
+def _with_common_lengths(
+    graph: FrozenGraph, types: Sequence[TensorType], carries: int, fixed: Collection[tuple[int, int]]
+) -> list[Variable]:
+    """Inputs of a graph that have a length in common where the operands have; carries only along some axes."""
+    found: list[Variable] = []
+    known: dict[object, int | Length] = {}
+    for k, (t, own) in enumerate(zip(types, graph.input_types, strict=True)):
+        v = Variable(own)
+        shape: list[int | Length | None] = list(own.shape)
+        for axis, n in enumerate(t.shape):
+            if n is not None and own.shape[axis] is None and (k >= carries or (k, axis) in fixed):
+                shape[axis] = known.setdefault(lengths.key(lengths.resolved_here(n)), v.shape[axis])
+        found.append(v.with_lengths(tuple(shape)))
+    return found
+
+
+def _without_equal(graph: FrozenGraph, values: Sequence[Variable]) -> FrozenGraph:
+    """A graph without the checks that two lengths are equal which are, where its values are these."""
+    kept = [check for check in graph.checks if not _are_equal(values[check.condition])]
+    if len(kept) == len(graph.checks):
+        return graph
+    parts = (graph.arity, graph.types, graph.constants, graph.nodes, graph.outputs, kept)
+    return FunctionGraph.thaw(FrozenGraph(*parts, graph.names, graph.origins, graph.assumed)).freeze()
+
+
+def _are_equal(condition: Variable) -> bool:
+    """Whether a condition is that two lengths are equal, and they are known to be."""
+    if condition.op is not equal.op:
+        return False
+    x, y = condition.inputs
+    is_length = x.type == y.type == TensorType("int64")
+    return is_length and lengths.same(size_value(x), size_value(y))
 
 
 def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -> list[Variable]:

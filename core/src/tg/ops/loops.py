@@ -17,7 +17,7 @@ from tg.graph.interpret import prepared
 from tg.graph.op import InnerInput, Op
 from tg.ops.control import lower_checks
 from tg.ops.family import Family
-from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type
+from tg.ops.inner import InnerTypes, copies, inner_types, respecialize, status_array, status_type, without_settled
 from tg.ops.length_checks import size_checks
 from tg.types import lengths
 from tg.types.tensor_type import TensorType
@@ -144,7 +144,8 @@ class Scan(Op):
     def specialize(self, types: Sequence[TensorType]) -> Op:
         """The graph with types re-inferred for these operands."""
         carries, sequences, captured = self.parts(types)
-        body = respecialize(self.body, [*carries, *(t.with_shape(t.shape[1:]) for t in sequences), *captured])
+        inside = [*carries, *(t.with_shape(t.shape[1:]) for t in sequences), *captured]
+        (body,) = without_settled([respecialize(self.body, inside)], inside, self.carries)
         return self if body is self.body else self.with_body(body)
 
     def with_body(self, body: FrozenGraph) -> Scan:
@@ -304,7 +305,8 @@ class While(Op):
 
     def specialize(self, types: Sequence[TensorType]) -> Op:
         """The graphs with types re-inferred for these operands."""
-        return self.with_inner_graphs([respecialize(g, types) for g in self.inner_graphs()])
+        found = [respecialize(g, types) for g in self.inner_graphs()]
+        return self.with_inner_graphs(without_settled(found, types, self.carries))
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graphs interpreted step by step; where a check fails, placeholders and the status."""

@@ -890,6 +890,12 @@ def equal_here(a: int | Length, b: int | Length) -> bool:
     return sink is not None and bool(sink.equal) and same(sink.resolve(a), sink.resolve(b))
 
 
+def resolved_here(length: int | Length) -> int | Length:
+    """The length that stands for one and all that are known to be equal to it by the requirements in force."""
+    sink: Requirements | None = getattr(_LOCAL, "sink", None)
+    return length if sink is None else sink.resolve(length)
+
+
 def substitute(length: int | Length, values: Mapping[Atom, int | Length]) -> int | Length:
     """The length with atoms replaced."""
     if type(length) is not Length:
