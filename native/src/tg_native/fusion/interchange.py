@@ -145,7 +145,7 @@ def _one_number(constant: Constant) -> Constant | None:
         return constant
     if not data.size or data.tobytes() != data.reshape(-1)[:1].tobytes() * data.size:
         return None
-    return Constant(np.ascontiguousarray(data.reshape(-1)[0]))
+    return Constant(np.array(data.reshape(-1)[0]))
 
 
 # --- which of them together ------------------------------------------------------------------------------------------
