@@ -7,7 +7,7 @@ import tg
 from tg import plugin
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import interpret
-from tg.ops.loops import Scan
+from tg.ops.loops import Scan, While
 from tg.plugin.coverage import coverage
 from tg_native.fusion.interchange import interchanged
 from tg_native.fusion.lane_loops import LaneLoop
@@ -105,6 +105,41 @@ def test_lengths_of_both_kinds():
 def test_steps_that_are_more_than_elements_stay(step):
     c, ys = tg.scan(step, START, X)
     found([START, X], [c] if ys is None else [c, ys], 0)
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        (lambda go, c: tg.where(go, c / 2, c), 1),
+        (lambda go, c: tg.where(go, c, c / 2), 0),
+        (lambda go, c: c / 2, 0),
+        (lambda go, c: tg.where(go, c / 2, -c), 0),
+        (lambda go, c: tg.where(c > 0.5, c / 2, c), 0),
+        (lambda go, c: c - tg.cast(go, "float64"), 0),
+    ],
+)
+def test_a_loop_that_goes_on_for_some_elements_is_one_of_each_if_the_others_keep_what_they_have(step, wanted):
+    """Otherwise what one becomes depends on how long others go on."""
+    made = tg.while_loop(lambda c: tg.any(c > 1), lambda c: step(c > 1, c), START * 10, max_steps=20)
+    found([START], [made], wanted)
+
+
+def test_a_batch_of_loops_that_ask_is_one_over_lanes():
+    def count(start):
+        return tg.while_loop(lambda c: c[0] > 0.1, lambda c: (c[0] * 0.5, c[1] + 1), (start, 0))[1]
+
+    (loop,), made = found([START], [tg.vmap(count)(START)], 1)
+    assert loop.stages[0].asks
+    assert loop.stages[0].length is None
+    assert tg.parse(tg.to_text(made)) == made
+
+
+def test_how_many_steps_were_made_in_all_is_asked_of_one_loop():
+    body = freeze([a := tg.vector("a")], [tg.where(a > 1, a / 2, a)])
+    condition = freeze([b := tg.vector("b")], [tg.any(b > 1)])
+    last, steps = While(condition, body, 1, 20)(START)
+    found([START], [last], 1)
+    found([START], [last, steps], 0)
 
 
 def test_a_trace_of_another_length_stays():

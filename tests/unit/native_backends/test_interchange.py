@@ -257,6 +257,64 @@ def test_a_length_that_is_a_number(backend):
             h(numbers(9), -1)
 
 
+@pytest.mark.parametrize("lanes", LANES)
+def test_each_element_goes_on_for_as_long_as_it_does(backend, lanes):
+    """What is outside of the last block would never end: 0 is not 1, however often it is halved."""
+    f = hailstones(backend)
+    given = np.arange(1, lanes + 1)
+    wanted, most = np.zeros(lanes, int), np.copy(given)
+    for k, n in enumerate(given.tolist()):
+        while n != 1:
+            n = 3 * n + 1 if n % 2 else n // 2  # noqa: PLW2901
+            wanted[k], most[k] = wanted[k] + 1, max(most[k], n)
+    agree(f, [given], [wanted, most])
+
+
+@functools.cache
+def hailstones(backend):
+    """How many steps there are from a number to 1, and the greatest on the way, in a loop without a limit."""
+    start = tg.vector("start", "int64")
+
+    def one(start):
+        def step(c):
+            n, count, most = c
+            after = tg.where(n % 2 == 1, 3 * n + 1, n // 2)
+            return after, count + 1, tg.maximum(most, after)
+
+        return tg.while_loop(lambda c: c[0] != 1, step, (start, 0, start))[1:]
+
+    return compiled([start], list(tg.vmap(one)(start)), backend)
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 7, 8, 21])
+@pytest.mark.parametrize("most", [1, 4, 50])
+def test_a_limit_of_steps_and_the_gradient(backend, lanes, most):
+    """Elements that the limit stops, those that have nothing to do, and NaN, beside one another."""
+    a = tg.vector("a")
+
+    def root(a):
+        def goes_on(c):
+            return tg.abs(c[0] - c[1]) > 1e-12 * tg.abs(c[0])
+
+        return tg.while_loop(goes_on, lambda c: (0.5 * (c[0] + a / c[0]), c[0]), (a, 0.0 * a), max_steps=most)[0]
+
+    def both(a):
+        value = root(a)
+        return value, tg.grad(value, a)
+
+    f = compiled([a], list(tg.vmap(both)(a)), backend)
+    given = np.abs(numbers(lanes)) + 0.01
+    given[1:2], given[3:4] = np.nan, 0.0
+    x, before, slope, old = given, 0.0 * given, np.ones(lanes), np.zeros(lanes)
+    with np.errstate(all="ignore"):
+        for _ in range(most):
+            on = np.abs(x - before) > 1e-12 * np.abs(x)
+            after, by = 0.5 * (x + given / x), 0.5 * (slope + (1 - given / x * slope) / x)
+            x, before = np.where(on, after, x), np.where(on, x, before)
+            slope, old = np.where(on, by, slope), np.where(on, slope, old)
+    agree(f, [given], [x, slope], 1e-9)
+
+
 def test_a_check_that_one_element_fails(backend):
     """The error is the reference's: of the first step in which some element fails."""
     start, x, table = tg.vector("start", "int64"), tg.vector("x", "int64"), tg.vector("table")

@@ -16,8 +16,13 @@ import numpy as np
 
 from tg.graph.frozen import FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant
-from tg.ops.loops import Scan
+from tg.ops.elementwise.arithmetic import add
+from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.comparison import logical_or, where
+from tg.ops.loops import Scan, While
+from tg.ops.reduction import Reduce
 from tg.ops.shape import BroadcastTo, ExpandDims, Squeeze
+from tg.types.dtypes import is_inexact
 from tg.types.lengths import key
 from tg_native.fusion.fusion import kept_values
 from tg_native.fusion.lane_loops import LaneLoop, LaneStage
@@ -25,7 +30,7 @@ from tg_native.plan.shapes import resolved
 from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     Keys = tuple[object, ...]
 
@@ -36,24 +41,43 @@ class _Steps(NamedTuple):
     """A loop that can be interchanged: its node, its program on elements, and the lengths of the space."""
 
     node: int
-    op: Scan
+    op: Scan | While
     program: FrozenGraph
     space: Keys
     kept: tuple[int, ...]
-    """The outputs of the body that the program has: all but traces that nobody reads and that are one number a step."""
+    """The results that the program has: all but traces that nobody reads and that are one number a step."""
+
+    @property
+    def first(self) -> int:
+        """The position of the first carry among the operands."""
+        return self.op.first if isinstance(self.op, Scan) else 0
+
+    @property
+    def sequences(self) -> int:
+        """How many sequences there are."""
+        return self.op.sequences if isinstance(self.op, Scan) else 0
+
+    @property
+    def length(self) -> int | None:
+        """How many steps are made, or may be made."""
+        return self.op.length if isinstance(self.op, Scan) else self.op.max_steps
 
 
 def interchanged(frozen: FrozenGraph) -> FrozenGraph:
     """The graph with loops over steps in the place of `Scan`s where that is legal."""
-    if not any(type(node.op) is Scan for node in frozen.nodes):
+    if not any(type(node.op) in (Scan, While) for node in frozen.nodes):
         return frozen
     shapes = resolved(frozen)
     read = {number for node in frozen.nodes for number in node.inputs} | set(kept_values(frozen))
-    found = [
-        steps
-        for k, node in enumerate(frozen.nodes)
-        if type(node.op) is Scan and (steps := _steps(k, node, node.op, shapes, read)) is not None
-    ]
+    found: list[_Steps] = []
+    for k, node in enumerate(frozen.nodes):
+        steps = None
+        if isinstance(node.op, Scan):
+            steps = _steps(k, node, node.op, shapes, read)
+        elif isinstance(node.op, While):
+            steps = _steps_of_while(k, node, node.op, shapes, read)
+        if steps is not None:
+            found.append(steps)
     return _Rebuild(frozen, _groups(frozen, found), read).run() if found else frozen
 
 
@@ -80,6 +104,69 @@ def _steps(k: int, node: Node, op: Scan, shapes: Sequence[tuple[Any, ...]], read
         return None
     program = _program(body, [body.outputs[j] for j in kept], len(space))
     return _Steps(k, op, program, keys, kept) if program is not None else None
+
+
+def _steps_of_while(k: int, node: Node, op: While, shapes: Sequence[tuple[Any, ...]], read: set[int]) -> _Steps | None:
+    """A loop that goes on for as long as some element does; None if what ended elements have may change.
+
+    Then each could run by itself. How many steps were made in all nobody may ask.
+    """
+    body, n = op.body, op.carries
+    given = [shapes[number] for number in node.inputs]
+    space = given[0] if n else ()
+    keys = tuple(map(key, space))
+    if not space or op.inner_descriptors or any(map(is_one, space)) or node.outputs[n] in read:
+        return None
+    if not all(given[:n]) or any(shape and tuple(map(key, shape)) != keys for shape in given):
+        return None
+    goes_on = _asked_in_body(op, len(space))
+    kept = [j for j in range(len(body.outputs)) if j < n or node.outputs[j + 1] in read]
+    if goes_on is None or not all(_stays(body, j, goes_on, n) for j in kept):
+        return None
+    program = _program(body, [*(body.outputs[j] for j in kept), goes_on], len(space))
+    results = tuple(j if j < n else j + 1 for j in kept)  # behind the carries there is the number of steps
+    return _Steps(k, op, program, keys, results) if program is not None else None
+
+
+def _asked_in_body(op: While, rank: int) -> int | None:
+    """The value of the body that says whether an element goes on, where the condition is whether some element does."""
+    condition, body = op.condition, op.body
+    last = next((node for node in condition.nodes if node.outputs == condition.outputs), None)
+    if last is None or type(last.op) is not Reduce or last.op.fn is not logical_or or len(last.op.axes) != rank:
+        return None
+    table = {(node.op, node.inputs): node.outputs[0] for node in body.nodes}
+    same = {k: k for k in range(body.arity)}
+    numbers = {c.key: body.arity + k for k, c in enumerate(body.constants)}
+    same.update((condition.arity + k, numbers[c.key]) for k, c in enumerate(condition.constants) if c.key in numbers)
+    for node in condition.nodes:
+        found = table.get((node.op, tuple(same.get(k, -1) for k in node.inputs)))
+        if found is not None:
+            same[node.outputs[0]] = found
+    return same.get(last.inputs[0])
+
+
+def _stays(body: FrozenGraph, j: int, goes_on: int, carries: int) -> bool:
+    """Whether an element that has ended keeps a carry, or traces 0."""
+    number = body.outputs[j]
+    if number == j < carries:
+        return True
+    makers = {made: node for node in body.nodes for made in node.outputs}
+    node = makers.get(number)
+    if node is not None and node.op is where.op and node.inputs[0] == goes_on:
+        other = node.inputs[2]
+        return other == j if j < carries else _is_zero(body, other, makers)
+    if node is None or node.op is not add.op or j >= carries or is_inexact(body.types[j].dtype):
+        return False
+    (count,) = [v for v in node.inputs if v != j] or (j,)
+    made = makers.get(count)
+    return made is not None and type(made.op) is Cast and made.inputs[0] == goes_on
+
+
+def _is_zero(body: FrozenGraph, number: int, makers: Mapping[int, Node]) -> bool:
+    """Whether a value is 0 in all places, and no negative one."""
+    node = makers.get(number)
+    constant = body.constant(node.inputs[0] if node is not None and type(node.op) is BroadcastTo else number)
+    return constant is not None and not any(constant.data.tobytes())
 
 
 def _program(body: FrozenGraph, outputs: Sequence[int], rank: int) -> FrozenGraph | None:
@@ -169,7 +256,7 @@ def _groups(frozen: FrozenGraph, found: Sequence[_Steps]) -> list[list[_Steps]]:
             groups[at].append(steps)
             group_of[k] = at
             below = below | {at}
-            results.update((number, (at, j >= steps.op.carries)) for j, number in enumerate(node.outputs))
+            results.update((node.outputs[j], (at, j >= steps.op.carries)) for j in steps.kept)
         needs.update(dict.fromkeys(node.outputs, below))
     return groups
 
@@ -183,14 +270,13 @@ def _joins(
     needs: dict[int, frozenset[int]],
 ) -> bool:
     """Whether a loop may run with those of a group."""
-    op = steps.op
     if group[0].space != steps.space:
         return False
     for k, number in enumerate(node.inputs):
         if g not in needs.get(number, frozenset()):
             continue
-        is_sequence = 0 <= k - op.first - op.carries < op.sequences
-        if k < op.first or results.get(number) != (g, is_sequence):
+        is_sequence = 0 <= k - steps.first - steps.op.carries < steps.sequences
+        if k < steps.first or results.get(number) != (g, is_sequence):
             return False
     return True
 
@@ -272,7 +358,7 @@ class _Rebuild:
     def _write(self, group: Sequence[_Steps]) -> None:
         """Add the loop that a group is."""
         frozen, members = self.frozen, {steps.node for steps in group}
-        counts = dict.fromkeys(frozen.nodes[s.node].inputs[0] for s in group if s.op.first)
+        counts = dict.fromkeys(frozen.nodes[s.node].inputs[0] for s in group if s.first)
         places = {number: k for k, number in enumerate(counts)}  # of operands
         sizes = len(places)
         given: list[int] = list(counts)
@@ -282,7 +368,7 @@ class _Rebuild:
         for steps in group:
             node, op = frozen.nodes[steps.node], steps.op
             reads = []
-            for number in node.inputs[op.first :]:
+            for number in node.inputs[steps.first :]:
                 if number in made:
                     reads.append(~made[number])
                     continue
@@ -294,9 +380,10 @@ class _Rebuild:
             is_stored = [not self.readers.get(number, set()) <= members for number in results]
             stored += [number for number, keeps in zip(results, is_stored, strict=True) if keeps]
             made.update(zip(results, range(len(made), len(made) + len(results)), strict=True))
-            count = places[node.inputs[0]] if op.first else -1
-            parts = (steps.program, op.carries, op.sequences, op.length, count, op.reverse)
-            stages.append(LaneStage(*parts, tuple(reads), tuple(is_stored)))
+            count = places[node.inputs[0]] if steps.first else -1
+            reverse = isinstance(op, Scan) and op.reverse
+            parts = (steps.program, op.carries, steps.sequences, steps.length, count, reverse)
+            stages.append(LaneStage(*parts, tuple(reads), tuple(is_stored), isinstance(op, While)))
         every = [frozen.origins.get(steps.node, Origin()) for steps in group]
         locs = tuple(dict.fromkeys(loc for origin in every for loc in origin.locs))
         rules = tuple(dict.fromkeys(rule for origin in every for rule in origin.rules))

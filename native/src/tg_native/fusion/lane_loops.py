@@ -6,6 +6,7 @@ no derivative. What one computes is what its stages compute one after the other,
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -26,43 +27,51 @@ if TYPE_CHECKING:
 
 @final
 class LaneStage(Op):
-    """One loop over steps: `Scan` with a program on single elements as its body.
+    """One loop over steps: `Scan`, or `While` for each element, with a program on single elements as its body.
 
     Inputs of the program are the carries, an element of each sequence, and what is captured. In `reads`, k >= 0 is
     operand k of the loop, ~k the k-th result of the stages before: of each stage first the carries after all steps,
     then the traces. Operands for carries and captured ones are arrays over the space or 0-d, sequences have an axis for
     the steps in front. `stored` says which results are those of the loop.
+
+    With `asks`, the last output of the program is none of a step: it says whether an element makes that step. One that
+    does not, makes no later one; what it carries stays, and what it traces is 0.
     """
 
     program: FrozenGraph
     carries: int
     sequences: int
     length: int | None
-    """How many steps; None where an operand says it."""
+    """How many steps, with `asks` at most; None where an operand says it, or nothing."""
     count: int
-    """Which operand, among those that are sizes."""
+    """Which operand says it, among those that are sizes; -1 if none does."""
     reverse: bool
     reads: tuple[int, ...]
     stored: tuple[bool, ...]
+    asks: bool = False
 
     def is_sequence(self, k: int) -> bool:
         """Whether input k of the program is an element of a sequence."""
         return self.carries <= k < self.carries + self.sequences
 
     def steps(self, operands: Sequence[Any]) -> Any:
-        """The number of steps, given the operands, of which those that are sizes are numbers."""
-        return self.length if self.length is not None else operands[self.count]
+        """The number of steps, given the operands, of which sizes are numbers; None if nothing says it."""
+        return self.length if self.count < 0 else operands[self.count]
 
-    def perform_on(self, given: Sequence[Array], length: int, space: tuple[int, ...]) -> list[Array]:
+    def perform_on(self, given: Sequence[Array], length: int | None, space: tuple[int, ...]) -> list[Array]:
         """All results, from what the program is given as whole arrays."""
         n = self.carries
         carries = [np.broadcast_to(v, space) for v in given[:n]]
-        dtypes = [self.program.types[k].numpy_dtype for k in self.program.outputs]
-        traces = [np.empty((length, *space), dtype) for dtype in dtypes[n:]]
-        for t in range(length):
-            place = length - 1 - t if self.reverse else t
+        dtypes = [self.program.types[k].numpy_dtype for k in self.program.outputs[: len(self.stored)]]
+        traces = [np.zeros((length or 0, *space), dtype) for dtype in dtypes[n:]]
+        for t in itertools.count() if length is None else range(length):
+            place = length - 1 - t if self.reverse and length is not None else t
             slices = [v[place] for v in given[n : n + self.sequences]]
             found = interpret(self.program, [*carries, *slices, *given[n + self.sequences :]])
+            if self.asks:
+                if not found[-1].any():
+                    break
+                found = found[:-1]
             carries = [np.broadcast_to(v, space) for v in found[:n]]
             for trace, v in zip(traces, found[n:], strict=True):
                 trace[place] = v
@@ -120,7 +129,7 @@ class LaneLoop(Op):
         space = self.space(inputs)
         found = []
         for stage in self.stages:
-            for k, (number, is_stored) in enumerate(zip(stage.program.outputs, stage.stored, strict=True)):
+            for k, (number, is_stored) in enumerate(zip(stage.program.outputs, stage.stored, strict=False)):
                 if is_stored:
                     shape = space if k < stage.carries else (stage.steps(inputs), *space)
                     found.append(TensorType(stage.program.types[number].dtype, shape))
@@ -132,7 +141,8 @@ class LaneLoop(Op):
         found: list[Array] = []
         for stage in self.stages:
             given = [arrays[k] if k >= 0 else found[~k] for k in stage.reads]
-            found += stage.perform_on(given, int(stage.steps(arrays)), space)
+            length = stage.steps(arrays)
+            found += stage.perform_on(given, None if length is None else int(length), space)
         stored = [is_stored for stage in self.stages for is_stored in stage.stored]
         return tuple(v for v, is_stored in zip(found, stored, strict=True) if is_stored)
 

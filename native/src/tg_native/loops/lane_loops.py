@@ -6,25 +6,28 @@ for the next alone has memory for the elements of one round, which the cache hol
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph.frozen import ValueSlot
 from tg.ops.elementwise.record import Elementwise
 from tg.types.dtypes import is_complex
-from tg.types.lengths import ScalarValue, of_atom
+from tg.types.lengths import LONGEST, ScalarValue, of_atom
 from tg_native.kernels.dtypes import working
-from tg_native.kernels.lanes import Pair, constant_of, parts
+from tg_native.kernels.index import Index
+from tg_native.kernels.lanes import Pair, constant, constant_of, parts
 from tg_native.loops.costs import has_many_steps
 from tg_native.loops.pointwise import program_of, run, uniform
 from tg_native.plan.values import Array, collapsed, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from tg.graph.frozen import Node
     from tg.types.lengths import Length
     from tg_native.fusion.lane_loops import LaneLoop, LaneStage
     from tg_native.graphs.site import Site
-    from tg_native.kernels.index import Index, Pointer
+    from tg_native.kernels.index import Condition, Pointer
     from tg_native.kernels.lanes import Elements, Lanes
     from tg_native.kernels.routine import Block
     from tg_native.loops.pointwise import ScalarProgram
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     Values = dict[int, Elements]
 
+NOTHING: Final[Mapping[int, Elements]] = MappingProxyType({})
 FEW: Final = 24
 """Steps up to which four vectors go abreast, of which one alone would wait for what it has computed.
 
@@ -40,6 +44,8 @@ gradient, 33: 638, 532, 654, 726. Those of an autoregression, 4: 103, 55, 32, 29
 """
 MANY: Final = 64
 """Steps from which one goes alone: more values are at work than there are registers."""
+SOME: Final = 10
+"""Steps that a loop makes that asks whether it goes on, about, for the division of its elements."""
 LONG: Final = 8
 """As how many a function counts that takes long."""
 
@@ -71,9 +77,9 @@ class _Nest:
         self._place()
 
     def _length(self, stage: LaneStage) -> int | Length:
-        """The number of steps of a stage."""
-        if stage.length is not None:
-            return stage.length
+        """The number of steps of a stage, or as many as there may be."""
+        if stage.count < 0:
+            return stage.length if stage.length is not None else LONGEST
         return of_atom(ScalarValue(ValueSlot(self.site.node.inputs[stage.count])))
 
     def _allocated(self) -> dict[int, Array]:
@@ -134,7 +140,8 @@ class _Nest:
         programs = [(program.nodes, program.dtypes) for program in self.programs]
         moved = [a.dtype for (what, k), a in wide.items() if what == "operand" or self._has_steps(k)]
         unit = max(self.kernel.body.lanes, 1) if len(self.shape) == 1 else 1
-        self.site.divide(self.kernel, (*self.shape, self.lengths[0]), programs, moved, unit=unit)
+        steps = SOME if self.op.stages[0].asks else self.lengths[0]
+        self.site.divide(self.kernel, (*self.shape, steps), programs, moved, unit=unit)
 
     def _scratch(self) -> dict[int, tuple[Pointer, int]]:
         """Memory for the traces of one round that no one but later stages read."""
@@ -195,9 +202,9 @@ class _Nest:
         last = length - 1 if stage.reverse else length
         targets = [(k, first + k) for k in range(n, len(stage.stored))]
 
-        def step(at: Index, *given: Lanes) -> Sequence[Lanes]:
+        def step(at: Index, *given: Lanes, known: Mapping[int, Elements] = NOTHING) -> Sequence[Lanes]:
             place = last - at if stage.reverse else at
-            found = dict(values)
+            found = {**values, **known}
             carried = iter(given)
             found.update((k, _together(program.dtypes[k], carried)) for k in range(n))
             for k in range(n, held):
@@ -207,13 +214,74 @@ class _Nest:
                 self._trace(j, found[program.outputs[k]], place, block)
             return parts([found[k] for k in program.outputs[:n]])
 
-        after = iter(body.fold(0, length, 1, parts(starts), step))
+        if stage.asks:
+            after = iter(self._while(stage, program, values, parts(starts), step, block, first))
+        else:
+            after = iter(body.fold(0, length, 1, parts(starts), step))
         finals = [_together(program.dtypes[k], after) for k in range(n)]
         for k, value in enumerate(finals):
             if first + k in self.stored:
                 where = self.starts["result", first + k]
                 self.kernel.store(value, where.place, where.stride, block)
         return finals
+
+    def _clear(self, stage: LaneStage, block: Block, first: int) -> None:
+        """Write 0 where elements of the block may trace nothing."""
+        body, n = self.kernel.body, stage.carries
+        traced = [first + k for k in range(n, len(stage.stored)) if self._is_kept(first + k)]
+        if not traced:
+            return
+        assert stage.length is not None
+        with body.loop(0, stage.length) as at:
+            for j in traced:
+                s, k = self.results[j]
+                self._trace(j, constant_of(body, 0, self.programs[s].dtypes[self.programs[s].outputs[k]]), at, block)
+
+    def _is_kept(self, j: int) -> bool:
+        return j in self.stored or j in self.scratch
+
+    def _while(
+        self,
+        stage: LaneStage,
+        program: ScalarProgram,
+        values: Values,
+        starts: Sequence[Lanes],
+        step: Callable[..., Sequence[Lanes]],
+        block: Block,
+        first: int,
+    ) -> Sequence[Lanes]:
+        """Steps for as long as some element of the block goes on; the carries after these."""
+        body, function = self.kernel.body, self.site.function
+        goes_on = program.outputs[-1]
+        asking = program._replace(nodes=_needed(program, goes_on))
+        self._clear(stage, block, first)
+        with body.of(0):
+            number = body.variable("int64")
+            number.set(constant(body, 0, "int64"))
+        known: Values = {}
+
+        def made() -> Index:
+            with body.of(0):
+                return Index(number.get())
+
+        def holds(*given: Lanes) -> Condition:
+            known.clear()
+            known.update(values)
+            carried = iter(given)
+            known.update((k, _together(program.dtypes[k], carried)) for k in range(stage.carries))
+            run(function, asking, known)
+            asked: Any = known[goes_on]
+            some: Condition = body.anywhere(asked if block.mask is None else asked & block.mask)
+            return some if stage.length is None else some & (made() < stage.length)
+
+        def write(*given: Lanes) -> Sequence[Lanes]:
+            at = made()
+            found = step(at, *given, known=known)
+            with body.of(0):
+                number.set((at + 1).value)
+            return found
+
+        return body.while_loop(starts, holds, write)
 
     # --- elements ----------------------------------------------------------------------------------------------------
 
@@ -259,6 +327,16 @@ class _Nest:
 
     def _row(self, start: Pointer, place: Index, distance: int | Length) -> Pointer:
         return start.moved(place * self.kernel.length(distance))
+
+
+def _needed(program: ScalarProgram, wanted: int) -> tuple[Node, ...]:
+    """The steps that a value needs."""
+    numbers, found = {wanted}, []
+    for node in reversed(program.nodes):
+        if not numbers.isdisjoint(node.outputs):
+            numbers.update(node.inputs)
+            found.append(node)
+    return tuple(reversed(found))
 
 
 def _weight(program: ScalarProgram) -> int:
