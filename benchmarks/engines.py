@@ -29,9 +29,13 @@ def tg_backend(choice: str, model: Model, arrays: Arrays) -> Compiled:
     backend = tg.backend(name, **{key: value == "True" or int(value) for key, value in pairs})
 
     inputs = [tg.tensor(f"v{i}", a.dtype.name, (None,) * a.ndim) for i, a in enumerate(arrays)]
-    value = model.loss(tg, *inputs)
-    gradients = tg.grad(value, [inputs[i] for i in model.wrt]) if model.wrt else []
-    return tg.function(inputs, [value, *gradients], backend=backend)  # type: ignore[no-any-return]
+
+    def outputs(*given: Any) -> list[Any]:
+        value = model.loss(tg, *given)
+        return [value, *(tg.grad(value, [given[i] for i in model.wrt]) if model.wrt else [])]
+
+    program = tg.vmap(outputs, model.axes(len(inputs))) if model.batched else outputs
+    return tg.function(inputs, program(*inputs), backend=backend)  # type: ignore[no-any-return]
 
 
 def numpy(model: Model, arrays: Arrays) -> Compiled:
@@ -51,10 +55,13 @@ def jax(model: Model, arrays: Arrays) -> Compiled:
     def loss(*given: Any) -> Any:
         return model.loss(jnp, *given)
 
+    def of_all(f: Any) -> Any:
+        return library.vmap(f, model.axes(len(arrays))) if model.batched else f
+
     if not model.wrt:
-        plain = library.jit(loss)
+        plain = library.jit(of_all(loss))
         return lambda *given: [np.asarray(plain(*given))]
-    both = library.jit(library.value_and_grad(loss, model.wrt))
+    both = library.jit(of_all(library.value_and_grad(loss, model.wrt)))
 
     def call(*given: Any) -> Any:
         value, gradients = both(*given)
@@ -126,6 +133,8 @@ def torch_compile(model: Model, arrays: Arrays) -> Compiled:
 
 def pytensor(mode: str, model: Model, arrays: Arrays) -> Compiled:
     """The model by PyTensor."""
+    if model.batched:
+        raise NotImplementedError("no batch of loops")
     import pytensor as library
     import pytensor.tensor as pt
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def compiled(model: Model, arrays: Sequence[Array], threads: int = 1) -> Call:
     """The model by the file that computes it, for these very arrays, on one thread or two."""
-    program = PROGRAMS.get((model.loss, bool(model.wrt)))
+    program = (CHAINS if model.batched else PROGRAMS).get((model.loss, bool(model.wrt)))
     if program is None:
         raise NotImplementedError("not written by hand")
     written = program(*arrays)
@@ -147,6 +147,21 @@ def ar1_gradient(phi: Array, x: Array) -> Written:
     return Written("loops.c", "ar1_gradient", results, (np.empty_like(x), phi, x, x.size))
 
 
+def _chains(name: str, results: int, slots: int, *given: Array) -> Written:
+    """A recurrence of many chains over the last array, with room for so many numbers of each step of some of them."""
+    first, sequence = given[0], given[-1]
+    room = (np.empty(slots * sequence.size * CHAINS_ABREAST),) if slots else ()
+    besides = (*room, *given, sequence.size, first.size)
+    return Written("lanes.c", name, [np.empty_like(first) for _ in range(results)], besides)
+
+
+CHAINS_ABREAST = 16  # the most that limits/lanes.c has
+CHAINS: dict[tuple[Callable[..., Any], bool], Callable[..., Written]] = {  # as PROGRAMS, of many chains
+    (recurrences.sir_ar2, False): partial(_chains, "sir_ar2_chains", 1, 0),
+    (recurrences.sir_ar2, True): partial(_chains, "sir_ar2_chains_gradient", 5, 5),
+    (recurrences.ar1, False): partial(_chains, "ar1_chains", 1, 0),
+    (recurrences.ar1, True): partial(_chains, "ar1_chains_gradient", 2, 1),
+}
 STEPS = (recurrences.PER_DAY,)
 PROGRAMS: dict[tuple[Callable[..., Any], bool], Callable[..., Written]] = {  # by expression, and whether with gradient
     (models.squares, False): squares,

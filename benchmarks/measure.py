@@ -76,7 +76,7 @@ class Measured:
         gc.collect()
         model = (MODELS | LOOPS)[name]
         self.arrays = [aligned(a) for a in model.arrays()]
-        key = (model.loss, model.wrt, *(a.dtype for a in self.arrays))
+        key = (model.loss, model.wrt, model.batched, *(a.dtype for a in self.arrays))
         known = key in self.functions and not self.engine.startswith("limit")  # which is bound to its arrays
         before = time.perf_counter()
         self.call = self.functions[key] if known else compiled(self.engine, model, self.arrays)

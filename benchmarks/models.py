@@ -18,11 +18,17 @@ COUNTIES, HOUSES = 85, 919
 
 
 class Model(NamedTuple):
-    """A workload: its expression, its arrays, what it is differentiated by."""
+    """A workload: its expression, its arrays, what it is differentiated by, of which it is a batch."""
 
     loss: Callable[..., Any]
     arrays: Callable[[], list[np.ndarray[Any, Any]]]
     wrt: tuple[int, ...] = ()
+    batched: tuple[int, ...] = ()
+    """The arrays of which each element along the first axis has an expression and gradients of its own."""
+
+    def axes(self, count: int) -> tuple[int | None, ...]:
+        """What `vmap` of any library is told of so many arrays."""
+        return tuple(0 if k in self.batched else None for k in range(count))
 
 
 def draw(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> np.ndarray[Any, Any]:

@@ -111,10 +111,31 @@ def _seir_arrays() -> list[np.ndarray[Any, Any]]:
     return [*_scalars(0.4, 0.2, 0.1, 0.3), counts]
 
 
+CHAINS = 1000
+
+
+def _of_chains(*middles: float) -> list[np.ndarray[Any, Any]]:
+    """Parameters of each chain around some, and one sequence for all."""
+    near = np.random.default_rng(5).uniform(0.9, 1.1, (len(middles), CHAINS))
+    return [*(middle * factors for middle, factors in zip(middles, near, strict=True)), draw(200)]
+
+
+def _chains_of_sir() -> list[np.ndarray[Any, Any]]:
+    return _of_chains(0.3, 0.1, 0.5, 0.2)
+
+
+def _chains_of_ar() -> list[np.ndarray[Any, Any]]:
+    return _of_chains(0.5)
+
+
 LOOPS: dict[str, Model] = {
     "SIR + AR(2) 200, gradient": Model(sir_ar2, _sir_arrays, (0, 1, 2, 3)),
     "AR(1) 1e5": Model(ar1, _ar_arrays),
     "AR(1) 1e5, gradient": Model(ar1, _ar_arrays, (0, 1)),
     "SEIR 1200": Model(seir, _seir_arrays),
     "SEIR 1200, gradient": Model(seir, _seir_arrays, (0, 1, 2, 3)),
+    "1000 chains of SIR + AR(2) 200": Model(sir_ar2, _chains_of_sir, (), (0, 1, 2, 3)),
+    "1000 chains of SIR + AR(2) 200, gradient": Model(sir_ar2, _chains_of_sir, (0, 1, 2, 3), (0, 1, 2, 3)),
+    "1000 chains of AR(1) 200": Model(ar1, _chains_of_ar, (), (0,)),
+    "1000 chains of AR(1) 200, gradient": Model(ar1, _chains_of_ar, (0,), (0,)),
 }

@@ -134,6 +134,7 @@ RUN = {  # the bounds of OWN, by the first words of a row
     "AR(1)": _times(1.5),
     "SEIR 1200, gradient": _times(5, "forward limit"),
     "SEIR": _times(1.5),
+    "1000 chains": _times(1.5, call=CALL),
 }
 FORWARD = {row: row.removesuffix(", gradient") for row in LOOPS}  # the row of the value alone, by hand
 COMPILE = {
@@ -186,6 +187,8 @@ def _targets_of_loops() -> list[Target]:
         own = next(bound for words, bound in RUN.items() if row.startswith(words))
         found += [Target("run", row, engine, *own) for engine in OWN]
         found.append(Target("run", row, "tg-jax", *_times(1.1, "jax")))
+        if row.startswith("1000 chains"):
+            found += [Target("run", row, engine, *_times(1, "jax")) for engine in OWN]
         if row.startswith("SIR"):
             found += [Target("run", row, engine, *_part_of_pytensor(80)) for engine in OWN]
     return found

@@ -71,9 +71,9 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 @hookimpl
 def tg_ops() -> tuple[Family, ...]:
     """The loops that fusion makes."""
-    from tg_native.fusion.loop import FAMILY
+    from tg_native.fusion import lane_loops, loop
 
-    return (FAMILY,)
+    return (loop.FAMILY, lane_loops.FAMILY)
 
 
 def __getattr__(name: str) -> Any:

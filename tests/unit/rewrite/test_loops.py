@@ -254,6 +254,54 @@ def test_no_array_is_made_of_a_number_that_is_repeated():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
+def test_steps_of_a_batch_do_not_ask_for_lengths_that_the_batch_has():
+    """Neither do those of the gradient, which would trace what they ask."""
+    rates, starts = tg.vector("rates"), tg.vector("starts")
+
+    def total(rate, start):
+        ys = tg.scan(lambda c, v: (tg.tanh(rate * c + v), c), start, X)[1]
+        return tg.sum(ys * ys)
+
+    def both(rate, start):
+        value = total(rate, start)
+        return value, tg.grad(value, rate)
+
+    frozen = after([rates, starts, X], list(tg.vmap(both, in_axes=(0, 0))(rates, starts)))
+    assert len(scans(frozen)) == 2
+    assert not any(op.body.checks for op in scans(frozen))
+    x, r, s = numbers(4), numbers(3, 1), numbers(3, 2)
+    c, dc, value, slope = s, 0 * s, 0 * s, 0 * s
+    for v in x:
+        value, slope = value + c * c, slope + 2 * c * dc
+        after_step = np.tanh(r * c + v)
+        dc, c = (1 - after_step**2) * (c + r * dc), after_step
+    agrees(frozen, [r, s, x], [value, slope])
+    with pytest.raises(tg.ShapeError, match="axis 0 of argument 0 and axis 0 of argument 1"):
+        interpret(frozen, [r, s[:2], x])
+
+
+def test_a_step_asks_for_a_length_that_it_may_change():
+    c, y = tg.vector("c"), tg.vector("y")
+    frozen = after([c, y, X], [tg.scan(lambda c, v: (tg.concatenate([c[1:], y * v]), None), c, X)[0]])
+    (op,) = scans(frozen)
+    assert op.body.checks
+    x = numbers(3)
+    agrees(frozen, [np.arange(4.0), np.ones(1), x], [np.array([3.0, *x])])
+    with pytest.raises(tg.ShapeError, match="lengths differ: 5 and 4"):
+        interpret(frozen, [np.arange(4.0), np.ones(2), x])
+
+
+def test_two_carries_keep_a_length_in_common_only_together():
+    """After a step the second is as long as the captured array, not as the first."""
+    a, b, y = tg.vector("a"), tg.vector("b"), tg.vector("y")
+    same = tg.specify_shape(b, a.shape)
+    frozen = after([a, b, y, X], [tg.scan(lambda c, v: ((c[0] * c[1] + v, y + 0 * v), None), (a, same), X)[0][0]])
+    x, one = numbers(3), np.ones(2)
+    agrees(frozen, [one, one, one, x], [one + x.sum()])
+    with pytest.raises(tg.ShapeError, match="lengths differ"):
+        interpret(frozen, [one, one, np.ones(3), x])
+
+
 def test_what_has_the_length_of_what_is_captured_leaves_the_loop():
     """That y and its exponential are of one length is known where the loop stands."""
     frozen = after([X, Y], [tg.scan(lambda c, v: (c * tg.exp(Y) + Y * v, None), tg.zeros_like(Y), X)[0]])

@@ -105,6 +105,37 @@ def test_rows_are_the_same_bit_for_bit(threads):
                 assert alone(given).tobytes() == shared(given).tobytes()
 
 
+@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.usefixtures("anything")
+def test_loops_over_steps_are_the_same_bit_for_bit(threads):
+    """Each thread has memory of its own for what the way forward traces for the way back."""
+    rate, start, x = tg.vector("rate"), tg.vector("start"), tg.vector("x")
+
+    def both_of(rate, start):
+        (c, total), ys = tg.scan(lambda c, v: ((tg.tanh(rate * c[0] + v), c[1] + c[0] ** 2), c[0]), (start, 0.0), x)
+        return total + c, ys, tg.grad(total + c, rate)
+
+    alone, shared = both([rate, start, x], list(tg.vmap(both_of)(rate, start)), threads)
+    assert "divided_" in shared.source(full=True)
+    for lanes in LENGTHS:
+        given = [drawn(lanes), drawn(lanes)[::-1].copy(), drawn(6)]
+        for a, b in zip(alone(*given), shared(*given), strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.usefixtures("anything")
+def test_loops_over_steps_of_matrices_are_the_same_bit_for_bit():
+    """The outer of two axes, along which one operand is repeated, is what threads share."""
+    c, w, x = tg.matrix("c"), tg.tensor("w", shape=(1, None)), tg.vector("x")
+    wide = tg.broadcast_to(w, c.shape)
+    alone, shared = both([c, w, x], list(tg.scan(lambda c, v: (c * wide + v, c), c, x)))
+    for rows, columns in SHAPES:
+        if columns > 1:
+            given = [drawn(rows, columns), drawn(1, columns), drawn(4)]
+            for a, b in zip(alone(*given), shared(*given), strict=True):
+                assert a.tobytes() == b.tobytes()
+
+
 @pytest.mark.usefixtures("anything")
 def test_sums_are_within_their_bound_and_the_same_at_every_call():
     x = tg.vector("x")

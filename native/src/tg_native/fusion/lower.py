@@ -10,6 +10,7 @@ from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
+from tg_native.fusion.interchange import NAME, interchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,9 @@ class Loops(NamedTuple):
         return fuse(graph, self._choices._replace(guards=none))
 
     def rewrites(self) -> Rewrites:
-        """The lowering of a backend."""
+        """The lowerings of a backend."""
+        why = "Steps on elements alone are run for a few elements at a time, which then stay in registers."
+        interchange = Lowering(NAME, kind=EXACT, why=why, run=interchanged)
         why = "One pass over memory instead of one for each op; what only the loop reads is never stored."
-        lowering = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
-        return Rewrites(passes=(lowering,))
+        fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
+        return Rewrites(passes=(interchange, fusion))

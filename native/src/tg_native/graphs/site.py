@@ -90,6 +90,7 @@ class Site:
         programs: Iterable[tuple[Sequence[Node], Sequence[str]]],
         moved: Iterable[str],
         small: Sequence[int | Length] = (),
+        unit: int = 0,
     ) -> None:
         """Let threads share a loop over a space, if there are some and it is worth it: see `loops.function`."""
         if self.threads == 1 or not space or any(type(n) is int and n > MOST_SHARED for n in small):
@@ -97,7 +98,7 @@ class Site:
         each = time_to_move(moved) + sum(time_of(nodes, dtypes) for nodes, dtypes in programs)
         size = count(space)
         if type(size) is not int or size * each > LEAST:
-            self.function.share(kernel, space, each, small)
+            self.function.share(kernel, space, each, small, unit)
 
     def rule(self, op: Op) -> Any:
         """The rule for an op on elements in lanes."""

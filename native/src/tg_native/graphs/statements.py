@@ -151,12 +151,15 @@ class Statements(Lengths):
     def divide(self, kernel: Kernel, *given: Any) -> None:
         """Nothing that is not of a rule is shared by threads."""
 
-    def share(self, kernel: Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length]) -> None:
+    def share(
+        self, kernel: Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length], unit: int
+    ) -> None:
         """Let threads share a loop, where the unit has several.
 
         Args:
             each: nanoseconds that one index of the space takes.
             small: numbers of elements of which none is known to be large, and none may be.
+            unit: where parts begin, multiples of this; 0 if it is not said.
         """
         raise NotImplementedError  # units have one thread
 

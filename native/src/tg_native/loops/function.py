@@ -34,10 +34,12 @@ class Function(Protocol):
         programs: Iterable[tuple[Sequence[Node], Sequence[str]]],
         moved: Iterable[str],
         small: Sequence[int | Length] = (),
+        unit: int = 0,
     ) -> None:
         """Let threads share a loop over a space, if there are some and it is worth it: `kernel.share`.
 
         Args:
+            unit: where parts begin along the first axis, multiples of this; 0: what rows are read in, if there is one.
             programs: the steps for each element, and the dtypes of their values.
             moved: the dtypes of what each index moves from or to memory.
             small: numbers of elements, of which none may be large.

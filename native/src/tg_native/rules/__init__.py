@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg_native.fusion.lane_loops import LaneLoop
 from tg_native.fusion.loop import Loop
+from tg_native.loops.lane_loops import lane_loop
 from tg_native.loops.nest import loop
 from tg_native.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 
@@ -26,4 +28,5 @@ RULES: Final[dict[object, Rule]] = {
     **shape.RULES,
     **sorting.RULES,
     Loop: loop,
+    LaneLoop: lane_loop,
 }

@@ -283,12 +283,12 @@ class GraphFunction(graphs.GraphFunction):
         self.call(kernel)
 
     def share(
-        self, kernel: loops.Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length]
+        self, kernel: loops.Kernel, space: Sequence[int | Length], each: float, small: Sequence[int | Length], unit: int
     ) -> None:
         assert isinstance(kernel, Kernel)
         most, texts = SHARE * self.unit.threads, [self.length(n) for n in space]
         self.unit.prelude.need("division", functions(most))
-        unit = UNIT if len(space) == 1 else 1  # of a loop whose first axis is that of the innermost one
+        unit = unit or (UNIT if len(space) == 1 else 1)  # of a loop whose first axis is that of the innermost one
         parts = f"tg_parts({texts[0]}, {unit}, {' * '.join((f'{each:.3g}', *texts[1:]))})"
         parts = self.local("int64", parts)
         if small:
