@@ -26,6 +26,7 @@ INFRASTRUCTURE = {
     "record",
     "reductions",
     "scatter_pullback",
+    "series",
     "shape_ops",
     "wrapped",
 }
@@ -47,11 +48,11 @@ def families() -> list[str]:
 
 
 def needs_rules(path: str) -> bool:
-    """Whether a family has something that no expansion explains: elementwise functions or primitives."""
+    """Whether a family has something that no expansion explains: elementwise functions without one, or primitives."""
     from tg.ops.catalog import FAMILIES
 
     (family,) = [f for f in FAMILIES if f.path == path]
-    return bool(family.elementwise) or not all(op.has_expansion for op in family.ops)
+    return not all(fn.expansion for fn in family.elementwise) or not all(op.has_expansion for op in family.ops)
 
 
 def source_files() -> list[Path]:

@@ -51,6 +51,7 @@ _HOMES = {
     "evaluate": "tg.functions.make",
     "explain": "tg.functions.explain",
     "Explanation": "tg.functions.explain",
+    "special": "tg.special",
     "backend": "tg.backend",
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",

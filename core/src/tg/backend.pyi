@@ -46,6 +46,7 @@ from tg.ops.elementwise import comparison as comparison
 from tg.ops.elementwise import complex as complex
 from tg.ops.elementwise import exponential as exponential
 from tg.ops.elementwise import rounding as rounding
+from tg.ops.elementwise import special as special
 from tg.ops.elementwise import trigonometric as trigonometric
 from tg.ops.elementwise.arithmetic import gate as gate
 from tg.ops.elementwise.cast import Cast as Cast

@@ -110,6 +110,9 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("iscomplex", "`tg.imag(x) != 0`"),
     ("clamp clamp_min clamp_max clip_by_value", "`tg.clip(x, -1.0, 1.0)`"),
     ("logistic", "`tg.sigmoid(x)`"),
+    ("lgamma loggamma", "`tg.gammaln(x)`"),
+    ("psi", "`tg.digamma(x)`"),
+    ("tri_gamma", "`tg.trigamma(x)`"),
     ("silu swish", "`x * tg.sigmoid(x)`"),
     ("gelu", "`0.5 * x * (1 + tg.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))`"),
     ("elu", "`tg.where(x > 0, x, tg.expm1(x))`"),
@@ -207,11 +210,10 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
 
 LATER: Final = (  # what tg does not have yet, and what to do until then
     # special functions
-    ("erf erfc erfcx erfinv erfcinv gamma gammaln digamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr factorial ndtri_exp",
+    ("erfcx erfinv erfcinv gamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr factorial ndtri_exp",
      "`tg.wrap(scipy.special.{name}, infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("erf_inv", "`tg.wrap(scipy.special.erfinv, infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("lgamma loggamma", "`tg.wrap(scipy.special.gammaln, infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("psi trigamma tri_gamma polygamma",
+    ("polygamma",
      "`tg.wrap(lambda x: scipy.special.polygamma(1, x), infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("beta betaln gammainc gammaincc kv iv jv kve ive binom poch zeta gammaincinv gammainccinv owens_t",
      "`tg.wrap(scipy.special.{name}, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
@@ -219,7 +221,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
      "`tg.wrap(scipy.special.gammainc, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
     ("betainc betaincinv",
      "`tg.wrap(scipy.special.{name}, infer=lambda x, y, z: x)(x, y, s)`, with grad= for a derivative"),
-    ("special", "`tg.wrap(scipy.special.erf, infer=lambda x: x)(x)`, with grad= for a derivative"),
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
     # linear algebra

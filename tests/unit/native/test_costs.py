@@ -15,6 +15,7 @@ from tg_native.loops import costs
 LONG = """
     power cbrt hypot floor_divide remainder exp exp2 expm1 log log2 log10 log1p logaddexp sigmoid softplus sin cos tan
     arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh sinc
+    erf erfc gammaln digamma trigamma
 """
 
 

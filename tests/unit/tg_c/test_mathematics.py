@@ -80,6 +80,8 @@ GAMMA = {
     "trigamma": lambda x: mpmath.polygamma(1, x),
 }
 NORMAL = {
+    "erf": mpmath.erf,
+    "erfc": mpmath.erfc,
     "erfcinv": lambda y: erfcinv(y) if y < 1 else -erfcinv(2 - y),
     "erfcx": erfcx,
     "erfinv": lambda x: mpmath.sign(x) * erfcinv(1 - abs(x)) if abs(x) > 1e-3 else mpmath.erfinv(x),
@@ -292,6 +294,8 @@ def arguments_of(name, kind):
         "erfinv": [signed, 1 - tiny[tiny > 1e-15], tiny, near],
         "erfcinv": [2 * unit, tiny, 1 + near],
         "ndtri": [unit, tiny, 1 - tiny[tiny > 1e-15], 0.5 + near],
+        "erf": [7 * signed, tiny, -tiny, np.sign(near) + near],
+        "erfc": [7 * signed, (26 if kind == "f64" else 9) * unit, tiny, 0.5 + near],
         "erfcx": [10 * signed, -(26 if kind == "f64" else 9) * unit, 100 * unit, 1e9 * tiny, near],
     }.get(name, [20 * signed, 100 * unit, 8 + near, tiny])
     x = np.concatenate(x).astype(dtype)
@@ -319,6 +323,8 @@ def test_functions_of_the_normal_distribution_are_right(name, kind, machine):
 @pytest.mark.parametrize(
     ("name", "right"),
     [
+        ("erf", [0.0, -0.0, None, None, None, -1, np.nan, 1, -1]),
+        ("erfc", [1, 1, None, None, None, 2, np.nan, 0, 2]),
         ("erfcinv", [np.inf, np.inf, 0, np.nan, -np.inf, np.nan, np.nan, np.nan, np.nan]),
         ("erfcx", [1, 1, None, None, None, np.inf, np.nan, 0, np.inf]),
         ("erfinv", [0.0, -0.0, np.inf, -np.inf, np.nan, np.nan, np.nan, np.nan, np.nan]),

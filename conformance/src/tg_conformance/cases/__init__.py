@@ -43,6 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_conformance.cases.elementwise.special import error, gamma
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -56,6 +57,8 @@ CASES: Final[tuple[Case, ...]] = (
     *exponential.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
+    *error.CASES,
+    *gamma.CASES,
     *assumptions.CASES,
     *calculus.CASES,
     *contraction.CASES,

@@ -38,6 +38,7 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
+from tg.ops.elementwise.special import error, gamma
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -51,6 +52,8 @@ FAMILIES: Final[tuple[Family, ...]] = (
     exponential.FAMILY,
     rounding.FAMILY,
     trigonometric.FAMILY,
+    error.FAMILY,
+    gamma.FAMILY,
     calculus.FAMILY,
     arranging.FAMILY,
     assumptions.FAMILY,

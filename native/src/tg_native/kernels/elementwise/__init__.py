@@ -14,6 +14,7 @@ from tg_native.kernels.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_native.kernels.elementwise.special import error, gamma
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -27,4 +28,6 @@ KERNELS: Final[dict[object, Rule]] = {
     **exponential.KERNELS,
     **rounding.KERNELS,
     **trigonometric.KERNELS,
+    **error.KERNELS,
+    **gamma.KERNELS,
 }

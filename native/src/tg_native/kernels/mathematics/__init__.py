@@ -11,6 +11,7 @@ from typing import Final
 from tg_native.kernels.mathematics import (
     arithmetic,
     bessel,
+    error,
     exponential,
     gamma,
     hyperbolic,
@@ -23,6 +24,7 @@ from tg_native.kernels.mathematics import (
 KERNELS: Final = {
     **arithmetic.KERNELS,
     **bessel.KERNELS,
+    **error.KERNELS,
     **exponential.KERNELS,
     **gamma.KERNELS,
     **hyperbolic.KERNELS,

@@ -1,12 +1,9 @@
-"""The quantile of the normal distribution, the inverses of erf and erfc, which it is but for factors, and erfcx.
+"""The quantile of the normal distribution, and the inverses of erf and erfc, which it is but for factors.
 
 A quantile is got from q = p - 1/2 and from the smaller p of both tails, each of which a kernel hands over as it is
 exact, so that results are right beside 0 and in both tails. It is q P(w) with w = -log(4 p (1 - p)); in the tails, with
 r = sqrt(-log(p)), it is r C((r - a) / (r + a)), where r > 5 with another a and E. All polynomials have the least
 relative error.
-
-For x >= 0, erfcx is G(2 x / (x + 2.5) - 1) / (2 x + 1) with a polynomial G; below, it is
-2 e^(x^2) - erfcx(-x), with the square in two parts.
 """
 
 from __future__ import annotations
@@ -15,10 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tg_native.kernels.dtypes import FORMATS
 from tg_native.kernels.functions import copysign, fabs, fma, sqrt, unless
 from tg_native.kernels.lanes import select
-from tg_native.kernels.mathematics.exponential import exp, log
+from tg_native.kernels.mathematics.exponential import log
 from tg_native.kernels.mathematics.kernel import Kernel, polynomial
 
 if TYPE_CHECKING:
@@ -28,18 +24,6 @@ TAIL: Final = 0.0005  # from which p on the centre's polynomial serves
 MIDDLE: Final = 3.75
 FAR: Final = 5.0
 FAR_MIDDLE: Final = 11.75
-LOW_HALF: Final = 0x7FFFFFF  # bits of a number
-MOST: Final = 1e15  # beyond it erfcx is 1 / (x sqrt(pi))
-PER_ROOT_PI: Final = 0.5641895835477563
-ERFCX: Final = (
-    1.2648381843668615, -0.12235676308240416, -0.09902453957360069, 0.15762991902320223,
-    -0.10296705603862619, 0.03276089326921424, 0.0009318928182774888, -0.00438207834883088,
-    0.0004918658057362381, 0.0006321244109272586, -8.847921679089145e-05, -0.0001135226906489342,
-    6.266048696792798e-06, 2.2700516482405265e-05, 2.6085763841529633e-06, -4.21915662969741e-06,
-    -1.58428424215838e-06, 5.276821885089798e-07, 5.322126992165318e-07, 3.412957317272623e-08,
-    -1.2494156956286386e-07, -4.2598590929507716e-08, 1.924170338475002e-08, 1.1733737441185584e-08,
-    -1.4677729699307091e-09, -1.3404643576579495e-09,
-)  # fmt: skip
 
 
 class Quantile(NamedTuple):
@@ -139,23 +123,7 @@ def erfcinv(x: Lanes) -> Lanes:
     return _quantile(ERF, (1 - x) * 0.5, select(x < 1, x, 2 - x) * 0.5)
 
 
-def erfcx(x: Lanes) -> Lanes:
-    """e^(x^2) erfc(x)."""
-    a, form = fabs(x), FORMATS[x.dtype]
-    w = a / (a + 2.5)
-    y = polynomial((w + w) - 1, ERFCX) / (2 * a + 1)
-    y = unless(a > MOST, y, lambda: PER_ROOT_PI / a)
-
-    def of_negative() -> Lanes:
-        high = (a.bits() & ~LOW_HALF % 2**64).seen_as(x.dtype)
-        rest = (a - high) * (a + high)
-        e = 2 * exp(high * high)
-        return select(e > form.most, e, fma(e, rest + rest * rest * (0.5 + rest * (1 / 6)), e)) - y
-
-    return unless(x < 0, y, of_negative)
-
-
 KERNELS: Final = {
     name: Kernel(write, error=4.0, dtypes=("float64",), only=True)
-    for name, write in {"ndtri": ndtri, "erfinv": erfinv, "erfcinv": erfcinv, "erfcx": erfcx}.items()
+    for name, write in {"ndtri": ndtri, "erfinv": erfinv, "erfcinv": erfcinv}.items()
 }

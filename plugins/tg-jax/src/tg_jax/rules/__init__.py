@@ -16,6 +16,7 @@ from tg_jax.rules.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_jax.rules.elementwise.special import error
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -29,6 +30,7 @@ RULES: Final[dict[object, Rule]] = {
     **exponential.RULES,
     **rounding.RULES,
     **trigonometric.RULES,
+    **error.RULES,
     **contraction.RULES,
     **control.RULES,
     **creation.RULES,

@@ -16,6 +16,7 @@ from tg_torch.rules.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_torch.rules.elementwise.special import error, gamma
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -29,6 +30,8 @@ RULES: Final[dict[object, Rule]] = {
     **exponential.RULES,
     **rounding.RULES,
     **trigonometric.RULES,
+    **error.RULES,
+    **gamma.RULES,
     **contraction.RULES,
     **control.RULES,
     **creation.RULES,

@@ -1,0 +1,92 @@
+"""How special functions are written: records whose reference is their own expansion, and the polynomials in these.
+
+An expansion computes every branch for all elements, so each branch is given an argument that it can take wherever
+another one is chosen. float32 is computed in float64 and halves in float32: what cancels in between costs no digit.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.graph.function_graph import freeze
+from tg.graph.interpret import prepared
+from tg.graph.nodes import Variable
+from tg.ops.elementwise.arithmetic import minimum
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import where
+from tg.ops.elementwise.exponential import exp
+from tg.ops.elementwise.record import ElementwiseFunction, real_floating
+from tg.ops.elementwise.rounding import floor
+from tg.types.dtypes import dtype_name
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Array = np.ndarray[Any, Any]
+
+WIDER: Final = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
+SPLIT: Final = 2.0**21  # the square of a multiple of 2^-21 below 2^5 has no more than 52 bits
+LARGEST_ROOT: Final = 30.0  # the exponential of its square is infinite, or 0
+
+
+def special(name: str, arity: int, expansion: Callable[..., Variable], doc: str, **facts: Any) -> ElementwiseFunction:
+    """The record of a function that is written with others."""
+    wide = in_wider(expansion)
+    return ElementwiseFunction(name, arity, interpreted(wide), real_floating, doc, expansion=wide, **facts)
+
+
+def in_wider(expansion: Callable[..., Variable]) -> Callable[..., Variable]:
+    """An expansion that is computed with more digits, but for float64."""
+
+    @functools.wraps(expansion)
+    def wide(*operands: Variable) -> Variable:
+        dtype = operands[0].type.dtype
+        if dtype not in WIDER:
+            return expansion(*operands)
+        return cast_variable(expansion(*(cast_variable(v, WIDER[dtype]) for v in operands)), dtype)
+
+    return wide
+
+
+def interpreted(expansion: Callable[..., Variable]) -> Callable[..., Array]:
+    """The function of NumPy arrays that an expansion stands for: its graph is made once for each combination of dtypes.
+
+    The graph is one of single elements, whose functions take arrays of any shape.
+    """
+    graphs: dict[tuple[str, ...], Any] = {}
+
+    def reference(*arrays: Array) -> Array:
+        dtypes = tuple([dtype_name(a.dtype) for a in arrays])
+        graph = graphs.get(dtypes)
+        if graph is None:
+            operands = [Variable(TensorType(dtype, ())) for dtype in dtypes]
+            graph = graphs[dtypes] = prepared(freeze(operands, (expansion(*operands),)))
+        with np.errstate(all="ignore"):
+            (found,), _ = graph.run(arrays)
+        return found  # type: ignore[no-any-return]
+
+    return reference
+
+
+def polynomial(t: Variable, coefficients: Sequence[float]) -> Variable:
+    """A polynomial, from the constant term on."""
+    total: Any = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * t + c
+    return total  # type: ignore[no-any-return]
+
+
+def exp_of_square(a: Variable, *, below: bool) -> Variable:
+    """e^(-a^2), or e^(a^2), for a >= 0: the square is one without rounding and a rest, whose exponential is near 1."""
+    a = minimum(a, LARGEST_ROOT)
+    high = floor(a * SPLIT) * (1 / SPLIT)
+    square, rest = high * high, (a - high) * (a + high)
+    if below:
+        square, rest = -square, -rest
+    e = exp(square)
+    found = e + e * (rest * (1 + rest * (0.5 + rest * (1 / 6))))
+    return found if below else where(e < np.inf, found, e)

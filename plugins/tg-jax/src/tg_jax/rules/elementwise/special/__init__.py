@@ -1,0 +1,1 @@
+"""Special functions that XLA computes to the last digits; the others are expanded."""
