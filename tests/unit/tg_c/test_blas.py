@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tg.cache import spare
+from tg.lapack import library
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit
@@ -191,17 +192,17 @@ def test_numpys_blas_says_its_kernels():
 def test_numpys_blas_is_found_among_the_loaded_files_too(monkeypatch):
     if numpy_blas() is None:
         pytest.skip("NumPy has no OpenBLAS of its own here")
-    monkeypatch.setattr(blas_module.np, "__file__", "/nowhere/numpy/__init__.py")
+    monkeypatch.setattr(np, "__file__", "/nowhere/numpy/__init__.py")
     assert numpy_blas() is not None
 
 
 def test_without_numpys_library_there_is_no_numpy_blas(monkeypatch):
-    monkeypatch.setattr(blas_module, "_openblas_files", lambda: iter(["/nowhere/libopenblas64_.so"]))
+    monkeypatch.setattr(library, "_openblas_files", lambda: iter(["/nowhere/libopenblas64_.so"]))
     assert numpy_blas() is None
 
 
 def test_scipy_with_other_integers_is_not_used(monkeypatch):
-    monkeypatch.setattr(blas_module, "_capsule_address", lambda capsule: (_ for _ in ()).throw(ValueError("long")))
+    monkeypatch.setattr(blas_module, "capsule_address", lambda capsule: (_ for _ in ()).throw(ValueError("long")))
     assert scipy_blas() is None
 
 
