@@ -52,6 +52,7 @@ _HOMES = {
     "explain": "tg.functions.explain",
     "Explanation": "tg.functions.explain",
     "backend": "tg.backend",
+    "linalg": "tg.linalg",
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",
@@ -60,7 +61,8 @@ _HOMES = {
 }
 
 _ERRORS = (
-    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "AssertionFailed",
+    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "LinAlgError",
+    "AssertionFailed",
     "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError",
     "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError",
 )  # fmt: skip
