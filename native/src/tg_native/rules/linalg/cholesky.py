@@ -8,6 +8,7 @@ from tg.ops.linalg import cholesky as t
 from tg_native.kernels.functions import sqrt
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import Pair
+from tg_native.rules.linalg import unrolled
 from tg_native.rules.linalg.matrices import (
     any_of,
     by_size,
@@ -24,6 +25,7 @@ from tg_native.rules.linalg.matrices import (
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
+    from tg.types.lengths import Length
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Lanes
@@ -37,17 +39,23 @@ if TYPE_CHECKING:
 def cholesky(op: t.Cholesky, site: Site) -> list[Value]:
     """The factor of each matrix, and the number of the minor that is not positive."""
     a = site.memory(site.inputs[0])
+    n: int | Length = a.shape[-1]
     factor = site.allocate(0)
     info, result = numbers(site, 1)
-    site.same(a.shape[-2], a.shape[-1])
+    site.same(a.shape[-2], n)
+    if type(n) is int and unrolled.is_small(n):
+        batch = unrolled.Batch(site, a.dtype, a.shape[:-2])
+        places = batch.kernel.read(site.contiguous(a)), batch.kernel.write(factor), batch.kernel.write(info)
+        batch.write(lambda: unrolled.cholesky(batch, places[0], n, *places[1:]))
+        return [factor, result()]
     kernel = site.kernel()
     source, target, report = kernel.read(a), kernel.write(factor), kernel.write(info)
-    n = kernel.length(a.shape[-1])
+    size = kernel.length(n)
     with kernel.loops(a.shape[:-2]) as outer:
         given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, factor, target, outer)
-        one = _Factor(kernel, n, given, made, kernel.moved(report, outer, info.strides))
+        one = _Factor(kernel, size, given, made, kernel.moved(report, outer, info.strides))
         one.copy()
-        by_size(site, kernel.body, a.shape[-1], n, one.by_rows, one.by_lapack)
+        by_size(site, kernel.body, n, size, one.by_rows, one.by_lapack)
     site.run(kernel)
     return [factor, result()]
 

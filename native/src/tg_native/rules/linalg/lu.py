@@ -8,6 +8,7 @@ from tg.ops.linalg import lu as t
 from tg.types.lengths import minimum
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import in_all_lanes
+from tg_native.rules.linalg import unrolled
 from tg_native.rules.linalg.matrices import (
     Matrix,
     by_size,
@@ -40,6 +41,11 @@ def lu(op: t.LU, site: Site) -> list[Value]:
     factors, pivots, order = (site.allocate(k) for k in range(3))
     m, n = a.shape[-2:]
     few = minimum(m, n)
+    if type(m) is int and type(n) is int and unrolled.is_small(m, n):
+        batch = unrolled.Batch(site, a.dtype, a.shape[:-2])
+        read, written = batch.kernel.read(site.contiguous(a)), [batch.kernel.write(v) for v in (factors, pivots, order)]
+        batch.write(lambda: unrolled.lu(batch, read, (m, n), written))
+        return [factors, pivots, order]
     columns = exchanges = None
     if site.lapack(a.dtype) is not None:
         columns, exchanges = site.temporary(a.dtype, (n, m)), site.temporary("int64", (few,))

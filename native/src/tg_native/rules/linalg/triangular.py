@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+import numpy as np
+
 from tg.ops.linalg import triangular as t
 from tg.types.dtypes import is_complex
 from tg_native.kernels.index import Condition
+from tg_native.kernels.lanes import select
 from tg_native.plan.values import is_one
+from tg_native.rules.linalg import unrolled
 from tg_native.rules.linalg.matrices import (
     any_of,
     by_size,
@@ -16,19 +20,21 @@ from tg_native.rules.linalg.matrices import (
     fold_elements,
     matrix_at,
     minus_product,
+    number,
     over,
 )
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_native.graphs.site import Site
-    from tg_native.kernels.index import Index
+    from tg_native.kernels.index import Index, Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
     from tg_native.plan.values import Value
     from tg_native.rules.linalg.matrices import Matrix
+    from tg_native.rules.linalg.unrolled import Batch
 
 
 def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:
@@ -37,18 +43,46 @@ def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:
     x = site.allocate(0)
     site.same(a.shape[-2], a.shape[-1])
     site.same(a.shape[-1], b.shape[-2])
-    m = x.shape[-1]
+    n, m = x.shape[-2:]
+    if type(n) is int and type(m) is int and unrolled.is_small(n, m):
+        batch = unrolled.Batch(site, x.dtype, x.shape[:-2])
+        given = batch.kernel.read(a), batch.kernel.read(site.contiguous(b)), batch.kernel.write(x)
+        batch.write(lambda: _unrolled(op, batch, (n, m), *given))
+        return x
     kernel = site.kernel() if is_one(m) else site.kernel([x.dtype], 1, m)
     places = [kernel.read(a), kernel.read(b), kernel.write(x)]
-    n, columns = kernel.length(a.shape[-1]), kernel.length(m)
+    size, columns = kernel.length(n), kernel.length(m)
     with kernel.loops(a.shape[:-2]) as outer:
         matrices = (matrix_at(kernel, v, p, outer) for v, p in zip((a, b, x), places, strict=True))
-        one = _System(op, kernel, (n, columns), *matrices)
-        by_size(site, kernel.body, a.shape[-1], n, one.by_rows, one.by_lapack)
+        one = _System(op, kernel, (size, columns), *matrices)
+        by_size(site, kernel.body, n, size, one.by_rows, one.by_lapack)
         if not op.raises and not op.unit_diagonal:
             one.mark()
     site.run(kernel)
     return x
+
+
+def _unrolled(op: t.SolveTriangular, batch: Batch, sizes: tuple[int, int], a: Pointer, b: Pointer, x: Pointer) -> None:
+    """The solution for matrices in registers."""
+    n, m = sizes
+    is_read = {(i, j) for i in range(n) for j in range(n) if (j < i if op.lower else i < j)}
+    is_read |= set() if op.unit_diagonal else {(i, i) for i in range(n)}
+    values = {(i, j): batch.load(a, n * n, i * n + j) for i, j in sorted(is_read)}
+
+    def factor(i: int, j: int) -> Elements:
+        if op.transpose == "n":
+            return values[i, j]
+        return conjugate(values[j, i]) if op.transpose == "c" else values[j, i]
+
+    is_lower = op.lower == (op.transpose == "n")
+    found = unrolled.substituted(factor, batch.load_matrix(b, n, m), is_lower=is_lower, unit_diagonal=op.unit_diagonal)
+    if not op.raises and not op.unit_diagonal:
+        is_singular = values[0, 0].is_zero()
+        for i in range(1, n):
+            is_singular = is_singular | values[i, i].is_zero()
+        nan = number(batch.body, np.nan, x.dtype)
+        found = [[select(is_singular, nan, value) for value in row] for row in found]
+    batch.store_matrix(found, x)
 
 
 @final
