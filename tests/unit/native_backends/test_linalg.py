@@ -7,6 +7,7 @@ import tg
 from tg import lapack
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU
+from tg.ops.linalg.solving import Det, Inv, Solve
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.types.tensor_type import TensorType
 
@@ -148,3 +149,61 @@ def test_matrices_of_any_layout(backend, n, known):
         close(next(found), np.linalg.cholesky(v), "float64")
         close(next(found), lapack.trtrs(v, v)[0], "float64")
         close(next(found), lapack.getrf(v)[0], "float64")
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("shape", [(3, 3), (1, 1), (6, 6), (3, 2, 2), (9, 4, 4), (2, 5, 3, 3), (0, 2, 2)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_determinants_inverses_and_solutions_of_small_matrices(backend, dtype, shape):
+    a, b = draw(dtype, shape) + 2 * np.eye(shape[-1], dtype=dtype), draw(dtype, (*shape[:-1], 2), 1)
+    p = positive(dtype, shape)
+    made = run(
+        backend,
+        lambda a, b, p: (Det()(a), *Inv()(a), *Solve()(a, b), *Solve("t")(a, b), *Solve("n", positive=True)(p, b)),
+        *(a, b, p),
+    )
+    wanted = [np.linalg.det(a), np.linalg.inv(a), *(np.linalg.solve(x, b) for x in (a, a.swapaxes(-1, -2), p))]
+    for found, right in zip([made[0], *made[1::2]], wanted, strict=True):
+        close(found, right, dtype)
+    assert not any(info.any() for info in made[2::2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_singular_small_matrices_are_told_and_leave_their_neighbours_alone(backend, dtype):
+    a, b = draw(dtype, (19, 3, 3)), draw(dtype, (19, 3, 1))
+    a[3], a[7, 0], a[18, :, -1] = 0, 0, 0
+    p = positive(dtype, (19, 3, 3))
+    p[3, 1, 1], p[7, 2, 0] = -1, np.nan
+    found = run(
+        backend,
+        lambda a, b, p: (
+            Det()(a),
+            *Inv(raises=False)(a),
+            *Solve(raises=False)(a, b),
+            *Solve("n", positive=True, raises=False)(p, b),
+        ),
+        *(a, b, p),
+    )
+    det, inverse, info, x, same, y, minors = found
+    assert info.tolist() == same.tolist() == [{3: 1, 7: 3, 18: 3}.get(k, 0) for k in range(19)]
+    assert minors.tolist() == [2 if k == 3 else 0 for k in range(19)]
+    bad = [3, 7, 18]
+    good = [k for k in range(19) if k not in bad]
+    assert (det[bad] == 0).all()
+    assert np.isnan(inverse[bad]).all()
+    assert np.isnan(x[bad]).all()
+    assert np.isnan(y[[3, 7]]).all()
+    close(det[good], np.linalg.det(a[good]), dtype)
+    close(x[good], np.linalg.solve(a[good], b[good]), dtype)
+    fine = [k for k in range(19) if k not in (3, 7)]
+    close(y[fine], np.linalg.solve(p[fine], b[fine]), dtype)
+
+
+def test_a_singular_matrix_among_small_ones_is_named_at_the_users_line(backend):
+    a = np.stack([np.eye(3)] * 5)
+    a[2, 1] = 0
+    variable = tg.Variable(TensorType("float64", (5, 3, 3)))
+    f = tg.function([variable], tg.linalg.inv(variable), backend=backend)
+    with pytest.raises(tg.errors.LinAlgError, match=r"inv: matrix \[2\] of the batch is singular") as error:
+        f(a)
+    assert __file__.rpartition("/")[2] in str(error.value) + "".join(error.value.__notes__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_native.rules.linalg import cholesky, lu, triangular
+from tg_native.rules.linalg import cholesky, lu, registers, triangular
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
-RULES: Final[dict[object, Rule]] = {**cholesky.RULES, **lu.RULES, **triangular.RULES}
+RULES: Final[dict[object, Rule]] = {**cholesky.RULES, **lu.RULES, **registers.RULES, **triangular.RULES}

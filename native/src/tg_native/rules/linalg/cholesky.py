@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, final
 
 from tg.ops.linalg import cholesky as t
+from tg_native.fusion.registers import is_small
 from tg_native.kernels.functions import sqrt
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import Pair
@@ -43,7 +44,7 @@ def cholesky(op: t.Cholesky, site: Site) -> list[Value]:
     factor = site.allocate(0)
     info, result = numbers(site, 1)
     site.same(a.shape[-2], n)
-    if type(n) is int and unrolled.is_small(n):
+    if type(n) is int and is_small([n]):
         batch = unrolled.Batch(site, a.dtype, a.shape[:-2])
         places = batch.kernel.read(site.contiguous(a)), batch.kernel.write(factor), batch.kernel.write(info)
         batch.write(lambda: unrolled.cholesky(batch, places[0], n, *places[1:]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from tg.ops.linalg import lu as t
 from tg.types.lengths import minimum
+from tg_native.fusion.registers import is_small
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import in_all_lanes
 from tg_native.rules.linalg import unrolled
@@ -41,7 +42,7 @@ def lu(op: t.LU, site: Site) -> list[Value]:
     factors, pivots, order = (site.allocate(k) for k in range(3))
     m, n = a.shape[-2:]
     few = minimum(m, n)
-    if type(m) is int and type(n) is int and unrolled.is_small(m, n):
+    if type(m) is int and type(n) is int and is_small([m, n]):
         batch = unrolled.Batch(site, a.dtype, a.shape[:-2])
         read, written = batch.kernel.read(site.contiguous(a)), [batch.kernel.write(v) for v in (factors, pivots, order)]
         batch.write(lambda: unrolled.lu(batch, read, (m, n), written))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from tg.types.dtypes import numpy_dtype
-from tg_native.kernels.elementwise.arithmetic import divided
+from tg_native.kernels.elementwise.arithmetic import divided, multiplied
 from tg_native.kernels.functions import fabs, fma
 from tg_native.kernels.index import Condition, Index
 from tg_native.kernels.lanes import Lanes, Pair, constant_of, parts, select
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tg.types.lengths import Length
     from tg_native.graphs.site import Site
+    from tg_native.kernels.body import Body
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Routine
@@ -109,7 +110,7 @@ def numbers(site: Site, k: int) -> tuple[Array, Callable[[], Value]]:
 # --- arithmetic ------------------------------------------------------------------------------------------------------
 
 
-def number(body: Routine, value: float, dtype: str) -> Elements:
+def number(body: Body, value: float, dtype: str) -> Elements:
     """A number of a dtype in all lanes."""
     return constant_of(body, numpy_dtype(dtype).type(value), dtype)
 
@@ -124,6 +125,19 @@ def minus_product(total: Elements, x: Elements, y: Elements) -> Elements:
     assert isinstance(y, Pair)
     (a, b), (c, d) = x, y
     return Pair(fma(-a, c, fma(b, d, total.real)), fma(-a, d, fma(-b, c, total.imag)))
+
+
+def product(x: Elements, y: Elements) -> Elements:
+    """The product of two numbers."""
+    if isinstance(x, Pair):
+        assert isinstance(y, Pair)
+        return multiplied(x, y)
+    return x * y
+
+
+def negative(x: Elements) -> Elements:
+    """The number of the other sign."""
+    return x.negated() if isinstance(x, Pair) else -x
 
 
 def over(x: Elements, y: Elements) -> Elements:

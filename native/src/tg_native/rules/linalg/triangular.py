@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-import numpy as np
-
 from tg.ops.linalg import triangular as t
 from tg.types.dtypes import is_complex
+from tg_native.fusion.registers import is_small
 from tg_native.kernels.index import Condition
-from tg_native.kernels.lanes import select
 from tg_native.plan.values import is_one
 from tg_native.rules.linalg import unrolled
 from tg_native.rules.linalg.matrices import (
@@ -20,7 +18,6 @@ from tg_native.rules.linalg.matrices import (
     fold_elements,
     matrix_at,
     minus_product,
-    number,
     over,
 )
 
@@ -44,7 +41,7 @@ def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:
     site.same(a.shape[-2], a.shape[-1])
     site.same(a.shape[-1], b.shape[-2])
     n, m = x.shape[-2:]
-    if type(n) is int and type(m) is int and unrolled.is_small(n, m):
+    if type(n) is int and type(m) is int and is_small([n, m]):
         batch = unrolled.Batch(site, x.dtype, x.shape[:-2])
         given = batch.kernel.read(a), batch.kernel.read(site.contiguous(b)), batch.kernel.write(x)
         batch.write(lambda: _unrolled(op, batch, (n, m), *given))
@@ -80,8 +77,7 @@ def _unrolled(op: t.SolveTriangular, batch: Batch, sizes: tuple[int, int], a: Po
         is_singular = values[0, 0].is_zero()
         for i in range(1, n):
             is_singular = is_singular | values[i, i].is_zero()
-        nan = number(batch.body, np.nan, x.dtype)
-        found = [[select(is_singular, nan, value) for value in row] for row in found]
+        found = unrolled.without(is_singular, found)
     batch.store_matrix(found, x)
 
 

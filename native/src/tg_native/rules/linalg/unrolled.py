@@ -7,7 +7,7 @@ one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -17,7 +17,17 @@ from tg_native.kernels.index import index
 from tg_native.kernels.lanes import Lanes, Pair, constant, lane_of, select
 from tg_native.kernels.routine import Block
 from tg_native.plan.values import count
-from tg_native.rules.linalg.matrices import conjugate, magnitude, minus_product, not_zero, number, over, real
+from tg_native.rules.linalg.matrices import (
+    conjugate,
+    magnitude,
+    minus_product,
+    negative,
+    not_zero,
+    number,
+    over,
+    product,
+    real,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,14 +38,6 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Elements
 
     Grid = list[list[Elements]]
-
-MOST: Final = 6
-"""Rows and columns of matrices that are held in registers: of more, compilers spill most of what there is."""
-
-
-def is_small(*lengths: int | Length) -> bool:
-    """Whether lengths are known, and all of them so small."""
-    return all(type(n) is int and 0 < n <= MOST for n in lengths)
 
 
 @final
@@ -100,6 +102,10 @@ class Batch:
         """All elements of a matrix."""
         return [[self.load(place, rows * columns, i * columns + j) for j in range(columns)] for i in range(rows)]
 
+    def load_triangle(self, place: Pointer, n: int) -> Grid:
+        """The lower triangle of a matrix."""
+        return [[self.load(place, n * n, i * n + j) for j in range(i + 1)] for i in range(n)]
+
     def store_matrix(self, values: Grid, place: Pointer) -> None:
         """Write all elements of a matrix."""
         columns = len(values[0])
@@ -116,10 +122,9 @@ class Batch:
 # --- Cholesky --------------------------------------------------------------------------------------------------------
 
 
-def cholesky(batch: Batch, a: Pointer, n: int, factor: Pointer, info: Pointer) -> None:
-    """The Cholesky factors of matrices."""
-    body, dtype = batch.body, a.dtype
-    given: Grid = [[batch.load(a, n * n, i * n + j) for j in range(i + 1)] for i in range(n)]
+def positive_factor(given: Grid) -> tuple[Grid, Lanes, Lanes]:
+    """The Cholesky factor of a lower triangle, the number of the minor that is not positive, and whether it is NaN."""
+    body, dtype, n = given[0][0].body, given[0][0].dtype, len(given)
     zero, found = number(body, 0, dtype), constant(body, 0, "int32")
     made: Grid = [[zero] * n for _ in range(n)]
     for i in range(n):
@@ -136,11 +141,17 @@ def cholesky(batch: Batch, a: Pointer, n: int, factor: Pointer, info: Pointer) -
         root = sqrt(pivot)
         made[i][i] = Pair(root, root.like(0)) if is_complex(dtype) else root
         found = select((pivot <= 0) & (found == 0), i + 1, found)
-    has_nan = constant(body, value=False, dtype="bool")
-    for x in (x for row in given for x in row):
+    has_nan = given[0][0].is_nan()
+    for x in (x for row in given[1:] for x in row):
         has_nan = has_nan | x.is_nan()
     found = select(has_nan, 0, found)
-    is_bad, nan = has_nan | (found > 0), number(body, np.nan, dtype)
+    return made, found, has_nan | (found > 0)
+
+
+def cholesky(batch: Batch, a: Pointer, n: int, factor: Pointer, info: Pointer) -> None:
+    """The Cholesky factors of matrices."""
+    made, found, is_bad = positive_factor(batch.load_triangle(a, n))
+    nan = number(batch.body, np.nan, a.dtype)
     batch.store_matrix(
         [[select(is_bad, nan, x) if j <= i else x for j, x in enumerate(row)] for i, row in enumerate(made)], factor
     )
@@ -165,9 +176,13 @@ def substituted(factor: Callable[[int, int], Elements], b: Grid, *, is_lower: bo
 # --- LU --------------------------------------------------------------------------------------------------------------
 
 
-def factored(x: Grid) -> tuple[Grid, list[Lanes], list[Lanes]]:
-    """Both factors in one, the rows that rows are exchanged with, and the order that these make."""
-    m, n = len(x), len(x[0])
+def factored(x: Grid, columns: int | None = None) -> tuple[Grid, list[Lanes], list[Lanes]]:
+    """Both factors in one, the rows that rows are exchanged with, and the order that these make.
+
+    What stands behind so many `columns` is no part of the matrix: right sides, of which substitution by the lower
+    factor is made on the way.
+    """
+    m, n, width = len(x), len(x[0]) if columns is None else columns, len(x[0])
     body, x = x[0][0].body, [list(row) for row in x]
     order, pivots = [constant(body, i, "int32") for i in range(m)], []
     for k in range(min(m, n)):
@@ -180,13 +195,13 @@ def factored(x: Grid) -> tuple[Grid, list[Lanes], list[Lanes]]:
         first, place = list(x[k]), order[k]
         for i in range(k + 1, m):
             is_row = at == i
-            for j in range(n):
+            for j in range(width):
                 x[k][j], x[i][j] = select(is_row, x[i][j], x[k][j]), select(is_row, first[j], x[i][j])
             order[k], order[i] = select(is_row, order[i], order[k]), select(is_row, place, order[i])
         pivot = not_zero(x[k][k])
         for i in range(k + 1, m):
             x[i][k] = over(x[i][k], pivot)
-            for j in range(k + 1, n):
+            for j in range(k + 1, width):
                 x[i][j] = minus_product(x[i][j], x[i][k], x[k][j])
     return x, pivots, order
 
@@ -197,3 +212,43 @@ def lu(batch: Batch, a: Pointer, sizes: tuple[int, int], results: Sequence[Point
     batch.store_matrix(factors, results[0])
     batch.store_row(pivots, results[1])
     batch.store_row(order, results[2])
+
+
+# --- whole problems --------------------------------------------------------------------------------------------------
+
+
+def determinant(x: Grid) -> Elements:
+    """The product of the pivots, of the other sign after an odd number of exchanges."""
+    factors, pivots, _ = factored(x)
+    found = factors[0][0]
+    for k in range(1, len(x)):
+        found = product(found, factors[k][k])
+    for k, at in enumerate(pivots):
+        found = select(at == k, found, negative(found))
+    return found
+
+
+def solved(a: Grid, b: Grid) -> tuple[Grid, Lanes]:
+    """The solution of a x = b, and the number of the first pivot that is 0: x is NaN then."""
+    n = len(a)
+    factors, _, _ = factored([[*row, *sides] for row, sides in zip(a, b, strict=True)], n)
+    found = constant(factors[0][0].body, 0, "int32")
+    for k in reversed(range(n)):
+        found = select(factors[k][k].is_zero(), k + 1, found)
+    sides = [row[n:] for row in factors]
+    x = substituted(lambda i, j: factors[i][j], sides, is_lower=False, unit_diagonal=False)
+    return without(found != 0, x), found
+
+
+def solved_by_cholesky(a: Grid, b: Grid) -> tuple[Grid, Lanes]:
+    """The same of a positive-definite matrix, by its lower triangle."""
+    made, found, is_bad = positive_factor(a)
+    x = substituted(lambda i, j: made[i][j], b, is_lower=True, unit_diagonal=False)
+    x = substituted(lambda i, j: conjugate(made[j][i]), x, is_lower=False, unit_diagonal=False)
+    return without(is_bad, x), found
+
+
+def without(is_bad: Lanes, x: Grid) -> Grid:
+    """NaN where there is no solution."""
+    nan = number(is_bad.body, np.nan, x[0][0].dtype)
+    return [[select(is_bad, nan, value) for value in row] for row in x]
