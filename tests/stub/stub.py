@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import tg
@@ -27,9 +28,12 @@ def stub() -> str:
     """The text of the stub."""
     names = [name for name in dir(tg) if not name.startswith("_")]
     found = {**{name: getattr(tg, name) for name in names}, "backend": backend}  # the module can be called as well
+    modules = sorted(name for name, value in found.items() if isinstance(value, ModuleType))
+    found = {name: value for name, value in found.items() if name not in modules}
     own = {name: value for name, value in found.items() if name == value.__name__}
     homes = sorted((home(v), not name[0].isupper(), name.lower(), name) for name, v in own.items() if not is_record(v))
-    imports = ["from tg import errors as errors", *(f"from {m} import {name} as {name}" for m, _, _, name in homes)]
+    imports = [f"from tg import {name} as {name}" for name in ("errors", *modules)]
+    imports += [f"from {m} import {name} as {name}" for m, _, _, name in homes]
     records = [record(value) for value in own.values() if is_record(value)]
     aliases = [f"{name} = {value.__name__}" for name, value in found.items() if name not in own]
     parts = (HEAD,), ("from typing import Any",), imports, ("__version__: str",), records, aliases

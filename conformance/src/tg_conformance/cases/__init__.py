@@ -43,6 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -83,4 +84,8 @@ CASES: Final[tuple[Case, ...]] = (
     *softmax.CASES,
     *sorting.CASES,
     *statistics.CASES,
+    *cholesky.CASES,
+    *lu.CASES,
+    *solving.CASES,
+    *triangular.CASES,
 )

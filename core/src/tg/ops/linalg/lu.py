@@ -8,6 +8,7 @@ import numpy as np
 
 from tg.errors import InputError, message
 from tg.graph.op import Op
+from tg.lapack import getrf, has_lapack
 from tg.ops.contraction import MatMul
 from tg.ops.creation import eye, iota
 from tg.ops.diagonal import tril, triu
@@ -57,13 +58,12 @@ class LU(Op):
         return (a, TensorType("int32", [*lead, few]), TensorType("int32", [*lead, m]))
 
     def perform(self, a: Array) -> tuple[Array, ...]:
-        """Column by column, the largest element (by the sum of its parts' magnitudes) as pivot, as LAPACK has it."""
-        *lead, m, n = a.shape
-        factors = np.array(a)
-        pivots = np.zeros((*lead, min(m, n)), np.int32)
-        order = np.broadcast_to(np.arange(m, dtype=np.int32), (*lead, m)).copy()
-        for index in np.ndindex(*lead):
-            _factor(factors[index], pivots[index], order[index])
+        """LAPACK's, if there is one."""
+        factors, pivots = getrf(a)[:2] if has_lapack() else _factorized(a)
+        order = np.broadcast_to(np.arange(a.shape[-2], dtype=np.int32), a.shape[:-1]).copy()
+        for index in np.ndindex(a.shape[:-2]):
+            for k, row in enumerate(pivots[index]):
+                order[index][[k, row]] = order[index][[row, k]]
         return (factors, pivots, order)
 
     def pullback(
@@ -77,16 +77,19 @@ class LU(Op):
         return (unordered(_cotangent(factors, dfactors, m, n), order),)
 
 
-def _factor(a: Array, pivots: Array, order: Array) -> None:
-    """The factors of one matrix, in its place."""
-    for k in range(len(pivots)):
-        size = abs(a[k:, k].real) + abs(a[k:, k].imag)
-        row = pivots[k] = k + int(np.argmax(size))
-        if row != k:
-            a[[k, row]], order[[k, row]] = a[[row, k]], order[[row, k]]
-        if a[k, k] != 0:
-            a[k + 1 :, k] /= a[k, k]
-        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+def _factorized(a: Array) -> tuple[Array, Array]:
+    """Column by column, the largest element (by the sum of its parts' magnitudes) as pivot, as LAPACK has it."""
+    *lead, m, n = a.shape
+    factors, pivots = np.array(a), np.zeros((*lead, min(m, n)), np.int32)
+    for index in np.ndindex(*lead):
+        x = factors[index]
+        for k in range(min(m, n)):
+            row = pivots[index][k] = k + int(np.argmax(abs(x[k:, k].real) + abs(x[k:, k].imag)))
+            x[[k, row]] = x[[row, k]]
+            if x[k, k] != 0:
+                x[k + 1 :, k] /= x[k, k]
+            x[k + 1 :, k + 1 :] -= np.outer(x[k + 1 :, k], x[k, k + 1 :])
+    return factors, pivots
 
 
 def _cotangent(factors: Variable, d: Variable, m: Any, n: Any) -> Variable:

@@ -100,7 +100,7 @@ class Solve(Op):
                 return (np.linalg.solve(np.conj(given) if self.transpose == "c" else given, b), info_of(a))
             except np.linalg.LinAlgError:
                 pass
-        return Op.perform(self, a, b)
+        return Op.perform(Solve(self.transpose, self.positive, raises=False), a, b)
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """By the factors."""
@@ -132,7 +132,7 @@ class Solve(Op):
             return (negative(conjugated(half_diagonal(add(inner, adjoint(inner))))), conjugated(gb))
         if self.transpose == "c":
             db = conjugated(self._transposed("n")(a, conjugated(dx))[0])
-            return (negative(MatMul()(conjugated(x), matrix_transpose(db))), db)
+            return (negative(conjugated(MatMul()(x, matrix_transpose(db)))), db)
         db = self._transposed("t" if self.transpose == "n" else "n")(a, dx)[0]
         pair = (db, matrix_transpose(x)) if self.transpose == "n" else (x, matrix_transpose(db))
         return (negative(MatMul()(*pair)), db)
@@ -273,9 +273,10 @@ class SlogDet(Op):
         return (TensorType(a.dtype, a.shape[:-2]), TensorType(real_type(a.dtype), a.shape[:-2]))
 
     def perform(self, a: Array) -> tuple[Array, ...]:
-        """`np.linalg.slogdet`."""
+        """`np.linalg.slogdet`, whose sign of what is NaN is 1; here it is NaN."""
         found = np.linalg.slogdet(a)
-        return (np.asarray(found.sign), np.asarray(found.logabsdet))
+        size = np.asarray(found.logabsdet)
+        return (np.where(np.isnan(size), size.dtype.type(np.nan), found.sign), size)
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """Of the pivots."""

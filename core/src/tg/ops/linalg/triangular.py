@@ -9,6 +9,7 @@ import numpy as np
 from tg.errors import InputError, message
 from tg.graph.facts import facts_of
 from tg.graph.op import Op
+from tg.lapack import has_lapack, trtrs
 from tg.ops.contraction import MatMul
 from tg.ops.diagonal import tril, triu
 from tg.ops.elementwise.arithmetic import negative
@@ -72,7 +73,16 @@ class SolveTriangular(Op):
         return (b.with_shape([*b.shape[:-2], a.shape[-1], b.shape[-1]]),)
 
     def perform(self, a: Array, b: Array) -> tuple[Array, ...]:
-        """Substitution, row by row for all matrices at once."""
+        """LAPACK's, if there is one; else substitution, row by row for all matrices at once."""
+        if has_lapack():
+            found, _ = trtrs(a, b, lower=self.lower, transpose=self.transpose, unit_diagonal=self.unit_diagonal)  # type: ignore[arg-type]
+        else:
+            found = self._substituted(a, b)
+        if not self.raises and not self.unit_diagonal:
+            found[(np.diagonal(a, 0, -2, -1) == 0).any(-1)] = np.nan
+        return (found,)
+
+    def _substituted(self, a: Array, b: Array) -> Array:
         lower = self.lower == (self.transpose == "n")
         a = a if self.transpose == "n" else np.swapaxes(a, -1, -2)
         a = np.conj(a) if self.transpose == "c" else a
@@ -83,9 +93,7 @@ class SolveTriangular(Op):
             row = a[..., i : i + 1, before]
             rest = b[..., i, :] - np.matmul(row, found[..., before, :])[..., 0, :]
             found[..., i, :] = rest if self.unit_diagonal else rest / a[..., i, i, None]
-        if not self.raises and not self.unit_diagonal:
-            found[(np.diagonal(a, 0, -2, -1) == 0).any(-1)] = np.nan
-        return (found,)
+        return found
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """No diagonal has a zero."""
@@ -104,7 +112,7 @@ class SolveTriangular(Op):
             return (None, None)
         if self.transpose == "c":
             db = conjugated(self._transposed("n")(a, conjugated(dx)))
-            da = MatMul()(conjugated(x), matrix_transpose(db))
+            da = conjugated(MatMul()(x, matrix_transpose(db)))
         else:
             db = self._transposed("t" if self.transpose == "n" else "n")(a, dx)
             da = MatMul()(*((db, matrix_transpose(x)) if self.transpose == "n" else (x, matrix_transpose(db))))

@@ -16,6 +16,7 @@ from tg_jax.rules.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_jax.rules.linalg import cholesky, lu, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -38,6 +39,9 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **cholesky.RULES,
+    **lu.RULES,
+    **triangular.RULES,
     **decays.RULES,
     **extrema.RULES,
     **products.RULES,

@@ -16,6 +16,7 @@ from tg_torch.rules.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_torch.rules.linalg import cholesky, lu, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -38,5 +39,8 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **cholesky.RULES,
+    **lu.RULES,
+    **triangular.RULES,
     **fused.RULES,
 }
