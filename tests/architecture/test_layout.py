@@ -20,6 +20,7 @@ INFRASTRUCTURE = {
     "index_updates",
     "inner",
     "length_checks",
+    "matrices",
     "moving_windows",
     "numpy_protocol",
     "positions",

@@ -53,6 +53,7 @@ _HOMES = {
     "Explanation": "tg.functions.explain",
     "special": "tg.special",
     "backend": "tg.backend",
+    "linalg": "tg.linalg",
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",
@@ -61,7 +62,8 @@ _HOMES = {
 }
 
 _ERRORS = (
-    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "AssertionFailed",
+    "TgError", "ShapeError", "DtypeError", "InputError", "BoundsError", "DomainError", "LinAlgError",
+    "AssertionFailed",
     "RangeError", "SymbolicError", "NotDifferentiable", "GradientError", "RewriteError", "TextError", "NoRuleError",
     "BackendUnavailable", "PluginError", "OptionError", "DebugError", "NonFiniteError",
 )  # fmt: skip

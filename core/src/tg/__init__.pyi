@@ -3,6 +3,7 @@
 from typing import Any
 
 from tg import errors as errors
+from tg import linalg as linalg
 from tg import special as special
 from tg.configuration import config as config
 from tg.errors import AssertionFailed as AssertionFailed
@@ -13,6 +14,7 @@ from tg.errors import DomainError as DomainError
 from tg.errors import DtypeError as DtypeError
 from tg.errors import GradientError as GradientError
 from tg.errors import InputError as InputError
+from tg.errors import LinAlgError as LinAlgError
 from tg.errors import NonFiniteError as NonFiniteError
 from tg.errors import NoRuleError as NoRuleError
 from tg.errors import NotDifferentiable as NotDifferentiable

@@ -61,6 +61,9 @@ _NAMES = {
     "tg.ops.reductions": "Reduction by_element",
     "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze Transpose known_shape merge_sizes",
     "tg.ops.sorting": "ArgSort Sort",
+    "tg.ops.linalg.cholesky": "Cholesky",
+    "tg.ops.linalg.lu": "LU",
+    "tg.ops.linalg.triangular": "SolveTriangular",
     "tg.ops.elementwise.arithmetic": "gate",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family

@@ -65,6 +65,9 @@ from tg.ops.indexing import Slice as Slice
 from tg.ops.indexing import SliceUpdate as SliceUpdate
 from tg.ops.indexing import WrapIndex as WrapIndex
 from tg.ops.indexing import window as window
+from tg.ops.linalg.cholesky import Cholesky as Cholesky
+from tg.ops.linalg.lu import LU as LU
+from tg.ops.linalg.triangular import SolveTriangular as SolveTriangular
 from tg.ops.reduction import Reduce as Reduce
 from tg.ops.reduction import identity as identity
 from tg.ops.reductions import Reduction as Reduction

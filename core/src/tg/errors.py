@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from numpy.linalg import LinAlgError as NumpyLinAlgError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,6 +52,10 @@ class BoundsError(TgError, IndexError):
 
 class DomainError(TgError, ValueError):
     """A value outside the domain of an operation, such as the maximum of an empty array."""
+
+
+class LinAlgError(TgError, NumpyLinAlgError):
+    """A matrix that a factorisation does not exist for: singular, or not positive definite."""
 
 
 class AssertionFailed(TgError, AssertionError):  # noqa: N818 (what it is, not that it is an error)

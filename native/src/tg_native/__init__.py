@@ -70,10 +70,10 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 
 @hookimpl
 def tg_ops() -> tuple[Family, ...]:
-    """The loops that fusion makes."""
-    from tg_native.fusion import lane_loops, loop
+    """The loops that fusion makes, and what small matrices are handed over as."""
+    from tg_native.fusion import lane_loops, loop, registers
 
-    return (loop.FAMILY, lane_loops.FAMILY)
+    return (loop.FAMILY, lane_loops.FAMILY, registers.FAMILY)
 
 
 def __getattr__(name: str) -> Any:

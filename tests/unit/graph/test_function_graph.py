@@ -156,7 +156,7 @@ def test_a_check_that_is_a_constant_is_dropped_where_it_holds():
         def infer(self, x):
             return (x,)
 
-        def checks(self, x):
+        def checks(self, inputs, outputs):
             return (Check(tg.constant(self.holds), (), Descriptor("DomainError", "no")),)
 
     x = tg.vector("x")

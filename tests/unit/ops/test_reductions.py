@@ -161,8 +161,8 @@ def test_no_elements_are_an_error_where_they_are_numpys(record):
     except ValueError:
         refused = True
     assert record.needs_elements is refused
-    assert bool(Reduce(record.fn, (-1,)).checks(tg.vector("x"))) is refused
-    assert not Reduce(record.fn, (-1,), total=True).checks(tg.vector("x"))
+    assert bool(Reduce(record.fn, (-1,)).checks([tg.vector("x")], ())) is refused
+    assert not Reduce(record.fn, (-1,), total=True).checks([tg.vector("x")], ())
 
 
 @EACH

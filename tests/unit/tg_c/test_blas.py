@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tg.cache import spare
-from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
+from tg.lapack import library
+from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit
 from tg_native.calls import blas as blas_module
@@ -154,6 +155,43 @@ def test_dot_equals_numpy_in_every_direction(table, letter):
         np.testing.assert_allclose(found, wanted, rtol=1e-12 if letter == "d" else 1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["d", "s", "z", "c"])
+def test_fortrans_functions_in_either_convention(table, kind):
+    if table.source == "none":
+        pytest.skip("what is written then calls none of them")
+    dtype = {"d": np.float64, "s": np.float32, "z": np.complex128, "c": np.complex64}[kind]
+    calls = {
+        "potrf": "*(tg_i64 *)out[1] = tg_@potrf('U', p[0], out[0], p[0]);",
+        "getrf": "*(tg_i64 *)out[2] = tg_@getrf(p[0], p[0], out[0], p[0], out[1]);",
+        "trsm": "tg_@trsm('L', 'L', 'N', 'N', p[0], 1, in[1], p[0], out[0], p[0]);",
+    }
+    units = {
+        name: Unit(
+            compile_unit(
+                f"/* {table.source} */\n{BLAS_DECLARATIONS}{fortran(kind + name)}"
+                + ENTRY.replace("CALL", call.replace("@", kind))
+            ),
+            table,
+        )
+        for name, call in calls.items()
+    }
+    lower = np.array([[2, 0, 0], [1, 3, 0], [-1, 1, 1]], dtype)
+    sizes, info = np.array([3]), np.full((), 7)
+    made = lower @ lower.T  # symmetric: rows and columns are alike
+    units["potrf"].run([sizes], [made, info])
+    np.testing.assert_allclose(np.tril(made), lower, rtol=1e-5)
+    assert info == 0
+    made[1, 1] = -1
+    units["potrf"].run([sizes], [made, info])
+    assert info == 2
+    columns, pivots = np.ascontiguousarray(np.array([[1, 2, 3], [4, 5, 6], [0, 0, 2]], dtype).T), np.full(3, -1)
+    units["getrf"].run([sizes], [columns, pivots, info])
+    assert (pivots.tolist(), int(info)) == ([2, 2, 3], 0)
+    solution = np.array([2, 7, 3], dtype)
+    units["trsm"].run([sizes, np.ascontiguousarray(lower.T)], [solution])
+    np.testing.assert_allclose(solution, [1, 2, 2], rtol=1e-5)
+
+
 def test_nan_and_infinity_go_through_gemm(table, letter):
     a = np.array([[np.inf, 1], [np.nan, 2]], DTYPES[letter])
     b = np.array([[1, -1], [1, 0]], DTYPES[letter])
@@ -191,17 +229,17 @@ def test_numpys_blas_says_its_kernels():
 def test_numpys_blas_is_found_among_the_loaded_files_too(monkeypatch):
     if numpy_blas() is None:
         pytest.skip("NumPy has no OpenBLAS of its own here")
-    monkeypatch.setattr(blas_module.np, "__file__", "/nowhere/numpy/__init__.py")
+    monkeypatch.setattr(np, "__file__", "/nowhere/numpy/__init__.py")
     assert numpy_blas() is not None
 
 
 def test_without_numpys_library_there_is_no_numpy_blas(monkeypatch):
-    monkeypatch.setattr(blas_module, "_openblas_files", lambda: iter(["/nowhere/libopenblas64_.so"]))
+    monkeypatch.setattr(library, "_openblas_files", lambda: iter(["/nowhere/libopenblas64_.so"]))
     assert numpy_blas() is None
 
 
 def test_scipy_with_other_integers_is_not_used(monkeypatch):
-    monkeypatch.setattr(blas_module, "_capsule_address", lambda capsule: (_ for _ in ()).throw(ValueError("long")))
+    monkeypatch.setattr(blas_module, "capsule_address", lambda capsule: (_ for _ in ()).throw(ValueError("long")))
     assert scipy_blas() is None
 
 

@@ -44,6 +44,7 @@ from tg_conformance.cases.elementwise import (
     trigonometric,
 )
 from tg_conformance.cases.elementwise.special import error, gamma
+from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -86,4 +87,8 @@ CASES: Final[tuple[Case, ...]] = (
     *softmax.CASES,
     *sorting.CASES,
     *statistics.CASES,
+    *cholesky.CASES,
+    *lu.CASES,
+    *solving.CASES,
+    *triangular.CASES,
 )

@@ -153,7 +153,7 @@ class FunctionGraph:
         elif identity is not None:
             outputs = operands[:1]
             self.assume(operands[0], node.op.assumed_facts)
-            for check in node.op.checks(*operands):
+            for check in node.op.checks(operands, operands[:1]):
                 self._add_check(check._replace(descriptor=check.descriptor.as_stated()), None)
             if identity and operands[0].apply is not None:
                 self.names.setdefault(id(operands[0].apply), identity)
@@ -817,11 +817,11 @@ def _is_own(length: Length, v: Variable) -> bool:
 def checks_of(node: Apply) -> tuple[Check, ...]:
     """What can fail in an apply: the checks its op declares, and that the status of an inner graph is 0."""
     inner = node.op.inner_descriptors
-    checks = node.op.checks(*node.inputs)
+    outputs = [Variable(t, node, k) for k, t in enumerate(node.types)]
+    checks = node.op.checks(node.inputs, outputs)
     if not inner:
         return checks
-    status = Variable(node.types[-1], node, len(node.types) - 1)
-    number, *values = (NAMESPACE.getitem(status, k) for k in range(1 + STATUS_VALUES))
+    number, *values = (NAMESPACE.getitem(outputs[-1], k) for k in range(1 + STATUS_VALUES))
     condition = NAMESPACE.equal(number, 0)
     calls = [NAMESPACE.equal(number, k + 1) for k, d in enumerate(inner) if d.inner]
     if calls:  # what their first value numbers is told with their own number: see `Descriptor`

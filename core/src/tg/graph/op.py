@@ -261,8 +261,11 @@ class Op(Frozen):
         """The inner graphs, each with the arrays it is applied to, as often and in the order that `perform` does."""
         yield from ()
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
-        """The conditions without which this op fails, as boolean scalars built with other ops."""
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
+        """The conditions without which this op fails, as boolean scalars built with other ops.
+
+        What can only be known once the results are there, such as the `info` of a factorisation, is asked of them.
+        """
         return ()
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:

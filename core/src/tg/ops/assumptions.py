@@ -152,9 +152,9 @@ class Required(Op):
         """The operand."""
         return inputs[0]
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The condition."""
-        return (Check(inputs[1], inputs[2:], Descriptor(self.error, self.text, self.hint)),)
+        return (Check(inputs[1], tuple(inputs[2:]), Descriptor(self.error, self.text, self.hint)),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """Those of the operand."""

@@ -39,6 +39,7 @@ from tg.ops import (
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
 from tg.ops.elementwise.special import error, gamma
+from tg.ops.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -80,15 +81,25 @@ FAMILIES: Final[tuple[Family, ...]] = (
     softmax.FAMILY,
     sorting.FAMILY,
     statistics.FAMILY,
+    cholesky.FAMILY,
+    lu.FAMILY,
+    solving.FAMILY,
+    triangular.FAMILY,
 )
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
 
 NAMES: Final[dict[str, Any]] = {
     **ELEMENTWISE,
-    **{fn.__name__: fn for family in FAMILIES for fn in family.functions},
-    **{name: fn for family in FAMILIES for name, fn in family.aliases},
+    **{fn.__name__: fn for family in FAMILIES if not family.module for fn in family.functions},
+    **{name: fn for family in FAMILIES if not family.module for name, fn in family.aliases},
 }
+
+MODULES: Final[dict[str, dict[str, Any]]] = {
+    module: {fn.__name__: fn for family in FAMILIES if family.module == module for fn in family.functions}
+    for module in dict.fromkeys(family.module for family in FAMILIES if family.module)
+}
+"""The names of modules of tg, such as `tg.linalg`."""
 
 INTERNAL: Final[dict[str, Any]] = {
     "assume_facts": assumptions.assume_facts,

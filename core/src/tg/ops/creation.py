@@ -58,7 +58,7 @@ class Arange(Op):
         """`np.arange`."""
         return (np.arange(int(sizes[0]) if self.length is None else self.length, dtype=np.int64),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The size is a length."""
         return size_checks(inputs)
 

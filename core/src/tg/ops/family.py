@@ -18,7 +18,7 @@ class Family(NamedTuple):
 
     `aliases` are further names that users know some of them by. `is_lowered` says that only the lowering of a backend
     makes its ops: no expression has them, and no other backend is asked for them. `reductions` are the records that it
-    makes known, so that texts that reduce by them can be read.
+    makes known, so that texts that reduce by them can be read. Its functions are names of `tg`, or of a `module` of it.
     """
 
     path: str
@@ -28,3 +28,4 @@ class Family(NamedTuple):
     aliases: tuple[tuple[str, Callable[..., Any]], ...] = ()
     is_lowered: bool = False
     reductions: tuple[Reduction, ...] = ()
+    module: str = ""

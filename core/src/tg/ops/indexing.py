@@ -74,7 +74,7 @@ class WrapIndex(Op):
         wrapped = wide if self.mode == "clip" else np.where(wide < 0, wide + n, wide)
         return (np.asarray(np.maximum(np.minimum(wrapped, n - 1), 0)),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Every index lies in [-n, n)."""
         i, n = inputs
         if self.mode == "clip":
@@ -179,7 +179,7 @@ class Slice(Op):
         sizes = merge_sizes(self.sizes, rest[self.starts.count(None) :])
         return (TensorType(x.dtype, (*x.shape[: len(x.shape) - k], *sizes)),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Sizes are at least 0."""
         return natural_checks(inputs[1 + self.starts.count(None) :])
 

@@ -151,7 +151,7 @@ class Scan(Op):
             return False
         return self.carries + self.sequences <= owner.number < self.body.arity
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """A length given at run time is one."""
         return size_checks(inputs[: self.first])
 

@@ -81,7 +81,7 @@ class Reduce(Op):
         assert self.reduction.expansion is not None
         return self.reduction.expansion(inputs[0], self.axes)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Max and min need at least one element."""
         if self.total or not self.reduction.needs_elements:
             return ()
@@ -224,7 +224,7 @@ class ArgReduce(Op):
         find = np.argmax if self.reduction.sign > 0 else np.argmin
         return (np.asarray(find(x, axis=self.axis)).astype(np.int64),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """There is at least one element."""
         return _not_empty(f"arg{self.reduction.name}", inputs[0], (self.axis,))
 

@@ -169,7 +169,7 @@ class Reshape(Sized):
         """`np.reshape`, copied."""
         return (x.reshape(known_shape(self.shape, sizes)).copy(),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Sizes are lengths, and the numbers of elements agree."""
         x, *sizes = inputs
         shape = merge_sizes(self.shape, [size_value(v) for v in sizes])
@@ -229,7 +229,7 @@ class BroadcastTo(Sized):
         shape = known_shape(self.shape, sizes)
         return (np.broadcast_to(x, shape).copy(),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """Sizes are lengths, and the elements can be counted, also where no array of them will be made.
 
         Of lengths of arrays that is left to whoever makes one.
@@ -494,7 +494,7 @@ class Concatenate(Op):
         """`np.concatenate`."""
         return (np.concatenate(arrays, self.axis),)
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The sum of the lengths is a length."""
         total: int | Length = 0
         for x in inputs:

@@ -27,7 +27,7 @@ def folded(node: Apply, outputs: tuple[Variable, ...]) -> tuple[Constant, ...] |
     op = node.op
     if type(op).graph_fields or op.has_effect or not all(_is_small(node, v.type) for v in outputs):
         return None
-    if not _checks_hold(node):
+    if not _checks_hold(node, outputs):
         return None
     try:
         with np.errstate(all="ignore"):
@@ -53,9 +53,9 @@ def _is_small(node: Apply, result: TensorType) -> bool:
     return bool(count <= max(given, 1) or (may_grow and count <= LARGEST_PRODUCT))
 
 
-def _checks_hold(node: Apply) -> bool:
+def _checks_hold(node: Apply, outputs: tuple[Variable, ...]) -> bool:
     """Whether none of the op's checks fails for these constants."""
-    conditions = [c.condition for c in node.op.checks(*node.inputs)]
+    conditions = [c.condition for c in node.op.checks(node.inputs, outputs)]
     unknown = [c for c in conditions if not isinstance(c, Constant)]
     if any(isinstance(c, Constant) and not c.data for c in conditions):
         return False

@@ -1,8 +1,9 @@
 """The BLAS that this process has already loaded, as a table of addresses for generated code.
 
 NumPy's wheels bring an OpenBLAS with 64-bit integers, found in 1 ms. Where NumPy has another BLAS (conda, Linux
-distributions, Accelerate), SciPy's `cython_blas` offers that one with 32-bit integers, through pointers to its Fortran
-interface. Where neither is there, generated code has plain loops of its own.
+distributions, Accelerate), SciPy's `cython_blas` and `cython_lapack` offer that one with 32-bit integers, through
+pointers to its Fortran interface. Where neither is there, generated code has plain loops of its own.
+`tg.lapack` looks for the libraries, and has their LAPACK.
 """
 
 from __future__ import annotations
@@ -10,22 +11,20 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
+from tg.lapack.library import Source, capsule_address, numpy_openblas, symbol_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["NO_BLAS", "TABLE", "Blas", "blas", "numpy_blas", "scipy_blas"]
 
-Source = Literal["numpy-openblas64", "scipy", "none"]
-
-TABLE = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
+CBLAS = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
+FORTRAN = tuple(letter + name for name in ("potrf", "getrf", "trsm") for letter in "dszc")
+TABLE = (*CBLAS, *FORTRAN)
 CONVENTIONS: dict[Source, int] = {"none": 0, "numpy-openblas64": 1, "scipy": 2}
 
 
@@ -54,11 +53,9 @@ def blas() -> Blas:
 
 def numpy_blas() -> Blas | None:
     """The OpenBLAS of NumPy's wheels, or None."""
-    for path in _openblas_files():
-        library = _loaded(path)
-        if library is None:
-            continue
-        table = {name: _address(library, f"scipy_cblas_{name}64_") for name in TABLE}
+    for library in numpy_openblas():
+        table = {name: symbol_address(library, f"scipy_cblas_{name}64_") for name in CBLAS}
+        table.update((name, symbol_address(library, f"scipy_{name}_64_")) for name in FORTRAN)
         if all(table.values()):
             found = MappingProxyType({name: address for name, address in table.items() if address})
             return Blas("numpy-openblas64", _core_name(library), found, 64)
@@ -68,44 +65,12 @@ def numpy_blas() -> Blas | None:
 def scipy_blas() -> Blas | None:
     """The BLAS that SciPy was built with, or None; importing it takes about 0.1 s."""
     try:
-        module = importlib.import_module("scipy.linalg.cython_blas")
-        table = {name: _capsule_address(module.__pyx_capi__[name]) for name in TABLE}
+        modules = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("blas", "lapack")]
+        pointers = {**modules[0].__pyx_capi__, **modules[1].__pyx_capi__}
+        table = {name: capsule_address(pointers[name]) for name in TABLE}
     except (ImportError, AttributeError, KeyError, ValueError):
         return None
     return Blas("scipy", None, MappingProxyType(table), 32)
-
-
-def _openblas_files() -> Iterator[str]:
-    """Beside NumPy as its wheels have it, else wherever a repackaging put what is loaded."""
-    package = Path(np.__file__).parent
-    for folder in (package.parent / "numpy.libs", package / ".dylibs"):
-        yield from map(os.fspath, sorted(folder.glob("*openblas64*")))
-    yield from _mapped("openblas64")
-
-
-def _mapped(part: str) -> Iterable[str]:
-    try:
-        with Path("/proc/self/maps").open(encoding="utf-8", errors="replace") as lines:
-            paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in lines if part in line}
-    except OSError:  # not Linux
-        return ()
-    return sorted(paths)
-
-
-def _loaded(path: str) -> ctypes.CDLL | None:
-    """The library at `path` if this process has loaded it; never loads one."""
-    try:
-        return ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    except OSError:
-        return None
-
-
-def _address(library: ctypes.CDLL, symbol: str) -> int | None:
-    try:
-        function = getattr(library, symbol)
-    except AttributeError:
-        return None
-    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 def _core_name(library: ctypes.CDLL) -> str | None:
@@ -117,16 +82,3 @@ def _core_name(library: ctypes.CDLL) -> str | None:
     ask.argtypes, ask.restype = (), ctypes.c_char_p
     answer = ask()
     return answer.decode() if isinstance(answer, bytes) else None
-
-
-def _capsule_address(capsule: object) -> int:
-    api = ctypes.pythonapi
-    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
-    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
-    signature = name_of(capsule)
-    if b"int *" not in signature or b"long" in signature:
-        msg = f"cython_blas: integers are not 32 bits wide: {signature.decode()}"
-        raise ValueError(msg)
-    address = pointer_of(capsule, signature)
-    assert isinstance(address, int), "a capsule's pointer is never null"
-    return address

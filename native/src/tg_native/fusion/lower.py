@@ -11,6 +11,7 @@ from tg.rewrite.rule import Lowering
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 from tg_native.fusion.interchange import NAME, interchanged
+from tg_native.fusion.registers import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,4 +57,4 @@ class Loops(NamedTuple):
         interchange = Lowering(NAME, kind=EXACT, why=why, run=interchanged)
         why = "One pass over memory instead of one for each op; what only the loop reads is never stored."
         fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
-        return Rewrites(passes=(interchange, fusion))
+        return Rewrites(RULES, (interchange, fusion))

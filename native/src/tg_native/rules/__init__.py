@@ -12,7 +12,18 @@ from tg_native.fusion.lane_loops import LaneLoop
 from tg_native.fusion.loop import Loop
 from tg_native.loops.lane_loops import lane_loop
 from tg_native.loops.nest import loop
-from tg_native.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
+from tg_native.rules import (
+    contraction,
+    control,
+    creation,
+    cumulative,
+    indexing,
+    linalg,
+    loops,
+    reduction,
+    shape,
+    sorting,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -24,6 +35,7 @@ RULES: Final[dict[object, Rule]] = {
     **creation.RULES,
     **cumulative.RULES,
     **indexing.RULES,
+    **linalg.RULES,
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,

@@ -47,9 +47,9 @@ def tg_rules(backend: str) -> Rules | None:
     """The rules of the backend `mlx`."""
     if backend != "mlx":
         return None
-    from tg_mlx.rules import RULES
+    from tg_mlx.rules import HOSTED, RULES
 
-    return Rules(PROTOCOL, RULES)
+    return Rules(PROTOCOL, RULES, hosted=HOSTED)
 
 
 @hookimpl

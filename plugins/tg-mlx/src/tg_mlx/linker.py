@@ -123,14 +123,14 @@ class MlxLinker(Linker):
             _refuse_double(graph, request)
         if options.compile:
             _refuse_lengths(graph, request)
-        return Program(graph, request, _linker_of(graph, options), LAZY)
+        return Program(graph, request, _linker_of(graph, request), LAZY)
 
 
-def _linker_of(graph: FrozenGraph, options: Options) -> FuncifyLinker:
+def _linker_of(graph: FrozenGraph, request: Request) -> FuncifyLinker:
     has_steps = takes_graphs(graph)
-    if options.compile:
+    if request.options.compile:
         return COMPILED_STEPS if has_steps else COMPILED
-    if _needs_values(graph):
+    if _needs_values(graph, request):
         return LAZY
     return RECORDED_STEPS if has_steps else RECORDED
 
@@ -154,11 +154,14 @@ def _refuse_lengths(graph: FrozenGraph, request: Request) -> None:
             _refuse_lengths(inner, request)
 
 
-def _needs_values(graph: FrozenGraph) -> bool:
-    """Whether a program looks at values when it builds MLX's graph: for lengths, or to call Python."""
+def _needs_values(graph: FrozenGraph, request: Request) -> bool:
+    """Whether a program looks at values when it builds MLX's graph: for lengths, to call Python, or for the host."""
     return any(
-        isinstance(node.op, indexing.Nonzero) or node.op.calls_python or any(map(_needs_values, node.op.inner_graphs()))
-        for node in graph.nodes
+        isinstance(node.op, indexing.Nonzero)
+        or node.op.calls_python
+        or request.on_host(node.op, graph, k)
+        or any(_needs_values(inner, request) for inner in node.op.inner_graphs())
+        for k, node in enumerate(graph.nodes)
     )
 
 

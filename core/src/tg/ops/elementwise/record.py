@@ -357,9 +357,9 @@ class Elementwise(Op):
         assert self.fn.expansion is not None
         return _cast()(self.fn.expansion(*inputs), self.fn.loop(tuple([v.type.dtype for v in inputs]))[1])
 
-    def checks(self, *inputs: Variable) -> tuple[Check, ...]:
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The record's checks."""
-        return self.fn.checks(*inputs) if self.fn.checks is not None else ()
+        return tuple(self.fn.checks(*inputs)) if self.fn.checks is not None else ()
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
         """The record's facts; what is symmetric stays so."""

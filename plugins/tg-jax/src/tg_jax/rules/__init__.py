@@ -17,6 +17,7 @@ from tg_jax.rules.elementwise import (
     trigonometric,
 )
 from tg_jax.rules.elementwise.special import error
+from tg_jax.rules.linalg import cholesky, lu, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -40,6 +41,9 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **cholesky.RULES,
+    **lu.RULES,
+    **triangular.RULES,
     **decays.RULES,
     **extrema.RULES,
     **products.RULES,

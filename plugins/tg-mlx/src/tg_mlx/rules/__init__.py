@@ -15,6 +15,7 @@ from tg_mlx.rules.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_mlx.rules.linalg import cholesky, lu, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -37,4 +38,10 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **cholesky.RULES,
+    **lu.RULES,
+    **triangular.RULES,
 }
+
+HOSTED: Final[frozenset[object]] = frozenset((*cholesky.RULES, *lu.RULES, *triangular.RULES))
+"""What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor."""

@@ -17,6 +17,7 @@ from tg_torch.rules.elementwise import (
     trigonometric,
 )
 from tg_torch.rules.elementwise.special import error, gamma
+from tg_torch.rules.linalg import cholesky, lu, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -41,5 +42,8 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    **cholesky.RULES,
+    **lu.RULES,
+    **triangular.RULES,
     **fused.RULES,
 }

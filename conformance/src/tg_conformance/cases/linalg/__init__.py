@@ -1,0 +1,1 @@
+"""Cases of linear algebra, file by file as core's `ops/linalg`."""

@@ -1,0 +1,120 @@
+"""Matrices of a kind to draw, and what is right of them in any precision: elimination as in a textbook, by loops.
+
+NumPy's own functions know no extended precision, in which derivatives are differenced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Array = np.ndarray[Any, Any]
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
+
+def square(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
+    """Well-conditioned matrices without symmetry, in which elimination exchanges rows."""
+    found = _random(rng, dtype, shape) / 2
+    for index in np.ndindex(*shape[:-2]):
+        rows = np.roll(np.arange(shape[-1]), 1)
+        found[(*index, rows, np.arange(shape[-1]))] += 3
+    return found
+
+
+def positive(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
+    """Hermitian positive-definite matrices."""
+    found = _random(rng, dtype, shape)
+    return np.asarray(found @ adjoint(found) / max(1, shape[-1]) + np.eye(shape[-1]))
+
+
+def triangle(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
+    """Matrices both of whose triangles are well conditioned."""
+    return np.asarray(_random(rng, dtype, shape) / shape[-1] + 2 * np.eye(shape[-1]))
+
+
+def hermitian(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
+    """Hermitian matrices whose eigenvalues lie apart."""
+    found = _random(rng, dtype, shape) / 4
+    return np.asarray(found + adjoint(found) + np.diag(3.0 * np.arange(shape[-1])))
+
+
+def general(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
+    """Matrices of any shape whose singular values lie apart."""
+    few = min(shape[-2:])
+    found = _random(rng, dtype, shape) / 4
+    found[..., np.arange(few), np.arange(few)] += 2.0 * np.arange(1, few + 1)
+    return found
+
+
+def _random(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
+    found = rng.uniform(-1, 1, shape)
+    return found + 1j * rng.uniform(-1, 1, shape) if dtype.startswith("complex") else found
+
+
+def adjoint(a: Array) -> Array:
+    """The conjugate transpose of each matrix."""
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def each(function: Callable[..., Any], *arrays: Array) -> Any:
+    """What a function of matrices gives for each of a batch: an array, or a tuple of arrays."""
+    lead = arrays[0].shape[:-2]
+    found = [function(*(a[index] for a in arrays)) for index in np.ndindex(*lead)]
+    if isinstance(found[0], tuple):
+        return tuple(np.array(part).reshape(*lead, *np.shape(part[0])) for part in zip(*found, strict=True))
+    return np.array(found).reshape(*lead, *np.shape(found[0]))
+
+
+def cholesky(a: Array) -> Array:
+    """L of a = L L', of the lower triangle."""
+    return each(_cholesky, a)  # type: ignore[no-any-return]
+
+
+def _cholesky(a: Array) -> Array:
+    found = np.zeros_like(a)
+    for j in range(len(a)):
+        found[j, j] = np.sqrt(a[j, j].real - np.sum(abs(found[j, :j]) ** 2))
+        found[j + 1 :, j] = (a[j + 1 :, j] - found[j + 1 :, :j] @ np.conj(found[j, :j])) / found[j, j]
+    return found
+
+
+def solve(a: Array, b: Array) -> Array:
+    """x of a x = b, by elimination."""
+    return each(lambda a, b: _eliminated(a, b)[0], a, b)  # type: ignore[no-any-return]
+
+
+def inverse(a: Array) -> Array:
+    """The inverse."""
+    return solve(a, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+
+
+def determinant(a: Array) -> Array:
+    """The determinant."""
+    return each(lambda a: _eliminated(a, a[:, :0])[1], a)  # type: ignore[no-any-return]
+
+
+def _eliminated(a: Array, b: Array) -> tuple[Array, Any]:
+    """The solution, and the determinant."""
+    a, b, n, found = a.copy(), b.astype(np.result_type(a, b)), len(a), a.dtype.type(1)
+    for k in range(n):
+        row = k + int(np.argmax(abs(a[k:, k])))
+        if row != k:
+            a[[k, row]], b[[k, row]], found = a[[row, k]], b[[row, k]], -found
+        found = found * a[k, k]
+        for i in range(k + 1, n):
+            factor = a[i, k] / a[k, k]
+            a[i] = a[i] - factor * a[k]
+            b[i] = b[i] - factor * b[k]
+    for k in reversed(range(n)):
+        b[k] = (b[k] - a[k, k + 1 :] @ b[k + 1 :]) / a[k, k]
+    return b, found
+
+
+def size(x: Any) -> Any:
+    """The largest magnitude of a result, at which the rounding of all its elements is."""
+    return np.max(abs(np.asarray(x)), initial=0)

@@ -1,0 +1,24 @@
+"""`tg.linalg`: linear algebra under NumPy's and SciPy's names, batched over leading axes."""
+
+from __future__ import annotations
+
+from tg.errors import LinAlgError
+from tg.ops.linalg.cholesky import cho_factor, cho_solve, cholesky
+from tg.ops.linalg.lu import lu, lu_factor, lu_solve
+from tg.ops.linalg.solving import det, inv, slogdet, solve
+from tg.ops.linalg.triangular import solve_triangular
+
+__all__ = [
+    "LinAlgError",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "det",
+    "inv",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+]

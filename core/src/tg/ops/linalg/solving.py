@@ -1,0 +1,406 @@
+"""Systems of equations, inverses and determinants: each by one factorisation, which its derivative uses as well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+import numpy as np
+
+from tg.errors import InputError, message
+from tg.graph.op import Op
+from tg.ops.contraction import MatMul
+from tg.ops.creation import eye, iota
+from tg.ops.diagonal import tril, triu
+from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, not_equal, where
+from tg.ops.elementwise.complex import conjugate, imag
+from tg.ops.elementwise.exponential import log
+from tg.ops.family import Family
+from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.lu import LU, solve_by_factors
+from tg.ops.linalg.matrices import (
+    adjoint,
+    conjugated,
+    diagonals,
+    half_diagonal,
+    info_check,
+    info_of,
+    matrix,
+    matrix_and_sides,
+    need_matrices,
+    need_same,
+    need_square,
+    real_type,
+    spread_columns,
+    whether_to_raise,
+    zero_place,
+)
+from tg.ops.linalg.triangular import SolveTriangular
+from tg.ops.reduction import prod, reduce_sum
+from tg.ops.shape import Squeeze, broadcast_to, expand_dims_at, matrix_transpose
+from tg.types.dtypes import is_complex, numpy_dtype
+from tg.types.tensor_type import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.checks import Check
+    from tg.graph.nodes import Variable
+
+    Array = np.ndarray[Any, Any]
+
+SINGULAR: Final = "is singular: its LU factorisation has 0 as pivot {0}"
+INDEFINITE: Final = "is not positive definite: its leading minor of order {0} is not positive"
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Any
+    logabsdet: Any
+
+
+@final
+class Solve(Op):
+    """The solution of t(a) x = b, and what was found of each matrix a.
+
+    `transpose` says what t is: "n" as it is, "t" transposed, "c" transposed and conjugated. With `positive` a is
+    Hermitian and positive definite: of its lower triangle, the only one read, the Cholesky factor is taken; otherwise
+    its LU factors are. `info` is 0, or k where pivot k of the factorisation is the first that is 0 (with `positive` not
+    positive): x is NaN then, and with `raises` that is an error.
+
+    Shapes:
+        a (..., n, n), b (..., n, m) -> x (..., n, m), info int32 (...)
+    Raises:
+        LinAlgError: with `raises`, a matrix is singular, or not positive definite.
+    Source:
+        numpy.linalg.solve, scipy.linalg.solve. The pullback solves with the transpose, by the same factors.
+    """
+
+    transpose: str = "n"
+    positive: bool = False
+    raises: bool = True
+    has_expansion = True
+
+    def infer(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
+        """The type of b, and an integer for each matrix."""
+        need_matrices("solve", a, b)
+        need_square("solve", a)
+        need_same("solve", "rows of the matrix and the right side", a.shape[-1], b.shape[-2])
+        if self.positive and self.transpose != "n":
+            raise InputError(message(f"solve: transpose: found {self.transpose!r} of positive matrices, needed 'n'"))
+        return (b.with_shape([*b.shape[:-2], a.shape[-1], b.shape[-1]]), TensorType("int32", a.shape[:-2]))
+
+    def perform(self, a: Array, b: Array) -> tuple[Array, ...]:
+        """`np.linalg.solve`; by the expansion where a matrix is singular, and of triangles."""
+        if not self.positive:
+            try:
+                given = a if self.transpose == "n" else np.swapaxes(a, -1, -2)
+                return (np.linalg.solve(np.conj(given) if self.transpose == "c" else given, b), info_of(a))
+            except np.linalg.LinAlgError:
+                pass
+        return Op.perform(Solve(self.transpose, self.positive, raises=False), a, b)
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """By the factors."""
+        a, b = inputs
+        if self.positive:
+            factor, info = Cholesky(self.raises)(a)
+            for transpose in ("n", "c"):
+                b = SolveTriangular(lower=True, transpose=transpose, unit_diagonal=False, raises=False)(factor, b)
+            return b, info
+        factors, _, order = LU()(a)
+        return solve_by_factors(factors, order, b, self.transpose), zero_place(diagonals(factors))
+
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
+        """No matrix is singular."""
+        if not self.raises:
+            return ()
+        return (info_check(outputs[1], "solve", INDEFINITE if self.positive else SINGULAR, "tg.linalg.solve"),)
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """That of b solves with the transpose, by the same factors; that of a is the product with x."""
+        (a, _), (x, _), (dx, _) = inputs, outputs, cotangents
+        if dx is None:
+            return (None, None)
+        if self.positive:
+            gb = self(a, conjugated(dx))[0]
+            inner = MatMul()(gb, adjoint(x))
+            return (negative(conjugated(half_diagonal(add(inner, adjoint(inner))))), conjugated(gb))
+        if self.transpose == "c":
+            db = conjugated(self._transposed("n")(a, conjugated(dx))[0])
+            return (negative(conjugated(MatMul()(x, matrix_transpose(db)))), db)
+        db = self._transposed("t" if self.transpose == "n" else "n")(a, dx)[0]
+        pair = (db, matrix_transpose(x)) if self.transpose == "n" else (x, matrix_transpose(db))
+        return (negative(MatMul()(*pair)), db)
+
+    def _transposed(self, transpose: str) -> Solve:
+        return Solve(transpose, self.positive, self.raises)
+
+    def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Any]:
+        """One matrix is factorised once for all right sides of a batch."""
+        if not batched[0]:
+            x, info = spread_columns(self, *inputs)
+            return (x, tools.unbatched(info))
+        return tools.batch_default(self, size, inputs, batched)  # type: ignore[no-any-return]
+
+
+@final
+class Inv(Op):
+    """The inverse of each matrix, and what was found of it: info as `Solve` has it.
+
+    Shapes:
+        a (..., n, n) -> (..., n, n), info int32 (...)
+    Raises:
+        LinAlgError: with `raises`, a matrix is singular.
+    Source:
+        numpy.linalg.inv. The pullback is a product of the inverse on both sides.
+    """
+
+    raises: bool = True
+    has_expansion = True
+
+    def infer(self, a: TensorType) -> tuple[TensorType, ...]:
+        """The type of a, and an integer for each matrix."""
+        need_matrices("inv", a)
+        need_square("inv", a)
+        return (a, TensorType("int32", a.shape[:-2]))
+
+    def perform(self, a: Array) -> tuple[Array, ...]:
+        """`np.linalg.inv`; by the expansion where a matrix is singular."""
+        try:
+            return (np.linalg.inv(a), info_of(a))
+        except np.linalg.LinAlgError:
+            return Op.perform(self, a)
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """The solution for the columns of the identity matrix."""
+        (a,) = inputs
+        factors, _, order = LU()(a)
+        return solve_by_factors(factors, order, identities(a), "n"), zero_place(diagonals(factors))
+
+    def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
+        """No matrix is singular."""
+        return (info_check(outputs[1], "inv", SINGULAR, "tg.linalg.inv"),) if self.raises else ()
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """-x' dx x', x being the inverse."""
+        dx = cotangents[0]
+        if dx is None:
+            return (None,)
+        right = matrix_transpose(outputs[0])
+        return (negative(MatMul()(MatMul()(right, dx), right)),)
+
+
+def identities(a: Variable) -> Variable:
+    """The identity matrix for each of a."""
+    return broadcast_to(eye(a.shape[-1], dtype=a.type.dtype), a.shape)
+
+
+@final
+class Det(Op):
+    """The determinant of each matrix: 0 of a singular one, 1 of one without elements.
+
+    Shapes:
+        a (..., n, n) -> (...)
+    Source:
+        numpy.linalg.det. The pullback is the determinant times the transposed inverse, by the same factors.
+    """
+
+    has_expansion = True
+
+    def infer(self, a: TensorType) -> tuple[TensorType, ...]:
+        """A number for each matrix."""
+        need_matrices("det", a)
+        need_square("det", a)
+        return (TensorType(a.dtype, a.shape[:-2]),)
+
+    def perform(self, a: Array) -> tuple[Array, ...]:
+        """`np.linalg.det`."""
+        return (np.asarray(np.linalg.det(a)),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """The product of the pivots, with the sign of the permutation."""
+        factors, pivots, _ = LU()(inputs[0])
+        return multiply(prod(diagonals(factors), -1), parity(pivots, factors.type.dtype))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The determinant times the transposed inverse."""
+        (a,), (y,), (dy,) = inputs, outputs, cotangents
+        if dy is None:
+            return (None,)
+        return (multiply(expand_dims_at(multiply(dy, y), (-2, -1)), transposed_inverse(a)),)
+
+
+def transposed_inverse(a: Variable) -> Variable:
+    """The inverse of the transpose, by the LU factors of a; NaN where a is singular."""
+    return Solve("t", positive=False, raises=False)(a, identities(a))[0]  # type: ignore[no-any-return]
+
+
+def parity(pivots: Variable, dtype: str) -> Variable:
+    """The sign of a permutation, by its exchanges of rows."""
+    moved = not_equal(cast_variable(pivots, "int64"), iota(pivots.shape[-1]))
+    odd = equal(reduce_sum(cast_variable(moved, "int64"), (-1,)) % 2, 1)
+    kind = numpy_dtype(dtype).type
+    return where(odd, kind(-1), kind(1))
+
+
+@final
+class SlogDet(Op):
+    """The sign of the determinant of each matrix, of a complex one its direction, and the log of its magnitude.
+
+    Of a singular matrix they are 0 and -inf.
+
+    Shapes:
+        a (..., n, n) -> sign (...), logabsdet (...)
+    Source:
+        numpy.linalg.slogdet. The pullback is the transposed inverse, by the same factors.
+    """
+
+    has_expansion = True
+
+    def infer(self, a: TensorType) -> tuple[TensorType, ...]:
+        """Two numbers for each matrix, the second real."""
+        need_matrices("slogdet", a)
+        need_square("slogdet", a)
+        return (TensorType(a.dtype, a.shape[:-2]), TensorType(real_type(a.dtype), a.shape[:-2]))
+
+    def perform(self, a: Array) -> tuple[Array, ...]:
+        """`np.linalg.slogdet`, whose sign of what is NaN is 1; here it is NaN."""
+        found = np.linalg.slogdet(a)
+        size = np.asarray(found.logabsdet)
+        return (np.where(np.isnan(size), size.dtype.type(np.nan), found.sign), size)
+
+    def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
+        """Of the pivots."""
+        factors, pivots, _ = LU()(inputs[0])
+        pivot = diagonals(factors)
+        signs = multiply(prod(sign(pivot), -1), parity(pivots, factors.type.dtype))
+        return signs, reduce_sum(log(absolute(pivot)), (-1,))
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """The transposed inverse; the direction of a complex one turns by the imaginary part of its product with da."""
+        (a,), (signs, _), (dsign, dlog) = inputs, outputs, cotangents
+        factor = None if dlog is None else cast_variable(dlog, a.type.dtype)
+        if dsign is not None and is_complex(a.type.dtype):
+            turn = multiply(imag(multiply(dsign, signs)), numpy_dtype(a.type.dtype).type(1j))
+            factor = turn if factor is None else add(factor, turn)
+        if factor is None:
+            return (None,)
+        return (multiply(expand_dims_at(factor, (-2, -1)), transposed_inverse(a)),)
+
+
+ASSUMED: Final[dict[str | None, str]] = {
+    None: "gen",
+    "general": "gen",
+    "symmetric": "sym",
+    "hermitian": "her",
+    "positive definite": "pos",
+    **{word: word for word in ("gen", "sym", "her", "pos", "diagonal", "upper triangular", "lower triangular")},
+}
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    *,
+    assume_a: str | None = None,
+    transposed: bool = False,
+    on_error: str = "raise",
+) -> Variable:
+    """The solution of a x = b.
+
+    Args:
+        lower: of what `assume_a` calls symmetric, Hermitian or positive definite, whether the lower triangle is read.
+        assume_a: "gen" (default), "sym", "her", "pos", "diagonal", "upper triangular" or "lower triangular".
+        transposed: whether to solve with the transpose of a.
+        on_error: "raise", or "nan": the solution is NaN for a singular matrix.
+    Shapes:
+        a (..., n, n), b (..., n, k) or (n) -> as b; leading axes broadcast
+    Raises:
+        LinAlgError: a matrix is singular, or not positive definite.
+        ShapeError: lengths do not fit.
+    Source:
+        numpy.linalg.solve, scipy.linalg.solve
+    """
+    a, sides, is_vector = matrix_and_sides("solve", a, b)
+    raises = whether_to_raise("solve", on_error)
+    if assume_a not in ASSUMED:
+        words = ", ".join(repr(word) for word in ASSUMED if word is not None)
+        raise InputError(message(f"solve: assume_a: found {assume_a!r}, needed one of {words}"))
+    found = _solved(ASSUMED[assume_a], a, sides, lower, transposed, raises)
+    return Squeeze((-1,))(found) if is_vector else found
+
+
+def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: bool, raises: bool) -> Variable:
+    transpose = "t" if transposed else "n"
+    if assumed.endswith("triangular"):
+        found: Variable = SolveTriangular(assumed.startswith("lower"), transpose, unit_diagonal=False, raises=raises)(
+            a, b
+        )
+        return found
+    if assumed == "diagonal":
+        triangle = tril(triu(a))
+        return SolveTriangular(True, transpose, False, raises)(triangle, b)  # type: ignore[no-any-return]
+    if assumed == "gen":
+        return Solve(transpose, False, raises)(a, b)[0]  # type: ignore[no-any-return]
+    flip = conjugate if transposed and is_complex(a.type.dtype) and assumed != "sym" else None
+    read = a if lower else matrix_transpose(a) if assumed == "sym" else adjoint(a)
+    sides = b if flip is None else flip(b)
+    if assumed == "pos":
+        x = Solve("n", True, raises)(read, sides)[0]
+    else:
+        below = tril(read, -1)
+        whole = add(tril(read), matrix_transpose(below) if assumed == "sym" else adjoint(below))
+        x = Solve("n", False, raises)(whole, sides)[0]
+    return x if flip is None else flip(x)
+
+
+def inv(a: Any, *, on_error: str = "raise") -> Variable:
+    """The inverse of square matrices.
+
+    Args:
+        on_error: "raise", or "nan": the inverse of a singular matrix is NaN.
+    Shapes:
+        a (..., n, n) -> (..., n, n)
+    Raises:
+        LinAlgError: a matrix is singular: its LU factorisation has a 0 as pivot.
+    Source:
+        numpy.linalg.inv
+    """
+    return Inv(whether_to_raise("inv", on_error))(matrix("inv", a))[0]  # type: ignore[no-any-return]
+
+
+def det(a: Any) -> Variable:
+    """The determinants of square matrices.
+
+    Shapes:
+        a (..., n, n) -> (...)
+    Source:
+        numpy.linalg.det
+    """
+    return Det()(matrix("det", a))  # type: ignore[no-any-return]
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign of the determinants of square matrices and the logs of their magnitudes; 0 and -inf of a singular one.
+
+    Shapes:
+        a (..., n, n) -> sign (...), logabsdet (...)
+    Source:
+        numpy.linalg.slogdet
+    """
+    return SlogdetResult(*SlogDet()(matrix("slogdet", a)))
+
+
+FAMILY = Family("linalg/solving", ops=(Solve, Inv, Det, SlogDet), functions=(solve, inv, det, slogdet), module="linalg")

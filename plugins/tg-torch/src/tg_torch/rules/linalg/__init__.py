@@ -1,0 +1,1 @@
+"""Linear algebra, file by file as core's `ops/linalg`."""

@@ -1,0 +1,25 @@
+"""Cholesky factors. Deviation from torch.linalg: a NaN in a matrix is no failure, and gives NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from tg.backend import Cholesky
+
+if TYPE_CHECKING:
+    from tg.backend import Rule
+
+
+def cholesky(op: Cholesky, a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The factors, NaN on and below the diagonal where there is none, and the orders of the minors at fault."""
+    factor, info = torch.linalg.cholesky_ex(a)
+    absent = torch.isnan(torch.tril(a)).any(-1).any(-1)
+    info = torch.where(absent, 0, info)
+    undefined = (absent | (info > 0))[..., None, None]
+    lower = torch.ones(a.shape[-2:], dtype=torch.bool, device=a.device).tril()
+    return torch.where(undefined & lower, torch.nan, factor.tril()), info.to(torch.int32)
+
+
+RULES: Final[dict[object, Rule]] = {Cholesky: cholesky}
