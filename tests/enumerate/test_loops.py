@@ -1,5 +1,6 @@
 """Drawn programs of loops give what Python's loops over NumPy give; `python -m tests.enumerate.loops` draws more."""
 
+import numpy as np
 import pytest
 
 import tg
@@ -27,18 +28,18 @@ def test_drawn_programs_in_compiled_code(backend):
     assert count >= 3
 
 
-FOUND = {  # seeds of programs without forms
-    "two loops backwards over one length, which the first had computed in its steps for the second": 5049,
-    "a length of a slice that was taken from a trace": 1000127,
+FOUND = {  # seeds, and the forms of their programs
+    "two loops backwards over one length, which the first had computed in its steps for the second": (5049, ()),
+    "a length of a slice that was taken from a trace": (1000127, ()),
 }
 
 FAILING = 4360  # a program whose check fails in the third step
 
 
-@pytest.mark.parametrize("seed", FOUND.values(), ids=FOUND)
+@pytest.mark.parametrize(("seed", "forms"), FOUND.values(), ids=FOUND)
 @pytest.mark.parametrize("backend", ["perform", *native()])
-def test_what_was_found_once(seed, backend):
-    assert compared(seed, backend, ())
+def test_what_was_found_once(seed, forms, backend):
+    assert compared(seed, backend, forms)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -84,3 +85,27 @@ def test_a_check_that_never_fails_is_noticed(monkeypatch):
 
 def test_a_seed_always_draws_the_same_program():
     assert compared(8, "perform") == compared(8, "perform")
+
+
+@pytest.mark.parametrize("backend", [pytest.param("perform", marks=pytest.mark.long), *native()])
+def test_a_hundred_thousand_steps(backend):
+    """A recurrence and its gradient, with a check in each step that would fail in the last."""
+    count = 10**5
+    x, a, last = tg.vector("x"), tg.scalar("a"), tg.scalar("last", "int64")
+
+    def step(carry, v):
+        t, c = carry
+        c = tg.assert_(a * c + v, t < last, "found step {0}", t)  # noqa: PT009
+        return (t + 1, c), None
+
+    (_, c), _ = tg.scan(step, (0, 0.0), x)
+    f = tg.function([x, a, last], [c, *tg.grad(c, [x, a])], backend=backend)
+    given, rate = np.cos(np.arange(count)), 0.9999
+    powers = rate ** np.arange(count)[::-1]
+    slopes = np.arange(count)[::-1] * rate ** (np.arange(count)[::-1] - 1.0)
+    value, by_x, by_a = f(given, rate, count)
+    np.testing.assert_allclose(value, np.sum(given * powers), rtol=1e-9)
+    np.testing.assert_allclose(by_x, powers, rtol=1e-9)
+    np.testing.assert_allclose(by_a, np.sum(given * slopes), rtol=1e-9)
+    with pytest.raises(tg.AssertionFailed, match=f"found step {count - 1}"):
+        f(given, rate, count - 1)

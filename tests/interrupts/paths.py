@@ -67,6 +67,32 @@ def keyword(backend):
     return Way(lambda: f(x=given), tg.function([], [a, b], backend=backend), (1, 3))
 
 
+def looping(backend, length=FEW):
+    """Both variables are carries, one of a scan and one of a loop with a condition."""
+    a, b, x = tg.shared(np.zeros(length), "a"), tg.shared(np.zeros(length), "b"), tg.vector("x")
+    total, _ = tg.scan(lambda c, v: (c + v, None), a, x)
+    _, left = tg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] - 1.0), (0, b))
+    f = tg.function([x], tg.sum(a), updates={a: total, b: left}, backend=backend)
+    given = np.array([0.0, 2.0, 3.0])
+    return Way(lambda: f(given), tg.function([], [a, b], backend=backend), (5, -3))
+
+
+def failing_in_a_step(backend, length=MANY):
+    """A check fails in the last step, with values lent."""
+    a, b, x = tg.shared(np.zeros(length), "a"), tg.shared(np.zeros(length), "b"), tg.vector("x", "int64")
+    c, _ = tg.scan(lambda c, k: ((c[0] + 1.0, c[1] + c[0][k]), None), (a, b), x)
+    f = tg.function([x], [], updates={a: c[0], b: c[1]}, backend=backend)
+    given = np.array([0, 1, length])
+
+    def call():
+        try:
+            f(given)
+        except tg.errors.BoundsError:
+            return
+
+    return Way(call, tg.function([], [a, b], backend=backend), (1, 1), is_failing=True)
+
+
 def failing(backend, length=MANY):
     """A check fails when values are lent."""
     a, b, i = tg.shared(np.zeros(length), "a"), tg.shared(np.zeros(length), "b"), tg.scalar("i", dtype="int64")
@@ -125,6 +151,12 @@ QUICK = {
     "c, overwritten": lambda: lent(pair, "c"),
     "c, overwritten, failing": lambda: lent(failing, "c"),
     "c, general way": lambda: keyword("c"),
+    "c, loops": lambda: looping("c"),
+    "c, loops, overwritten": lambda: lent(looping, "c"),
+    "c, a failing step": lambda: failing_in_a_step("c"),
+    "numba, loops": lambda: looping("numba"),
+    "numba, a failing step": lambda: failing_in_a_step("numba"),
+    "perform, loops": lambda: looping("perform"),
     "numba, one scalar": lambda: counter("numba"),
     "numba, two vectors": lambda: pair("numba"),
     "perform, one scalar": lambda: counter("perform"),

@@ -43,7 +43,10 @@ def test_an_exception_at_every_instruction_of_an_update():
     assert inject(way, range(1, known + 1), TURNS) == known
 
 
-@pytest.mark.parametrize("name", ["c, one scalar", "c, overwritten", "numba, two vectors", "perform, two vectors"])
+@pytest.mark.parametrize(
+    "name",
+    ["c, one scalar", "c, overwritten", "c, loops", "numba, two vectors", "numba, loops", "perform, two vectors"],
+)
 def test_signals_beside_another_thread(name):
     way = QUICK[name]()
     assert interrupt(way, SIGNALS) > SIGNALS // 2

@@ -272,6 +272,9 @@ class Function(graphs.GraphFunction):
     def leave_loop_unless(self, condition):
         raise NotImplementedError("inner graphs")
 
+    def leave_if_interrupted(self, step, asked):
+        raise NotImplementedError("inner graphs")
+
     def alternating(self, number, even, odd):
         raise NotImplementedError("inner graphs")
 

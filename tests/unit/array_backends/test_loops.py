@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -209,3 +211,54 @@ def test_a_branch_and_a_step_that_cannot_run_with_such_lengths(backend) -> None:
         with pytest.raises(tg.ShapeError, match=text) as caught:
             tg.function([x, y, p], outputs, backend=backend)([1.0, 2.0], [3.0, 4.0, 5.0], True)
         assert "lambda" in str(caught.value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_arguments_that_are_given_away(backend, count) -> None:
+    """A carry and a sequence whose memory the loop may take."""
+    x, h = tg.matrix("x"), tg.vector("h")
+    c, rows = tg.scan(lambda c, v: (c * 0.5 + v, c), h, x)
+    f = tg.function([x, h], [c, rows], backend=backend, donate=[x, h])
+    given, start = np.arange(3.0 * count).reshape(count, 3), np.arange(3.0)
+    last, kept = start, np.empty((count, 3))
+    for t in range(count):
+        kept[t] = last
+        last = last * 0.5 + given[t]
+    for _ in range(3):
+        found = f(given.copy(), start.copy())
+        np.testing.assert_allclose(found[0], last, rtol=1e-14)
+        np.testing.assert_allclose(found[1], kept, rtol=1e-14)
+
+
+def test_callers_side_by_side(backend) -> None:
+    """One function in four threads, with other numbers of steps, some of which fail."""
+    w, i = tg.vector("w"), tg.vector("i", dtype="int64")
+    total, seen = tg.scan(lambda c, k: (c + w[k], c), 0.0, i)
+    doubled = tg.while_loop(lambda c: c < 40, lambda c: c * 2, total + 1)
+    f = tg.function([w, i], [total, seen, doubled], backend=backend)
+    values, faults = np.arange(1.0, 6.0), []
+
+    def calls(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(12):
+            given = rng.integers(0, 5, rng.choice([0, 2, 3]))
+            sums = np.cumsum([0.0, *values[given]])
+            size = sums[-1] + 1
+            while size < 40:
+                size *= 2
+            try:
+                found = f(values, given)
+                np.testing.assert_allclose(found[0], sums[-1])
+                np.testing.assert_allclose(found[1], sums[:-1])
+                np.testing.assert_allclose(found[2], size)
+                with pytest.raises(tg.BoundsError, match=f"index {seed + 5} is out of bounds"):
+                    f(values, [0, seed + 5])
+            except BaseException as error:  # noqa: BLE001 (told below)
+                faults.append(error)
+
+    threads = [threading.Thread(target=calls, args=(seed,)) for seed in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not faults

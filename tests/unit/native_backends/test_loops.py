@@ -1,6 +1,10 @@
 """Loops in compiled code: memory of carries, views as operands, nothing at all, threads, callers side by side."""
 
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -248,3 +252,54 @@ def test_a_step_whose_result_is_as_long_as_a_number_says_is_told(backend):
     places = tg.arange(k)
     f = tg.function([x, k], tg.scan(lambda c, v: (c, places * v), 0.0, x)[1], backend=backend)
     assert f([1.0, 2.0], 3).tolist() == [[0.0, 1.0, 2.0], [0.0, 2.0, 4.0]]
+
+
+ENDLESS = """
+import os, signal, sys
+import tg
+
+signal.alarm(100)  # ends what is not interrupted
+x, n = tg.scalar("x"), tg.scalar("n", "int64")
+endless = tg.while_loop(lambda c: c < 10.0, lambda c: tg.sin(c), x)
+ends = lambda k, c: tg.while_loop(lambda d: (d < 10.0) & (k < n), lambda d: tg.sin(d), c)
+in_a_step, _ = tg.scan(lambda c, k: (ends(k, c), None), x, tg.arange(3))
+count = tg.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + 1e-300 * x), (0, 1.0))
+a = tg.shared(1.0, "a")
+f, g, h = (tg.function([x, n], y, backend=sys.argv[1], on_unused_input="ignore") for y in (endless, in_a_step, count))
+u = tg.function([x, n], [], updates={a: a + endless}, backend=sys.argv[1], on_unused_input="ignore")
+for each in (f, g, h, u):
+    each(20.0, 0)
+
+
+def interrupted(call):
+    print("ready", flush=True)
+    try:
+        call(1.0, 2)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+print(interrupted(f), interrupted(g), interrupted(u), float(a.get_value()) == 21.0, float(f(12.0, 0)) == 12.0)
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+print("ready", flush=True)
+while not seen:  # a call of a second or more
+    steps, total = h(1.0, 300_000_000)
+    print(int(steps) == 300_000_000, float(total) == 1.0) if seen else None
+"""
+
+
+@pytest.mark.long
+def test_an_endless_loop_is_interrupted(backend):
+    """At once or in a second, and a handler that does not raise changes nothing but the time."""
+    shown = []
+    with subprocess.Popen([sys.executable, "-c", ENDLESS, backend], stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            if line == "ready\n":
+                time.sleep(0.5)
+                child.send_signal(signal.SIGINT)
+            else:
+                shown.append(line)
+    assert child.returncode == 0
+    assert shown == ["True True True True True\n", "True True\n"]

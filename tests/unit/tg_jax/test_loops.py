@@ -71,3 +71,19 @@ def test_a_loop_in_a_loop_of_segments() -> None:
     needed = tg.function([x, a], tg.grad(c + tg.sum(ys), [x, a]), backend="perform")(*values)
     for one, other in zip(found, needed, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_steps() -> None:
+    count, rate = 10**5, 0.9999
+    x, a, i = tg.vector("x"), tg.scalar("a"), tg.vector("i", dtype="int64")
+    c, _ = tg.scan(lambda c, vk: (a * c + vk[0] + x[vk[1]], None), 0.0, (x, i))
+    f = tg.function([x, a, i], [c, tg.grad(c, a)], backend="jax")
+    given, places = np.cos(np.arange(count)) / 2, np.arange(count)
+    terms, powers = 2 * given, np.arange(count)[::-1]
+    value, slope = f(given, rate, places)
+    np.testing.assert_allclose(value, np.sum(terms * rate**powers), rtol=1e-9)
+    np.testing.assert_allclose(slope, np.sum(terms * powers * rate ** (powers - 1.0)), rtol=1e-9)
+    places[-1] = count
+    with pytest.raises(tg.BoundsError, match=f"index {count} is out of bounds"):
+        f(given, rate, places)

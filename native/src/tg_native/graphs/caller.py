@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.link.perform import explained
-from tg_native.graphs.failure import failed
+from tg_native.graphs.failure import Failure, failed
 from tg_native.plan.shapes import LENGTH_SCOPE, python_length, results_text
 
 if TYPE_CHECKING:
@@ -43,12 +43,16 @@ class Call(NamedTuple):
     def lines(self) -> list[str]:
         """The lines that call the program and return from a call that failed."""
         if not self.unread:
-            return [*self.before, f"code = run({self.given})", "if code: return failed(arrays, code, ())"]
+            run = f"code = run({self.given})"
+            again = f"while code == {int(Failure.INTERRUPTED)}: {run}"  # by what the signal's handler did not raise for
+            return [*self.before, run, again, "if code: return failed(arrays, code, ())"]
+        run = f"code = run({self.given}, status)"
         return [
             *self.before,
             f"if run({self.given}, {self.unread}):",  # once more, to see the values that the check reports
             "    status = new_status()",
-            f"    code = run({self.given}, status)",
+            f"    {run}",
+            f"    while code == {int(Failure.INTERRUPTED)}: {run}",
             "    if code: return failed(arrays, code, status)",
         ]
 

@@ -29,6 +29,7 @@ class Failure(IntEnum):
     BOUNDS = -4  # a slice that leaves its axis
     EMPTY = -5  # an array without elements whose axes are too long to be gone over: the reference has no loops
     RAISED = -6  # a function of an author's
+    INTERRUPTED = -7  # by the user; Python's handler of the signal has run, or runs next
 
 
 def failed(
@@ -38,9 +39,12 @@ def failed(
 
     Raises:
         MemoryError: there was none for an intermediate result.
+        KeyboardInterrupt: a loop was left because of it.
     """
     if code > 0:
         return (), (code, *map(int, list(values)[:STATUS_VALUES]))
+    if code == Failure.INTERRUPTED:
+        raise KeyboardInterrupt
     if code == Failure.MEMORY:
         raise MemoryError(f"backend {backend!r}: no memory for an intermediate result")
     return explained(graph, arrays, _error(backend, code))

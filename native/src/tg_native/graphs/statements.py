@@ -130,6 +130,14 @@ class Statements(Lengths):
         """Leave the loop over steps unless a condition holds."""
 
     @abc.abstractmethod
+    def leave_if_interrupted(self, step: str, asked: Array) -> None:
+        """Leave the function in a step where an interrupt waits for the call to end.
+
+        The clock is looked at in every 64th step, and Python asked when it shows another second than `asked` holds, in
+        threads that it knows.
+        """
+
+    @abc.abstractmethod
     def where(self, condition: str) -> contextlib.AbstractContextManager[None]:
         """Statements that run where a condition holds."""
 

@@ -135,7 +135,8 @@ def while_loop(op: t.While, site: Site) -> Any:
     types = body.input_types
     carries = [_Carry(site, k, value, types[k]) for k, value in enumerate(site.inputs[:n])]
     held: Arguments = [a for v, w in zip(site.inputs[n:], types[n:], strict=True) for a in argument(site, v, w)]
-    steps, asked = function.place("int64", "0"), site.memory(Scalar("bool", function.literal(np.False_, "bool")))
+    steps, second = function.place("int64", "0"), function.place("int64", "0")
+    asked = site.memory(Scalar("bool", function.literal(np.False_, "bool")))
     traces = [_Trace(site, op.body, site.inputs, n + 1 + k, body.outputs[n + k]) for k in range(op.traces)]
     for trace in traces:
         site.copy(
@@ -144,6 +145,7 @@ def while_loop(op: t.While, site: Site) -> Any:
     status = _Status(site, op.inner_descriptors, n + 1 + op.traces)
     most = op.max_steps if op.max_steps is not None else LONGEST
     with function.steps(str(most)) as step:
+        function.leave_if_interrupted(step, second)
         before = [*(a for c in carries for a in c.before(step)), *held]
         status.after(function.called(condition, [*before, (POINTER, asked.pointer)], status.pointer(condition)), 0)
         function.leave_loop_unless(function.holds(asked))

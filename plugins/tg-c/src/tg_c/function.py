@@ -42,6 +42,25 @@ if TYPE_CHECKING:
 LARGE_CONSTANT: Final = 4096  # bytes; what is larger is an argument of the code
 
 
+# An interrupt that is there is told again, for Python to handle it once it is back. A thread that Python does not know
+# is none of those that handle signals, and must not wait for the lock: whoever has it may wait for the thread.
+INTERRUPTED: Final = """\
+long time(long *);
+void *PyGILState_GetThisThreadState(void);
+int PyGILState_Ensure(void), PyOS_InterruptOccurred(void);
+void PyGILState_Release(int), PyErr_SetInterrupt(void);
+static __attribute__((noinline, cold)) int tg_interrupted(i64 *asked) {
+  const i64 now = time(0), last = *asked;
+  *asked = now;
+  if (now == last || !last || !PyGILState_GetThisThreadState()) return 0;
+  const int before = PyGILState_Ensure(), is_interrupted = PyOS_InterruptOccurred();
+  if (is_interrupted) PyErr_SetInterrupt();
+  PyGILState_Release(before);
+  return is_interrupted;
+}
+"""
+
+
 @final
 class GraphFunction(graphs.GraphFunction):
     """Writes the C function of a graph.
@@ -166,6 +185,11 @@ class GraphFunction(graphs.GraphFunction):
 
     def leave_loop_unless(self, condition: str) -> None:
         self.line(f"if (!({condition})) break;")
+
+    def leave_if_interrupted(self, step: str, asked: Array) -> None:
+        self.unit.prelude.need("interrupted", INTERRUPTED)
+        condition = f"({step} & 63) == 63 && tg_interrupted({asked.pointer})"
+        self.line(f"if ({condition}) {{ code = {int(Failure.INTERRUPTED)}; goto done; }}")
 
     @contextlib.contextmanager
     def where(self, condition: str) -> Iterator[None]:
