@@ -19,10 +19,10 @@ from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
 from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply
-from tg.ops.elementwise.comparison import equal
+from tg.ops.elementwise.comparison import equal, less
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.iteration import scan
+from tg.ops.iteration import scan, while_loop
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
@@ -33,7 +33,7 @@ from tg.types.lengths import AxisLength as AxisAtom
 from tg.types.lengths import atoms, equal_here, product, same, subtract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
@@ -297,31 +297,100 @@ def _without_invariants(view: View) -> dict[int, Variable]:
 
 def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     body, held, operands = op.body, op.carries + op.sequences, node.inputs[op.first :]
-    values: dict[int, Variable] = {**dict(enumerate(operands[held:], held)), **_constants(body)}
-    makers: dict[int, Node] = {}
-    for one in body.nodes:
-        inputs = [values[k] for k in one.inputs if k in values]
-        if len(inputs) == len(one.inputs) and _may_leave(one, body) and not all(map(_is_constant, inputs)):
-            (number,) = one.outputs
-            (values[number],), makers[number] = _tuple(one.op(*inputs)), one
-    reads = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
-    stack, leaving = [*reads, *body.outputs, *_asked(body)], dict[int, None]()
-    while stack:
-        number = stack.pop()
-        if number in makers and number not in leaving:
-            if _pays(makers[number], body):
-                leaving[number] = None
-            else:
-                stack.extend(makers[number].inputs)
+    leaving = _leaving(body, held, operands, _may_leave)
     if not leaving:
         return {}
     kept = _kept_inputs(body, held, leaving)
     smaller = _with_parts(body, [*kept, *leaving], body.outputs)
-    made = op.with_body(smaller)(*node.inputs[: op.first], *(operands[k] for k in kept), *(values[k] for k in leaving))
+    made = op.with_body(smaller)(*node.inputs[: op.first], *(operands[k] for k in kept), *leaving.values())
     return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
 
 
-def _may_leave(node: Node, body: FrozenGraph) -> bool:
+def _leaving(
+    body: FrozenGraph, held: int, operands: Sequence[Variable], may_leave: Callable[..., bool]
+) -> dict[int, Variable]:
+    """The values of a step that are worth computing where no step is made, as they are there."""
+    values: dict[int, Variable] = {**dict(enumerate(operands[held:], held)), **_constants(body)}
+    makers: dict[int, Node] = {}
+    for one in body.nodes:
+        inputs = [values[k] for k in one.inputs if k in values]
+        if len(inputs) == len(one.inputs) and may_leave(one, body, inputs) and not all(map(_is_constant, inputs)):
+            (number,) = one.outputs
+            (values[number],), makers[number] = _tuple(one.op(*inputs)), one
+    reads = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
+    stack, leaving = [*reads, *body.outputs, *_asked(body)], dict[int, Variable]()
+    while stack:
+        number = stack.pop()
+        if number in makers and number not in leaving:
+            if _pays(makers[number], body):
+                leaving[number] = values[number]
+            else:
+                stack.extend(makers[number].inputs)
+    return leaving
+
+
+def _without_invariants_of_while(view: View) -> dict[int, Variable]:
+    """Loops that capture what asking and stepping would compute of captured values alone."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, While):
+            found.update(_hoisted_from_both(node, node.op, view))
+    return found
+
+
+def _hoisted_from_both(node: Apply, op: While, view: View) -> dict[int, Variable]:
+    n, graphs = op.carries, op.inner_graphs()
+    asked, stepped = (_leaving(graph, n, node.inputs, _may_leave_unasked) for graph in graphs)
+    if not asked and not stepped:
+        return {}
+    read = {k for graph, out in zip(graphs, (asked, stepped), strict=True) for k in _kept_inputs(graph, n, out)}
+    kept = [k for k in range(len(node.inputs)) if k in read]
+    smaller = []
+    for graph, out, ahead, behind in ((op.condition, asked, {}, stepped), (op.body, stepped, asked, {})):
+        others = [v.type for v in (*ahead.values(), *behind.values())]
+        wider, own = _with_more_inputs(graph, others), [k + len(others) for k in out]
+        more = list(range(graph.arity, graph.arity + len(others)))
+        inputs = [*kept, *(more if ahead else []), *own, *(more if behind else [])]
+        smaller.append(_with_parts(wider, inputs, wider.outputs))
+    given = [*(node.inputs[k] for k in kept), *asked.values(), *stepped.values()]
+    made = op.with_inner_graphs(smaller)(*given)
+    return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
+
+
+def _with_more_inputs(graph: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
+    """A graph with inputs besides, the last ones, which it does not read."""
+    first, by = graph.arity, len(types)
+    number = [*range(first), *range(first + by, len(graph.types) + by)]
+    nodes = [
+        one._replace(inputs=tuple(number[k] for k in one.inputs), outputs=tuple(number[k] for k in one.outputs))
+        for one in graph.nodes
+    ]
+    checks = [
+        check._replace(condition=number[check.condition], values=tuple(number[k] for k in check.values))
+        for check in graph.checks
+    ]
+    return FrozenGraph(
+        first + by,
+        [*graph.types[:first], *types, *graph.types[first:]],
+        graph.constants,
+        nodes,
+        [number[k] for k in graph.outputs],
+        checks,
+        {number[k]: name for k, name in graph.names.items()},
+        graph.origins,
+        {number[k]: facts for k, facts in graph.assumed.items()},
+    )
+
+
+def _may_leave_unasked(node: Node, body: FrozenGraph, inputs: Sequence[Variable]) -> bool:
+    """Whether a node may be computed where nothing is required of its operands' lengths but what is known."""
+    if not _may_leave(node, body, inputs):
+        return False
+    shapes = [v.shape for v in inputs if v.type.ndim]
+    return not body.checks or all(len(s) == len(shapes[0]) and all(map(same, s, shapes[0])) for s in shapes)
+
+
+def _may_leave(node: Node, body: FrozenGraph, inputs: Sequence[Variable]) -> bool:
     """Whether a node may be computed where no step is made, before what the checks of a step guard.
 
     Lengths stay: what is known of them inside follows from how they are computed.
@@ -946,6 +1015,11 @@ def _exponentials_again(x: Variable) -> Variable:
     return scan(lambda c, v: (c * exp(v), c), x, carries)[1]  # type: ignore[no-any-return]
 
 
+def _until_larger(x: Variable, y: Variable) -> Variable:
+    """What three steps at most give, as long as a sum is below one of exponentials."""
+    return while_loop(lambda c: less(sum_of(c), sum_of(exp(y))), lambda c: add(c, exp(y)), x, max_steps=3)  # type: ignore[no-any-return]
+
+
 def _two_chains(x: Variable) -> Variable:
     """What two loops over the elements of an array give, which both compute exponentials."""
     return add(_over_numbers(x, lambda c, v: (c * exp(c) + v, c)), _over_numbers(x, lambda c, v: (c + v, exp(c) * c)))
@@ -1034,6 +1108,15 @@ PASSES = (
         why="What depends on captured values alone is the same in all steps.",
         run=_without_invariants,
         example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 3)[1],
+    ),
+    Pass(
+        "while_invariants",
+        keys=(While,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="What depends on captured values alone is the same in all steps, and whenever it is asked for the next.",
+        run=_without_invariants_of_while,
+        example=_until_larger,
     ),
     Pass(
         "scan_dear_behind",
