@@ -823,3 +823,90 @@ def test_lengths_that_only_a_step_compares_are_not_compared_before_it():
         interpret(frozen, [x, y[:2]])
     never = tg.while_loop(lambda c: tg.sum(c) < 0, lambda c: c + tg.sum(X * Y), tg.constant(np.ones(2)))
     np.testing.assert_array_equal(interpret(after([X, Y], [never]), [x, y[:2]])[0], np.ones(2))
+
+
+# --- few steps -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_few_steps_are_written_out(n, reverse):
+    xs = tg.tensor("xs", shape=(n,))
+    frozen = after([A, xs], tg.scan(lambda c, v: (c * A + v, c - v), 0.5, xs, reverse=reverse))
+    assert not scans(frozen)
+    x = numbers(n)
+    wanted = stepped(lambda c, v: (c * 0.7 + v, c - v), 0.5, x, reverse=reverse)
+    agrees(frozen, [np.float64(0.7), x], wanted)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_steps_over_arrays_are_written_out_in_loops_too(n):
+    """Of the inner loop the traces have a length that is not known before the program runs."""
+
+    def step(c, v):
+        d, ys = tg.scan(lambda d, _: (d * v + Y, d - v), c, length=n)
+        return d, tg.sum(ys, 0)
+
+    start = tg.zeros_like(Y)
+    frozen = after([X, Y], tg.scan(step, start, X))
+    (op,) = scans(frozen)
+    assert not scans(op.body)
+    x, y = numbers(5), numbers(3, 1)
+    c, traced = np.zeros(3), np.zeros((5, 3))
+    for t, v in enumerate(x):
+        for _ in range(n):
+            traced[t] += c - v
+            c = c * v + y
+    agrees(frozen, [x, y], [c, traced])
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_gradients_of_few_steps_have_no_loop(n):
+    xs = tg.tensor("xs", shape=(n,))
+    c, ys = tg.scan(lambda c, v: (tg.sin(c) * v, c * c), A, xs)
+    value = c + tg.sum(ys)
+    frozen = after([A, xs], [value, tg.grad(value, A), tg.grad(tg.grad(value, A), A)])
+    assert not scans(frozen)
+
+    def by_hand(a):
+        total = 0.0
+        for v in x:
+            total, a = total + a * a, np.sin(a) * v
+        return a + total
+
+    x, h = numbers(n), 1e-4
+    found = interpret(frozen, [np.float64(0.4), x])
+    np.testing.assert_allclose(found[0], by_hand(0.4), rtol=1e-13)
+    np.testing.assert_allclose(found[1], by_hand(0.4 + 1e-20j).imag / 1e-20, rtol=1e-12)
+    second = (by_hand(0.4 + h + 1e-20j).imag - by_hand(0.4 - h + 1e-20j).imag) / (2 * h * 1e-20)
+    np.testing.assert_allclose(found[2], second, rtol=1e-6)
+
+
+def test_many_steps_long_ones_and_those_that_are_counted_stay_a_loop():
+    def power(c, k):
+        for _ in range(k):
+            c = tg.sin(c) * A
+        return c
+
+    many = tg.scan(lambda c, _: (c * A + 1, None), 0.5, None, 9)[0]
+    long = tg.scan(lambda c, _: (power(c, 20), None), 0.5, None, 3)[0]
+    counted = tg.scan(lambda c, _: (c * A + 1, None), 0.5, None, N)[0]
+    frozen = after([A, N], [many, long, counted])
+    assert sorted(op.length or 0 for op in scans(frozen)) == [0, 3, 9]
+    a = b = c = np.float64(0.5)
+    for _ in range(9):
+        a = a * 0.7 + 1
+    for _ in range(60):
+        b = np.sin(b) * 0.7
+    c = c * 0.7 + 1
+    agrees(frozen, [np.float64(0.7), np.int64(1)], [a, b, c])
+
+
+def test_steps_that_can_fail_or_print_stay_a_loop():
+    xs = tg.tensor("xs", shape=(2,))
+    checked = tg.scan(lambda c, v: (c * guarded(v, v > 0, "not positive"), None), 0.5, xs)[0]
+    frozen = after([xs], [checked])
+    assert len(scans(frozen)) == 1
+    with pytest.raises(TgError, match="not positive"):
+        interpret(frozen, [np.array([1.0, -1.0])])
+    assert len(scans(after([xs], [tg.scan(lambda c, v: (c + tg.debug_print(v), None), 0.5, xs)[0]]))) == 1

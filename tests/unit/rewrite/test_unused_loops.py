@@ -95,7 +95,7 @@ def test_a_check_stays_with_what_it_reads():
         interpret(frozen, [np.asarray(v) for v in ARRAYS.values()])
 
 
-@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize("count", [20, 30])
 def test_a_length_that_turns_out_to_be_known_is_no_operand(count):
     n = tg.constant(np.int64(count))
     c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, n + 0)
