@@ -16,7 +16,7 @@ import numpy as np
 
 from tg.graph.checks import STATUS_LENGTH
 from tg.graph.frozen import FrozenCheck, FrozenGraph, Node, Origin
-from tg.graph.nodes import Constant, Variable, size_value
+from tg.graph.nodes import Constant, Variable, apply, size_value
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply
 from tg.ops.elementwise.comparison import equal, less
@@ -55,8 +55,7 @@ def _of_known_length(node: Apply, outputs: Outputs) -> Outputs | None:
     length = node.inputs[0] if op.first else None
     if not isinstance(length, Constant) or int(length.data) < 0:
         return None
-    made = Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse)(*node.inputs[1:])
-    return made if isinstance(made, tuple) else (made,)
+    return apply(Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse), node.inputs[1:])
 
 
 def _of_one_step(node: Apply, outputs: Outputs) -> Outputs | None:
@@ -127,8 +126,8 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
         return found
-    made = Scan(smaller, len(carries), len(sequences), length, op.reverse)(*given, *(operands[k] for k in order))
-    new: Sequence[Variable] = made if isinstance(made, tuple) else (made,)
+    loop = Scan(smaller, len(carries), len(sequences), length, op.reverse)
+    new = apply(loop, [*given, *(operands[k] for k in order)])
     places = {number: len(carries) + k for k, number in enumerate(traces)}
     for k in used:
         if k >= n:
@@ -220,7 +219,7 @@ def _without_proved(node: Apply, outputs: Outputs) -> Outputs | None:
         after.append(_unchecked(graph, operands, required=isinstance(op, Scan)))
     if all(a is b for a, b in zip(before, after, strict=True)):
         return None
-    made = _tuple(op.with_inner_graphs(after)(*node.inputs))
+    made = apply(op.with_inner_graphs(after), node.inputs)
     return made if len(made) == len(outputs) else (*made, Constant(np.zeros(STATUS_LENGTH, np.int64)))
 
 
@@ -277,10 +276,6 @@ def _is_constant(v: Variable) -> bool:
     return isinstance(v, Constant)
 
 
-def _tuple(made: Variable | Outputs) -> Outputs:
-    return made if isinstance(made, tuple) else (made,)
-
-
 # --- what is the same in all steps -----------------------------------------------------------------------------------
 
 
@@ -294,7 +289,7 @@ def _with_constants(node: Apply, outputs: Outputs) -> Outputs | None:
         return None
     order = [k for k in range(len(operands)) if k not in known]
     body = _with_parts(op.body, order, op.body.outputs, known)
-    return _tuple(op.with_body(body)(*node.inputs[: op.first], *(operands[k] for k in order)))
+    return apply(op.with_body(body), [*node.inputs[: op.first], *(operands[k] for k in order)])
 
 
 def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
@@ -308,7 +303,7 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
     others = [k for k in range(len(operands)) if k not in found]
     body = _with_parts(op.body, [*others, *found], op.body.outputs)
     made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
-    return _tuple(made(*node.inputs[: op.first], *(operands[k] for k in others), *found.values()))
+    return apply(made, [*node.inputs[: op.first], *(operands[k] for k in others), *found.values()])
 
 
 def _repeated(v: Variable) -> Variable | None:
@@ -322,7 +317,7 @@ def _repeated(v: Variable) -> Variable | None:
     if x.type.ndim == v.type.ndim:
         if x.type.shape[0] != 1:
             return None
-        (x,) = _tuple(Squeeze((-x.type.ndim,))(x))
+        (x,) = apply(Squeeze((-x.type.ndim,)), [x])
     wanted = v.shape[1:]
     if len(wanted) == x.type.ndim and all(map(same, x.shape, wanted)):
         return x
@@ -345,8 +340,8 @@ def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}
     kept = _kept_inputs(body, held, leaving)
     smaller = _with_parts(body, [*kept, *leaving], body.outputs)
-    made = op.with_body(smaller)(*node.inputs[: op.first], *(operands[k] for k in kept), *leaving.values())
-    return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
+    made = apply(op.with_body(smaller), [*node.inputs[: op.first], *(operands[k] for k in kept), *leaving.values()])
+    return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
 
 
 def _leaving(
@@ -359,7 +354,7 @@ def _leaving(
         inputs = [values[k] for k in one.inputs if k in values]
         if len(inputs) == len(one.inputs) and may_leave(one, body, inputs) and not all(map(_is_constant, inputs)):
             (number,) = one.outputs
-            (values[number],), makers[number] = _tuple(one.op(*inputs)), one
+            (values[number],), makers[number] = apply(one.op, inputs), one
     reads = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
     stack, leaving = [*reads, *body.outputs, *_asked(body)], dict[int, Variable]()
     while stack:
@@ -396,8 +391,8 @@ def _hoisted_from_both(node: Apply, op: While, view: View) -> dict[int, Variable
         inputs = [*kept, *(more if ahead else []), *own, *(more if behind else [])]
         smaller.append(_with_parts(wider, inputs, wider.outputs))
     given = [*(node.inputs[k] for k in kept), *asked.values(), *stepped.values()]
-    made = op.with_inner_graphs(smaller)(*given)
-    return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
+    made = apply(op.with_inner_graphs(smaller), given)
+    return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
 
 
 def _with_more_inputs(graph: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
@@ -545,7 +540,7 @@ def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     smaller = _with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
     given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
     loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse)
-    made = _tuple(loop(*node.inputs[: op.first], *given))
+    made = apply(loop, [*node.inputs[: op.first], *given])
     return {id(old): v for old, v in zip(view.results(node), made, strict=True)}
 
 
@@ -563,7 +558,7 @@ def _replayed(
             stack.extend(makers[number].inputs)
     for number in sorted(needed):  # as the nodes stand
         one = makers[number]
-        (values[number],) = _tuple(one.op(*(values[k] for k in one.inputs)))
+        (values[number],) = apply(one.op, [values[k] for k in one.inputs])
 
 
 def _with_dear_behind(view: View) -> dict[int, Variable]:
@@ -603,7 +598,7 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}
     kept = [*traced, *new]
     smaller = _with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
-    made = _tuple(op.with_body(smaller)(*node.inputs))
+    made = apply(op.with_body(smaller), node.inputs)
     traces = dict(zip(kept, made[n:], strict=True))
     values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
     _replayed(body, again | moved, leaving, values)
@@ -678,7 +673,7 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
         return {}
     traced.update(dict.fromkeys(same_as[k] for k in taken))
     more = _with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
-    made = _tuple(first.with_body(more)(*other.inputs))
+    made = apply(first.with_body(more), other.inputs)
     traces = dict(zip(traced, made[first.carries :], strict=False))
     results = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
     found = {id(old): new for old, new in zip(before, [*results, made[-1]], strict=False)}
@@ -687,7 +682,7 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     smaller = _with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
     given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
-    again = _tuple(loop(*node.inputs[: op.first], *given, *(operands[k] for k in rest)))
+    again = apply(loop, [*node.inputs[: op.first], *given, *(operands[k] for k in rest)])
     return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
 
 
@@ -968,7 +963,7 @@ def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) 
                 found.update((id(v), same_one[0]) for v in olds if id(v) not in own)
             return found
     joined = Scan(loop.body, len(loop.carries), len(loop.sequences), op.length, op.reverse)
-    for olds, new in zip(results, _tuple(joined(*first.inputs[: op.first], *loop.inputs())), strict=True):
+    for olds, new in zip(results, apply(joined, [*first.inputs[: op.first], *loop.inputs()]), strict=True):
         found.update((id(v), new) for v in olds)
     return found
 
@@ -1003,7 +998,7 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     order = [k for k in range(body.arity) if k >= n or k in kept]
     smaller = _with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
     loop = Scan(smaller, len(kept), op.sequences, op.length, op.reverse)
-    made = _tuple(loop(*node.inputs[: op.first], *(operands[k] for k in order)))
+    made = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
     carries = dict(zip(kept, made, strict=False))
     values = {**dict(zip(traced, made[len(kept) :], strict=True)), **dict(enumerate(operands[n : n + op.sequences], n))}
     for k, (u, v) in products.items():
@@ -1073,7 +1068,7 @@ def _total(x: Variable) -> Variable:
     zero = Constant(np.zeros((), x.type.numpy_dtype))
     node = scan(lambda c, v: (c + v, None), zero, ravel(x))[0].apply
     body = node.op.body
-    (total,) = _tuple(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1]))(*node.inputs))
+    (total,) = apply(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1])), node.inputs)
     return total
 
 
@@ -1083,7 +1078,7 @@ def _with_one_captured(x: Variable) -> Variable:
     traced = _over_numbers(x, lambda c, v: (c + v * held, c))
     assert traced.apply is not None
     one = Constant(np.ones((), x.type.numpy_dtype))
-    return _tuple(traced.apply.op(*(one if v is held else v for v in traced.inputs)))[traced.index]
+    return apply(traced.apply.op, [one if v is held else v for v in traced.inputs])[traced.index]
 
 
 def _checked(x: Variable, y: Variable) -> Variable:
