@@ -100,12 +100,32 @@ def _unrolled(op: Scan, node: Apply, outputs: Outputs) -> Outputs | None:
 
 
 def _without_unused(view: View) -> dict[int, Variable]:
-    """Loops without results that nobody reads, and operands that they do not need."""
+    """Loops and branches without results that nobody reads, and operands that they do not need."""
     found: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
             found.update(_reduced(node, node.op, view))
+        elif isinstance(node.op, Cond):
+            found.update(_with_fewer_results(node, node.op, view))
     return found
+
+
+def _with_fewer_results(node: Apply, op: Cond, view: View) -> dict[int, Variable]:
+    results, count = view.results(node), len(op.branches[0].outputs)
+    used = [k for k in range(count) if view.uses(results[k])]
+    narrow, read = _of_results(op, used)
+    if not used or (len(used) == count and len(read) == len(node.inputs) - 1):
+        return {}
+    made = apply(narrow, [node.inputs[0], *(node.inputs[1 + k] for k in read)])
+    found = {id(results[k]): v for k, v in zip(used, made, strict=False)}
+    return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
+
+
+def _of_results(op: Cond, wanted: Sequence[int]) -> tuple[Cond, list[int]]:
+    """The branches with some of their results only, and which of their inputs any of them reads."""
+    branches = [_with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
+    read = sorted({k for g in branches for k in _kept_inputs(g, 0, ())})
+    return Cond(tuple(_with_parts(g, read, g.outputs) for g in branches)), read
 
 
 def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -113,7 +133,7 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     used = [k for k in range(len(body.outputs)) if view.uses(results[k])]
     fixed = {k for k in range(n) if body.outputs[k] == k}  # the carry after a step is the one before it
     traces = dict.fromkeys(body.outputs[k] for k in used if k >= n)  # by what is traced: equal ones are one
-    needed = _needed_inputs(body, n, [k for k in used if k < n], traces)
+    needed = _needed(body, n, [k for k in used if k < n], traces)
     carries = [k for k in range(n) if k in needed and k not in fixed]
     sequences = [k for k in range(n, n + op.sequences) if k in needed]
     captured = [k for k in (*sorted(fixed), *range(n + op.sequences, body.arity)) if k in needed]
@@ -121,7 +141,8 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if len(order) == body.arity and not fixed and len(traces) == op.traces:
         return {}
     given, operands = node.inputs[: op.first], node.inputs[op.first :]
-    smaller = _with_parts(body, order, [*(body.outputs[k] for k in carries), *traces])
+    narrow = body.with_nodes([_with_needed(one, needed) for one in body.nodes])
+    smaller = _with_parts(narrow, order, [*(body.outputs[k] for k in carries), *traces])
     found: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
@@ -139,11 +160,11 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     return found
 
 
-def _needed_inputs(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iterable[int]) -> set[int]:
-    """The inputs of a step on which results depend that are read, by way of other carries as well."""
+def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iterable[int]) -> set[int]:
+    """The values of a step on which results depend that are read, by way of other carries as well."""
     makers = {number: node for node in body.nodes for number in node.outputs}
     seen: set[int] = set()
-    stack = [*(v for check in body.checks for v in (check.condition, *check.values)), *traces, *finals]
+    stack = [*_asked(body), *traces, *finals]
     while stack:
         number = stack.pop()
         if number in seen:
@@ -152,8 +173,19 @@ def _needed_inputs(body: FrozenGraph, carries: int, finals: Iterable[int], trace
         if number < carries:
             stack.append(body.outputs[number])
         elif number in makers:
-            stack.extend(makers[number].inputs)
-    return {k for k in seen if k < body.arity}
+            stack.extend(_with_needed(makers[number], {number}).inputs)
+    return seen
+
+
+def _with_needed(node: Node, needed: set[int]) -> Node:
+    """A node, of branches that cannot fail with the results only that are needed."""
+    op = node.op
+    wanted = [k for k, number in enumerate(node.outputs) if number in needed]
+    if not isinstance(op, Cond) or op.inner_descriptors or not 0 < len(wanted) < len(node.outputs):
+        return node
+    narrow, read = _of_results(op, wanted)
+    inputs = (node.inputs[0], *(node.inputs[1 + k] for k in read))
+    return Node(narrow, inputs, tuple(node.outputs[k] for k in wanted))
 
 
 def _with_parts(
@@ -1049,7 +1081,7 @@ def _over_numbers(x: Variable, step: Any) -> Variable:
 
 def _exponentials_again(x: Variable) -> Variable:
     """What a loop gives that computes exponentials which one before it has computed."""
-    _, carries = scan(lambda c, v: (exp(c) * v, c), x, broadcast_to(x, (3, *x.shape)))
+    _, carries = scan(lambda c, v: (exp(c) * v, c), x, broadcast_to(x, (9, *x.shape)))
     return scan(lambda c, v: (c * exp(v), c), x, carries)[1]  # type: ignore[no-any-return]
 
 
@@ -1149,10 +1181,10 @@ RULES = (
 PASSES = (
     Pass(
         "scan_unused",
-        keys=(Scan,),
+        keys=(Scan, Cond),
         phase=CANONICALIZE,
         kind=EXACT,
-        why="Traces that nobody reads need no memory, and what only they depend on is not computed.",
+        why="Results that nobody reads need no memory, and what only they depend on is not computed.",
         run=_without_unused,
         example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[0],
     ),
@@ -1163,7 +1195,7 @@ PASSES = (
         kind=EXACT,
         why="What depends on captured values alone is the same in all steps.",
         run=_without_invariants,
-        example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 3)[1],
+        example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 9)[1],
     ),
     Pass(
         "while_invariants",
