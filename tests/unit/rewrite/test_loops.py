@@ -454,6 +454,7 @@ def test_a_gradient_of_a_network_computes_no_layer_again_and_multiplies_matrices
     assert "tanh" in functions(forward.body)
     assert "tanh" not in functions(backward.body)
     assert backward.carries == 1
+    assert {k for node in backward.body.nodes for k in node.inputs} >= set(range(backward.body.arity))
     assert sum(node.op.name == "MatMul" for node in backward.body.nodes) == 1
     assert sum(node.op.name == "MatMul" for node in frozen.nodes) == 2
 

@@ -1029,7 +1029,9 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     kept = [k for k in range(n) if k not in products and k not in sums]
     order = [k for k in range(body.arity) if k >= n or k in kept]
     smaller = _with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
-    loop = Scan(smaller, len(kept), op.sequences, op.length, op.reverse)
+    read = _kept_inputs(smaller, len(kept), ())  # what only sums were of is no sequence of the loop
+    smaller, order = _with_parts(smaller, read, smaller.outputs), [order[k] for k in read]
+    loop = Scan(smaller, len(kept), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse)
     made = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
     carries = dict(zip(kept, made, strict=False))
     values = {**dict(zip(traced, made[len(kept) :], strict=True)), **dict(enumerate(operands[n : n + op.sequences], n))}
