@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import tg
+from tg.errors import BoundsError
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
-from tg.ops.loops import Scan
+from tg.ops.loops import Cond, Scan
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -95,7 +96,7 @@ def test_a_check_stays_with_what_it_reads():
         interpret(frozen, [np.asarray(v) for v in ARRAYS.values()])
 
 
-@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize("count", [20, 30])
 def test_a_length_that_turns_out_to_be_known_is_no_operand(count):
     n = tg.constant(np.int64(count))
     c, ys = tg.scan(lambda c, _: (c * S + 1, c), 1.0, None, n + 0)
@@ -123,3 +124,62 @@ def test_inner_loops_lose_what_is_not_read_too():
 def test_value_and_gradient_need_two_loops():
     c, ys = tg.scan(lambda c, v: (tg.tanh(c * S + v), c), 0.0, X)
     assert len(loops(c, tg.sum(ys), tg.grad(c + tg.sum(ys), S))) == 2
+
+
+def test_branches_lose_the_results_that_nobody_reads_and_what_only_these_need():
+    e = tg.exp(Y)
+    a = tg.cond(S > 0, lambda: (X + 1, tg.sum(e)), lambda: (X * S, S))[0]
+    graph = FunctionGraph.of(list(ARRAYS), [a])
+    frozen = rewrite(graph, [CORE], supported=lambda op, types: True)
+    (op,) = [node.op for node in frozen.nodes if isinstance(node.op, Cond)]
+    assert [len(g.outputs) for g in op.branches] == [1, 1]
+    assert not any("exp" in str(node.op) for node in frozen.nodes)
+    arrays = [np.asarray(v) for v in ARRAYS.values()]
+    np.testing.assert_array_equal(interpret(frozen, arrays)[0], ARRAYS[X] + 1)
+    arrays[2] = np.asarray(-0.5)
+    np.testing.assert_array_equal(interpret(frozen, arrays)[0], ARRAYS[X] * -0.5)
+
+
+def test_a_carry_that_only_a_branch_reads_for_itself_goes():
+    """The derivative by one variable of a loop that asks does not add up that by the others."""
+
+    def step(c, v):
+        return tg.cond(v > 0, lambda: (tg.sin(c[0]) * v, c[1] + c[0]), lambda: (c[0] + 1, c[1] * S)), None
+
+    (a, b), _ = tg.scan(step, (0.5, 0.0), X)
+    assert [facts(op)[0] for op in loops(a)] == [1]
+    assert [facts(op)[0] for op in loops(b)] == [2]
+    last = tg.while_loop(lambda c: c < 9, lambda c: c * c + tg.sin(S), tg.sum(X * X), max_steps=4)
+    (op,) = loops(tg.grad(last, X))
+    assert op.carries == 1
+    graph = FunctionGraph.of(list(ARRAYS), [tg.grad(last, X)])
+    found = interpret(
+        rewrite(graph, [CORE], supported=lambda op, types: True), [np.asarray(v) for v in ARRAYS.values()]
+    )
+
+    def by_hand(x):
+        c = np.sum(x * x)
+        for _ in range(4):
+            if not c.real < 9:
+                break
+            c = c * c + np.sin(0.25)
+        return c
+
+    for k in range(3):
+        moved = ARRAYS[X].astype(complex)
+        moved[k] += 1e-20j
+        np.testing.assert_allclose(found[0][k], by_hand(moved).imag / 1e-20, rtol=1e-12)
+
+
+def test_branches_that_can_fail_do_so_without_their_results():
+    def then():
+        return X + 1, tg.log(Y)[K + 3]
+
+    a, _ = tg.cond(S > 0, then, lambda: (X, 0.0))
+    graph = FunctionGraph.of(list(ARRAYS), [a])
+    frozen = rewrite(graph, [CORE], supported=lambda op, types: True)
+    arrays = [np.asarray(v) for v in ARRAYS.values()]
+    with pytest.raises(BoundsError):
+        interpret(frozen, arrays)
+    arrays[2] = np.asarray(-0.5)
+    np.testing.assert_array_equal(interpret(frozen, arrays)[0], ARRAYS[X])

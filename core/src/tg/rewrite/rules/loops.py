@@ -16,16 +16,16 @@ import numpy as np
 
 from tg.graph.checks import STATUS_LENGTH
 from tg.graph.frozen import LENGTH_TYPE, FrozenCheck, FrozenGraph, Node, Origin
-from tg.graph.nodes import Constant, Variable, size_value
+from tg.graph.nodes import Constant, Variable, apply, size_value
 from tg.ops.contraction import matmul
 from tg.ops.elementwise.arithmetic import add, multiply
-from tg.ops.elementwise.comparison import equal
+from tg.ops.elementwise.comparison import equal, less
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
-from tg.ops.iteration import scan
+from tg.ops.iteration import scan, while_loop
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.reduction import sum as sum_of
-from tg.ops.shape import broadcast_to, ravel, swapaxes
+from tg.ops.shape import broadcast_to, expand_dims, ravel, stack, swapaxes
 from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
@@ -33,7 +33,7 @@ from tg.types.lengths import AxisLength as AxisAtom
 from tg.types.lengths import atoms, equal_here, product, same, subtract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in additions
 VIEWS: Final = (AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
+MOST_STEPS: Final = 8  # of a loop that is written out, and
+MOST_NODES: Final = 32  # nodes of what takes its place: on `c` 48, over vectors, took 1.7 times as long as the loop
 LARGE: Final = 16  # elements of an array: with fewer a step has little to do at a time
 NONE: Final[Mapping[int, Constant]] = MappingProxyType({})
 
@@ -53,17 +55,77 @@ def _of_known_length(node: Apply, outputs: Outputs) -> Outputs | None:
     length = node.inputs[0] if op.first else None
     if not isinstance(length, Constant) or int(length.data) < 0:
         return None
-    made = Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse)(*node.inputs[1:])
-    return made if isinstance(made, tuple) else (made,)
+    return apply(Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse), node.inputs[1:])
+
+
+def _of_one_step(node: Apply, outputs: Outputs) -> Outputs | None:
+    """What a loop of no step or one gives, without a loop."""
+    op = node.op
+    assert isinstance(op, Scan)
+    return _unrolled(op, node, outputs) if op.length in (0, 1) else None
+
+
+def _of_few_steps(node: Apply, outputs: Outputs) -> Outputs | None:
+    """What a loop of few steps gives, written out, where these can be computed with one another."""
+    op = node.op
+    assert isinstance(op, Scan)
+    if op.length is None or op.length > MOST_STEPS or op.length * len(op.body.nodes) > MOST_NODES:
+        return None
+    is_fusible = all(one.op.pointwise or isinstance(one.op, VIEWS) for one in op.body.nodes)
+    return _unrolled(op, node, outputs) if is_fusible else None
+
+
+def _unrolled(op: Scan, node: Apply, outputs: Outputs) -> Outputs | None:
+    body, n, length = op.body, op.carries, op.length
+    carries, sequences, captured = op.parts(node.inputs)
+    if length is None or body.checks or body.assumed or _has_effect(body):
+        return None
+    if any(v.type.shape[0] != length for v in sequences):
+        return None
+    traces: list[list[Variable]] = [[] for _ in range(op.traces)]
+    for t in reversed(range(length)) if op.reverse else range(length):
+        made = body.instantiate([*carries, *(v[t] for v in sequences), *captured])
+        carries = made[:n]
+        for found, v in zip(traces, made[n:], strict=True):
+            found.append(v)
+    results = list(carries)
+    for old, found in zip(outputs[n:], traces, strict=True):
+        if found:
+            results.append(stack(found[::-1] if op.reverse else found))
+        elif any(getattr(a, "owner", None) is old for k in old.shape for a in atoms(k)):
+            return None  # a length that nothing but the trace has
+        else:
+            results.append(broadcast_to(Constant(np.zeros((), old.type.numpy_dtype)), old.shape))
+    return tuple(results) if all(new.type.refines(v.type) for new, v in zip(results, outputs, strict=True)) else None
 
 
 def _without_unused(view: View) -> dict[int, Variable]:
-    """Loops without results that nobody reads, and operands that they do not need."""
+    """Loops and branches without results that nobody reads, and operands that they do not need."""
     found: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan):
             found.update(_reduced(node, node.op, view))
+        elif isinstance(node.op, Cond):
+            found.update(_with_fewer_results(node, node.op, view))
     return found
+
+
+def _with_fewer_results(node: Apply, op: Cond, view: View) -> dict[int, Variable]:
+    results, count = view.results(node), len(op.branches[0].outputs)
+    used = [k for k in range(count) if view.uses(results[k])]
+    narrow, read = _of_results(op, used)
+    if not used or (len(used) == count and len(read) == len(node.inputs) - 1):
+        return {}
+    made = apply(narrow, [node.inputs[0], *(node.inputs[1 + k] for k in read)])
+    found = {id(results[k]): v for k, v in zip(used, made, strict=False)}
+    return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
+
+
+def _of_results(op: Cond, wanted: Sequence[int]) -> tuple[Cond, list[int]]:
+    """The branches with some of their results only, and which of their inputs any of them reads."""
+    branches = [_with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
+    read = sorted({k for g in branches for k in _kept_inputs(g, 0, ())})
+    return Cond(tuple(_with_parts(g, read, g.outputs) for g in branches)), read
 
 
 def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -71,7 +133,7 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     used = [k for k in range(len(body.outputs)) if view.uses(results[k])]
     fixed = {k for k in range(n) if body.outputs[k] == k}  # the carry after a step is the one before it
     traces = dict.fromkeys(body.outputs[k] for k in used if k >= n)  # by what is traced: equal ones are one
-    needed = _needed_inputs(body, n, [k for k in used if k < n], traces)
+    needed = _needed(body, n, [k for k in used if k < n], traces)
     carries = [k for k in range(n) if k in needed and k not in fixed]
     sequences = [k for k in range(n, n + op.sequences) if k in needed]
     captured = [k for k in (*sorted(fixed), *range(n + op.sequences, body.arity)) if k in needed]
@@ -79,13 +141,14 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if len(order) == body.arity and not fixed and len(traces) == op.traces:
         return {}
     given, operands = node.inputs[: op.first], node.inputs[op.first :]
-    smaller = _with_parts(body, order, [*(body.outputs[k] for k in carries), *traces])
+    narrow = body.with_nodes([_with_needed(one, needed) for one in body.nodes])
+    smaller = _with_parts(narrow, order, [*(body.outputs[k] for k in carries), *traces])
     found: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
         return found
-    made = Scan(smaller, len(carries), len(sequences), length, op.reverse)(*given, *(operands[k] for k in order))
-    new: Sequence[Variable] = made if isinstance(made, tuple) else (made,)
+    loop = Scan(smaller, len(carries), len(sequences), length, op.reverse)
+    new = apply(loop, [*given, *(operands[k] for k in order)])
     places = {number: len(carries) + k for k, number in enumerate(traces)}
     for k in used:
         if k >= n:
@@ -97,11 +160,11 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     return found
 
 
-def _needed_inputs(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iterable[int]) -> set[int]:
-    """The inputs of a step on which results depend that are read, by way of other carries as well."""
+def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iterable[int]) -> set[int]:
+    """The values of a step on which results depend that are read, by way of other carries as well."""
     makers = {number: node for node in body.nodes for number in node.outputs}
     seen: set[int] = set()
-    stack = [*(v for check in body.checks for v in (check.condition, *check.values)), *traces, *finals]
+    stack = [*_asked(body), *traces, *finals]
     while stack:
         number = stack.pop()
         if number in seen:
@@ -110,8 +173,19 @@ def _needed_inputs(body: FrozenGraph, carries: int, finals: Iterable[int], trace
         if number < carries:
             stack.append(body.outputs[number])
         elif number in makers:
-            stack.extend(makers[number].inputs)
-    return {k for k in seen if k < body.arity}
+            stack.extend(_with_needed(makers[number], {number}).inputs)
+    return seen
+
+
+def _with_needed(node: Node, needed: set[int]) -> Node:
+    """A node, of branches that cannot fail with the results only that are needed."""
+    op = node.op
+    wanted = [k for k, number in enumerate(node.outputs) if number in needed]
+    if not isinstance(op, Cond) or op.inner_descriptors or not 0 < len(wanted) < len(node.outputs):
+        return node
+    narrow, read = _of_results(op, wanted)
+    inputs = (node.inputs[0], *(node.inputs[1 + k] for k in read))
+    return Node(narrow, inputs, tuple(node.outputs[k] for k in wanted))
 
 
 def _with_parts(
@@ -177,7 +251,7 @@ def _without_proved(node: Apply, outputs: Outputs) -> Outputs | None:
         after.append(_unchecked(graph, operands, required=isinstance(op, Scan)))
     if all(a is b for a, b in zip(before, after, strict=True)):
         return None
-    made = _tuple(op.with_inner_graphs(after)(*node.inputs))
+    made = apply(op.with_inner_graphs(after), node.inputs)
     return made if len(made) == len(outputs) else (*made, Constant(np.zeros(STATUS_LENGTH, np.int64)))
 
 
@@ -234,10 +308,6 @@ def _is_constant(v: Variable) -> bool:
     return isinstance(v, Constant)
 
 
-def _tuple(made: Variable | Outputs) -> Outputs:
-    return made if isinstance(made, tuple) else (made,)
-
-
 # --- what is the same in all steps -----------------------------------------------------------------------------------
 
 
@@ -251,7 +321,7 @@ def _with_constants(node: Apply, outputs: Outputs) -> Outputs | None:
         return None
     order = [k for k in range(len(operands)) if k not in known]
     body = _with_parts(op.body, order, op.body.outputs, known)
-    return _tuple(op.with_body(body)(*node.inputs[: op.first], *(operands[k] for k in order)))
+    return apply(op.with_body(body), [*node.inputs[: op.first], *(operands[k] for k in order)])
 
 
 def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
@@ -265,7 +335,7 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
     others = [k for k in range(len(operands)) if k not in found]
     body = _with_parts(op.body, [*others, *found], op.body.outputs)
     made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
-    return _tuple(made(*node.inputs[: op.first], *(operands[k] for k in others), *found.values()))
+    return apply(made, [*node.inputs[: op.first], *(operands[k] for k in others), *found.values()])
 
 
 def _repeated(v: Variable) -> Variable | None:
@@ -279,7 +349,7 @@ def _repeated(v: Variable) -> Variable | None:
     if x.type.ndim == v.type.ndim:
         if x.type.shape[0] != 1:
             return None
-        (x,) = _tuple(Squeeze((-x.type.ndim,))(x))
+        (x,) = apply(Squeeze((-x.type.ndim,)), [x])
     wanted = v.shape[1:]
     if len(wanted) == x.type.ndim and all(map(same, x.shape, wanted)):
         return x
@@ -297,31 +367,100 @@ def _without_invariants(view: View) -> dict[int, Variable]:
 
 def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     body, held, operands = op.body, op.carries + op.sequences, node.inputs[op.first :]
-    values: dict[int, Variable] = {**dict(enumerate(operands[held:], held)), **_constants(body)}
-    makers: dict[int, Node] = {}
-    for one in body.nodes:
-        inputs = [values[k] for k in one.inputs if k in values]
-        if len(inputs) == len(one.inputs) and _may_leave(one, body) and not all(map(_is_constant, inputs)):
-            (number,) = one.outputs
-            (values[number],), makers[number] = _tuple(one.op(*inputs)), one
-    reads = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
-    stack, leaving = [*reads, *body.outputs, *_asked(body)], dict[int, None]()
-    while stack:
-        number = stack.pop()
-        if number in makers and number not in leaving:
-            if _pays(makers[number], body):
-                leaving[number] = None
-            else:
-                stack.extend(makers[number].inputs)
+    leaving = _leaving(body, held, operands, _may_leave)
     if not leaving:
         return {}
     kept = _kept_inputs(body, held, leaving)
     smaller = _with_parts(body, [*kept, *leaving], body.outputs)
-    made = op.with_body(smaller)(*node.inputs[: op.first], *(operands[k] for k in kept), *(values[k] for k in leaving))
-    return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
+    made = apply(op.with_body(smaller), [*node.inputs[: op.first], *(operands[k] for k in kept), *leaving.values()])
+    return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
 
 
-def _may_leave(node: Node, body: FrozenGraph) -> bool:
+def _leaving(
+    body: FrozenGraph, held: int, operands: Sequence[Variable], may_leave: Callable[..., bool]
+) -> dict[int, Variable]:
+    """The values of a step that are worth computing where no step is made, as they are there."""
+    values: dict[int, Variable] = {**dict(enumerate(operands[held:], held)), **_constants(body)}
+    makers: dict[int, Node] = {}
+    for one in body.nodes:
+        inputs = [values[k] for k in one.inputs if k in values]
+        if len(inputs) == len(one.inputs) and may_leave(one, body, inputs) and not all(map(_is_constant, inputs)):
+            (number,) = one.outputs
+            (values[number],), makers[number] = apply(one.op, inputs), one
+    reads = [k for one in body.nodes if one.outputs[0] not in makers for k in one.inputs]
+    stack, leaving = [*reads, *body.outputs, *_asked(body)], dict[int, Variable]()
+    while stack:
+        number = stack.pop()
+        if number in makers and number not in leaving:
+            if _pays(makers[number], body):
+                leaving[number] = values[number]
+            else:
+                stack.extend(makers[number].inputs)
+    return leaving
+
+
+def _without_invariants_of_while(view: View) -> dict[int, Variable]:
+    """Loops that capture what asking and stepping would compute of captured values alone."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, While):
+            found.update(_hoisted_from_both(node, node.op, view))
+    return found
+
+
+def _hoisted_from_both(node: Apply, op: While, view: View) -> dict[int, Variable]:
+    n, graphs = op.carries, op.inner_graphs()
+    asked, stepped = (_leaving(graph, n, node.inputs, _may_leave_unasked) for graph in graphs)
+    if not asked and not stepped:
+        return {}
+    read = {k for graph, out in zip(graphs, (asked, stepped), strict=True) for k in _kept_inputs(graph, n, out)}
+    kept = [k for k in range(len(node.inputs)) if k in read]
+    smaller = []
+    for graph, out, ahead, behind in ((op.condition, asked, {}, stepped), (op.body, stepped, asked, {})):
+        others = [v.type for v in (*ahead.values(), *behind.values())]
+        wider, own = _with_more_inputs(graph, others), [k + len(others) for k in out]
+        more = list(range(graph.arity, graph.arity + len(others)))
+        inputs = [*kept, *(more if ahead else []), *own, *(more if behind else [])]
+        smaller.append(_with_parts(wider, inputs, wider.outputs))
+    given = [*(node.inputs[k] for k in kept), *asked.values(), *stepped.values()]
+    made = apply(op.with_inner_graphs(smaller), given)
+    return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
+
+
+def _with_more_inputs(graph: FrozenGraph, types: Sequence[TensorType]) -> FrozenGraph:
+    """A graph with inputs besides, the last ones, which it does not read."""
+    first, by = graph.arity, len(types)
+    number = [*range(first), *range(first + by, len(graph.types) + by)]
+    nodes = [
+        one._replace(inputs=tuple(number[k] for k in one.inputs), outputs=tuple(number[k] for k in one.outputs))
+        for one in graph.nodes
+    ]
+    checks = [
+        check._replace(condition=number[check.condition], values=tuple(number[k] for k in check.values))
+        for check in graph.checks
+    ]
+    return FrozenGraph(
+        first + by,
+        [*graph.types[:first], *types, *graph.types[first:]],
+        graph.constants,
+        nodes,
+        [number[k] for k in graph.outputs],
+        checks,
+        {number[k]: name for k, name in graph.names.items()},
+        graph.origins,
+        {number[k]: facts for k, facts in graph.assumed.items()},
+    )
+
+
+def _may_leave_unasked(node: Node, body: FrozenGraph, inputs: Sequence[Variable]) -> bool:
+    """Whether a node may be computed where nothing is required of its operands' lengths but what is known."""
+    if not _may_leave(node, body, inputs):
+        return False
+    shapes = [v.shape for v in inputs if v.type.ndim]
+    return not body.checks or all(len(s) == len(shapes[0]) and all(map(same, s, shapes[0])) for s in shapes)
+
+
+def _may_leave(node: Node, body: FrozenGraph, inputs: Sequence[Variable]) -> bool:
     """Whether a node may be computed where no step is made, before what the checks of a step guard.
 
     Lengths stay: what is known of them inside follows from how they are computed.
@@ -433,7 +572,7 @@ def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     smaller = _with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
     given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
     loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse)
-    made = _tuple(loop(*node.inputs[: op.first], *given))
+    made = apply(loop, [*node.inputs[: op.first], *given])
     return {id(old): v for old, v in zip(view.results(node), made, strict=True)}
 
 
@@ -451,7 +590,7 @@ def _replayed(
             stack.extend(makers[number].inputs)
     for number in sorted(needed):  # as the nodes stand
         one = makers[number]
-        (values[number],) = _tuple(one.op(*(values[k] for k in one.inputs)))
+        (values[number],) = apply(one.op, [values[k] for k in one.inputs])
 
 
 def _with_dear_behind(view: View) -> dict[int, Variable]:
@@ -491,7 +630,7 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}
     kept = [*traced, *new]
     smaller = _with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
-    made = _tuple(op.with_body(smaller)(*node.inputs))
+    made = apply(op.with_body(smaller), node.inputs)
     traces = dict(zip(kept, made[n:], strict=True))
     values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
     _replayed(body, again | moved, leaving, values)
@@ -567,7 +706,7 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
         return {}
     traced.update(dict.fromkeys(same_as[k] for k in taken))
     more = _with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
-    made = _tuple(first.with_body(more)(*other.inputs))
+    made = apply(first.with_body(more), other.inputs)
     traces = dict(zip(traced, made[first.carries :], strict=False))
     results = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
     found = {id(old): new for old, new in zip(before, [*results, made[-1]], strict=False)}
@@ -576,7 +715,7 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     smaller = _with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
     given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
-    again = _tuple(loop(*node.inputs[: op.first], *given, *(operands[k] for k in rest)))
+    again = apply(loop, [*node.inputs[: op.first], *given, *(operands[k] for k in rest)])
     return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
 
 
@@ -868,7 +1007,7 @@ def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) 
                 found.update((id(v), same_one[0]) for v in olds if id(v) not in own)
             return found
     joined = Scan(loop.body, len(loop.carries), len(loop.sequences), op.length, op.reverse)
-    for olds, new in zip(results, _tuple(joined(*first.inputs[: op.first], *loop.inputs())), strict=True):
+    for olds, new in zip(results, apply(joined, [*first.inputs[: op.first], *loop.inputs()]), strict=True):
         found.update((id(v), new) for v in olds)
     return found
 
@@ -902,8 +1041,10 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     kept = [k for k in range(n) if k not in products and k not in sums]
     order = [k for k in range(body.arity) if k >= n or k in kept]
     smaller = _with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
-    loop = Scan(smaller, len(kept), op.sequences, op.length, op.reverse)
-    made = _tuple(loop(*node.inputs[: op.first], *(operands[k] for k in order)))
+    read = _kept_inputs(smaller, len(kept), ())  # what only sums were of is no sequence of the loop
+    smaller, order = _with_parts(smaller, read, smaller.outputs), [order[k] for k in read]
+    loop = Scan(smaller, len(kept), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse)
+    made = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
     carries = dict(zip(kept, made, strict=False))
     values = {**dict(zip(traced, made[len(kept) :], strict=True)), **dict(enumerate(operands[n : n + op.sequences], n))}
     for k, (u, v) in products.items():
@@ -954,8 +1095,13 @@ def _over_numbers(x: Variable, step: Any) -> Variable:
 
 def _exponentials_again(x: Variable) -> Variable:
     """What a loop gives that computes exponentials which one before it has computed."""
-    _, carries = scan(lambda c, v: (exp(c) * v, c), x, broadcast_to(x, (3, *x.shape)))
+    _, carries = scan(lambda c, v: (exp(c) * v, c), x, broadcast_to(x, (9, *x.shape)))
     return scan(lambda c, v: (c * exp(v), c), x, carries)[1]  # type: ignore[no-any-return]
+
+
+def _until_larger(x: Variable, y: Variable) -> Variable:
+    """What three steps at most give, as long as a sum is below one of exponentials."""
+    return while_loop(lambda c: less(sum_of(c), sum_of(exp(y))), lambda c: add(c, exp(y)), x, max_steps=3)  # type: ignore[no-any-return]
 
 
 def _two_chains(x: Variable) -> Variable:
@@ -968,7 +1114,7 @@ def _total(x: Variable) -> Variable:
     zero = Constant(np.zeros((), x.type.numpy_dtype))
     node = scan(lambda c, v: (c + v, None), zero, ravel(x))[0].apply
     body = node.op.body
-    (total,) = _tuple(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1]))(*node.inputs))
+    (total,) = apply(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1])), node.inputs)
     return total
 
 
@@ -978,7 +1124,7 @@ def _with_one_captured(x: Variable) -> Variable:
     traced = _over_numbers(x, lambda c, v: (c + v * held, c))
     assert traced.apply is not None
     one = Constant(np.ones((), x.type.numpy_dtype))
-    return _tuple(traced.apply.op(*(one if v is held else v for v in traced.inputs)))[traced.index]
+    return apply(traced.apply.op, [one if v is held else v for v in traced.inputs])[traced.index]
 
 
 def _checked(x: Variable, y: Variable) -> Variable:
@@ -1007,6 +1153,24 @@ RULES = (
         example=lambda x: scan(lambda c, _: (c + x, c * x), x, None, Constant(np.asarray(3)))[1],
     ),
     node_rule(
+        "scan_of_one_step",
+        keys=(Scan,),
+        apply=_of_one_step,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="One step is no loop, and without a step the carries are what they were.",
+        example=lambda x: scan(lambda c, v: (c * v, c + v), x, expand_dims(x, 0))[1],
+    ),
+    node_rule(
+        "scan_of_few_steps",
+        keys=(Scan,),
+        apply=_of_few_steps,
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="Steps that are written out are computed with one another and with what surrounds them.",
+        example=lambda x: scan(lambda c, v: (c * v, c + v), x, stack([x, x, x]))[1],
+    ),
+    node_rule(
         "scan_of_constants",
         keys=(Scan,),
         below=(Constant,),
@@ -1031,10 +1195,10 @@ RULES = (
 PASSES = (
     Pass(
         "scan_unused",
-        keys=(Scan,),
+        keys=(Scan, Cond),
         phase=CANONICALIZE,
         kind=EXACT,
-        why="Traces that nobody reads need no memory, and what only they depend on is not computed.",
+        why="Results that nobody reads need no memory, and what only they depend on is not computed.",
         run=_without_unused,
         example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[0],
     ),
@@ -1045,7 +1209,16 @@ PASSES = (
         kind=EXACT,
         why="What depends on captured values alone is the same in all steps.",
         run=_without_invariants,
-        example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 3)[1],
+        example=lambda x, y: scan(lambda c, _: (c * exp(y), c), x, None, 9)[1],
+    ),
+    Pass(
+        "while_invariants",
+        keys=(While,),
+        phase=SPECIALIZE,
+        kind=EXACT,
+        why="What depends on captured values alone is the same in all steps, and whenever it is asked for the next.",
+        run=_without_invariants_of_while,
+        example=_until_larger,
     ),
     Pass(
         "scan_dear_behind",
