@@ -75,7 +75,7 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if len(order) == body.arity and not fixed and len(traces) == op.traces:
         return {}
     given, operands = node.inputs[: op.first], node.inputs[op.first :]
-    smaller = _with_parts(body, order, [*(body.outputs[k] for k in carries), *traces])
+    smaller = with_parts(body, order, [*(body.outputs[k] for k in carries), *traces])
     found: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
@@ -110,7 +110,7 @@ def _needed_inputs(body: FrozenGraph, carries: int, finals: Iterable[int], trace
     return {k for k in seen if k < body.arity}
 
 
-def _with_parts(
+def with_parts(
     body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int], known: Mapping[int, Constant] = NONE
 ) -> FrozenGraph:
     """A graph with other inputs and outputs, which are any of its values; without nodes that these do not need.
@@ -183,7 +183,7 @@ def _with_constants(node: Apply, outputs: Outputs) -> Outputs | None:
     if not known:
         return None
     order = [k for k in range(len(operands)) if k not in known]
-    body = _with_parts(op.body, order, op.body.outputs, known)
+    body = with_parts(op.body, order, op.body.outputs, known)
     return _tuple(op.with_body(body)(*node.inputs[: op.first], *(operands[k] for k in order)))
 
 
@@ -196,7 +196,7 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
     if not found:
         return None
     others = [k for k in range(len(operands)) if k not in found]
-    body = _with_parts(op.body, [*others, *found], op.body.outputs)
+    body = with_parts(op.body, [*others, *found], op.body.outputs)
     made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
     return _tuple(made(*node.inputs[: op.first], *(operands[k] for k in others), *found.values()))
 
@@ -249,7 +249,7 @@ def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if not leaving:
         return {}
     kept = _kept_inputs(body, held, leaving)
-    smaller = _with_parts(body, [*kept, *leaving], body.outputs)
+    smaller = with_parts(body, [*kept, *leaving], body.outputs)
     made = op.with_body(smaller)(*node.inputs[: op.first], *(operands[k] for k in kept), *(values[k] for k in leaving))
     return {id(old): new for old, new in zip(view.results(node), _tuple(made), strict=True)}
 
@@ -347,7 +347,7 @@ def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     _replayed(body, makers, new, values)
     xs = [k for k in kept if n <= k < held]
     rest = [k for k in kept if k >= held]
-    smaller = _with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
+    smaller = with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
     given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
     loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse)
     made = _tuple(loop(*node.inputs[: op.first], *given))
@@ -407,7 +407,7 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if len(new) > len(leaving):
         return {}
     kept = [*traced, *new]
-    smaller = _with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
+    smaller = with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
     made = _tuple(op.with_body(smaller)(*node.inputs))
     traces = dict(zip(kept, made[n:], strict=True))
     values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
@@ -477,14 +477,14 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     if not taken:
         return {}
     traced.update(dict.fromkeys(same_as[k] for k in taken))
-    more = _with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
+    more = with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
     made = _tuple(first.with_body(more)(*other.inputs))
     traces = dict(zip(traced, made[first.carries :], strict=False))
     results = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
     found = {id(old): new for old, new in zip(before, [*results, made[-1]], strict=False)}
     kept = _kept_inputs(body, n, taken)
     xs, rest = [k for k in kept if n <= k < held], [k for k in kept if k >= held]
-    smaller = _with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
+    smaller = with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
     given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
     again = _tuple(loop(*node.inputs[: op.first], *given, *(operands[k] for k in rest)))
@@ -562,7 +562,7 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}
     kept = [k for k in range(n) if k not in products and k not in sums]
     order = [k for k in range(body.arity) if k >= n or k in kept]
-    smaller = _with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
+    smaller = with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
     loop = Scan(smaller, len(kept), op.sequences, op.length, op.reverse)
     made = _tuple(loop(*node.inputs[: op.first], *(operands[k] for k in order)))
     carries = dict(zip(kept, made, strict=False))
@@ -624,7 +624,7 @@ def _total(x: Variable) -> Variable:
     zero = Constant(np.zeros((), x.type.numpy_dtype))
     node = scan(lambda c, v: (c + v, None), zero, ravel(x))[0].apply
     body = node.op.body
-    (total,) = _tuple(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1]))(*node.inputs))
+    (total,) = _tuple(node.op.with_body(with_parts(body, range(body.arity), body.outputs[:1]))(*node.inputs))
     return total
 
 
