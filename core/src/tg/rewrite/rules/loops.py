@@ -14,20 +14,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.graph.frozen import FrozenGraph
+from tg.graph.frozen import FrozenGraph, ValueSlot
 from tg.graph.nodes import Constant, Variable
 from tg.ops.contraction import matmul
-from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.creation import zeros
+from tg.ops.elementwise.arithmetic import add, multiply, subtract
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
 from tg.ops.loops import Scan
+from tg.ops.reduction import Reduce
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, ravel, swapaxes
-from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
+from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
-from tg.types.lengths import same
+from tg.types.lengths import AxisLength as AxisLengthAtom
+from tg.types.lengths import atoms, evaluate, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.rewrite.rule import Outputs
+    from tg.types.lengths import Length
 
 ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in additions
 VIEWS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
@@ -602,6 +606,82 @@ def _outer_factors(body: FrozenGraph, makers: Mapping[int, Node], v: int) -> tup
     return (found[(-1,)], found[(-2,)]) if found.keys() == {(-1,), (-2,)} else None
 
 
+def _with_sums_of_elements_behind(view: View) -> dict[int, Variable]:
+    """Loops whose steps add elements of arrays up, each by itself, and behind them the sums over these."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
+            found.update(_summed_behind(node, node.op, view))
+    return found
+
+
+def _summed_behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, n, operands = op.body, op.carries, node.inputs[op.first :]
+    makers = {number: one for one in body.nodes for number in one.outputs}
+    sums = {k: one for k in range(n) if (one := _sum_of_elements(body, makers, k)) is not None}
+    others = [one for one in body.nodes if all(one is not other for other in sums.values())]
+    if not sums or not all(one.op.pointwise or isinstance(one.op, (*VIEWS, AxisLength)) for one in others):
+        return {}  # only then is an array that is carried one that stays where it is computed with
+    if not any(body.types[k].ndim for k in range(n) if k not in sums):
+        return {}
+    given = list(operands)
+    for k, one in sums.items():
+        start = _zeros_outside(op, body, operands, one.inputs[0])
+        if start is None:
+            return {}
+        given[k] = start
+    made = _tuple(op.with_body(_with_elements_added(body, makers, sums))(*node.inputs[: op.first], *given))
+    results = list(made)
+    for k, one in sums.items():
+        (total,) = _tuple(one.op(made[k]))
+        results[k] = total if _is_zero(operands[k]) else add(operands[k], total)
+    return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
+
+
+def _with_elements_added(body: FrozenGraph, makers: Mapping[int, Node], sums: Mapping[int, Node]) -> FrozenGraph:
+    """A step that adds the elements to carries, of which it has added sums."""
+    types, nodes = list(body.types), list(body.nodes)
+    for k, one in sums.items():
+        last, (x,), (total,) = makers[body.outputs[k]], one.inputs, one.outputs
+        types[k] = types[body.outputs[k]] = body.types[x]
+        nodes[nodes.index(last)] = last._replace(inputs=tuple(x if v == total else v for v in last.inputs))
+    parts = (body.arity, types, body.constants, nodes, body.outputs, body.checks)
+    wide = FrozenGraph(*parts, body.names, body.origins, body.assumed)
+    return with_parts(wide, range(body.arity), body.outputs)
+
+
+def _sum_of_elements(body: FrozenGraph, makers: Mapping[int, Node], k: int) -> Node | None:
+    """The sum over axes that each step adds to a carry, or takes from it, which nothing else reads; None for others."""
+    last = makers.get(body.outputs[k])
+    if last is None or last.op not in (add.op, subtract.op) or k not in last.inputs[: 1 + (last.op is add.op)]:
+        return None
+    (total,) = [v for v in last.inputs if v != k] or (k,)
+    one = makers.get(total)
+    if one is None or type(one.op) is not Reduce or one.op.fn is not add:
+        return None
+    reads = [v for other in body.nodes for v in other.inputs] + list(body.outputs)
+    is_alone = all(reads.count(v) == 1 for v in (k, total, body.outputs[k]))
+    is_same = body.types[total] == body.types[k] and body.types[k].dtype in INEXACT
+    return one if is_alone and is_same else None
+
+
+def _zeros_outside(op: Scan, body: FrozenGraph, operands: Sequence[Variable], number: int) -> Variable | None:
+    """Zeros like a value of a step, outside of the loop; None where its lengths are not those of operands."""
+    first, last = op.carries, op.carries + op.sequences
+
+    def length_of(atom: Any) -> int | Length | None:
+        owner = getattr(atom, "owner", None)
+        if type(atom) is not AxisLengthAtom or not isinstance(owner, ValueSlot) or owner.number >= body.arity:
+            return None
+        v = operands[owner.number]
+        return v.shape[1:][atom.axis] if first <= owner.number < last else v.shape[atom.axis]
+
+    shape: Any = body.symbolic[number].shape
+    if any(length_of(atom) is None for length in shape for atom in atoms(length)):
+        return None
+    return zeros([evaluate(length, length_of) for length in shape], dtype=body.types[number].dtype)
+
+
 def _is_zero(v: Variable) -> bool:
     if v.apply is not None and type(v.apply.op) is BroadcastTo:
         v = v.inputs[0]
@@ -626,6 +706,16 @@ def _total(x: Variable) -> Variable:
     body = node.op.body
     (total,) = _tuple(node.op.with_body(with_parts(body, range(body.arity), body.outputs[:1]))(*node.inputs))
     return total
+
+
+def _total_of_elements(x: Variable) -> Variable:
+    """The sum of all elements that some steps have, added up by these."""
+
+    def step(carry: Any, v: Variable) -> Any:
+        return (carry[0] * v, carry[1] + sum_of(carry[0])), None
+
+    zero = Constant(np.zeros((), x.type.numpy_dtype))
+    return scan(step, (x, zero), broadcast_to(x, (3, *x.shape)))[0][1]  # type: ignore[no-any-return]
 
 
 def _with_one_captured(x: Variable) -> Variable:
@@ -715,6 +805,15 @@ PASSES = (
         why="What a loop has computed in each step is kept for the one that would compute it again.",
         run=_without_repetition,
         example=_exponentials_again,
+    ),
+    Pass(
+        "scan_sums_of_elements",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="Steps that work on each element by itself can be run element by element; a sum over them waits for all.",
+        run=_with_sums_of_elements_behind,
+        example=_total_of_elements,
     ),
     Pass(
         "scan_sums",
