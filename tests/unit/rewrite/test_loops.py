@@ -108,6 +108,44 @@ def test_the_cotangent_of_a_sum_is_no_sequence():
     assert not any(node.op.name == "BroadcastTo" for node in frozen.nodes)
 
 
+# --- steps that hand nothing on --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_map_of_elements_is_no_loop(n):
+    found = tg.map(lambda v: (tg.exp(v[0]) * A + v[1], tg.cast(v[1], "float32")), (X, 2 * X))
+    frozen = after([A, X], list(found))
+    assert not scans(frozen)
+    x = numbers(n)
+    agrees(frozen, [np.float64(0.7), x], [np.exp(x) * 0.7 + 2 * x, (2 * x).astype("float32")])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_map_of_elements_of_rows_is_no_loop(n):
+    rows = tg.matrix("rows")
+    frozen = after([A, rows], [tg.map(lambda row: tg.sin(row) * A, rows)])
+    assert not scans(frozen)
+    x = numbers((n, 3))
+    agrees(frozen, [np.float64(0.7), x], [np.sin(x) * 0.7])
+
+
+@pytest.mark.parametrize(
+    ("f", "plain"),
+    [
+        (lambda row: tg.sum(tg.sin(row)), lambda row: np.sum(np.sin(row))),
+        (lambda row: row * S, lambda row: row * [0.5, 1.5, 2.5]),
+        (lambda row: (row + 1, A * A)[1] + tg.sum(row[:0]), lambda row: np.float64(0.49)),
+        (lambda row: row[tg.cast(A, "int64")], lambda row: row[0]),
+    ],
+)
+def test_a_map_of_more_than_elements_is_a_loop(f, plain):
+    rows = tg.tensor("rows", shape=(None, 3))
+    frozen = after([A, S, rows], [tg.map(f, rows)])
+    assert len(scans(frozen)) == 1
+    x = numbers((4, 3))
+    agrees(frozen, [np.float64(0.7), np.array([0.5, 1.5, 2.5]), x], [np.array([plain(row) for row in x])])
+
+
 # --- what is the same in all steps -----------------------------------------------------------------------------------
 
 

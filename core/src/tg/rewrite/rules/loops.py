@@ -19,6 +19,7 @@ from tg.graph.nodes import Constant, Variable
 from tg.ops.contraction import matmul
 from tg.ops.creation import zeros
 from tg.ops.elementwise.arithmetic import add, multiply, subtract
+from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan
@@ -203,6 +204,27 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
     body = with_parts(op.body, [*others, *found], op.body.outputs)
     made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
     return _tuple(made(*node.inputs[: op.first], *(operands[k] for k in others), *found.values()))
+
+
+def _without_steps(node: Apply, outputs: Outputs) -> Outputs | None:
+    """What steps that hand nothing on give of each element of their sequences, as operations on whole sequences."""
+    op = node.op
+    assert isinstance(op, Scan)
+    body, operands = op.body, node.inputs[op.first :]
+    if op.carries or body.checks or not all(_is_safe(one) or type(one.op) is Cast for one in body.nodes):
+        return None
+    ranks = {t.ndim for t in body.input_types[: op.sequences]}
+    held = (*body.input_types[op.sequences :], *(c.type for c in body.constants))
+    if len(ranks) != 1 or any(t.ndim for t in held):
+        return None
+    values = {**dict(enumerate(operands)), **_constants(body)}
+    of_slices = set(range(op.sequences))
+    for one in body.nodes:
+        (number,) = one.outputs
+        (values[number],) = _tuple(one.op(*(values[k] for k in one.inputs)))
+        if not of_slices.isdisjoint(one.inputs):
+            of_slices.add(number)
+    return tuple(values[k] for k in body.outputs) if of_slices.issuperset(body.outputs) else None
 
 
 def _repeated(v: Variable) -> Variable | None:
@@ -757,6 +779,15 @@ RULES = (
         kind=EXACT,
         why="What is the same in all steps needs no array of them, and what depends on it alone is computed once.",
         example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[1],
+    ),
+    node_rule(
+        "scan_without_carries",
+        keys=(Scan,),
+        apply=_without_steps,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Steps on elements that hand nothing on are one operation, shared by the lanes of vectors and by threads.",
+        example=lambda x: scan(lambda c, v: (None, exp(v) * v), None, x)[1],
     ),
 )
 
