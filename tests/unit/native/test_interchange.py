@@ -1,5 +1,7 @@
 """Which loops over steps run inside of loops over lanes, and which together."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,41 @@ def test_loops_join_that_read_what_the_one_before_traces_or_ends_with():
     assert sum(read < 0 for read in loop.stages[1].reads) == 2
     kept, _ = found([START, X], [d, ys], 1)
     assert kept[0].stages[0].stored == (False, True)
+
+
+def gradient(step, *carried):
+    """A value and its derivative by a rate, for each element: the sum of what some steps trace."""
+
+    def both(rate, start):
+        _, ys = tg.scan(functools.partial(step, rate), start, X, *carried)
+        value = ys[-1] * 0.5
+        return value, tg.grad(value, rate)
+
+    return list(tg.vmap(both)(RATE, START))
+
+
+def test_the_way_back_reads_what_takes_long_on_the_way_forward():
+    (loop,), _ = found([RATE, START, X], gradient(lambda rate, c, v: (tg.tanh(rate * c + v), tg.tanh(rate * c + v))), 1)
+    forward, back = ([node.op.name for node in stage.program.nodes] for stage in loop.stages)
+    assert forward.count("tanh") == 1
+    assert "tanh" not in back
+
+
+def test_the_way_back_computes_again_what_is_soon_computed():
+    (loop,), _ = found([RATE, START, X], gradient(lambda rate, c, v: (c * c * rate + v, c * c * rate)), 1)
+    forward, back = ([node.op.name for node in stage.program.nodes] for stage in loop.stages)
+    assert "square" in forward
+    assert "square" in back
+
+
+def test_a_step_at_another_place_is_another():
+    """The loops read one sequence in the same direction, but the trace of the second of another number of steps."""
+    c, ys = tg.scan(lambda c, v: (c + tg.sin(v * START), tg.sin(v * START)), START, X)
+    d, _ = tg.scan(lambda d, v: (d * tg.sin(v[0] * START) + v[1], None), c, (X[:2], ys[:2]))
+    e, _ = tg.scan(lambda d, v: (d * tg.sin(v[0] * START) + v[1], None), c, (X, ys))
+    first, _ = found([START, X], [e], 1)
+    assert [node.op.name for node in first[0].stages[1].program.nodes] == ["multiply", "add"]
+    found([START, X], [d], 2)
 
 
 def test_what_is_of_several_elements_is_between_two_loops():

@@ -184,6 +184,22 @@ def test_a_gradient_is_one_loop_over_lanes(backend, lanes, steps):
     agree(f, [r, s, v], [total + c, slopes[0] + by_rate, slopes[1] + by_start], 1e-10)
 
 
+def test_many_steps_are_run_for_fewer_elements(backend):
+    """What the way back reads is to stay in the cache."""
+    start, x = tg.vector("start"), tg.tensor("x", shape=(10_000,))
+
+    def both(start):
+        value = tg.scan(lambda c, v: (0.9 * tg.sin(c) + v, None), start, x)[0]
+        return value, tg.grad(value, start)
+
+    f = compiled([start, x], list(tg.vmap(both)(start)), backend)
+    given = [numbers(5), numbers(10_000, 1)]
+    c, slope = given[0], np.ones(5)
+    for v in given[1]:
+        c, slope = 0.9 * np.sin(c) + v, slope * 0.9 * np.cos(c)
+    agree(f, given, [c, slope], 1e-9)
+
+
 def test_what_both_the_caller_and_a_later_loop_read(backend):
     """A trace that is a result as well, and a final carry that another loop begins with."""
     start, x, y = tg.vector("start"), tg.vector("x"), tg.vector("y")

@@ -223,6 +223,44 @@ def test_an_assertion_about_lengths_stays():
     assert len(op.body.checks) == 1
 
 
+# --- steps that hand nothing on --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_map_of_elements_is_no_loop(n):
+    found = tg.map(lambda v: (tg.exp(v[0]) * A + v[1], tg.cast(v[1], "float32")), (X, 2 * X))
+    frozen = after([A, X], list(found))
+    assert not scans(frozen)
+    x = numbers(n)
+    agrees(frozen, [np.float64(0.7), x], [np.exp(x) * 0.7 + 2 * x, (2 * x).astype("float32")])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_map_of_elements_of_rows_is_no_loop(n):
+    rows = tg.matrix("rows")
+    frozen = after([A, rows], [tg.map(lambda row: tg.sin(row) * A, rows)])
+    assert not scans(frozen)
+    x = numbers((n, 3))
+    agrees(frozen, [np.float64(0.7), x], [np.sin(x) * 0.7])
+
+
+@pytest.mark.parametrize(
+    ("f", "plain"),
+    [
+        (lambda row: tg.sum(tg.sin(row)), lambda row: np.sum(np.sin(row))),
+        (lambda row: row * S, lambda row: row * [0.5, 1.5, 2.5]),
+        (lambda row: (row + 1, A * A)[1] + tg.sum(row[:0]), lambda row: np.float64(0.49)),
+        (lambda row: row[tg.cast(A, "int64")], lambda row: row[0]),
+    ],
+)
+def test_a_map_of_more_than_elements_is_a_loop(f, plain):
+    rows = tg.tensor("rows", shape=(None, 3))
+    frozen = after([A, S, rows], [tg.map(f, rows)])
+    assert len(scans(frozen)) == 1
+    x = numbers((4, 3))
+    agrees(frozen, [np.float64(0.7), np.array([0.5, 1.5, 2.5]), x], [np.array([plain(row) for row in x])])
+
+
 # --- what is the same in all steps -----------------------------------------------------------------------------------
 
 
@@ -624,6 +662,64 @@ def test_a_sum_of_a_sequence_is_no_carry_and_others_are(n):
     assert scans(frozen)[0].carries == 1
     x = numbers(n)
     agrees(frozen, [x], [np.sum(x), stepped(lambda c, v: (c * 0.5 + v, 0), 0.0, x)[0]])
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("start", [0.0, 1.5])
+def test_a_sum_over_elements_is_added_up_element_by_element(n, start):
+    """So that steps work on each element by itself; taken from a carry as well as added to it."""
+    y = tg.vector("y")
+
+    def step(c, v):
+        return (tg.tanh(c[0] * A + v), c[1] + tg.sum(c[0] * v), c[2] - tg.sum(c[0])), None
+
+    (last, total, less), _ = tg.scan(step, (y, start, start), X)
+    frozen = after([A, y, X], [last, total, less])
+    (op,) = scans(frozen)
+    assert not any(node.op.name == "Reduce" for node in op.body.nodes)
+    assert [t.ndim for t in op.body.input_types[:3]] == [1, 1, 1]
+    x, c = numbers(n), numbers(5, 1)
+    wanted = [c, start, start]
+    for v in x:
+        wanted = [np.tanh(wanted[0] * 0.7 + v), wanted[1] + np.sum(wanted[0] * v), wanted[2] - np.sum(wanted[0])]
+    agrees(frozen, [np.float64(0.7), c, x], wanted)
+
+
+def test_the_gradient_of_a_batch_by_what_all_share_is_of_elements():
+    starts = tg.vector("starts")
+    total = tg.sum(tg.vmap(lambda s: tg.scan(lambda c, v: (tg.tanh(A * c + v), None), s, X)[0])(starts))
+    frozen = after([A, starts, X], [tg.grad(total, A)])
+    assert not any(node.op.name == "Reduce" for op in scans(frozen) for node in op.body.nodes)
+    x, c, slope = numbers(4), numbers(3, 1), np.zeros(3)
+    given = [np.float64(0.7), c, x]
+    for v in x:
+        following = np.tanh(0.7 * c + v)
+        slope, c = (1 - following**2) * (c + 0.7 * slope), following
+    agrees(frozen, given, [slope.sum()])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda xp, c, v: (c[0] * v, xp.sum(c[0]) - c[1]),  # from which the carry is taken
+        lambda xp, c, v: (c[0] * v, c[1] * v + xp.sum(c[0])),
+        lambda xp, c, v: (c[0] * v + c[1], c[1] + xp.sum(c[0])),  # read besides
+        lambda xp, c, v: (xp.cumsum(c[0]) * v, c[1] + xp.sum(c[0])),  # no step of elements
+        lambda xp, c, v: (c[0] * v, c[1] + xp.max(c[0])),
+    ],
+)
+def test_other_sums_over_elements_are_computed_in_each_step(step):
+    y = tg.vector("y")
+    (last, total), _ = tg.scan(lambda c, v: (step(tg, c, v), None), (y, 0.5), X)
+    frozen = after([y, X], [last, total])
+    (op,) = scans(frozen)
+    assert any(node.op.name == "Reduce" for node in op.body.nodes)
+    assert [t.ndim for t in op.body.input_types[:2]] == [1, 0]
+    x, c = numbers(4), numbers(5, 1)
+    wanted = (c, 0.5)
+    for v in x:
+        wanted = step(np, wanted, v)
+    agrees(frozen, [c, x], wanted)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,15 @@ def test_loops_over_steps_are_the_same_bit_for_bit(threads):
 
 
 @pytest.mark.usefixtures("anything")
+def test_steps_that_hand_nothing_on_are_shared():
+    x, w = tg.vector("x"), tg.scalar("w")
+    alone, shared = both([x, w], tg.map(lambda v: tg.exp(v) * w, x))
+    assert "tg_share" in shared.source(full=True)
+    for n in LENGTHS:
+        assert alone(drawn(n), 0.7).tobytes() == shared(drawn(n), 0.7).tobytes()
+
+
+@pytest.mark.usefixtures("anything")
 def test_loops_over_steps_of_matrices_are_the_same_bit_for_bit():
     """The outer of two axes, along which one operand is repeated, is what threads share."""
     c, w, x = tg.matrix("c"), tg.tensor("w", shape=(1, None)), tg.vector("x")

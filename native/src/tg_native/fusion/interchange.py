@@ -10,6 +10,7 @@ Legal is what has no check in its steps: which elements fail, and in which step,
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -26,6 +27,7 @@ from tg.types.dtypes import is_inexact
 from tg.types.lengths import key
 from tg_native.fusion.fusion import kept_values
 from tg_native.fusion.lane_loops import LaneLoop, LaneStage
+from tg_native.fusion.resumed import Draft, resume
 from tg_native.plan.shapes import resolved
 from tg_native.plan.values import is_one
 
@@ -362,28 +364,35 @@ class _Rebuild:
         places = {number: k for k, number in enumerate(counts)}  # of operands
         sizes = len(places)
         given: list[int] = list(counts)
-        made: dict[int, int] = {}  # results of the stages so far
-        stages: list[LaneStage] = []
-        stored: list[int] = []
+        made: dict[int, tuple[int, int]] = {}  # results of the stages so far
+        drafts: list[Draft] = []
         for steps in group:
             node, op = frozen.nodes[steps.node], steps.op
-            reads = []
+            reads: list[int | tuple[int, int]] = []
             for number in node.inputs[steps.first :]:
                 if number in made:
-                    reads.append(~made[number])
+                    reads.append(made[number])
                     continue
                 place = next((k for k in range(sizes, len(given)) if given[k] == number), len(given))
                 if place == len(given):
                     given.append(number)
                 reads.append(place)
             results = [node.outputs[j] for j in steps.kept]
-            is_stored = [not self.readers.get(number, set()) <= members for number in results]
-            stored += [number for number, keeps in zip(results, is_stored, strict=True) if keeps]
-            made.update(zip(results, range(len(made), len(made) + len(results)), strict=True))
-            count = places[node.inputs[0]] if steps.first else -1
+            made.update((number, (len(drafts), j)) for j, number in enumerate(results))
             reverse = isinstance(op, Scan) and op.reverse
-            parts = (steps.program, op.carries, steps.sequences, steps.length, count, reverse)
-            stages.append(LaneStage(*parts, tuple(reads), tuple(is_stored), isinstance(op, While)))
+            count = (steps.length, places[node.inputs[0]] if steps.first else -1)
+            parts = (steps.program, op.carries, steps.sequences, count, reads, results)
+            drafts.append(Draft(*parts, reverse=reverse, asks=isinstance(op, While)))
+        resume(drafts)
+        first = [*itertools.accumulate((len(draft.results) for draft in drafts), initial=0)]  # results of stages
+        stages: list[LaneStage] = []
+        stored: list[int] = []
+        for draft in drafts:
+            is_stored = [n is not None and not self.readers.get(n, set()) <= members for n in draft.results]
+            stored += [n for n, keeps in zip(draft.results, is_stored, strict=True) if n is not None and keeps]
+            numbers = [k if isinstance(k, int) else ~(first[k[0]] + k[1]) for k in draft.reads]
+            about = (draft.program, draft.carries, draft.sequences, *draft.steps, draft.reverse)
+            stages.append(LaneStage(*about, tuple(numbers), tuple(is_stored), draft.asks))
         every = [frozen.origins.get(steps.node, Origin()) for steps in group]
         locs = tuple(dict.fromkeys(loc for origin in every for loc in origin.locs))
         rules = tuple(dict.fromkeys(rule for origin in every for rule in origin.rules))

@@ -15,22 +15,25 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tg.graph.checks import STATUS_LENGTH
-from tg.graph.frozen import LENGTH_TYPE, FrozenCheck, FrozenGraph, Node, Origin
+from tg.graph.frozen import LENGTH_TYPE, FrozenCheck, FrozenGraph, Node, Origin, ValueSlot
 from tg.graph.nodes import Constant, Variable, apply, size_value
 from tg.ops.contraction import matmul
-from tg.ops.elementwise.arithmetic import add, multiply
+from tg.ops.creation import zeros
+from tg.ops.elementwise.arithmetic import add, multiply, subtract
+from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import equal, less
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.iteration import scan, while_loop
 from tg.ops.loops import Cond, Scan, While
+from tg.ops.reduction import Reduce
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, expand_dims, ravel, stack, swapaxes
 from tg.ops.shape_ops import AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
 from tg.types.lengths import AxisLength as AxisAtom
-from tg.types.lengths import atoms, equal_here, product, same, subtract
+from tg.types.lengths import atoms, equal_here, evaluate, product, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from tg.graph.function_graph import View
     from tg.graph.nodes import Apply
     from tg.rewrite.rule import Outputs
+    from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
 
 ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in additions
@@ -123,9 +127,9 @@ def _with_fewer_results(node: Apply, op: Cond, view: View) -> dict[int, Variable
 
 def _of_results(op: Cond, wanted: Sequence[int]) -> tuple[Cond, list[int]]:
     """The branches with some of their results only, and which of their inputs any of them reads."""
-    branches = [_with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
+    branches = [with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
     read = sorted({k for g in branches for k in _kept_inputs(g, 0, ())})
-    return Cond(tuple(_with_parts(g, read, g.outputs) for g in branches)), read
+    return Cond(tuple(with_parts(g, read, g.outputs) for g in branches)), read
 
 
 def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -142,7 +146,7 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}
     given, operands = node.inputs[: op.first], node.inputs[op.first :]
     narrow = body.with_nodes([_with_needed(one, needed) for one in body.nodes])
-    smaller = _with_parts(narrow, order, [*(body.outputs[k] for k in carries), *traces])
+    smaller = with_parts(narrow, order, [*(body.outputs[k] for k in carries), *traces])
     found: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
@@ -188,7 +192,7 @@ def _with_needed(node: Node, needed: set[int]) -> Node:
     return Node(narrow, inputs, tuple(node.outputs[k] for k in wanted))
 
 
-def _with_parts(
+def with_parts(
     body: FrozenGraph, inputs: Sequence[int], outputs: Sequence[int], known: Mapping[int, Constant] = NONE
 ) -> FrozenGraph:
     """A graph with other inputs and outputs, which are any of its values; without nodes that these do not need.
@@ -320,7 +324,7 @@ def _with_constants(node: Apply, outputs: Outputs) -> Outputs | None:
     if not known:
         return None
     order = [k for k in range(len(operands)) if k not in known]
-    body = _with_parts(op.body, order, op.body.outputs, known)
+    body = with_parts(op.body, order, op.body.outputs, known)
     return apply(op.with_body(body), [*node.inputs[: op.first], *(operands[k] for k in order)])
 
 
@@ -333,9 +337,30 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
     if not found:
         return None
     others = [k for k in range(len(operands)) if k not in found]
-    body = _with_parts(op.body, [*others, *found], op.body.outputs)
+    body = with_parts(op.body, [*others, *found], op.body.outputs)
     made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
     return apply(made, [*node.inputs[: op.first], *(operands[k] for k in others), *found.values()])
+
+
+def _without_steps(node: Apply, outputs: Outputs) -> Outputs | None:
+    """What steps that hand nothing on give of each element of their sequences, as operations on whole sequences."""
+    op = node.op
+    assert isinstance(op, Scan)
+    body, operands = op.body, node.inputs[op.first :]
+    if op.carries or body.checks or not all(_is_safe(one) or type(one.op) is Cast for one in body.nodes):
+        return None
+    ranks = {t.ndim for t in body.input_types[: op.sequences]}
+    held = (*body.input_types[op.sequences :], *(c.type for c in body.constants))
+    if len(ranks) != 1 or any(t.ndim for t in held):
+        return None
+    values = {**dict(enumerate(operands)), **_constants(body)}
+    of_slices = set(range(op.sequences))
+    for one in body.nodes:
+        (number,) = one.outputs
+        (values[number],) = apply(one.op, [values[k] for k in one.inputs])
+        if not of_slices.isdisjoint(one.inputs):
+            of_slices.add(number)
+    return tuple(values[k] for k in body.outputs) if of_slices.issuperset(body.outputs) else None
 
 
 def _repeated(v: Variable) -> Variable | None:
@@ -371,7 +396,7 @@ def _hoisted(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if not leaving:
         return {}
     kept = _kept_inputs(body, held, leaving)
-    smaller = _with_parts(body, [*kept, *leaving], body.outputs)
+    smaller = with_parts(body, [*kept, *leaving], body.outputs)
     made = apply(op.with_body(smaller), [*node.inputs[: op.first], *(operands[k] for k in kept), *leaving.values()])
     return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
 
@@ -421,7 +446,7 @@ def _hoisted_from_both(node: Apply, op: While, view: View) -> dict[int, Variable
         wider, own = _with_more_inputs(graph, others), [k + len(others) for k in out]
         more = list(range(graph.arity, graph.arity + len(others)))
         inputs = [*kept, *(more if ahead else []), *own, *(more if behind else [])]
-        smaller.append(_with_parts(wider, inputs, wider.outputs))
+        smaller.append(with_parts(wider, inputs, wider.outputs))
     given = [*(node.inputs[k] for k in kept), *asked.values(), *stepped.values()]
     made = apply(op.with_inner_graphs(smaller), given)
     return {id(old): new for old, new in zip(view.results(node), made, strict=True)}
@@ -569,7 +594,7 @@ def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     _replayed(body, makers, new, values)
     xs = [k for k in kept if n <= k < held]
     rest = [k for k in kept if k >= held]
-    smaller = _with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
+    smaller = with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
     given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
     loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse)
     made = apply(loop, [*node.inputs[: op.first], *given])
@@ -629,7 +654,7 @@ def _behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     if len(new) > len(leaving):
         return {}
     kept = [*traced, *new]
-    smaller = _with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
+    smaller = with_parts(body, range(body.arity), [*body.outputs[:n], *kept])
     made = apply(op.with_body(smaller), node.inputs)
     traces = dict(zip(kept, made[n:], strict=True))
     values: dict[int, Variable] = {**traces, **dict(enumerate(node.inputs[op.first + n :], n))}
@@ -705,14 +730,14 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     if not taken:
         return {}
     traced.update(dict.fromkeys(same_as[k] for k in taken))
-    more = _with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
+    more = with_parts(first.body, range(first.body.arity), [*first.body.outputs[: first.carries], *traced])
     made = apply(first.with_body(more), other.inputs)
     traces = dict(zip(traced, made[first.carries :], strict=False))
     results = [*made[: first.carries], *(traces[v] for v in first.body.outputs[first.carries :])]
     found = {id(old): new for old, new in zip(before, [*results, made[-1]], strict=False)}
     kept = _kept_inputs(body, n, taken)
     xs, rest = [k for k in kept if n <= k < held], [k for k in kept if k >= held]
-    smaller = _with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
+    smaller = with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
     given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
     loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
     again = apply(loop, [*node.inputs[: op.first], *given, *(operands[k] for k in rest)])
@@ -1040,9 +1065,9 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
         return {}
     kept = [k for k in range(n) if k not in products and k not in sums]
     order = [k for k in range(body.arity) if k >= n or k in kept]
-    smaller = _with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
+    smaller = with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
     read = _kept_inputs(smaller, len(kept), ())  # what only sums were of is no sequence of the loop
-    smaller, order = _with_parts(smaller, read, smaller.outputs), [order[k] for k in read]
+    smaller, order = with_parts(smaller, read, smaller.outputs), [order[k] for k in read]
     loop = Scan(smaller, len(kept), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse)
     made = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
     carries = dict(zip(kept, made, strict=False))
@@ -1082,6 +1107,82 @@ def _outer_factors(body: FrozenGraph, makers: Mapping[int, Node], v: int) -> tup
     return (found[(-1,)], found[(-2,)]) if found.keys() == {(-1,), (-2,)} else None
 
 
+def _with_sums_of_elements_behind(view: View) -> dict[int, Variable]:
+    """Loops whose steps add elements of arrays up, each by itself, and behind them the sums over these."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
+            found.update(_summed_behind(node, node.op, view))
+    return found
+
+
+def _summed_behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, n, operands = op.body, op.carries, node.inputs[op.first :]
+    makers = {number: one for one in body.nodes for number in one.outputs}
+    sums = {k: one for k in range(n) if (one := _sum_of_elements(body, makers, k)) is not None}
+    others = [one for one in body.nodes if all(one is not other for other in sums.values())]
+    if not sums or not all(one.op.pointwise or isinstance(one.op, (*VIEWS, AxisLength)) for one in others):
+        return {}  # only then is an array that is carried one that stays where it is computed with
+    if not any(body.types[k].ndim for k in range(n) if k not in sums):
+        return {}
+    given = list(operands)
+    for k, one in sums.items():
+        start = _zeros_outside(op, body, operands, one.inputs[0])
+        if start is None:
+            return {}
+        given[k] = start
+    made = apply(op.with_body(_with_elements_added(body, makers, sums)), [*node.inputs[: op.first], *given])
+    results = list(made)
+    for k, one in sums.items():
+        (total,) = apply(one.op, [made[k]])
+        results[k] = total if _is_zero(operands[k]) else add(operands[k], total)
+    return {id(old): v for old, v in zip(view.results(node), results, strict=True)}
+
+
+def _with_elements_added(body: FrozenGraph, makers: Mapping[int, Node], sums: Mapping[int, Node]) -> FrozenGraph:
+    """A step that adds the elements to carries, of which it has added sums."""
+    types, nodes = list(body.types), list(body.nodes)
+    for k, one in sums.items():
+        last, (x,), (total,) = makers[body.outputs[k]], one.inputs, one.outputs
+        types[k] = types[body.outputs[k]] = body.types[x]
+        nodes[nodes.index(last)] = last._replace(inputs=tuple(x if v == total else v for v in last.inputs))
+    parts = (body.arity, types, body.constants, nodes, body.outputs, body.checks)
+    wide = FrozenGraph(*parts, body.names, body.origins, body.assumed)
+    return with_parts(wide, range(body.arity), body.outputs)
+
+
+def _sum_of_elements(body: FrozenGraph, makers: Mapping[int, Node], k: int) -> Node | None:
+    """The sum over axes that each step adds to a carry, or takes from it, which nothing else reads; None for others."""
+    last = makers.get(body.outputs[k])
+    if last is None or last.op not in (add.op, subtract.op) or k not in last.inputs[: 1 + (last.op is add.op)]:
+        return None
+    (total,) = [v for v in last.inputs if v != k] or (k,)
+    one = makers.get(total)
+    if one is None or type(one.op) is not Reduce or one.op.fn is not add:
+        return None
+    reads = [v for other in body.nodes for v in other.inputs] + list(body.outputs)
+    is_alone = all(reads.count(v) == 1 for v in (k, total, body.outputs[k]))
+    is_same = body.types[total] == body.types[k] and body.types[k].dtype in INEXACT
+    return one if is_alone and is_same else None
+
+
+def _zeros_outside(op: Scan, body: FrozenGraph, operands: Sequence[Variable], number: int) -> Variable | None:
+    """Zeros like a value of a step, outside of the loop; None where its lengths are not those of operands."""
+    first, last = op.carries, op.carries + op.sequences
+
+    def length_of(atom: Any) -> int | Length | None:
+        owner = getattr(atom, "owner", None)
+        if type(atom) is not AxisAtom or not isinstance(owner, ValueSlot) or owner.number >= body.arity:
+            return None
+        v = operands[owner.number]
+        return v.shape[1:][atom.axis] if first <= owner.number < last else v.shape[atom.axis]
+
+    shape: Any = body.symbolic[number].shape
+    if any(length_of(atom) is None for length in shape for atom in atoms(length)):
+        return None
+    return zeros([evaluate(length, length_of) for length in shape], dtype=body.types[number].dtype)
+
+
 def _is_zero(v: Variable) -> bool:
     if v.apply is not None and type(v.apply.op) is BroadcastTo:
         v = v.inputs[0]
@@ -1114,8 +1215,18 @@ def _total(x: Variable) -> Variable:
     zero = Constant(np.zeros((), x.type.numpy_dtype))
     node = scan(lambda c, v: (c + v, None), zero, ravel(x))[0].apply
     body = node.op.body
-    (total,) = apply(node.op.with_body(_with_parts(body, range(body.arity), body.outputs[:1])), node.inputs)
+    (total,) = apply(node.op.with_body(with_parts(body, range(body.arity), body.outputs[:1])), node.inputs)
     return total
+
+
+def _total_of_elements(x: Variable) -> Variable:
+    """The sum of all elements that some steps have, added up by these."""
+
+    def step(carry: Any, v: Variable) -> Any:
+        return (carry[0] * v, carry[1] + sum_of(carry[0])), None
+
+    zero = Constant(np.zeros((), x.type.numpy_dtype))
+    return scan(step, (x, zero), broadcast_to(x, (3, *x.shape)))[0][1]  # type: ignore[no-any-return]
 
 
 def _with_one_captured(x: Variable) -> Variable:
@@ -1190,6 +1301,15 @@ RULES = (
         why="What is the same in all steps needs no array of them, and what depends on it alone is computed once.",
         example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[1],
     ),
+    node_rule(
+        "scan_without_carries",
+        keys=(Scan,),
+        apply=_without_steps,
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Steps on elements that hand nothing on are one operation, shared by the lanes of vectors and by threads.",
+        example=lambda x: scan(lambda c, v: (None, exp(v) * v), None, x)[1],
+    ),
 )
 
 PASSES = (
@@ -1246,6 +1366,15 @@ PASSES = (
         why="What a loop has computed in each step is kept for the one that would compute it again.",
         run=_without_repetition,
         example=_exponentials_again,
+    ),
+    Pass(
+        "scan_sums_of_elements",
+        keys=(Scan,),
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="Steps that work on each element by itself can be run element by element; a sum over them waits for all.",
+        run=_with_sums_of_elements_behind,
+        example=_total_of_elements,
     ),
     Pass(
         "scan_sums",
