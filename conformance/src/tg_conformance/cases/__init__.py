@@ -43,7 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_conformance.cases.elementwise.special import error, gamma
+from tg_conformance.cases.elementwise.special import bessel, beta, error, gamma, normal, zeta
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -57,8 +57,12 @@ CASES: Final[tuple[Case, ...]] = (
     *exponential.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
+    *bessel.CASES,
+    *beta.CASES,
     *error.CASES,
     *gamma.CASES,
+    *normal.CASES,
+    *zeta.CASES,
     *assumptions.CASES,
     *calculus.CASES,
     *contraction.CASES,
