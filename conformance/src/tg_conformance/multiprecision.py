@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mpmath
 import numpy as np
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,3 +52,70 @@ def exactly(value: Any) -> Any:
 def longdouble(value: Any) -> Any:
     """A real number of mpmath's in extended precision."""
     return np.longdouble(mpmath.nstr(mpmath.mpf(value), 25))
+
+
+# --- the normal distribution -----------------------------------------------------------------------------------------
+
+
+def erfc(x: Any) -> Any:
+    """The complementary error function, whatever mpmath's own does with huge arguments."""
+    return mpmath.mpf(0) if x > 1e4 else mpmath.erfc(x)
+
+
+def erfcx(x: Any) -> Any:
+    """e^(x^2) erfc(x), by its asymptotic series where the square is large."""
+    if x < -30:
+        return mpmath.inf
+    if x < 50:
+        return mpmath.exp(x * x) * mpmath.erfc(x)
+    if mpmath.isinf(x):
+        return mpmath.mpf(0)
+    terms = [mpmath.fac2(2 * k - 1) / (-2 * x * x) ** k for k in range(20)]
+    return mpmath.fsum(terms) / (x * mpmath.sqrt(mpmath.pi))
+
+
+def erfcinv(x: Any) -> Any:
+    """The inverse of erfc, by Newton's method where the inverse of erf has lost the digits."""
+    if not 0 <= x <= 2:
+        return mpmath.nan
+    if x in (0, 2):
+        return (1 - x) * mpmath.inf
+    if x > 0.1:
+        return mpmath.erfinv(1 - x)
+    y = mpmath.sqrt(-mpmath.log(x))
+    for _ in range(60):
+        step = (erfc(y) - x) * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(y * y)
+        y += step
+        if abs(step) < mpmath.mpf(10) ** (3 - DIGITS):
+            break
+    return y
+
+
+def erfinv(x: Any) -> Any:
+    """The inverse of erf."""
+    if not -1 <= x <= 1:
+        return mpmath.nan
+    return x * mpmath.inf if abs(x) == 1 else mpmath.erfinv(x)
+
+
+def ndtri(p: Any) -> Any:
+    """The quantile of the normal distribution."""
+    return -mpmath.sqrt(2) * erfcinv(2 * p)
+
+
+def log_ndtr(x: Any) -> Any:
+    """The logarithm of the normal distribution function."""
+    a = x / mpmath.sqrt(2)
+    return mpmath.log(erfcx(-a) / 2) - a * a if x < 0 else mpmath.log1p(-erfc(a) / 2)
+
+
+def ndtri_exp(y: Any) -> Any:
+    """The inverse of it, by Newton's method."""
+    if y > -0.6:
+        return mpmath.nan if y > 0 else -ndtri(-mpmath.expm1(y))
+    if mpmath.isinf(y):
+        return y
+    x = mpmath.mpf(float(special.ndtri_exp(float(y))))
+    for _ in range(6):
+        x -= (log_ndtr(x) - y) * erfcx(-x / mpmath.sqrt(2)) * mpmath.sqrt(mpmath.pi / 2)
+    return x

@@ -113,6 +113,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("lgamma loggamma", "`tg.gammaln(x)`"),
     ("psi", "`tg.digamma(x)`"),
     ("tri_gamma", "`tg.trigamma(x)`"),
+    ("erf_inv", "`tg.erfinv(x)`"),
     ("silu swish", "`x * tg.sigmoid(x)`"),
     ("gelu", "`0.5 * x * (1 + tg.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))`"),
     ("elu", "`tg.where(x > 0, x, tg.expm1(x))`"),
@@ -218,12 +219,9 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
 
 LATER: Final = (  # what tg does not have yet, and what to do until then
     # special functions
-    ("erfcx erfinv erfcinv gamma i0 i1 i0e i1e j0 j1 ndtr ndtri log_ndtr factorial ndtri_exp",
+    ("j0 j1",
      "`tg.wrap(scipy.special.{name}, infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("erf_inv", "`tg.wrap(scipy.special.erfinv, infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("polygamma",
-     "`tg.wrap(lambda x: scipy.special.polygamma(1, x), infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("beta betaln gammainc gammaincc kv iv jv kve ive binom poch zeta gammaincinv gammainccinv owens_t",
+    ("gammainc gammaincc kv iv jv kve ive gammaincinv gammainccinv owens_t",
      "`tg.wrap(scipy.special.{name}, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
     ("igamma igammac",
      "`tg.wrap(scipy.special.gammainc, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),

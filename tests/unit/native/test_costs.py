@@ -15,7 +15,8 @@ from tg_native.loops import costs
 LONG = """
     power cbrt hypot floor_divide remainder exp exp2 expm1 log log2 log10 log1p logaddexp sigmoid softplus sin cos tan
     arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh sinc
-    erf erfc gammaln digamma trigamma
+    erf erfc erfcx erfinv erfcinv ndtr ndtri log_ndtr ndtri_exp gammaln digamma trigamma gammasgn gamma factorial
+    zeta polygamma beta betaln poch binom i0 i1 i0e i1e
 """
 
 

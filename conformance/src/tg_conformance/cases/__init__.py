@@ -43,7 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_conformance.cases.elementwise.special import error, gamma
+from tg_conformance.cases.elementwise.special import bessel, beta, error, gamma, normal, zeta
 from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
@@ -58,8 +58,12 @@ CASES: Final[tuple[Case, ...]] = (
     *exponential.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
+    *bessel.CASES,
+    *beta.CASES,
     *error.CASES,
     *gamma.CASES,
+    *normal.CASES,
+    *zeta.CASES,
     *assumptions.CASES,
     *calculus.CASES,
     *contraction.CASES,

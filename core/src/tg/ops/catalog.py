@@ -38,7 +38,7 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
-from tg.ops.elementwise.special import error, gamma
+from tg.ops.elementwise.special import bessel, beta, error, gamma, normal, zeta
 from tg.ops.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
@@ -53,8 +53,12 @@ FAMILIES: Final[tuple[Family, ...]] = (
     exponential.FAMILY,
     rounding.FAMILY,
     trigonometric.FAMILY,
+    bessel.FAMILY,
+    beta.FAMILY,
     error.FAMILY,
     gamma.FAMILY,
+    normal.FAMILY,
+    zeta.FAMILY,
     calculus.FAMILY,
     arranging.FAMILY,
     assumptions.FAMILY,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
 
 from tg.errors import DtypeError, ShapeError, message
 from tg.graph.op import Op
@@ -10,8 +12,11 @@ from tg.ops.creation import eye, full, iota
 from tg.ops.elementwise.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, less_equal, logical_and, logical_or, not_equal, where
+from tg.ops.elementwise.exponential import logaddexp
+from tg.ops.elementwise.record import in_loop
 from tg.ops.family import Family
 from tg.ops.indexing import flip, slice_axis, take
+from tg.ops.iteration import scan
 from tg.ops.reduction import identity, reduce_sum
 from tg.ops.reductions import REDUCTIONS
 from tg.ops.shape import Concatenate, expand_dims_at, moveaxis, ravel
@@ -22,14 +27,14 @@ from tg.variables.conversion import as_variable, axis_from_end, need_axes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy as np
-
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.ops.reductions import Reduction
     from tg.types.tensor_type import TensorType
 
     Array = np.ndarray[Any, Any]
+
+WIDER: Final = {"float16": "float32", "bfloat16": "float32"}
 
 
 @final
@@ -270,8 +275,30 @@ def _cumulative(
     return Concatenate(k)(full(lengths, start, dtype=y.type.dtype), y)  # type: ignore[no-any-return]
 
 
+def logcumsumexp(x: Any, axis: int | None = None) -> Variable:
+    """log(cumsum(exp(x))) along an axis, or in C order if `axis` is None, without overflow of any term or sum.
+
+    Dtypes:
+        integers become floats as in `tg.exp`; halves are added up in float32.
+    Source:
+        torch.logcumsumexp, whose axis has no default; jax.lax.cumlogsumexp
+    """
+    (x,) = in_loop("logcumsumexp", np.cbrt, x)
+    dtype = x.type.dtype
+    if axis is None:
+        x, axis = ravel(x), -1
+    rows = moveaxis(cast_variable(x, WIDER.get(dtype, dtype)), axis_from_end(axis, x.type.ndim, "logcumsumexp"), 0)
+
+    def step(total: Variable, row: Variable) -> tuple[Variable, Variable]:
+        total = logaddexp(total, row)
+        return total, total
+
+    _, sums = scan(step, full(rows.shape[1:], -np.inf, dtype=rows.type.dtype), rows)
+    return moveaxis(cast_variable(sums, dtype), 0, axis)
+
+
 FAMILY = Family(
     "cumulative",
     ops=(Accumulate, CumProdPullback),
-    functions=(cumsum, cumprod, cummax, cummin, cumulative_sum, cumulative_prod),
+    functions=(cumsum, cumprod, cummax, cummin, cumulative_sum, cumulative_prod, logcumsumexp),
 )

@@ -14,7 +14,7 @@ from tg_native.kernels.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_native.kernels.elementwise.special import error, gamma
+from tg_native.kernels.elementwise.special import bessel, error, gamma, normal
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -28,6 +28,8 @@ KERNELS: Final[dict[object, Rule]] = {
     **exponential.KERNELS,
     **rounding.KERNELS,
     **trigonometric.KERNELS,
+    **bessel.KERNELS,
     **error.KERNELS,
     **gamma.KERNELS,
+    **normal.KERNELS,
 }

@@ -11,17 +11,34 @@ from scipy import special
 import tg
 from tg.ops.elementwise.special.error import FAMILY
 from tg.plugin.case import Case, any_dtype, fixed
+from tg_conformance import multiprecision
 from tg_conformance.cases.elementwise.record import floats_only, generated
 from tg_conformance.cases.family import of_family
 from tg_conformance.multiprecision import exact
 
 ERF = exact(mpmath.erf, special.erf)
-ERFC = exact(lambda x: mpmath.mpf(0) if x > 1e4 else mpmath.erfc(x), special.erfc)
+ERFC = exact(multiprecision.erfc, special.erfc)
+ERFCX = exact(multiprecision.erfcx, special.erfcx)
+ERFINV = exact(multiprecision.erfinv, special.erfinv)
+ERFCINV = exact(multiprecision.erfcinv, special.erfcinv)
 SMALL: Final = ((-2.5, 2.5),)
+
+
+def _size_of_scaled(x: Any) -> Any:
+    """What is left of 2 x erfcx(x) - 2/sqrt(pi), the derivative, is as exact as the terms."""
+    return np.abs(ERFCX(x))
+
+
+def _size_of_inverse(x: Any) -> Any:
+    return np.maximum(np.abs(ERFCINV(x)), np.where(np.abs(x - 1) < 0.5, 1e-3, 0))
+
 
 FACTS: Final = {
     tg.erf: floats_only(ERF, gradient=SMALL, signed_zero=True),
     tg.erfc: floats_only(ERFC, gradient=SMALL, traps=("T29",)),
+    tg.erfcx: floats_only(ERFCX, gradient=SMALL, condition=_size_of_scaled),
+    tg.erfinv: floats_only(ERFINV, gradient=((-0.9, 0.9),), signed_zero=True),
+    tg.erfcinv: floats_only(ERFCINV, gradient=((0.1, 1.9),), condition=_size_of_inverse),
 }
 
 EDGES: Final = [0.0, 0.4999, 0.5, 0.9999, 1.0, 1.0001, 5.99, 6.0, 9.5, 26.5, 27.3, 40.0, 1e200, np.inf, np.nan]
@@ -54,6 +71,18 @@ WRITTEN: Final = (
         traps=("T70",),
         oracle=lambda x: (_slope(x), -_slope(x)),
         condition=lambda x: ((1 + np.minimum(x * x, 1e4)) * _slope(x),) * 2,
+    ),
+    Case(
+        lambda x: (tg.erfcx(x), tg.erfcx(-x)),
+        [fixed([0.0, 1e-9, 0.5, 3.0, 26.6, 26.7, 1e9, 1e15, 1e200, 1.7e308, np.inf, np.nan])],
+        name="erfcx from one end to the other",
+        oracle=lambda x: (ERFCX(x), ERFCX(-x)),
+    ),
+    Case(
+        lambda x: (tg.erfcinv(x), tg.erfinv(1 - x)),
+        [fixed([0.0, 5e-324, 1e-300, 1e-12, 0.001, 0.1, 0.5, 1.0, 1.999, 2.0, 2.1])],
+        name="erfcinv from one end to the other",
+        oracle=lambda x: (ERFCINV(x), ERFINV((1 - x.astype(float)).astype(x.dtype))),
     ),
     Case(
         lambda x: tg.jacobian(tg.grad(tg.sum(tg.erf(x) * tg.erfc(x)), x), x),

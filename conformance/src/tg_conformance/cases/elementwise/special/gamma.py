@@ -54,12 +54,37 @@ def _size_of_digamma(x: Any) -> Any:
         return np.where(x < 0, terms, np.abs(DIGAMMA(x)))
 
 
+def _gamma(x: Any) -> Any:
+    if x > 200:
+        return mpmath.inf
+    if mpmath.isinf(x) or (x < 0 and x == mpmath.floor(x)):
+        return mpmath.nan
+    return mpmath.mpf(0) if x < -200 else mpmath.gamma(x)
+
+
+def _factorial(x: Any) -> Any:
+    return mpmath.mpf(0) if x < 0 else mpmath.inf if x > 200 else mpmath.factorial(x)
+
+
+_gamma_but_at_0 = exact(_gamma, special.gamma)
+FACTORIAL = exact(_factorial, special.factorial)
+
+
+def GAMMA(x: Any) -> Any:  # noqa: N802
+    """The gamma function, whose infinity at 0 has its sign."""
+    at_zero = x == 0
+    return np.where(at_zero, np.copysign(x.dtype.type(np.inf), x), _gamma_but_at_0(np.where(at_zero, 1, x)))
+
+
 POSITIVE: Final = ((0.3, 9.0),)
 
 FACTS: Final = {
     tg.gammaln: floats_only(GAMMALN, condition=_size_of_logarithm, gradient=POSITIVE, traps=("T29",)),
     tg.digamma: floats_only(DIGAMMA, condition=_size_of_digamma, gradient=POSITIVE, traps=("T29",)),
     tg.trigamma: floats_only(TRIGAMMA, gradient=POSITIVE),
+    tg.gammasgn: floats_only(lambda x: special.gammasgn(x.astype(float)), derivative=False),
+    tg.gamma: floats_only(GAMMA, gradient=POSITIVE),
+    tg.factorial: floats_only(FACTORIAL, gradient=POSITIVE),
 }
 
 EDGES: Final = [
@@ -85,6 +110,19 @@ WRITTEN: Final = (
         accuracy=6,
         oracle=lambda x: (GAMMALN(x), DIGAMMA(x), TRIGAMMA(x)),
         condition=lambda x: (_size_of_logarithm(x), _size_of_digamma(x), TRIGAMMA(x)),
+    ),
+    Case(
+        lambda x: (tg.gamma(x), tg.factorial(x), tg.gammasgn(x)),
+        [fixed([*EDGES, 5.0, 12.0, 170.0, 171.5, 171.7])],
+        name="gamma where one branch follows another",
+        oracle=lambda x: (GAMMA(x), FACTORIAL(x), special.gammasgn(x.astype(float))),
+    ),
+    Case(
+        lambda x: (tg.gamma(x), tg.gammasgn(x)),
+        [fixed([*BELOW[:-1], -3.5, -30.5, -169.9, -171.0 + 2.0**-40, -1000.5])],
+        name="gamma below 0",
+        accuracy=8,
+        oracle=lambda x: (GAMMA(x), special.gammasgn(x.astype(float))),
     ),
     Case(
         lambda x: tg.jacobian(tg.grad(tg.sum(tg.gammaln(x)), x), x),

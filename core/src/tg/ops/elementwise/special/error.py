@@ -5,15 +5,19 @@ less is taken off. From 1/2 on, erfc is e^(-x^2) erfcx(x). For x >= 0, erfcx is 
 a polynomial G; below, it is 2 e^(x^2) - erfcx(-x). P and G have the least relative error on their intervals, 1.4e-19
 and 1e-17, and erf the least absolute one by Q, 1.5e-16 of what is taken off at 1: they were found by Remez' exchange in
 mpmath.
+
+The inverses are got from q = p - 1/2 and from the smaller p of both tails, each of which is exact. An inverse is
+q P(w) with w = -log(4 p (1 - p)); in the tails, with r = sqrt(-log(p)), it is r C((r - a) / (r + a)), where r > 5 with
+another a and E. All these polynomials have the least relative error too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tg.ops.elementwise.arithmetic import absolute, copysign, minimum
+from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, sqrt
 from tg.ops.elementwise.comparison import where
-from tg.ops.elementwise.exponential import exp
+from tg.ops.elementwise.exponential import exp, log
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_one
 from tg.ops.elementwise.special.series import exp_of_square, polynomial, special
 from tg.ops.family import Family
@@ -47,8 +51,50 @@ SCALED: Final = (
     -1.4677729699307091e-09, -1.3404643576579495e-09,
 )  # fmt: skip
 
+TAIL: Final = 0.0005  # from which p on the centre's polynomial serves
+MIDDLE: Final = 3.75
+FAR: Final = 5.0
+FAR_MIDDLE: Final = 11.75
+LN2: Final = 0.6931471805599453
+TOO_FAR: Final = 30.0  # no number has so small a logarithm
 
-def _near(x: Variable, a: Variable) -> Variable:
+
+class Quantile(NamedTuple):
+    """The polynomials of a quantile: of the centre, of the tails, and of what is far out in these."""
+
+    centre: tuple[float, ...]
+    tail: tuple[float, ...]
+    far: tuple[float, ...]
+
+
+ERF: Final = Quantile(
+    (
+        1.772453850905516, 0.4640273330693028, 0.02309868407672939, -0.004670203285474001,
+        -0.0002560865742828588, 9.322282610177613e-05, 4.040116837145214e-06, -2.025356060558063e-06,
+        -7.427274805243113e-08, 4.5286523714847656e-08, 1.7185386172949643e-09, -1.1537898394671819e-09,
+        1.855887435719863e-12, 2.0760120809670064e-11, -2.352249354616172e-12, 1.6674925199051073e-12,
+        -8.658768350060464e-13, 2.2993052425562354e-13, -3.7968800423306084e-14, 4.217892171870616e-15,
+        -3.2020300480571545e-16, 1.610323711230746e-17, -4.872413487825711e-19, 6.750927254377554e-21,
+    ),
+    (
+        0.9056807439514607, 0.31154850184361577, -0.49694392393493075, 0.6080044874107184,
+        -0.6901890781700787, 0.7514503415292413, -0.800392719944661, 0.8402571820569777,
+        -0.8741939610402955, 0.9034613555090028, -0.9294057068391153, 0.9526970900708794,
+        -0.9699758665240272, 0.9800836043032214, -1.101414966152323, 1.233486128046834,
+    ),
+    (
+        0.9864380561404656, 0.047157445722914, -0.08032517999446977, 0.10455852557875643,
+        -0.12471373210091481, 0.14173388242457113, -0.15655350445596442, 0.16955484940533605,
+        -0.18112396173870302, 0.1914674630263126, -0.2007960022067685, 0.20924069160470404,
+        -0.21694840146226274, 0.22400741778066313, -0.2302763910446332, 0.23596980451105995,
+        -0.2440844371892297, 0.25187725081319573, -0.23447779348560965, 0.222467198347666,
+        -0.3561744484232702, 0.4265793335175646, 0.05581724591475285, -0.2068239629961836,
+        -0.8591895176755368, 1.022352622125899,
+    ),
+)  # fmt: skip
+
+
+def near_zero(x: Variable, a: Variable) -> Variable:
     """The error function where a = |x| <= 1."""
     b = minimum(a, 1.0)
     return x * polynomial(b * b, NEAR)
@@ -64,20 +110,47 @@ def scaled(a: Variable) -> Variable:
 def _complement(a: Variable) -> Variable:
     """The complementary error function for a >= 0, from 1/2 on."""
     b = minimum(a, 30.0)
-    return exp_of_square(b, below=True) * scaled(b)
+    return exp_of_square(b, -1) * scaled(b)
 
 
 def _erf(x: Variable) -> Variable:
     a = absolute(x)
     b = minimum(a, LIMIT)
     outer = 1 - exp(-(b * b)) * polynomial(1 / (b + 2), OUTER)
-    return where(a < 1, _near(x, a), copysign(outer, x))
+    return where(a < 1, near_zero(x, a), copysign(outer, x))
 
 
 def _erfc(x: Variable) -> Variable:
     a = absolute(x)
     far = _complement(a)
-    return where(a < 0.5, 1 - _near(x, a), where(x < 0, 2 - far, far))
+    return where(a < 0.5, 1 - near_zero(x, a), where(x < 0, 2 - far, far))
+
+
+def _erfcx(x: Variable) -> Variable:
+    a = absolute(x)
+    of_size = scaled(a)
+    return where(x < 0, 2 * exp_of_square(a, 1) - of_size, of_size)
+
+
+def quantile(numbers: Quantile, q: Variable, p: Variable, size: Variable, *, unit: float = 1) -> Variable:
+    """The quantile at p - 1/2, which is q times `unit`, with the smaller p of both tails, and -log(p) for far out."""
+    near = p >= TAIL
+    centre = q * (polynomial(-log(where(near, 4 * p * (1 - p), 1.0)), numbers.centre) * unit)
+    r = sqrt(where(near, 1.0, size))
+    b = minimum(r, TOO_FAR)
+    tail = polynomial((b - MIDDLE) / (b + MIDDLE), numbers.tail)
+    found = r * where(r > FAR, polynomial((b - FAR_MIDDLE) / (b + FAR_MIDDLE), numbers.far), tail)
+    return where(near, centre, copysign(found, q))
+
+
+def _erfinv(x: Variable) -> Variable:
+    twice = 1 - absolute(x)
+    return quantile(ERF, x, twice * 0.5, LN2 - log(twice), unit=0.5)
+
+
+def _erfcinv(x: Variable) -> Variable:
+    twice = where(x < 1, x, 2 - x)
+    return quantile(ERF, 1 - x, twice * 0.5, LN2 - log(twice), unit=0.5)
 
 
 def _slope(x: Any, y: Any) -> Variable:
@@ -99,5 +172,19 @@ erfc = special(
         rules=((("not_nan",), ("finite", "not_nan")), (("nonpositive",), ("positive",))),
     ),
 )  # fmt: skip
+erfcx = special(
+    "erfcx", 1, _erfcx, "exp(x^2) erfc(x), which neither overflows nor underflows for x > 0.",
+    d=(lambda x, y: 2 * x * y - TWO_PER_ROOT_PI,), domain=(-5, 100), cost=9,
+    facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
+)  # fmt: skip
+erfinv = special(
+    "erfinv", 1, _erfinv, "The number whose erf is x.",
+    d=(lambda x, y: ROOT_PI / 2 * exp(y * y),), domain=(-1, 1), cost=14,
+    facts=of_one(keeps=(*STRICT_SIGNS, "no_negative_zero"), zero=True),
+)  # fmt: skip
+erfcinv = special(
+    "erfcinv", 1, _erfcinv, "The number whose erfc is x.",
+    d=(lambda x, y: -ROOT_PI / 2 * exp(y * y),), domain=(1e-9, 2), cost=14, facts=of_one("no_negative_zero"),
+)  # fmt: skip
 
-FAMILY = Family("elementwise/special/error", (erf, erfc))
+FAMILY = Family("elementwise/special/error", (erf, erfc, erfcx, erfinv, erfcinv))

@@ -1,10 +1,15 @@
-"""The gamma function's logarithm and the derivatives of this.
+"""The gamma function, its logarithm, the derivatives of this, and quotients of gamma functions.
 
-For x >= 4 by Stirling's series with polynomials of 1/x^2 in the place of the divergent ones; below by recurrence from
-an interval where a polynomial serves: for the logarithm [0.75, 2.5], where it is (t - 1) (t - 2) R(t), and for digamma
-[1, 3], where it is (t - t0) R(t) with its zero t0. So they are right to the last digits beside these zeros too. Below
-0 they are reflected; what is left of terms that cancel beside the zeros there is as exact as the terms are. All
-polynomials have the least relative error on their intervals, below 1e-17: they were found by Remez' exchange in mpmath.
+The logarithm and its derivatives are got for x >= 4 by Stirling's series with polynomials of 1/x^2 in the place of the
+divergent ones; below by recurrence from an interval where a polynomial serves: for the logarithm [0.75, 2.5], where it
+is (t - 1) (t - 2) R(t), and for digamma [1, 3], where it is (t - t0) R(t) with its zero t0. So they are right to the
+last digits beside these zeros too. Below 0 they are reflected; what is left of terms that cancel beside the zeros there
+is as exact as the terms are. All polynomials have the least relative error on their intervals, below 1e-17: they were
+found by Remez' exchange in mpmath.
+
+The gamma function is a polynomial on [2, 3] and follows from there below 4; from there on it is
+sqrt(2 pi) x^(x - 1/2) e^(-x) S(1/x), of which the power is taken in two factors. Where an argument is below 0 it is
+reflected.
 
 Source:
     NIST Digital Library of Mathematical Functions, 5.5.1 to 5.5.4, 5.11.1, 5.11.2, 5.15.5, 5.15.6.
@@ -16,13 +21,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tg.ops.elementwise.arithmetic import absolute, copysign
+from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, power
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, logical_or, where
-from tg.ops.elementwise.exponential import log
+from tg.ops.elementwise.comparison import equal, isnan, less, logical_not, logical_or, where
+from tg.ops.elementwise.exponential import exp, log
 from tg.ops.elementwise.facts import of_one
-from tg.ops.elementwise.rounding import rint
-from tg.ops.elementwise.special.series import polynomial, special
+from tg.ops.elementwise.rounding import floor, rint
+from tg.ops.elementwise.special.series import WIDEST, polynomial, special
 from tg.ops.elementwise.trigonometric import sin, tan
 from tg.ops.family import Family
 
@@ -69,6 +74,22 @@ SECOND_SERIES: Final = (
     0.07570998880831384, -0.25063023973309, 1.08036430880289, -5.019363260644462,
     19.019603298545817, -38.690847899917195,
 )  # fmt: skip
+
+GAMMA: Final = (  # of t - 5/2 for t in [2, 3]
+    1.329340388179137, 0.9347345216260858, 0.654558577981334, 0.2538712468410861,
+    0.1096732340024099, 0.028360780598075265, 0.010392403417270941, 0.0016074004025157212,
+    0.0007544742781399725, 3.94289216788315e-06, 6.132853183703222e-05, -1.2810041131368559e-05,
+    7.262003167641109e-06, -2.5243441811839656e-06, 1.0560059445400037e-06, -5.054154073462753e-07,
+    2.1542786097443897e-07,
+)  # fmt: skip
+STIRLING: Final = (
+    1.0, 0.08333333333333968, 0.0034722222209322717, -0.0026813270577958183,
+    -0.00022947633351709057, 0.0007841430882639316, 6.81023260254663e-05, -0.0005752400307390788,
+    -0.00017074455068123186, 0.0013988952364626715, -0.001591025400111294, 0.0006556176778677023,
+)  # fmt: skip
+ROOT_2_PI: Final = 2.5066282746310002
+LAST: Final = 171.7  # beyond it the gamma function is infinite
+ALL_ZERO: Final = 190.0  # so far below 0 it is 0 wherever it is no pole
 
 
 def _of_positive(x: Variable, a: Variable) -> Variable:
@@ -127,6 +148,54 @@ def _trigamma(x: Variable) -> Variable:
     return where(left, u * u - found, found)
 
 
+def is_whole(x: Variable) -> Variable:
+    """Whether a number has no fraction; an infinity has none."""
+    return equal(x, floor(x))
+
+
+def sign_of_gamma(x: Variable) -> Variable:
+    """The sign of gamma(x), where it has one."""
+    half = 0.5 * floor(x)
+    odd = less(floor(half), half)
+    return where(x < 0, where(odd, -1.0, 1.0), copysign(1.0, x))
+
+
+def _gammasgn(x: Variable) -> Variable:
+    right = logical_or(x >= 0, logical_not(logical_or(is_whole(x), isnan(x))))
+    at_zero = equal(x, 0)
+    return where(logical_or(right, at_zero), sign_of_gamma(x), np.nan)
+
+
+def _gamma(x: Variable) -> Variable:
+    a = absolute(x)
+    low = a < 4
+    # below 4 by one step or two from t in [2, 3]
+    t = where(low, where(a < 1, a + 2, where(a < 2, a + 1, where(a < 3, a, a - 1))), 2.0)
+    steps = where(a < 1, a * (a + 1), where(a < 2, a, 1.0))
+    near = polynomial(t - 2.5, GAMMA) * where(a >= 3, t, 1.0)
+    b = where(low, 4.0, minimum(a, ALL_ZERO))
+    root = power(b, 0.5 * (b - 0.5))
+    rest = exp(-b) * (ROOT_2_PI * polynomial(1 / b, STIRLING))
+    right = where(
+        low, near / where(low, where(equal(a, 0), x, steps), 1.0), where(a > LAST, np.inf, (root * rest) * root)
+    )
+    # pi / (a sin(pi a) gamma(a)), by factors that do not overflow; steps has a factor of a
+    size = absolute(sin(np.pi * (a - rint(a))))
+    of_a = where(low, near * where(a < 1, 1.0, a), rest * a)
+    over_steps = where(low, where(a < 1, a + 1, where(a < 2, a, 1.0)), 1.0)
+    whole = equal(size, 0)
+    reflected = np.pi / where(whole, 1.0, size) * over_steps / of_a
+    reflected = where(low, reflected, reflected / root / root)
+    left = where(logical_or(whole, equal(a, np.inf)), np.nan, reflected * sign_of_gamma(x))
+    return where(isnan(x), x, where(x < 0, left, right))
+
+
+def _factorial(x: Variable) -> Variable:
+    small = x < 1
+    a = where(x < 0, 0.0, x)
+    return where(x < 0, 0.0, where(small, 1.0, a) * _gamma(where(small, 1 + a, a)))
+
+
 gammaln: ElementwiseFunction = special(
     "gammaln", 1, _gammaln, "The logarithm of the size of the gamma function.",
     d=(lambda x, y: digamma(x),), domain=(1e-3, 1e4), cost=13, facts=of_one(keeps=("not_nan",)),
@@ -140,5 +209,19 @@ trigamma: ElementwiseFunction = special(
     "trigamma", 1, _trigamma, "The second derivative of the logarithm of the gamma function.",
     domain=(1e-3, 1e4), cost=8, facts=of_one("nonnegative", "no_negative_zero"),
 )  # fmt: skip
+gammasgn = special(
+    "gammasgn", 1, _gammasgn, "The sign of the gamma function; NaN at its poles below 0.",
+    d=(lambda x, y: 0,), accuracy=0, domain=(-20, 20), cost=5, facts=of_one("nonzero"),
+)  # fmt: skip
+gamma: ElementwiseFunction = special(
+    "gamma", 1, _gamma, "The gamma function; NaN at its poles below 0.",
+    d=(lambda x, y: y * digamma(x),), domain=(0.01, 170), accuracy=6, wider=WIDEST, cost=40,
+    facts=of_one(rules=((("nonnegative", "not_nan", "no_negative_zero"), ("nonnegative", "not_nan")),)),
+)  # fmt: skip
+factorial = special(
+    "factorial", 1, _factorial, "gamma(x + 1), the factorial of a whole number; 0 below 0.",
+    d=(lambda x, y: where(x < 0, 0.0, y * digamma(x + 1)),), domain=(0, 169), accuracy=6, wider=WIDEST, cost=40,
+    facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
+)  # fmt: skip
 
-FAMILY = Family("elementwise/special/gamma", (gammaln, digamma, trigamma))
+FAMILY = Family("elementwise/special/gamma", (gammaln, digamma, trigamma, gammasgn, gamma, factorial))

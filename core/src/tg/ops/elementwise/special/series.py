@@ -24,30 +24,43 @@ from tg.types.dtypes import dtype_name
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Array = np.ndarray[Any, Any]
 
 WIDER: Final = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
-SPLIT: Final = 2.0**21  # the square of a multiple of 2^-21 below 2^5 has no more than 52 bits
-LARGEST_ROOT: Final = 30.0  # the exponential of its square is infinite, or 0
+WIDEST: Final = dict.fromkeys(WIDER, "float64")  # where what is in between is out of the range of float32
+SPLIT: Final = 2.0**20  # the square of a multiple of 2^-20 below 2^6 has no more than 52 bits
+FAR: Final = 40.0  # the exponential of its square, or of half of it, is infinite, or 0
 
 
-def special(name: str, arity: int, expansion: Callable[..., Variable], doc: str, **facts: Any) -> ElementwiseFunction:
-    """The record of a function that is written with others."""
-    wide = in_wider(expansion)
+def special(
+    name: str,
+    arity: int,
+    expansion: Callable[..., Variable],
+    doc: str,
+    *,
+    wider: Mapping[str, str] = WIDER,
+    **facts: Any,
+) -> ElementwiseFunction:
+    """The record of a function that is written with others.
+
+    Args:
+        wider: the dtypes that it is computed in.
+    """
+    wide = in_wider(expansion, wider)
     return ElementwiseFunction(name, arity, interpreted(wide), real_floating, doc, expansion=wide, **facts)
 
 
-def in_wider(expansion: Callable[..., Variable]) -> Callable[..., Variable]:
-    """An expansion that is computed with more digits, but for float64."""
+def in_wider(expansion: Callable[..., Variable], wider: Mapping[str, str]) -> Callable[..., Variable]:
+    """An expansion that is computed in other dtypes, which have more digits."""
 
     @functools.wraps(expansion)
     def wide(*operands: Variable) -> Variable:
         dtype = operands[0].type.dtype
-        if dtype not in WIDER:
+        if dtype not in wider:
             return expansion(*operands)
-        return cast_variable(expansion(*(cast_variable(v, WIDER[dtype]) for v in operands)), dtype)
+        return cast_variable(expansion(*(cast_variable(v, wider[dtype]) for v in operands)), dtype)
 
     return wide
 
@@ -80,13 +93,14 @@ def polynomial(t: Variable, coefficients: Sequence[float]) -> Variable:
     return total  # type: ignore[no-any-return]
 
 
-def exp_of_square(a: Variable, *, below: bool) -> Variable:
-    """e^(-a^2), or e^(a^2), for a >= 0: the square is one without rounding and a rest, whose exponential is near 1."""
-    a = minimum(a, LARGEST_ROOT)
+def exp_of_square(a: Variable, factor: float) -> Variable:
+    """e^(factor a^2) for a >= 0, with a factor of -1, 1 or -1/2: of the square without its rounding.
+
+    The square is one that is exact and a rest, whose exponential is near 1.
+    """
+    a = minimum(a, FAR)
     high = floor(a * SPLIT) * (1 / SPLIT)
-    square, rest = high * high, (a - high) * (a + high)
-    if below:
-        square, rest = -square, -rest
-    e = exp(square)
+    rest = ((a - high) * (a + high)) * factor
+    e = exp((high * high) * factor)
     found = e + e * (rest * (1 + rest * (0.5 + rest * (1 / 6))))
-    return found if below else where(e < np.inf, found, e)
+    return found if factor < 0 else where(e < np.inf, found, e)

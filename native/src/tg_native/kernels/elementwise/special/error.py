@@ -14,4 +14,7 @@ if TYPE_CHECKING:
 KERNELS: Final[dict[object, Rule]] = {
     t.erf: Elementwise(floating=libm_named("erf")),
     t.erfc: Elementwise(floating=libm_named("erfc")),
+    t.erfcinv: Elementwise(floating=libm_named("erfcinv")),
+    t.erfcx: Elementwise(floating=libm_named("erfcx")),
+    t.erfinv: Elementwise(floating=libm_named("erfinv")),
 }

@@ -1,0 +1,152 @@
+"""The beta function, and other quotients of gamma functions.
+
+The logarithm of a quotient of which both arguments are large, or one, is got from Stirling's series, so that the large
+terms are not there which would cancel.
+
+Source:
+    A. R. DiDonato and A. H. Morris, "Algorithm 708", ACM Transactions on Mathematical Software 18 (1992), equations 5
+    to 8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tg.ops.elementwise.arithmetic import absolute, maximum, minimum
+from tg.ops.elementwise.comparison import equal, logical_and, logical_or, where
+from tg.ops.elementwise.exponential import exp, log, log1p
+from tg.ops.elementwise.rounding import rint
+from tg.ops.elementwise.special.gamma import (
+    LAST,
+    LOG_SERIES,
+    digamma,
+    gamma,
+    gammaln,
+    is_whole,
+    sign_of_gamma,
+)
+from tg.ops.elementwise.special.series import WIDEST, polynomial, special
+from tg.ops.family import Family
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
+
+HALF_LOG_2_PI: Final = 0.9189385332046727
+LARGE: Final = 4.0  # from where on Stirling's series serves
+SAFE: Final = 170.0  # up to where no gamma function overflows
+EXACT: Final = 1e14  # up to where a whole result is the nearest whole number
+
+
+def _rest(x: Variable) -> Variable:
+    """What Stirling's formula lacks of the logarithm of gamma(x)."""
+    i = 1 / x
+    return i * polynomial(i * i, LOG_SERIES)
+
+
+def _log_quotient(b: Variable, m: Variable) -> Variable:
+    """log(gamma(b + m) / gamma(b)), where b and b + m are large."""
+    total = b + m
+    return (b - 0.5) * log1p(m / b) + m * (log(total) - 1) + (_rest(total) - _rest(b))
+
+
+def _log_of_both(a: Variable, b: Variable) -> Variable:
+    """The logarithm of the beta function of a <= b, which are large."""
+    h = a / b
+    power = (a - 0.5) * log(h / (1 + h)) - b * log1p(h)
+    return power - 0.5 * log(b) + HALF_LOG_2_PI + (_rest(a) + _rest(b) - _rest(a + b))
+
+
+def _betaln(x: Variable, y: Variable) -> Variable:
+    a, b = minimum(x, y), maximum(x, y)
+    large, both = logical_and(a > 0, b >= LARGE), a >= LARGE
+    c, d = where(both, a, LARGE), where(large, b, LARGE)
+    one = gammaln(a) - _log_quotient(d, where(large, minimum(a, LARGE), 1.0))
+    none = gammaln(a) + gammaln(b) - gammaln(a + b)
+    found = where(both, _log_of_both(c, d), where(large, one, none))
+    return where(
+        logical_or(_is_pole(x), _is_pole(y)), np.inf, where(logical_and(equal(b, np.inf), a > 0), -np.inf, found)
+    )
+
+
+def _is_pole(x: Variable) -> Variable:
+    """Whether the gamma function has a pole."""
+    return logical_and(x <= 0, is_whole(x))
+
+
+def _reciprocal(x: Variable) -> Variable:
+    """1 / gamma(x), which is 0 at the poles."""
+    pole = _is_pole(x)
+    return where(pole, 0.0, 1 / gamma(where(pole, 1.0, x)))
+
+
+def _is_safe(x: Variable) -> Variable:
+    return logical_and(absolute(x) <= SAFE, absolute(x) > 1e-300)
+
+
+def _beta(x: Variable, y: Variable) -> Variable:
+    safe = logical_and(logical_and(_is_safe(x), _is_safe(y)), absolute(x + y) <= SAFE)
+    a, b = where(safe, x, 1.0), where(safe, y, 1.0)
+    sign = sign_of_gamma(x) * sign_of_gamma(y) * sign_of_gamma(x + y)
+    found = where(safe, gamma(a) * gamma(b) * _reciprocal(a + b), sign * exp(_betaln(x, y)))
+    return where(logical_or(_is_pole(x), _is_pole(y)), np.inf, found)
+
+
+def _poch(z: Variable, m: Variable) -> Variable:
+    end = z + m
+    safe = logical_and(absolute(z) <= SAFE, absolute(end) <= SAFE)
+    a, b = where(safe, z, 1.0), where(safe, end, 1.0)
+    near = gamma(b) * _reciprocal(a)
+    # of z below 0 and a whole m both are reflected, which leaves no pole
+    turned = logical_and(logical_and(safe, z <= 0), is_whole(m))
+    parity = where(equal(0.5 * m, rint(0.5 * m)), 1.0, -1.0)
+    reflected = parity * gamma(where(turned, 1 - a, 1.0)) * _reciprocal(where(turned, 1 - b, 1.0))
+    large = logical_and(z >= LARGE, end >= LARGE)
+    far = exp(_log_quotient(where(large, z, LARGE), where(large, m, 1.0)))
+    other = sign_of_gamma(z) * sign_of_gamma(end) * exp(gammaln(end) - gammaln(z))
+    found = where(safe, where(turned, reflected, near), where(large, far, other))
+    return where(equal(m, 0), where(equal(z, z), 1.0, z), found)
+
+
+def _binom(n: Variable, k: Variable) -> Variable:
+    rest = n - k
+    safe = logical_and(absolute(n) < LAST - 2, logical_and(absolute(k) < LAST - 2, absolute(rest) < LAST - 2))
+    a, b, c = where(safe, n, 1.0), where(safe, k, 1.0), where(safe, rest, 1.0)
+    near = gamma(a + 1) * _reciprocal(b + 1) * _reciprocal(c + 1)
+    sign = sign_of_gamma(n + 1) * sign_of_gamma(k + 1) * sign_of_gamma(rest + 1)
+    far = sign * exp(-_betaln(rest + 1, k + 1)) / absolute(n + 1)
+    found = where(safe, near, far)
+    whole = logical_and(is_whole(n), is_whole(k))
+    outside = logical_and(logical_and(whole, n >= 0), logical_or(k < 0, k > n))
+    exact = logical_and(whole, absolute(found) < EXACT)
+    undefined = logical_and(n < 0, is_whole(n))
+    return where(undefined, np.nan, where(outside, 0.0, where(exact, rint(found), found)))
+
+
+betaln: ElementwiseFunction = special(
+    "betaln", 2, _betaln, "The logarithm of the size of the beta function.",
+    d=(lambda x, y, z: digamma(x) - digamma(x + y), lambda x, y, z: digamma(y) - digamma(x + y)),
+    commutative="signed_zero", domain=(0.1, 100), accuracy=16, wider=WIDEST, cost=100,
+)  # fmt: skip
+beta: ElementwiseFunction = special(
+    "beta", 2, _beta, "The beta function, gamma(x) gamma(y) / gamma(x + y).",
+    d=(lambda x, y, z: z * (digamma(x) - digamma(x + y)), lambda x, y, z: z * (digamma(y) - digamma(x + y))),
+    commutative="signed_zero", domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=250,
+)  # fmt: skip
+poch: ElementwiseFunction = special(
+    "poch", 2, _poch, "Pochhammer's symbol, gamma(x + y) / gamma(x).",
+    d=(lambda x, y, z: z * (digamma(x + y) - digamma(x)), lambda x, y, z: z * digamma(x + y)),
+    domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=250,
+)  # fmt: skip
+binom: ElementwiseFunction = special(
+    "binom", 2, _binom, "The number of ways to choose y of x, for real numbers too.",
+    d=(
+        lambda x, y, z: z * (digamma(x + 1) - digamma(x - y + 1)),
+        lambda x, y, z: z * (digamma(x - y + 1) - digamma(y + 1)),
+    ),
+    domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=300,
+)  # fmt: skip
+
+FAMILY = Family("elementwise/special/beta", (beta, betaln, poch, binom))
