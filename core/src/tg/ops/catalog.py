@@ -38,7 +38,7 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
-from tg.ops.linalg import cholesky, lu, solving, triangular
+from tg.ops.linalg import cholesky, lu, qr, solving, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -80,7 +80,9 @@ FAMILIES: Final[tuple[Family, ...]] = (
     statistics.FAMILY,
     cholesky.FAMILY,
     lu.FAMILY,
+    qr.FAMILY,
     solving.FAMILY,
+    spectral.FAMILY,
     triangular.FAMILY,
 )
 
