@@ -123,6 +123,27 @@ def _eliminated(a: Array, b: Array) -> tuple[Array, Any]:
     return b, found
 
 
+def jacobi(a: Any) -> Any:
+    """Eigenvalues, ascending, and vectors of a real symmetric matrix, by rotations in the precision of the matrix."""
+    a, n = a.copy(), len(a)
+    v = np.eye(n, dtype=a.dtype)
+    for _ in range(12):
+        for p in range(n):
+            for q in range(p + 1, n):
+                if a[p, q] == 0:
+                    continue
+                theta = (a[q, q] - a[p, p]) / (2 * a[p, q])
+                t = (1 if theta >= 0 else -1) / (abs(theta) + np.sqrt(theta * theta + 1))
+                c = 1 / np.sqrt(t * t + 1)
+                turn = np.array([[c, t * c], [-t * c, c]])
+                pair = [p, q]
+                a[:, pair] = a[:, pair] @ turn
+                a[pair, :] = turn.T @ a[pair, :]
+                v[:, pair] = v[:, pair] @ turn
+    order = np.argsort(np.diagonal(a))
+    return np.diagonal(a)[order], v[:, order]
+
+
 def size(x: Any) -> Any:
     """The largest magnitude of a result, at which the rounding of all its elements is."""
     return np.max(abs(np.asarray(x)), initial=0)
