@@ -70,10 +70,10 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 
 @hookimpl
 def tg_ops() -> tuple[Family, ...]:
-    """The loops that fusion makes."""
-    from tg_native.fusion.loop import FAMILY
+    """The loops that fusion makes, and what small matrices are handed over as."""
+    from tg_native.fusion import loop, registers
 
-    return (FAMILY,)
+    return (loop.FAMILY, registers.FAMILY)
 
 
 def __getattr__(name: str) -> Any:

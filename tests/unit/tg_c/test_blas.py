@@ -9,7 +9,7 @@ import pytest
 
 from tg.cache import spare
 from tg.lapack import library
-from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
+from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
 from tg_c.compiler import compile_unit
 from tg_c.unit import Unit
 from tg_native.calls import blas as blas_module
@@ -153,6 +153,43 @@ def test_dot_equals_numpy_in_every_direction(table, letter):
         dot.run([np.array([n, sx, sy]), x, y], [found])
         wanted = product(*(v[:: abs(s)] if s > 0 else v[:: abs(s)][::-1] for v, s in ((x, sx), (y, sy))))
         np.testing.assert_allclose(found, wanted, rtol=1e-12 if letter == "d" else 1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["d", "s", "z", "c"])
+def test_fortrans_functions_in_either_convention(table, kind):
+    if table.source == "none":
+        pytest.skip("what is written then calls none of them")
+    dtype = {"d": np.float64, "s": np.float32, "z": np.complex128, "c": np.complex64}[kind]
+    calls = {
+        "potrf": "*(tg_i64 *)out[1] = tg_@potrf('U', p[0], out[0], p[0]);",
+        "getrf": "*(tg_i64 *)out[2] = tg_@getrf(p[0], p[0], out[0], p[0], out[1]);",
+        "trsm": "tg_@trsm('L', 'L', 'N', 'N', p[0], 1, in[1], p[0], out[0], p[0]);",
+    }
+    units = {
+        name: Unit(
+            compile_unit(
+                f"/* {table.source} */\n{BLAS_DECLARATIONS}{fortran(kind + name)}"
+                + ENTRY.replace("CALL", call.replace("@", kind))
+            ),
+            table,
+        )
+        for name, call in calls.items()
+    }
+    lower = np.array([[2, 0, 0], [1, 3, 0], [-1, 1, 1]], dtype)
+    sizes, info = np.array([3]), np.full((), 7)
+    made = lower @ lower.T  # symmetric: rows and columns are alike
+    units["potrf"].run([sizes], [made, info])
+    np.testing.assert_allclose(np.tril(made), lower, rtol=1e-5)
+    assert info == 0
+    made[1, 1] = -1
+    units["potrf"].run([sizes], [made, info])
+    assert info == 2
+    columns, pivots = np.ascontiguousarray(np.array([[1, 2, 3], [4, 5, 6], [0, 0, 2]], dtype).T), np.full(3, -1)
+    units["getrf"].run([sizes], [columns, pivots, info])
+    assert (pivots.tolist(), int(info)) == ([2, 2, 3], 0)
+    solution = np.array([2, 7, 3], dtype)
+    units["trsm"].run([sizes, np.ascontiguousarray(lower.T)], [solution])
+    np.testing.assert_allclose(solution, [1, 2, 2], rtol=1e-5)
 
 
 def test_nan_and_infinity_go_through_gemm(table, letter):

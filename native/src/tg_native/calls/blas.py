@@ -1,8 +1,8 @@
 """The BLAS that this process has already loaded, as a table of addresses for generated code.
 
 NumPy's wheels bring an OpenBLAS with 64-bit integers, found in 1 ms. Where NumPy has another BLAS (conda, Linux
-distributions, Accelerate), SciPy's `cython_blas` offers that one with 32-bit integers, through pointers to its Fortran
-interface. Where neither is there, generated code has plain loops of its own.
+distributions, Accelerate), SciPy's `cython_blas` and `cython_lapack` offer that one with 32-bit integers, through
+pointers to its Fortran interface. Where neither is there, generated code has plain loops of its own.
 `tg.lapack` looks for the libraries, and has their LAPACK.
 """
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_BLAS", "TABLE", "Blas", "blas", "numpy_blas", "scipy_blas"]
 
-TABLE = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
+CBLAS = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
+FORTRAN = tuple(letter + name for name in ("potrf", "getrf", "trsm") for letter in "dszc")
+TABLE = (*CBLAS, *FORTRAN)
 CONVENTIONS: dict[Source, int] = {"none": 0, "numpy-openblas64": 1, "scipy": 2}
 
 
@@ -52,7 +54,8 @@ def blas() -> Blas:
 def numpy_blas() -> Blas | None:
     """The OpenBLAS of NumPy's wheels, or None."""
     for library in numpy_openblas():
-        table = {name: symbol_address(library, f"scipy_cblas_{name}64_") for name in TABLE}
+        table = {name: symbol_address(library, f"scipy_cblas_{name}64_") for name in CBLAS}
+        table.update((name, symbol_address(library, f"scipy_{name}_64_")) for name in FORTRAN)
         if all(table.values()):
             found = MappingProxyType({name: address for name, address in table.items() if address})
             return Blas("numpy-openblas64", _core_name(library), found, 64)
@@ -62,8 +65,9 @@ def numpy_blas() -> Blas | None:
 def scipy_blas() -> Blas | None:
     """The BLAS that SciPy was built with, or None; importing it takes about 0.1 s."""
     try:
-        module = importlib.import_module("scipy.linalg.cython_blas")
-        table = {name: capsule_address(module.__pyx_capi__[name]) for name in TABLE}
+        modules = [importlib.import_module(f"scipy.linalg.cython_{name}") for name in ("blas", "lapack")]
+        pointers = {**modules[0].__pyx_capi__, **modules[1].__pyx_capi__}
+        table = {name: capsule_address(pointers[name]) for name in TABLE}
     except (ImportError, AttributeError, KeyError, ValueError):
         return None
     return Blas("scipy", None, MappingProxyType(table), 32)

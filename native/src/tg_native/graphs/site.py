@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tg_native.graphs.function import GraphFunction
     from tg_native.loops.blas import Blas
     from tg_native.loops.kernel import Kernel
+    from tg_native.loops.lapack import Lapack
     from tg_native.loops.pointwise import ScalarProgram
 
 
@@ -177,6 +178,10 @@ class Site:
     def blas(self, dtype: str) -> Blas | None:
         """How functions of BLAS for a dtype are called, None if there are none."""
         return self.function.blas(dtype)
+
+    def lapack(self, dtype: str) -> Lapack | None:
+        """How functions of LAPACK for a dtype are called, None if there are none."""
+        return self.function.lapack(dtype)
 
     # --- lengths -----------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tg_native.loops.blas import Blas
     from tg_native.loops.function import Function
     from tg_native.loops.kernel import Kernel
+    from tg_native.loops.lapack import Lapack
     from tg_native.loops.pointwise import ScalarProgram
     from tg_native.plan.memory import Buffer, Memory
     from tg_native.plan.values import Array, Value
@@ -163,6 +164,10 @@ class Statements(Lengths):
     @abc.abstractmethod
     def blas(self, dtype: str) -> Blas | None:
         """How functions of BLAS for a dtype are called, None if there are none."""
+
+    @abc.abstractmethod
+    def lapack(self, dtype: str) -> Lapack | None:
+        """How functions of LAPACK for a dtype are called, None if there are none."""
 
     @abc.abstractmethod
     def rule(self, op: Op) -> Any:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Final
 
 from tg_native.fusion.loop import Loop
 from tg_native.loops.nest import loop
-from tg_native.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
+from tg_native.rules import (
+    contraction,
+    control,
+    creation,
+    cumulative,
+    indexing,
+    linalg,
+    loops,
+    reduction,
+    shape,
+    sorting,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -22,6 +33,7 @@ RULES: Final[dict[object, Rule]] = {
     **creation.RULES,
     **cumulative.RULES,
     **indexing.RULES,
+    **linalg.RULES,
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,

@@ -26,15 +26,19 @@ from typing import TYPE_CHECKING, Final, final
 
 from tg_c.routine import Routine
 from tg_native.calls.blas import TABLE
+from tg_native.kernels.index import Index
+from tg_native.kernels.lanes import Lanes
 from tg_native.loops.blas import AS_IS, LETTERS, ROW_MAJOR, TRANSPOSED, Blas
+from tg_native.loops.lapack import SIGNATURES, Lapack
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from tg_native.kernels.index import Index, Pointer
+    from tg_c.program import Unit
+    from tg_native.kernels.index import Pointer
     from tg_native.loops.kernel import Kernel
 
-__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "CBlas"]
+__all__ = ["BLAS_DECLARATIONS", "COMPLEX_DECLARATIONS", "CBlas", "CLapack", "fortran"]
 
 _COMMON = f"""\
 #ifdef TG_NO_BLAS
@@ -237,3 +241,66 @@ class CBlas(Blas):
         body, target = kernel.body, f"{result.text}[0] = " if result is not None else ""
         assert isinstance(body, Routine)
         body.line(f"{target}tg_{LETTERS[self.dtype]}{name}({', '.join(arguments)});")
+
+
+# --- LAPACK ----------------------------------------------------------------------------------------------------------
+
+
+def fortran(name: str) -> str:
+    """The text of `tg_NAME`, which calls a function by Fortran's interface in the convention of the table.
+
+    Integers are of 64 bits, those of arrays too: an array that was filled with narrower ones is widened in its place,
+    as many of them as rows or columns, whatever there is less of.
+    """
+    signature = SIGNATURES[name[1:]]
+    places = list(enumerate(signature))
+    kinds = {"f": "char f", "n": "tg_i64 n", "p": "void *p", "w": "void *w"}
+    taken = ", ".join(f"{kinds[kind]}{k}" for k, kind in places if kind in kinds)
+    ctype = {"d": "double", "s": "float", "z": "double _Complex", "c": "float _Complex"}[name[0]]
+    shared = {"f": "&f{}", "p": "p{}", "w": "w{}", "1": "&one"}
+    slot = f"tg_blas[{TABLE.index(name) + 1}]"
+
+    def call(forms: Mapping[str, str], lengths: int) -> str:
+        types = ", ".join(["void *"] * len(signature) + ["tg_i64"] * lengths)
+        given = ", ".join([forms[kind].format(k) for k, kind in places] + ["1"] * lengths)
+        return f"((void (*)({types})){slot})({given});"
+
+    lines = [
+        f"static tg_i64 tg_{name}({taken}) {{",
+        "  tg_i64 info = 0;",
+        *([f"  {ctype} one = 1;"] if "1" in signature else []),
+        "  if (tg_blas[0] == (void *)1) {",
+        f"    {call({**shared, 'n': '&n{}', 'i': '&info'}, signature.count('f'))}",
+        "    return info;",
+        "  }",
+        f"  int {', '.join(f'i{k} = (int)n{k}' for k, kind in places if kind == 'n')}, narrow = 0;",
+        f"  {call({**shared, 'n': '&i{}', 'i': '&narrow'}, 0)}",
+    ]
+    lines += [
+        f"  for (tg_i64 k = n0 < n1 ? n0 : n1; k-- > 0;) ((tg_i64 *)w{k})[k] = ((int *)w{k})[k];"
+        for k, kind in places
+        if kind == "w"
+    ]
+    return "\n".join([*lines, "  return narrow;", "}", ""])
+
+
+@final
+class CLapack(Lapack):
+    """Calls of the functions for a dtype."""
+
+    def __init__(self, unit: Unit, dtype: str) -> None:
+        self.unit, self.dtype = unit, dtype
+
+    def call(self, kernel: Kernel, name: str, arguments: Sequence[str | Index | Pointer]) -> Index:
+        body, name = kernel.body, LETTERS[self.dtype] + name
+        assert isinstance(body, Routine)
+        self.unit.lapack(name)
+        texts = [self._text(x) for x in arguments]
+        with body.of(0):
+            return Index(Lanes(body, "int64", body.local("const i64", f"tg_{name}({', '.join(texts)})")))
+
+    @staticmethod
+    def _text(argument: str | Index | Pointer) -> str:
+        if isinstance(argument, str):
+            return f"'{argument}'"
+        return str(argument.value.text if isinstance(argument, Index) else argument.text)

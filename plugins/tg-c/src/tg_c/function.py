@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import TensorType, taken
-from tg_c.blas import CBlas
+from tg_c.blas import CBlas, CLapack
 from tg_c.division import Division, functions
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
@@ -18,6 +18,7 @@ from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.site import Site
 from tg_c.text import INDENT, elements, literal
+from tg_native.calls.blas import NO_BLAS, blas
 from tg_native.graphs import function as graphs
 from tg_native.graphs.failure import Failure
 from tg_native.kernels.dtypes import WORDS
@@ -315,6 +316,11 @@ class GraphFunction(graphs.GraphFunction):
             return None
         self.unit.blas(dtype)
         return CBlas(dtype)
+
+    def lapack(self, dtype: str) -> CLapack | None:
+        if dtype not in LETTERS or blas() is NO_BLAS:
+            return None
+        return CLapack(self.unit, dtype)
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name, code = self.unit.function(graph), self.fresh("code")

@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
-from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS
+from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
 from tg_c.division import driver
 from tg_c.function import GraphFunction
 from tg_c.lengths import FUNCTIONS, UNCOUNTED
@@ -129,6 +129,11 @@ class Unit(graphs.Unit):
         self.prelude.need("blas", BLAS_DECLARATIONS)
         if dtype in COMPLEX_DECLARATIONS:
             self.prelude.need(f"blas {dtype}", COMPLEX_DECLARATIONS[dtype])
+
+    def lapack(self, name: str) -> None:
+        """Use a function of the LAPACK of the process, by its whole name."""
+        self.prelude.need("blas", BLAS_DECLARATIONS)
+        self.prelude.need(f"lapack {name}", fortran(name))
 
     def note_marks(self, function: GraphFunction, head: str, marks: dict[int, int]) -> None:
         """Remember at which lines behind a head nodes begin."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast, final
 
 from tg.backend import numpy_dtype
-from tg_native.kernels.lanes import constant_of, parts
+from tg_native.kernels.index import Index, Pointer
+from tg_native.kernels.lanes import Lanes, constant_of, parts
 from tg_native.loops.blas import LETTERS, Blas, clear
+from tg_native.loops.lapack import SIGNATURES, Lapack
 from tg_numba.assembly import ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tg_native.kernels.index import Index, Pointer
     from tg_native.loops import kernel as loops
     from tg_native.loops.blas import Matrix, Vector
+    from tg_numba.flow import Flow
     from tg_numba.kernel import Kernel
     from tg_numba.program import Unit
 
@@ -59,3 +61,47 @@ class NumbaBlas(Blas):
     def gemv(self, kernel: loops.Kernel, sizes: tuple[Index, Index], a: Matrix, v: Vector, z: Pointer) -> None:
         clear(kernel, z, sizes[0])
         super().gemv(kernel, sizes, a, v, z)
+
+
+@final
+class NumbaLapack(Lapack):
+    """Calls of the functions for a dtype: arguments are in memory of the loop's function."""
+
+    def __init__(self, unit: Unit, dtype: str) -> None:
+        self.unit, self.dtype = unit, dtype
+
+    def call(self, kernel: loops.Kernel, name: str, arguments: Sequence[str | Index | Pointer]) -> Index:
+        own = cast("Kernel", kernel)
+        body, given, lengths = own.body, list(arguments), []
+        info = body.cell("int64").text
+        texts: list[str] = []
+        for kind in SIGNATURES[name]:
+            if kind == "i":
+                texts.append(info)
+            elif kind == "1":
+                texts.append(self._one(body))
+            else:
+                argument = given.pop(0)
+                texts.append(self._place(body, argument))
+                lengths += ["i64 1"] if isinstance(argument, str) else []
+        called = own.outside(self.unit.blas(LETTERS[self.dtype] + name))
+        body.do(f"call void {called}({', '.join([*(f'ptr {text}' for text in texts), *lengths])})")
+        return Index(Lanes(body, "int64", body.made(f"load i64, ptr {info}")))
+
+    def _one(self, body: Flow) -> str:
+        place = body.cell(self.dtype)
+        with body.of(0):
+            body.store(constant_of(body, numpy_dtype(self.dtype).type(1), self.dtype), place)
+        return str(place.text)
+
+    @staticmethod
+    def _place(body: Flow, argument: str | Index | Pointer) -> str:
+        if isinstance(argument, str):
+            place = body.frame("i8")
+            body.do(f"store i8 {ord(argument)}, ptr {place}")
+            return place
+        if isinstance(argument, Pointer):
+            return str(argument.text)
+        place = body.frame("i64")
+        body.do(f"store i64 {argument.value.text}, ptr {place}")
+        return place

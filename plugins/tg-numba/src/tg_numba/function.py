@@ -18,7 +18,7 @@ from tg_native.plan.shapes import needs_plan
 from tg_native.plan.values import Array, Scalar, Slot
 from tg_native.show.shown import identifier
 from tg_numba.assembly import memory_cell
-from tg_numba.blas import NumbaBlas
+from tg_numba.blas import NumbaBlas, NumbaLapack
 from tg_numba.body import Body
 from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
@@ -290,6 +290,10 @@ class GraphFunction(graphs.GraphFunction):
     def blas(self, dtype: str) -> NumbaBlas | None:
         has_any = dtype in LETTERS and blas().source == "numpy-openblas64"  # whose interface it is
         return NumbaBlas(self.unit, dtype) if has_any else None
+
+    def lapack(self, dtype: str) -> NumbaLapack | None:
+        has_any = dtype in LETTERS and blas().source == "numpy-openblas64"  # whose integers have 64 bits
+        return NumbaLapack(self.unit, dtype) if has_any else None
 
     def called(self, graph: FrozenGraph, arguments: Sequence[tuple[str, str]], status: str | None) -> str:
         name = self.unit.function(graph)

@@ -1,0 +1,30 @@
+"""How a loop calls functions of LAPACK, and those of BLAS that have no form for rows: by Fortran's interface."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_native.kernels.index import Index, Pointer
+    from tg_native.loops.kernel import Kernel
+
+SIGNATURES: Final = {
+    "potrf": "fnpni",
+    "getrf": "nnpnwi",
+    "trsm": "ffffnn1pnpn",
+}
+"""What each takes, all by address: a flag (f), an integer (n), an array (p), the number 1 (1), an array of integers
+(w), and where it writes `info` (i)."""
+
+
+class Lapack(abc.ABC):
+    """Functions for a dtype; integers of arrays are of 64 bits."""
+
+    dtype: str
+
+    @abc.abstractmethod
+    def call(self, kernel: Kernel, name: str, arguments: Sequence[str | Index | Pointer]) -> Index:
+        """Call a function with flags, integers and places in their order; its `info`, or 0."""

@@ -1,0 +1,138 @@
+"""Triangular systems: row by row for all right sides at once, or by `trsm` of the transposed problem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from tg.ops.linalg import triangular as t
+from tg.types.dtypes import is_complex
+from tg_native.fusion.registers import is_small
+from tg_native.kernels.index import Condition
+from tg_native.plan.values import is_one
+from tg_native.rules.linalg import unrolled
+from tg_native.rules.linalg.matrices import (
+    any_of,
+    by_size,
+    conjugate,
+    fill_nan,
+    fold_elements,
+    matrix_at,
+    minus_product,
+    over,
+)
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+    from tg_native.graphs.site import Site
+    from tg_native.kernels.index import Index, Pointer
+    from tg_native.kernels.lanes import Elements
+    from tg_native.kernels.routine import Block
+    from tg_native.loops.kernel import Kernel
+    from tg_native.loops.lapack import Lapack
+    from tg_native.plan.values import Value
+    from tg_native.rules.linalg.matrices import Matrix
+    from tg_native.rules.linalg.unrolled import Batch
+
+
+def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:
+    """The solution for each matrix."""
+    a, b = site.contiguous(site.inputs[0]), site.memory(site.inputs[1])
+    x = site.allocate(0)
+    site.same(a.shape[-2], a.shape[-1])
+    site.same(a.shape[-1], b.shape[-2])
+    n, m = x.shape[-2:]
+    if type(n) is int and type(m) is int and is_small([n, m]):
+        batch = unrolled.Batch(site, x.dtype, x.shape[:-2])
+        given = batch.kernel.read(a), batch.kernel.read(site.contiguous(b)), batch.kernel.write(x)
+        batch.write(lambda: _unrolled(op, batch, (n, m), *given))
+        return x
+    kernel = site.kernel() if is_one(m) else site.kernel([x.dtype], 1, m)
+    places = [kernel.read(a), kernel.read(b), kernel.write(x)]
+    size, columns = kernel.length(n), kernel.length(m)
+    with kernel.loops(a.shape[:-2]) as outer:
+        matrices = (matrix_at(kernel, v, p, outer) for v, p in zip((a, b, x), places, strict=True))
+        one = _System(op, kernel, (size, columns), *matrices)
+        by_size(site, kernel.body, n, size, one.by_rows, one.by_lapack)
+        if not op.raises and not op.unit_diagonal:
+            one.mark()
+    site.run(kernel)
+    return x
+
+
+def _unrolled(op: t.SolveTriangular, batch: Batch, sizes: tuple[int, int], a: Pointer, b: Pointer, x: Pointer) -> None:
+    """The solution for matrices in registers."""
+    n, m = sizes
+    is_read = {(i, j) for i in range(n) for j in range(n) if (j < i if op.lower else i < j)}
+    is_read |= set() if op.unit_diagonal else {(i, i) for i in range(n)}
+    values = {(i, j): batch.load(a, n * n, i * n + j) for i, j in sorted(is_read)}
+
+    def factor(i: int, j: int) -> Elements:
+        if op.transpose == "n":
+            return values[i, j]
+        return conjugate(values[j, i]) if op.transpose == "c" else values[j, i]
+
+    is_lower = op.lower == (op.transpose == "n")
+    found = unrolled.substituted(factor, batch.load_matrix(b, n, m), is_lower=is_lower, unit_diagonal=op.unit_diagonal)
+    if not op.raises and not op.unit_diagonal:
+        is_singular = values[0, 0].is_zero()
+        for i in range(1, n):
+            is_singular = is_singular | values[i, i].is_zero()
+        found = unrolled.without(is_singular, found)
+    batch.store_matrix(found, x)
+
+
+@final
+class _System:
+    """The solution for one matrix in the making."""
+
+    def __init__(
+        self, op: t.SolveTriangular, kernel: Kernel, lengths: tuple[Index, Index], a: Matrix, b: Matrix, x: Matrix
+    ) -> None:
+        self.op, self.kernel, self.body, self.a, self.b, self.x = op, kernel, kernel.body, a, b, x
+        self.n, self.m = lengths
+        self.is_lower = op.lower == (op.transpose == "n")  # as it is read
+
+    def factor(self, i: Index, j: Index) -> Elements:
+        """An element of the matrix as it is read."""
+        if self.op.transpose == "n":
+            return self.a.load(i, j)
+        return conjugate(self.a.load(j, i)) if self.op.transpose == "c" else self.a.load(j, i)
+
+    def by_rows(self) -> None:
+        """A row of the solution from those that are known."""
+        with self.body.loop(0, self.n) as k:
+            i = k if self.is_lower else self.n - 1 - k
+            self.kernel.blocks(self.x.array.shape[-1], lambda block: self._row(i, block))
+
+    def _row(self, i: Index, block: Block) -> None:
+        start, end = (0, i) if self.is_lower else (i + 1, self.n)
+        left = fold_elements(
+            self.body,
+            start,
+            end,
+            self.b.load_row(i, block),
+            lambda j, total: minus_product(total, self.factor(i, j), self.x.load_row(j, block)),
+        )
+        self.x.store_row(left if self.op.unit_diagonal else over(left, self.factor(i, i)), i, block)
+
+    def by_lapack(self, lapack: Lapack) -> None:
+        """By `trsm`: as columns, x and the matrix are transposed, and so the matrix is on the right."""
+        with self.body.loop(0, self.n) as i:
+            self.kernel.blocks(
+                self.x.array.shape[-1], lambda block: self.x.store_row(self.b.load_row(i, block), i, block)
+            )
+        transpose = self.op.transpose if is_complex(self.x.array.dtype) else self.op.transpose.replace("c", "t")
+        flags = ["R", "U" if self.op.lower else "L", transpose.upper(), "U" if self.op.unit_diagonal else "N"]
+        with self.body.when((self.n > 0) & (self.m > 0)):
+            sizes = (self.m, self.n)
+            lapack.call(self.kernel, "trsm", [*flags, *sizes, self.a.place, self.n, self.x.place, self.m])
+
+    def mark(self) -> None:
+        """NaN for a matrix with a zero on its diagonal."""
+        with self.body.of(0):
+            is_singular = any_of(self.body, 0, self.n, lambda i: Condition(self.a.load(i, i).is_zero()))
+            with self.body.when(is_singular):
+                fill_nan(self.x, self.n, lambda _: self.m)
+
+
+RULES: Final[dict[object, Rule]] = {t.SolveTriangular: solve_triangular}
