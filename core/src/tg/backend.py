@@ -63,6 +63,8 @@ _NAMES = {
     "tg.ops.sorting": "ArgSort Sort",
     "tg.ops.linalg.cholesky": "Cholesky",
     "tg.ops.linalg.lu": "LU",
+    "tg.ops.linalg.qr": "QR",
+    "tg.ops.linalg.spectral": "SVD Eigh Eigvalsh Svdvals",
     "tg.ops.linalg.triangular": "SolveTriangular",
     "tg.ops.elementwise.arithmetic": "gate",
     "tg.ops.elementwise.cast": "Cast",

@@ -66,6 +66,11 @@ from tg.ops.indexing import WrapIndex as WrapIndex
 from tg.ops.indexing import window as window
 from tg.ops.linalg.cholesky import Cholesky as Cholesky
 from tg.ops.linalg.lu import LU as LU
+from tg.ops.linalg.qr import QR as QR
+from tg.ops.linalg.spectral import SVD as SVD
+from tg.ops.linalg.spectral import Eigh as Eigh
+from tg.ops.linalg.spectral import Eigvalsh as Eigvalsh
+from tg.ops.linalg.spectral import Svdvals as Svdvals
 from tg.ops.linalg.triangular import SolveTriangular as SolveTriangular
 from tg.ops.reduction import Reduce as Reduce
 from tg.ops.reduction import identity as identity

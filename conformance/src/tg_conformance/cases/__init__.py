@@ -43,7 +43,20 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
+from tg_conformance.cases.linalg import (
+    cholesky,
+    least_squares,
+    lu,
+    norms,
+    products,
+    qr,
+    solving,
+    spectral,
+    triangular,
+)
+from tg_conformance.cases.linalg import (
+    functions as matrix_functions,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -85,7 +98,13 @@ CASES: Final[tuple[Case, ...]] = (
     *sorting.CASES,
     *statistics.CASES,
     *cholesky.CASES,
+    *matrix_functions.CASES,
+    *least_squares.CASES,
     *lu.CASES,
+    *norms.CASES,
+    *products.CASES,
+    *qr.CASES,
     *solving.CASES,
+    *spectral.CASES,
     *triangular.CASES,
 )

@@ -38,7 +38,18 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
-from tg.ops.linalg import cholesky, lu, solving, triangular
+from tg.ops.linalg import (
+    cholesky,
+    functions,
+    least_squares,
+    lu,
+    norms,
+    products,
+    qr,
+    solving,
+    spectral,
+    triangular,
+)
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -79,8 +90,14 @@ FAMILIES: Final[tuple[Family, ...]] = (
     sorting.FAMILY,
     statistics.FAMILY,
     cholesky.FAMILY,
+    functions.FAMILY,
+    least_squares.FAMILY,
     lu.FAMILY,
+    norms.FAMILY,
+    products.FAMILY,
+    qr.FAMILY,
     solving.FAMILY,
+    spectral.FAMILY,
     triangular.FAMILY,
 )
 

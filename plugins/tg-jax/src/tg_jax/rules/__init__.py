@@ -16,7 +16,7 @@ from tg_jax.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_jax.rules.linalg import cholesky, lu, triangular
+from tg_jax.rules.linalg import cholesky, lu, qr, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -41,6 +41,8 @@ RULES: Final[dict[object, Rule]] = {
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
+    **qr.RULES,
+    **spectral.RULES,
     **triangular.RULES,
     **decays.RULES,
     **extrema.RULES,

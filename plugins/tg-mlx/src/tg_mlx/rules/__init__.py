@@ -15,7 +15,7 @@ from tg_mlx.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_mlx.rules.linalg import cholesky, lu, triangular
+from tg_mlx.rules.linalg import cholesky, lu, qr, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -40,8 +40,10 @@ RULES: Final[dict[object, Rule]] = {
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
+    **qr.RULES,
+    **spectral.RULES,
     **triangular.RULES,
 }
 
-HOSTED: Final[frozenset[object]] = frozenset((*cholesky.RULES, *lu.RULES, *triangular.RULES))
+HOSTED: Final[frozenset[object]] = frozenset((*cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES))
 """What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor."""
