@@ -64,6 +64,7 @@ _NAMES = {
     "tg.ops.linalg.cholesky": "Cholesky",
     "tg.ops.linalg.lu": "LU",
     "tg.ops.linalg.qr": "QR",
+    "tg.ops.linalg.schur": "Eig Eigvals Schur",
     "tg.ops.linalg.spectral": "SVD Eigh Eigvalsh Svdvals",
     "tg.ops.linalg.triangular": "SolveTriangular",
     "tg.ops.elementwise.arithmetic": "gate",

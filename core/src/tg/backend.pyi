@@ -67,6 +67,9 @@ from tg.ops.indexing import window as window
 from tg.ops.linalg.cholesky import Cholesky as Cholesky
 from tg.ops.linalg.lu import LU as LU
 from tg.ops.linalg.qr import QR as QR
+from tg.ops.linalg.schur import Eig as Eig
+from tg.ops.linalg.schur import Eigvals as Eigvals
+from tg.ops.linalg.schur import Schur as Schur
 from tg.ops.linalg.spectral import SVD as SVD
 from tg.ops.linalg.spectral import Eigh as Eigh
 from tg.ops.linalg.spectral import Eigvalsh as Eigvalsh
