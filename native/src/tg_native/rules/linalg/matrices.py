@@ -195,6 +195,39 @@ def any_of(
     return Index(body.fold(start, end, 1, zero, step)[0]) > 0
 
 
+def copy_rows(source: Matrix, target: Matrix, rows: Index, columns: Index) -> None:
+    """Copy so many rows and columns."""
+    body = target.kernel.body
+    with body.loop(0, rows) as i, body.loop(0, columns) as j:
+        target.store(source.load(i, j), i, j)
+
+
+def take_lower(given: Matrix, made: Matrix, n: Index) -> None:
+    """Take the lower triangle, and zeros for what is above it."""
+    body = made.kernel.body
+    zero = number(body, 0, made.array.dtype)
+    with body.loop(0, n) as i:
+        with body.loop(0, i + 1) as j:
+            made.store(given.load(i, j), i, j)
+        with body.loop(i + 1, n) as j:
+            made.store(zero, i, j)
+
+
+def is_finite(matrix: Matrix, rows: Index, columns: Index) -> Condition:
+    """Whether all elements are."""
+    body = matrix.kernel.body
+
+    def is_odd(x: Elements) -> Lanes:
+        values = x if isinstance(x, Pair) else (x,)
+        found = ~(fabs(values[0]) < np.inf)
+        return found if len(values) == 1 else found | ~(fabs(values[1]) < np.inf)
+
+    def in_row(i: Index) -> Index:
+        return any_of(body, 0, columns, lambda j: Condition(is_odd(matrix.load(i, j)))).number()
+
+    return ~any_of(body, 0, rows, in_row)
+
+
 def fill_nan(matrix: Matrix, rows: Index, columns: Callable[[Index], Index]) -> None:
     """Set the first elements of each row to NaN."""
     body = matrix.kernel.body
