@@ -71,6 +71,7 @@ _NAMES = {
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
+    "tg.ops.linalg": "cholesky lu qr schur spectral triangular",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex exponential rounding trigonometric",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

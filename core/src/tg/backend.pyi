@@ -64,6 +64,12 @@ from tg.ops.indexing import Slice as Slice
 from tg.ops.indexing import SliceUpdate as SliceUpdate
 from tg.ops.indexing import WrapIndex as WrapIndex
 from tg.ops.indexing import window as window
+from tg.ops.linalg import cholesky as cholesky
+from tg.ops.linalg import lu as lu
+from tg.ops.linalg import qr as qr
+from tg.ops.linalg import schur as schur
+from tg.ops.linalg import spectral as spectral
+from tg.ops.linalg import triangular as triangular
 from tg.ops.linalg.cholesky import Cholesky as Cholesky
 from tg.ops.linalg.lu import LU as LU
 from tg.ops.linalg.qr import QR as QR

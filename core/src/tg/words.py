@@ -189,7 +189,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("multi_dot chain_matmul matrix_dot", "`tg.linalg.multi_dot([m, m, m])`"),
     ("cross", "`tg.linalg.cross(w, u)`"),
     # linear algebra
-    ("cholesky inv pinv det slogdet eig eigvals eigh eigvalsh svd svdvals qr schur expm sqrtm cond matrix_rank",
+    ("cholesky inv pinv det slogdet eig eigvals eigh eigvalsh svd svdvals qr schur expm sqrtm matrix_rank",
      "`tg.linalg.{name}(m)`"),
     ("vector_norm toeplitz", "`tg.linalg.{name}(x)`"),
     ("matrix_norm frobenius_norm", "`tg.linalg.matrix_norm(m)`"),
