@@ -59,13 +59,13 @@ def norms() -> Iterator[Case]:
             ),
             accuracy=16,
         )
-    for order in (None, -2, "fro", 1, -1, np.inf, "nuc"):
+    for p in (None, -2, "fro", 1, -1, np.inf, "nuc"):
         yield Case(
-            lambda a, order=order: tg.linalg.cond(a, order),
+            lambda a, p=p: tg.linalg.cond(a, p),
             [any_dtype("b", "n", "n", values=matrices.square)],
-            name=f"cond {order}",
+            name=f"cond {p}",
             dtypes=("float64", "complex64"),
-            oracle=lambda a, order=order: np.linalg.cond(double(a), order),
+            oracle=lambda a, p=p: np.linalg.cond(double(a), p),
             accuracy=256,
         )
 

@@ -12,10 +12,9 @@ from tg.ops.elementwise.arithmetic import multiply, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.family import Family
 from tg.ops.indexing import flip, slice_axis, take
-from tg.ops.joining import concatenate
 from tg.ops.linalg.matrices import conjugated
 from tg.ops.linalg.solving import identities, inv, solve
-from tg.ops.shape import expand_dims_at, moveaxis, ravel, reshape, transpose
+from tg.ops.shape import concatenate, expand_dims_at, moveaxis, ravel, reshape, transpose
 from tg.types.lengths import product
 from tg.types.lengths import subtract as subtract_lengths
 from tg.variables.conversion import as_variable, known_integer, promoted
@@ -75,7 +74,8 @@ def multi_dot(arrays: Sequence[Any]) -> Variable:
     for v in given:
         if v.type.ndim != 2:
             raise ShapeError(message(f"multi_dot: found {v.type}, needed matrices"))
-    lengths = [v.type.shape[0] or TYPICAL for v in given] + [given[-1].type.shape[1] or TYPICAL]
+    lengths = [known if isinstance(known := v.type.shape[0], int) else TYPICAL for v in given]
+    lengths.append(known if isinstance(known := given[-1].type.shape[1], int) else TYPICAL)
     found = _multiplied(given, _best_splits(lengths), 0, len(given) - 1)
     found = found[0] if first else found
     return found[..., 0] if last else found

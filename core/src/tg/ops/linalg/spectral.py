@@ -62,15 +62,15 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def _performed(a: Array, types: Sequence[TensorType], function: Callable[[Array], tuple[Array, ...]]) -> list[Array]:
+def performed(a: Array, types: Sequence[TensorType], function: Callable[[Array], tuple[Array, ...]]) -> list[Array]:
     """What a function of NumPy's gives, matrix by matrix where one fails; NaN for what is not finite; and info."""
     info = info_of(a)
-    finite = np.isfinite(a).all((-2, -1))
+    finite = np.asarray(np.isfinite(a).all((-2, -1)))
     given = np.where(finite[..., None, None], a, 0).astype(a.dtype)
     try:
         found = list(function(given))
     except np.linalg.LinAlgError:
-        found = [np.full(t.shape, np.nan, numpy_dtype(t.dtype)) for t in types]  # type: ignore[arg-type]
+        found = [np.full(t.shape, np.nan, numpy_dtype(t.dtype)) for t in types]
         for index in np.ndindex(info.shape):
             try:
                 for whole, part in zip(found, function(given[index]), strict=True):
@@ -112,7 +112,7 @@ class Eigh(Op):
         """`np.linalg.eigh` of the lower triangle."""
         read = np.tril(a)
         types = self.infer(TensorType(a.dtype, a.shape))[:2]
-        return tuple(_performed(read, types, lambda x: tuple(np.linalg.eigh(x, "L"))))
+        return tuple(performed(read, types, lambda x: tuple(np.linalg.eigh(x, "L"))))
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The iteration converged."""
@@ -125,12 +125,13 @@ class Eigh(Op):
         (w, v, _), (dw, dv, _) = outputs, cotangents
         if dw is None and dv is None:
             return (None,)
-        inner = None
+        inner: Variable | None = None
         if dv is not None:
             gaps = subtract(expand_dims_at(w, (-2,)), expand_dims_at(w, (-1,)))
             inner = _over(MatMul()(adjoint(v), conjugated(dv)), gaps)
         if dw is not None:
             inner = _with_diagonal(inner, cast_variable(dw, v.type.dtype), v)
+        assert inner is not None
         found = MatMul()(MatMul()(v, inner), adjoint(v))
         return (conjugated(half_diagonal(add(found, adjoint(found)))),)
 
@@ -172,7 +173,7 @@ class Eigvalsh(Op):
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.eigvalsh` of the lower triangle."""
         types = self.infer(TensorType(a.dtype, a.shape))[:1]
-        return tuple(_performed(np.tril(a), types, lambda x: (np.linalg.eigvalsh(x, "L"),)))
+        return tuple(performed(np.tril(a), types, lambda x: (np.linalg.eigvalsh(x, "L"),)))
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """Those of `Eigh`."""
@@ -216,7 +217,7 @@ class SVD(Op):
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.svd`."""
         types = self.infer(TensorType(a.dtype, a.shape))[:3]
-        return tuple(_performed(a, types, lambda x: tuple(np.linalg.svd(x, full_matrices=self.full_matrices))))
+        return tuple(performed(a, types, lambda x: tuple(np.linalg.svd(x, full_matrices=self.full_matrices))))
 
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """The iteration converged."""
@@ -276,7 +277,7 @@ def _svd_gradient(
     inner = parts[0]
     for part in parts[1:]:
         inner = add(inner, part)
-    found = MatMul()(MatMul()(u, inner), vh)
+    found: Variable = MatMul()(MatMul()(u, inner), vh)
     if gu is not None and not square:
         beside = _over(gu, row)
         beside = subtract(beside, MatMul()(u, MatMul()(adjoint(u), beside)))
@@ -315,7 +316,7 @@ class Svdvals(Op):
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.svd` without vectors."""
         types = self.infer(TensorType(a.dtype, a.shape))[:1]
-        return tuple(_performed(a, types, lambda x: (np.linalg.svd(x, compute_uv=False),)))
+        return tuple(performed(a, types, lambda x: (np.linalg.svd(x, compute_uv=False),)))
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """Those of `SVD`."""

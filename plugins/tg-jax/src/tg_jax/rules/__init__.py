@@ -16,7 +16,7 @@ from tg_jax.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_jax.rules.linalg import cholesky, lu, qr, spectral, triangular
+from tg_jax.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -42,6 +42,7 @@ RULES: Final[dict[object, Rule]] = {
     **cholesky.RULES,
     **lu.RULES,
     **qr.RULES,
+    **schur.RULES,
     **spectral.RULES,
     **triangular.RULES,
     **decays.RULES,

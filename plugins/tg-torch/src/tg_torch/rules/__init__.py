@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg.backend import Schur
 from tg_torch import fused
 from tg_torch.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_torch.rules.elementwise import (
@@ -16,7 +17,7 @@ from tg_torch.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_torch.rules.linalg import cholesky, lu, qr, spectral, triangular
+from tg_torch.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -42,7 +43,11 @@ RULES: Final[dict[object, Rule]] = {
     **cholesky.RULES,
     **lu.RULES,
     **qr.RULES,
+    **schur.RULES,
     **spectral.RULES,
     **triangular.RULES,
     **fused.RULES,
 }
+
+HOSTED: Final[frozenset[object]] = frozenset((Schur,))
+"""What the host computes: PyTorch has no Schur form."""

@@ -25,7 +25,7 @@ def eigh(op: Eigh, a: Any) -> tuple[Any, ...]:
         v, w = lax.linalg.eigh(x, lower=True, symmetrize_input=False, sort_eigenvalues=True)
         return w, v
 
-    return _of_finite(jnp.tril(a), values_last)
+    return of_finite(jnp.tril(a), values_last)
 
 
 def eigvalsh(op: Eigvalsh, a: Any) -> tuple[Any, ...]:
@@ -33,7 +33,7 @@ def eigvalsh(op: Eigvalsh, a: Any) -> tuple[Any, ...]:
     if a.size == 0:
         return jnp.zeros(a.shape[:-1], a.real.dtype), jnp.zeros(a.shape[:-2], jnp.int32)
     whole = jnp.tril(a) + jnp.swapaxes(jnp.tril(a, -1), -1, -2).conj()
-    return _of_finite(whole, lambda x: (jnp.linalg.eigvalsh(x, symmetrize_input=False),))
+    return of_finite(whole, lambda x: (jnp.linalg.eigvalsh(x, symmetrize_input=False),))
 
 
 def svd(op: SVD, a: Any) -> tuple[Any, ...]:
@@ -41,7 +41,7 @@ def svd(op: SVD, a: Any) -> tuple[Any, ...]:
     lead = a.shape[:-2]
     if a.size == 0:
         return (*_svd_of_nothing(op, a), jnp.zeros(lead, jnp.int32))
-    return _of_finite(a, lambda x: tuple(jnp.linalg.svd(x, full_matrices=op.full_matrices)))
+    return of_finite(a, lambda x: tuple(jnp.linalg.svd(x, full_matrices=op.full_matrices)))
 
 
 def svdvals(op: Svdvals, a: Any) -> tuple[Any, ...]:
@@ -49,7 +49,7 @@ def svdvals(op: Svdvals, a: Any) -> tuple[Any, ...]:
     lead = a.shape[:-2]
     if a.size == 0:
         return jnp.zeros((*lead, min(a.shape[-2:])), a.real.dtype), jnp.zeros(lead, jnp.int32)
-    return _of_finite(a, lambda x: (jnp.linalg.svd(x, compute_uv=False),))
+    return of_finite(a, lambda x: (jnp.linalg.svd(x, compute_uv=False),))
 
 
 def _svd_of_nothing(op: SVD, a: Any) -> tuple[Any, Any, Any]:
@@ -61,7 +61,7 @@ def _svd_of_nothing(op: SVD, a: Any) -> tuple[Any, Any, Any]:
     return u, jnp.zeros((*lead, few), a.real.dtype), vh
 
 
-def _of_finite(a: Any, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+def of_finite(a: Any, function: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
     """What a function gives for matrices, NaN for those that are not finite, and 1 where it gives NaN for others."""
     finite = jnp.isfinite(a).all((-2, -1))
     found = function(jnp.where(finite[..., None, None], a, 0))

@@ -23,14 +23,14 @@ def eigh(op: Eigh, a: Any) -> Any:
     """Values, vectors, and where there are none."""
     if a.size == 0:
         return mx.zeros(a.shape[:-1], _real(a)), a, mx.zeros(a.shape[:-2], mx.int32)
-    return _of_finite(mx.tril(a), lambda x: mx.linalg.eigh(x, "L", stream=stream("cpu")))
+    return of_finite(mx.tril(a), lambda x: mx.linalg.eigh(x, "L", stream=stream("cpu")))
 
 
 def eigvalsh(op: Eigvalsh, a: Any) -> Any:
     """Values, and where there are none."""
     if a.size == 0:
         return mx.zeros(a.shape[:-1], _real(a)), mx.zeros(a.shape[:-2], mx.int32)
-    return _of_finite(mx.tril(a), lambda x: (mx.linalg.eigvalsh(x, "L", stream=stream("cpu")),))
+    return of_finite(mx.tril(a), lambda x: (mx.linalg.eigvalsh(x, "L", stream=stream("cpu")),))
 
 
 def svd(op: SVD, a: Any) -> Any:
@@ -41,7 +41,7 @@ def svd(op: SVD, a: Any) -> Any:
     if a.size == 0:
         u, vh = (mx.broadcast_to(mx.eye(*k, dtype=a.dtype), (*lead, *k)) for k in ((m, left), (right, n)))
         return u, mx.zeros((*lead, few), _real(a)), vh, mx.zeros(lead, mx.int32)
-    u, s, vh, info = _of_finite(a, lambda x: mx.linalg.svd(x, stream=stream("cpu")))
+    u, s, vh, info = of_finite(a, lambda x: mx.linalg.svd(x, stream=stream("cpu")))
     return u[..., :left], s, vh[..., :right, :], info
 
 
@@ -49,7 +49,7 @@ def svdvals(op: Svdvals, a: Any) -> Any:
     """Values, and where there are none."""
     if a.size == 0:
         return mx.zeros((*a.shape[:-2], min(a.shape[-2:])), _real(a)), mx.zeros(a.shape[:-2], mx.int32)
-    return _of_finite(a, lambda x: (mx.linalg.svd(x, compute_uv=False, stream=stream("cpu")),))
+    return of_finite(a, lambda x: (mx.linalg.svd(x, compute_uv=False, stream=stream("cpu")),))
 
 
 def _real(a: Any) -> Any:
@@ -57,7 +57,7 @@ def _real(a: Any) -> Any:
     return mx.float32 if is_complex(a) else a.dtype
 
 
-def _of_finite(a: Any, function: Callable[[Any], Any]) -> tuple[Any, ...]:
+def of_finite(a: Any, function: Callable[[Any], Any]) -> tuple[Any, ...]:
     """What a function gives for matrices, NaN for those that are not finite, and zeros: MLX raises what fails."""
     finite = mx.all(mx.isfinite(a), axis=(-2, -1))
     found = function(mx.where(finite[..., None, None], a, scalar(0, a.dtype)))

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 def eigh(op: Eigh, a: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Values, vectors, and where there are none."""
-    return _of_finite(a.tril(), lambda x: torch.linalg.eigh(x, UPLO="L"))
+    return of_finite(a.tril(), lambda x: torch.linalg.eigh(x, UPLO="L"))
 
 
 def eigvalsh(op: Eigvalsh, a: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Values, and where there are none."""
-    return _of_finite(a.tril(), lambda x: (torch.linalg.eigvalsh(x, UPLO="L"),))
+    return of_finite(a.tril(), lambda x: (torch.linalg.eigvalsh(x, UPLO="L"),))
 
 
 def svd(op: SVD, a: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Vectors, values, vectors, and where there are none."""
-    return _of_finite(a, lambda x: torch.linalg.svd(x, full_matrices=op.full_matrices))
+    return of_finite(a, lambda x: torch.linalg.svd(x, full_matrices=op.full_matrices))
 
 
 def svdvals(op: Svdvals, a: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Values, and where there are none."""
-    return _of_finite(a, lambda x: (torch.linalg.svdvals(x),))
+    return of_finite(a, lambda x: (torch.linalg.svdvals(x),))
 
 
-def _of_finite(a: torch.Tensor, function: Callable[[torch.Tensor], Any]) -> tuple[torch.Tensor, ...]:
+def of_finite(a: torch.Tensor, function: Callable[[torch.Tensor], Any]) -> tuple[torch.Tensor, ...]:
     """What a function gives for matrices, NaN for those that are not finite; 1 for all where PyTorch gives nothing.
 
     An iteration that ends without result is an error there, which does not tell of which matrix.
