@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 
 def tg_backend(choice: str, model: Model, arrays: Arrays) -> Compiled:
-    """The model by tg, its lengths unknown; the choice is a backend's name and options, as in "c threads=2"."""
+    """The model by tg, lengths of data unknown; the choice is a backend's name and options, as in "c threads=2"."""
     import tg
 
     name, *options = choice.split()
     pairs = (option.split("=") for option in options)
     backend = tg.backend(name, **{key: value == "True" or int(value) for key, value in pairs})
 
-    inputs = [tg.tensor(f"v{i}", a.dtype.name, (None,) * a.ndim) for i, a in enumerate(arrays)]
+    shapes = [(None,) * (a.ndim - model.known) + a.shape[a.ndim - model.known :] for a in arrays]
+    inputs = [tg.tensor(f"v{i}", a.dtype.name, shape) for i, (a, shape) in enumerate(zip(arrays, shapes, strict=True))]
 
     def outputs(*given: Any) -> list[Any]:
         value = model.loss(tg, *given)
@@ -75,9 +76,15 @@ def torch_namespace() -> Any:
     import torch as library
 
     class Namespace:
-        exp, sin, log1p, log, tanh, dot = (
-            getattr(library, n) for n in ("exp", "sin", "log1p", "log", "tanh", "matmul")
+        exp, sin, log1p, log, tanh, dot, diagonal = (
+            getattr(library, n) for n in ("exp", "sin", "log1p", "log", "tanh", "matmul", "diagonal")
         )
+        linalg = library.linalg
+
+        @staticmethod
+        def solve_lower(factor: Any, b: Any) -> Any:
+            columns = b if b.ndim > 1 else b[:, None]
+            return library.linalg.solve_triangular(factor, columns, upper=False).reshape(b.shape)
 
         @staticmethod
         def sum(x: Any, axis: int | None = None) -> Any:

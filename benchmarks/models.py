@@ -6,6 +6,7 @@ means the expression alone. The workloads and their names are those of the proje
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,10 @@ COUNTIES, HOUSES = 85, 919
 
 
 class Model(NamedTuple):
-    """A workload: its expression, its arrays, what it is differentiated by, of which it is a batch."""
+    """A workload: its expression, its arrays, what it is differentiated by, of which it is a batch.
+
+    So many last lengths of each array are `known`, as those of small matrices are; the others are of the data.
+    """
 
     loss: Callable[..., Any]
     arrays: Callable[[], list[np.ndarray[Any, Any]]]
@@ -29,6 +33,8 @@ class Model(NamedTuple):
     def axes(self, count: int) -> tuple[int | None, ...]:
         """What `vmap` of any library is told of so many arrays."""
         return tuple(0 if k in self.batched else None for k in range(count))
+
+    known: int = 0
 
 
 def draw(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> np.ndarray[Any, Any]:
@@ -112,6 +118,57 @@ def deep(xp: Any, x: Any, steps: int = 1335) -> Any:
     return a + b
 
 
+def cholesky(xp: Any, a: Any) -> Any:
+    """Cholesky factors."""
+    return xp.linalg.cholesky(a)
+
+
+def solve(xp: Any, a: Any, b: Any) -> Any:
+    """Systems of linear equations."""
+    return xp.linalg.solve(a, b)
+
+
+def determinant(xp: Any, a: Any) -> Any:
+    """Determinants."""
+    return xp.linalg.det(a)
+
+
+def solve_lower(xp: Any, factor: Any, b: Any) -> Any:
+    """The solution of a lower triangular system: libraries have it in different places."""
+    own = getattr(xp, "solve_lower", None)
+    if own is not None:
+        return own(factor, b)
+    if xp.__name__ in ("tg", "pytensor.tensor"):
+        return xp.linalg.solve_triangular(factor, b, lower=True)
+    scipy = importlib.import_module("jax.scipy.linalg" if xp.__name__.startswith("jax") else "scipy.linalg")
+    return scipy.solve_triangular(factor, b, lower=True)
+
+
+def gaussian_process(xp: Any, theta: Any, squares: Any, identity: Any, y: Any) -> Any:
+    """A Gaussian process with a squared-exponential covariance of three parameters, log-density."""
+    covariance = xp.exp(2 * theta[0]) * xp.exp(-0.5 * squares * xp.exp(-2 * theta[1])) + xp.exp(2 * theta[2]) * identity
+    factor = xp.linalg.cholesky(covariance)
+    z = solve_lower(xp, factor, y)
+    return -0.5 * xp.sum(z * z) - xp.sum(xp.log(xp.diagonal(factor)))
+
+
+def multivariate_normal(xp: Any, mu: Any, root: Any, identity: Any, x: Any) -> Any:
+    """Normal vectors of one covariance, log-density; x has a column for each."""
+    factor = xp.linalg.cholesky(xp.dot(root, root.T) + identity)
+    z = solve_lower(xp, factor, x - mu[:, None])
+    return -0.5 * xp.sum(z * z) - x.shape[1] * xp.sum(xp.log(xp.diagonal(factor)))
+
+
+def _positive(*shape: int) -> np.ndarray[Any, Any]:
+    x = draw(*shape)
+    return x @ x.swapaxes(-1, -2) + np.eye(shape[-1])
+
+
+def _process_arrays(n: int) -> list[np.ndarray[Any, Any]]:
+    x = np.sort(draw(n, low=0, high=10))
+    return [np.array([0.1, 0.2, -1.0]), (x[:, None] - x) ** 2, np.eye(n), np.sin(x) + 0.1 * draw(n, seed=1)]
+
+
 def _radon_arrays() -> list[np.ndarray[Any, Any]]:
     r = np.random.default_rng(5)
     county = np.sort(r.integers(0, COUNTIES, HOUSES))
@@ -158,6 +215,13 @@ MODELS: dict[str, Model] = {
     "mlp 10x64": Model(
         mlp, lambda: [draw(32, 64), *(0.2 * draw(64, 64, seed=k) for k in range(10))], tuple(range(1, 11))
     ),
+    "GP 200": Model(gaussian_process, lambda: _process_arrays(200), (0,)),
+    "MvNormal 1000x10": Model(
+        multivariate_normal, lambda: [draw(10), draw(10, 10), np.eye(10), draw(10, 1000)], (0, 1)
+    ),
+    "cholesky 5 of 3x3": Model(cholesky, lambda: [_positive(5, 3, 3)], known=2),
+    "solve 1e4 of 4x4": Model(solve, lambda: [draw(10_000, 4, 4), draw(10_000, 4, 1, seed=1)], known=2),
+    "det 1e5 of 3x3": Model(determinant, lambda: [draw(100_000, 3, 3)], known=2),
     "deep 5342": Model(deep, lambda: [draw(100)]),
     "deep 500": Model(partial(deep, steps=100), lambda: [draw(100)]),
 }

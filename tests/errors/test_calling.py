@@ -269,6 +269,25 @@ def test_the_maximum_of_nothing(mistake, fine):
         f(np.ones(0))
 
 
+def test_a_matrix_of_a_batch_that_is_not_positive_definite(mistake, fine):
+    a = tg.tensor("a", shape=(None, 2, 2))
+    factor = tg.linalg.cholesky(a)  # here
+    f = tg.function([a], factor)
+    fine(f, 4 * np.eye(2)[None], gives=2 * np.eye(2)[None])
+    text = "cholesky: matrix [1] of the batch is not positive definite: its leading minor of order 2 is not positive"
+    with mistake(tg.LinAlgError, text, "a: float64[2, 2, 2]", "hint:", 'on_error="nan"'):
+        f(np.array([np.eye(2), [[1.0, 2.0], [2.0, 1.0]]]))
+
+
+def test_the_inverse_of_a_singular_matrix(mistake, fine):
+    a = tg.matrix("a")
+    inverse = tg.linalg.inv(a)  # here
+    f = tg.function([a], inverse)
+    fine(f, 4 * np.eye(2), gives=np.eye(2) / 4)
+    with mistake(tg.LinAlgError, "inv: the matrix is singular: its LU factorisation has 0 as pivot 2", "hint:"):
+        f(np.array([[1.0, 2.0], [0.0, 0.0]]))
+
+
 def test_a_mistake_inside_a_called_function(mistake, fine):
     x, k = tg.vector("x"), tg.scalar("k", dtype="int64")
     inner = tg.call(lambda v, i: v[i], x, k)  # here

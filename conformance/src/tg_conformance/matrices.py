@@ -5,16 +5,22 @@ NumPy's own functions know no extended precision, in which derivatives are diffe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.plugin.case import SAME_SHAPE, Case, Layout
+from tg_conformance.cases.family import of_family
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 Array = np.ndarray[Any, Any]
 
-DTYPES = ("float32", "float64", "complex64", "complex128")
+DTYPES: Final = ("float32", "float64", "complex64", "complex128")
+LAYOUTS: Final[tuple[Layout, ...]] = tuple(layout for layout in SAME_SHAPE if layout != "broadcast")
+"""All but the one that changes values."""
 
 
 def square(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> Array:
@@ -65,9 +71,11 @@ def each(function: Callable[..., Any], *arrays: Array) -> Any:
     """What a function of matrices gives for each of a batch: an array, or a tuple of arrays."""
     lead = arrays[0].shape[:-2]
     found = [function(*(a[index] for a in arrays)) for index in np.ndindex(*lead)]
+    if not found:
+        return arrays[-1]
     if isinstance(found[0], tuple):
-        return tuple(np.array(part).reshape(*lead, *np.shape(part[0])) for part in zip(*found, strict=True))
-    return np.array(found).reshape(*lead, *np.shape(found[0]))
+        return tuple(np.array(part).reshape((*lead, *np.shape(part[0]))) for part in zip(*found, strict=True))
+    return np.array(found).reshape((*lead, *np.shape(found[0])))
 
 
 def cholesky(a: Array) -> Array:
@@ -115,6 +123,32 @@ def _eliminated(a: Array, b: Array) -> tuple[Array, Any]:
     return b, found
 
 
+def jacobi(a: Any) -> Any:
+    """Eigenvalues, ascending, and vectors of a real symmetric matrix, by rotations in the precision of the matrix."""
+    a, n = a.copy(), len(a)
+    v = np.eye(n, dtype=a.dtype)
+    for _ in range(12):
+        for p in range(n):
+            for q in range(p + 1, n):
+                if a[p, q] == 0:
+                    continue
+                theta = (a[q, q] - a[p, p]) / (2 * a[p, q])
+                t = (1 if theta >= 0 else -1) / (abs(theta) + np.sqrt(theta * theta + 1))
+                c = 1 / np.sqrt(t * t + 1)
+                turn = np.array([[c, t * c], [-t * c, c]])
+                pair = [p, q]
+                a[:, pair] = a[:, pair] @ turn
+                a[pair, :] = turn.T @ a[pair, :]
+                v[:, pair] = v[:, pair] @ turn
+    order = np.argsort(np.diagonal(a))
+    return np.diagonal(a)[order], v[:, order]
+
+
 def size(x: Any) -> Any:
     """The largest magnitude of a result, at which the rounding of all its elements is."""
     return np.max(abs(np.asarray(x)), initial=0)
+
+
+def of_matrices(path: str, *cases: Case | Iterable[Case]) -> tuple[Case, ...]:
+    """The cases of a family, in the layouts that keep values: a matrix whose rows are all alike is singular."""
+    return tuple(dataclasses.replace(case, layouts=LAYOUTS) for case in of_family(path, *cases))

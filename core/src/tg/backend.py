@@ -63,11 +63,15 @@ _NAMES = {
     "tg.ops.sorting": "ArgSort Sort",
     "tg.ops.linalg.cholesky": "Cholesky",
     "tg.ops.linalg.lu": "LU",
+    "tg.ops.linalg.qr": "QR",
+    "tg.ops.linalg.schur": "Eig Eigvals Schur",
+    "tg.ops.linalg.spectral": "SVD Eigh Eigvalsh Svdvals",
     "tg.ops.linalg.triangular": "SolveTriangular",
     "tg.ops.elementwise.arithmetic": "gate",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
+    "tg.ops.linalg": "cholesky lu qr schur spectral triangular",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex exponential rounding special trigonometric",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -69,7 +69,8 @@ def about(family: Family) -> str:
 
 def names(family: Family) -> list[str]:
     """What the family adds to the namespace, without further names of the same."""
-    return [fn.name for fn in family.elementwise] + [fn.__name__ for fn in family.functions]
+    module = f"{family.module}." if family.module else ""
+    return [fn.name for fn in family.elementwise] + [f"{module}{fn.__name__}" for fn in family.functions]
 
 
 def page(family: Family) -> str:
@@ -142,7 +143,8 @@ def address(fn: ElementwiseFunction, family: Family) -> str:
 def function(fn: object, family: Family) -> str:
     """The entry of a function."""
     body = myst(fn.__doc__ or "") + "\n" + "\n".join(also_known(fn, family))
-    return entry("function", signature(fn, f"tg.{fn.__name__}"), body)
+    module = f"tg.{family.module}" if family.module else "tg"
+    return entry("function", signature(fn, f"{module}.{fn.__name__}"), body)
 
 
 def also_known(fn: object, family: Family) -> list[str]:

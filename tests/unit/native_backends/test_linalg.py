@@ -7,7 +7,9 @@ import tg
 from tg import lapack
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU
+from tg.ops.linalg.qr import QR
 from tg.ops.linalg.solving import Det, Inv, Solve
+from tg.ops.linalg.spectral import SVD, Eigh
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.types.tensor_type import TensorType
 
@@ -31,6 +33,15 @@ def close(found, wanted, dtype):
     accuracy = 2e-4 if dtype in ("float32", "complex64") else 1e-12
     assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found, wanted, rtol=accuracy, atol=accuracy * max(1, np.abs(wanted).max(initial=0)))
+
+
+def adjoint(x):
+    return x.conj().swapaxes(-1, -2)
+
+
+def identity(x):
+    """What the products of orthonormal columns are."""
+    return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), (*x.shape[:-2], x.shape[-1], x.shape[-1]))
 
 
 def run(backend, op, *arrays, known=True):
@@ -207,3 +218,50 @@ def test_a_singular_matrix_among_small_ones_is_named_at_the_users_line(backend):
     with pytest.raises(tg.errors.LinAlgError, match=r"inv: matrix \[2\] of the batch is singular") as error:
         f(a)
     assert __file__.rpartition("/")[2] in str(error.value) + "".join(error.value.__notes__)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5, 3), (2, 3, 5), (40, 30), (30, 40), (2, 0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_orthogonal_factors_and_singular_values(backend, dtype, shape, known):
+    a = draw(dtype, shape)
+    made = run(
+        backend, lambda a: (*QR()(a), *QR("complete")(a), *SVD()(a), *SVD(full_matrices=True)(a)), a, known=known
+    )
+    few = min(shape[-2:])
+    for q, r in (made[:2], made[2:4]):
+        close(q @ r, a, dtype)
+        close(adjoint(q) @ q, identity(q), dtype)
+        assert not np.tril(r, -1).any()
+        assert (np.diagonal(r, axis1=-2, axis2=-1).real >= 0).all()
+    for u, s, v, info in (made[4:8], made[8:]):
+        assert not info.any()
+        close(s, np.linalg.svd(a, compute_uv=False), dtype)
+        close((u[..., :few] * s[..., None, :].astype(dtype)) @ v[..., :few, :], a, dtype)
+        close(adjoint(u) @ u, identity(u), dtype)
+        close(v @ adjoint(v), identity(adjoint(v)), dtype)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 20, 20), (2, 1, 1), (0, 0), (2, 0, 3, 3)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eigenvalues_of_hermitian_matrices(backend, dtype, shape, known):
+    x = draw(dtype, shape)
+    a = x + adjoint(x)
+    values, vectors, info = run(backend, Eigh(), np.tril(a) + np.triu(np.full(shape, 99, dtype), 1), known=known)
+    assert not info.any()
+    close(values, np.linalg.eigvalsh(a), dtype)
+    close(a @ vectors, vectors * values[..., None, :].astype(dtype), dtype)
+    close(adjoint(vectors) @ vectors, identity(vectors), dtype)
+
+
+@pytest.mark.parametrize("hostile", [np.nan, np.inf])
+def test_matrices_that_are_not_finite_have_nan_and_leave_their_neighbours_alone(backend, hostile):
+    a = positive("float64", (3, 5, 5))
+    clean = run(backend, lambda a: (*Eigh()(a), *SVD()(a)), a)
+    a[1, 3, 2] = hostile
+    found = run(backend, lambda a: (*Eigh()(a), *SVD()(a)), a)
+    for one, wanted in zip(found, clean, strict=True):
+        np.testing.assert_array_equal(one[[0, 2]], wanted[[0, 2]])
+        assert one.dtype == np.int32 or np.isnan(one[1]).all()
+    assert not found[2].any()

@@ -44,7 +44,22 @@ from tg_conformance.cases.elementwise import (
     trigonometric,
 )
 from tg_conformance.cases.elementwise.special import bessel, beta, error, gamma, normal, zeta
-from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
+from tg_conformance.cases.linalg import (
+    cholesky,
+    equations,
+    least_squares,
+    lu,
+    norms,
+    products,
+    qr,
+    schur,
+    solving,
+    spectral,
+    triangular,
+)
+from tg_conformance.cases.linalg import (
+    functions as matrix_functions,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -92,7 +107,15 @@ CASES: Final[tuple[Case, ...]] = (
     *sorting.CASES,
     *statistics.CASES,
     *cholesky.CASES,
+    *equations.CASES,
+    *matrix_functions.CASES,
+    *least_squares.CASES,
     *lu.CASES,
+    *norms.CASES,
+    *products.CASES,
+    *qr.CASES,
+    *schur.CASES,
     *solving.CASES,
+    *spectral.CASES,
     *triangular.CASES,
 )

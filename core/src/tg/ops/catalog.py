@@ -39,7 +39,20 @@ from tg.ops import (
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
 from tg.ops.elementwise.special import bessel, beta, error, gamma, normal, zeta
-from tg.ops.linalg import cholesky, lu, solving, triangular
+from tg.ops.linalg import (
+    cholesky,
+    equations,
+    functions,
+    least_squares,
+    lu,
+    norms,
+    products,
+    qr,
+    schur,
+    solving,
+    spectral,
+    triangular,
+)
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -86,8 +99,16 @@ FAMILIES: Final[tuple[Family, ...]] = (
     sorting.FAMILY,
     statistics.FAMILY,
     cholesky.FAMILY,
+    equations.FAMILY,
+    functions.FAMILY,
+    least_squares.FAMILY,
     lu.FAMILY,
+    norms.FAMILY,
+    products.FAMILY,
+    qr.FAMILY,
+    schur.FAMILY,
     solving.FAMILY,
+    spectral.FAMILY,
     triangular.FAMILY,
 )
 

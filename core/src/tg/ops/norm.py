@@ -11,8 +11,9 @@ from tg.ops.elementwise.arithmetic import absolute, power, sqrt, square
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, not_equal, where
 from tg.ops.family import Family
+from tg.ops.linalg.spectral import svdvals
 from tg.ops.reduction import max, min, sum
-from tg.ops.shape import squeeze
+from tg.ops.shape import expand_dims_at, moveaxis, squeeze
 from tg.types.dtypes import is_complex, is_inexact, numpy_dtype
 from tg.variables.conversion import as_variable, axis_from_end
 
@@ -32,7 +33,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, *, keepdims: bool = False) -
 
     Args:
         ord: of vectors inf, -inf, 0 (how many differ from 0) or a number p: sum(|x|**p)**(1/p), 2 by default; of
-            matrices "fro" (default), 1, -1, inf or -inf. The norms that need singular values are not among them.
+            matrices "fro" (default), "nuc" (the sum of the singular values), 1, -1, inf, -inf, 2 or -2 (the largest,
+            the smallest singular value).
         axis: an integer for vectors, two for matrices; None takes the array as the vector or matrix it is, and all
             elements if `ord` is None too.
     Dtypes:
@@ -93,9 +95,13 @@ def _power(x: Variable, exponent: Any, *, positive: bool) -> Variable:
 def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Variable:
     if ord == "fro":
         return root(sum(_squares(x), axes, keepdims=keepdims))
+    if ord in (2, -2, "nuc"):
+        values = svdvals(moveaxis(x, axes, (-2, -1)))
+        combined = sum(values, -1) if ord == "nuc" else (max if ord > 0 else min)(values, -1)
+        return expand_dims_at(combined, tuple(sorted(axes))) if keepdims else combined
     if ord not in (1, -1, np.inf, -np.inf):
-        hint = "singular values are not available" if ord in (2, -2, "nuc") else None
-        raise InputError(message(f"norm: ord: found {ord!r} for matrices, needed 'fro', 1, -1, inf or -inf", hint=hint))
+        needed = "'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
+        raise InputError(message(f"norm: ord: found {ord!r} for matrices, needed {needed}"))
     inner, outer = axes if ord in (1, -1) else axes[::-1]
     sums = sum(absolute(x), inner, keepdims=True)
     found = (max if ord > 0 else min)(sums, outer, keepdims=True)

@@ -71,8 +71,6 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     found = catalog.NAMES.get(function.__name__)
     if function.__module__ == "numpy.linalg":
         found = catalog.MODULES["linalg"].get(function.__name__, found)
-    if function.__module__ == "numpy.linalg" and function.__name__ in ("diagonal", "trace"):
-        kwargs = {"axis1": -2, "axis2": -1, **kwargs}
     if found is None:
         name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)
         raise InputError(

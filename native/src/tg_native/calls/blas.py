@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["NO_BLAS", "TABLE", "Blas", "blas", "numpy_blas", "scipy_blas"]
 
 CBLAS = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
-FORTRAN = tuple(letter + name for name in ("potrf", "getrf", "trsm") for letter in "dszc")
+FORTRAN = (
+    *(letter + name for name in ("potrf", "getrf", "trsm", "gelqf", "gesdd") for letter in "dszc"),
+    *(letter + name for name in ("orglq", "syevd") for letter in "ds"),
+    *(letter + name for name in ("unglq", "heevd") for letter in "zc"),
+)
 TABLE = (*CBLAS, *FORTRAN)
 CONVENTIONS: dict[Source, int] = {"none": 0, "numpy-openblas64": 1, "scipy": 2}
 

@@ -15,9 +15,20 @@ SIGNATURES: Final = {
     "potrf": "fnpni",
     "getrf": "nnpnwi",
     "trsm": "ffffnn1pnpn",
+    "gelqf": "nnpnppni",
+    **dict.fromkeys(("orglq", "unglq"), "nnnpnppni"),
+    "syevd": "ffnpnppnpni",
+    "heevd": "ffnpnppnpnpni",
+    **dict.fromkeys(("sgesdd", "dgesdd"), "fnnpnppnpnpnpi"),
+    **dict.fromkeys(("cgesdd", "zgesdd"), "fnnpnppnpnpnppi"),
 }
 """What each takes, all by address: a flag (f), an integer (n), an array (p), the number 1 (1), an array of integers
 (w), and where it writes `info` (i)."""
+
+
+def signature(name: str) -> str:
+    """What a function takes, by its whole name."""
+    return SIGNATURES.get(name) or SIGNATURES[name[1:]]
 
 
 class Lapack(abc.ABC):

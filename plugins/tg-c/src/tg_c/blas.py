@@ -29,7 +29,7 @@ from tg_native.calls.blas import TABLE
 from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes
 from tg_native.loops.blas import AS_IS, LETTERS, ROW_MAJOR, TRANSPOSED, Blas
-from tg_native.loops.lapack import SIGNATURES, Lapack
+from tg_native.loops.lapack import Lapack, signature
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -252,8 +252,8 @@ def fortran(name: str) -> str:
     Integers are of 64 bits, those of arrays too: an array that was filled with narrower ones is widened in its place,
     as many of them as rows or columns, whatever there is less of.
     """
-    signature = SIGNATURES[name[1:]]
-    places = list(enumerate(signature))
+    taken_by = signature(name)
+    places = list(enumerate(taken_by))
     kinds = {"f": "char f", "n": "tg_i64 n", "p": "void *p", "w": "void *w"}
     taken = ", ".join(f"{kinds[kind]}{k}" for k, kind in places if kind in kinds)
     ctype = {"d": "double", "s": "float", "z": "double _Complex", "c": "float _Complex"}[name[0]]
@@ -261,16 +261,16 @@ def fortran(name: str) -> str:
     slot = f"tg_blas[{TABLE.index(name) + 1}]"
 
     def call(forms: Mapping[str, str], lengths: int) -> str:
-        types = ", ".join(["void *"] * len(signature) + ["tg_i64"] * lengths)
+        types = ", ".join(["void *"] * len(taken_by) + ["tg_i64"] * lengths)
         given = ", ".join([forms[kind].format(k) for k, kind in places] + ["1"] * lengths)
         return f"((void (*)({types})){slot})({given});"
 
     lines = [
         f"static tg_i64 tg_{name}({taken}) {{",
         "  tg_i64 info = 0;",
-        *([f"  {ctype} one = 1;"] if "1" in signature else []),
+        *([f"  {ctype} one = 1;"] if "1" in taken_by else []),
         "  if (tg_blas[0] == (void *)1) {",
-        f"    {call({**shared, 'n': '&n{}', 'i': '&info'}, signature.count('f'))}",
+        f"    {call({**shared, 'n': '&n{}', 'i': '&info'}, taken_by.count('f'))}",
         "    return info;",
         "  }",
         f"  int {', '.join(f'i{k} = (int)n{k}' for k, kind in places if kind == 'n')}, narrow = 0;",

@@ -8,7 +8,7 @@ from tg.backend import numpy_dtype
 from tg_native.kernels.index import Index, Pointer
 from tg_native.kernels.lanes import Lanes, constant_of, parts
 from tg_native.loops.blas import LETTERS, Blas, clear
-from tg_native.loops.lapack import SIGNATURES, Lapack
+from tg_native.loops.lapack import Lapack, signature
 from tg_numba.assembly import ITEMS
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class NumbaLapack(Lapack):
         body, given, lengths = own.body, list(arguments), []
         info = body.cell("int64").text
         texts: list[str] = []
-        for kind in SIGNATURES[name]:
+        for kind in signature(LETTERS[self.dtype] + name):
             if kind == "i":
                 texts.append(info)
             elif kind == "1":

@@ -48,9 +48,9 @@ def tg_rules(backend: str) -> Rules | None:
     """The rules of the backend `torch`."""
     if backend != "torch":
         return None
-    from tg_torch.rules import RULES
+    from tg_torch.rules import HOSTED, RULES
 
-    return Rules(PROTOCOL, RULES)
+    return Rules(PROTOCOL, RULES, hosted=HOSTED)
 
 
 @hookimpl

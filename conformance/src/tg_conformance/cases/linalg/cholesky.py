@@ -11,8 +11,7 @@ from tg.errors import DtypeError, LinAlgError, ShapeError
 from tg.ops.linalg.cholesky import FAMILY
 from tg.plugin.case import Case, Input, any_dtype, f16, f64, fixed
 from tg_conformance import matrices
-from tg_conformance.cases.family import of_family
-from tg_conformance.matrices import DTYPES
+from tg_conformance.matrices import DTYPES, of_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,4 +150,4 @@ WRITTEN: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, factors(), solutions(), WRITTEN)
+CASES: Final = of_matrices(FAMILY.path, factors(), solutions(), WRITTEN)

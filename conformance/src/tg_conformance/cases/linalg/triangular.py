@@ -12,8 +12,7 @@ from tg.errors import LinAlgError, ShapeError
 from tg.ops.linalg.triangular import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
 from tg_conformance import matrices
-from tg_conformance.cases.family import of_family
-from tg_conformance.matrices import DTYPES
+from tg_conformance.matrices import DTYPES, of_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,4 +119,4 @@ WRITTEN: Final = (
     ),
 )
 
-CASES: Final = of_family(FAMILY.path, systems(), WRITTEN)
+CASES: Final = of_matrices(FAMILY.path, systems(), WRITTEN)

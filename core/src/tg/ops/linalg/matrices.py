@@ -166,10 +166,19 @@ def diagonals(a: Variable) -> Variable:
 
 def half_diagonal(a: Variable) -> Variable:
     """The lower triangle with half the diagonal: of a Hermitian matrix, what its two triangles share is in one."""
-    n = a.shape[-1]
-    rows, columns = expand_dims_at(iota(n), (-1,)), expand_dims_at(iota(n), (-2,))
+    return halved_diagonal(tril(a))
+
+
+def halved_diagonal(a: Variable) -> Variable:
+    """Matrices with half their diagonal."""
     kind = numpy_dtype(real_type(a.type.dtype)).type
-    return multiply(tril(a), where(equal(rows, columns), kind(0.5), kind(1)))
+    return multiply(a, where(on_diagonal(a), kind(0.5), kind(1)))
+
+
+def on_diagonal(a: Variable) -> Variable:
+    """Which elements of a matrix lie on the diagonal."""
+    rows, columns = (iota(a.shape[k]) for k in (-2, -1))
+    return equal(expand_dims_at(rows, (-1,)), expand_dims_at(columns, (-2,)))
 
 
 def spread_columns(op: Any, a: Variable, b: Variable) -> list[Variable]:

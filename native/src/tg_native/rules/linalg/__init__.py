@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_native.rules.linalg import cholesky, lu, registers, triangular
+from tg_native.rules.linalg import cholesky, lu, qr, registers, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
-RULES: Final[dict[object, Rule]] = {**cholesky.RULES, **lu.RULES, **registers.RULES, **triangular.RULES}
+RULES: Final[dict[object, Rule]] = {
+    **cholesky.RULES,
+    **lu.RULES,
+    **qr.RULES,
+    **registers.RULES,
+    **spectral.RULES,
+    **triangular.RULES,
+}

@@ -18,10 +18,10 @@ from tg_native.rules.linalg.matrices import (
     fold_elements,
     matrix_at,
     minus_product,
-    number,
     numbers,
     over,
     real,
+    take_lower,
 )
 
 if TYPE_CHECKING:
@@ -74,12 +74,7 @@ class _Factor:
 
     def copy(self) -> None:
         """Take the lower triangle, and zeros for what is above it."""
-        body, zero = self.body, number(self.body, 0, self.made.array.dtype)
-        with body.loop(0, self.n) as i:
-            with body.loop(0, i + 1) as j:
-                self.made.store(self.given.load(i, j), i, j)
-            with body.loop(i + 1, self.n) as j:
-                self.made.store(zero, i, j)
+        take_lower(self.given, self.made, self.n)
 
     def by_rows(self) -> None:
         """Row by row, each from those above it: sums of products along rows."""

@@ -64,17 +64,18 @@ def matrix_at(kernel: Kernel, array: Array, place: Pointer, outer: Sequence[Inde
 
 
 def span(kernel: Kernel, start: Index, end: Index, write: Callable[[Block], None]) -> None:
-    """Run from an index to before another in blocks of lanes; the last one is a partial one."""
+    """Run from an index to before another in blocks of lanes, and what is left one by one.
+
+    Rows of small matrices are often shorter than a vector, and partial blocks cost more than a few single elements.
+    """
     body, lanes = kernel.body, kernel.body.lanes
-    if not lanes:
-        with body.loop(start, end) as at:
+    middle = start
+    if lanes:
+        middle = start + ((end - start) & -lanes)
+        with body.loop(start, middle, lanes) as at:
             write(Block(at))
-        return
-    middle = start + ((end - start) & -lanes)
-    with body.loop(start, middle, lanes) as at:
+    with body.of(0), body.loop(middle, end) as at:
         write(Block(at))
-    with body.when(middle < end):
-        write(kernel.partial(middle, end))
 
 
 def by_size(
@@ -193,6 +194,39 @@ def any_of(
     with body.of(0):
         zero = [body.number(0, "int64")]
     return Index(body.fold(start, end, 1, zero, step)[0]) > 0
+
+
+def copy_rows(source: Matrix, target: Matrix, rows: Index, columns: Index) -> None:
+    """Copy so many rows and columns."""
+    body = target.kernel.body
+    with body.loop(0, rows) as i, body.loop(0, columns) as j:
+        target.store(source.load(i, j), i, j)
+
+
+def take_lower(given: Matrix, made: Matrix, n: Index) -> None:
+    """Take the lower triangle, and zeros for what is above it."""
+    body = made.kernel.body
+    zero = number(body, 0, made.array.dtype)
+    with body.loop(0, n) as i:
+        with body.loop(0, i + 1) as j:
+            made.store(given.load(i, j), i, j)
+        with body.loop(i + 1, n) as j:
+            made.store(zero, i, j)
+
+
+def is_finite(matrix: Matrix, rows: Index, columns: Index) -> Condition:
+    """Whether all elements are."""
+    body = matrix.kernel.body
+
+    def is_odd(x: Elements) -> Lanes:
+        values = x if isinstance(x, Pair) else (x,)
+        found = ~(fabs(values[0]) < np.inf)
+        return found if len(values) == 1 else found | ~(fabs(values[1]) < np.inf)
+
+    def in_row(i: Index) -> Index:
+        return any_of(body, 0, columns, lambda j: Condition(is_odd(matrix.load(i, j)))).number()
+
+    return ~any_of(body, 0, rows, in_row)
 
 
 def fill_nan(matrix: Matrix, rows: Index, columns: Callable[[Index], Index]) -> None:

@@ -17,7 +17,7 @@ from tg_jax.rules.elementwise import (
     trigonometric,
 )
 from tg_jax.rules.elementwise.special import error
-from tg_jax.rules.linalg import cholesky, lu, triangular
+from tg_jax.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -43,6 +43,9 @@ RULES: Final[dict[object, Rule]] = {
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
+    **qr.RULES,
+    **schur.RULES,
+    **spectral.RULES,
     **triangular.RULES,
     **decays.RULES,
     **extrema.RULES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg.backend import Schur
 from tg_mlx.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_mlx.rules.elementwise import (
     arithmetic,
@@ -15,7 +16,7 @@ from tg_mlx.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_mlx.rules.linalg import cholesky, lu, triangular
+from tg_mlx.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -40,8 +41,11 @@ RULES: Final[dict[object, Rule]] = {
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
+    **qr.RULES,
+    **schur.RULES,
+    **spectral.RULES,
     **triangular.RULES,
 }
 
-HOSTED: Final[frozenset[object]] = frozenset((*cholesky.RULES, *lu.RULES, *triangular.RULES))
+HOSTED: Final[frozenset[object]] = frozenset((Schur, *cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES))
 """What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tg.backend import Schur
 from tg_torch import fused
 from tg_torch.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_torch.rules.elementwise import (
@@ -17,7 +18,7 @@ from tg_torch.rules.elementwise import (
     trigonometric,
 )
 from tg_torch.rules.elementwise.special import error, gamma
-from tg_torch.rules.linalg import cholesky, lu, triangular
+from tg_torch.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -44,6 +45,12 @@ RULES: Final[dict[object, Rule]] = {
     **sorting.RULES,
     **cholesky.RULES,
     **lu.RULES,
+    **qr.RULES,
+    **schur.RULES,
+    **spectral.RULES,
     **triangular.RULES,
     **fused.RULES,
 }
+
+HOSTED: Final[frozenset[object]] = frozenset((Schur,))
+"""What the host computes: PyTorch has no Schur form."""

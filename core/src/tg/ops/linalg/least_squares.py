@@ -1,0 +1,144 @@
+"""Pseudo-inverses and least squares, by singular values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from tg.errors import InputError, message
+from tg.graph.nodes import as_size_variable
+from tg.graph.op import Op
+from tg.ops.contraction import MatMul
+from tg.ops.elementwise.arithmetic import absolute, add, divide, maximum, multiply, square, subtract
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import greater, where
+from tg.ops.family import Family
+from tg.ops.linalg.matrices import adjoint, conjugated, matrix, matrix_and_sides, need_matrices
+from tg.ops.linalg.spectral import SVD, svdvals
+from tg.ops.reduction import Reduce, reduce_sum
+from tg.ops.shape import Squeeze, expand_dims_at
+from tg.types.dtypes import float_limits, is_complex, numpy_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.graph.nodes import Variable
+    from tg.types.tensor_type import TensorType
+
+
+class LstsqResult(NamedTuple):
+    """What `lstsq` gives."""
+
+    x: Any
+    residuals: Any
+    rank: Any
+    s: Any
+
+
+@final
+class Pinv(Op):
+    """The Moore-Penrose inverse of each matrix: singular values up to `rcond` times the largest count as 0.
+
+    `rcond` None stands for the longer side times the precision of the dtype.
+
+    Shapes:
+        a (..., m, n) -> (..., n, m)
+    Raises:
+        LinAlgError: LAPACK's iteration did not converge.
+    Source:
+        numpy.linalg.pinv. The pullback is G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and
+        nonlinear least squares problems whose variables separate, 1973. It divides by no differences of singular
+        values, and holds where the rank does not change.
+    """
+
+    rcond: float | None = None
+    has_expansion = True
+
+    def infer(self, a: TensorType) -> tuple[TensorType, ...]:
+        """The shape of the transpose."""
+        need_matrices("pinv", a)
+        *lead, m, n = a.shape
+        return (a.with_shape([*lead, n, m]),)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """By the singular values."""
+        (a,) = inputs
+        u, s, vh, _ = SVD(False, True)(a)
+        chosen = greater(s, expand_dims_at(limit(a, s, self.rcond), (-1,)))
+        kind = numpy_dtype(s.type.dtype).type
+        inverse = where(chosen, divide(kind(1), where(chosen, s, kind(1))), s * kind(0))
+        return MatMul()(multiply(adjoint(vh), expand_dims_at(inverse, (-2,))), adjoint(u))  # type: ignore[no-any-return]
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """Products with the pseudo-inverse."""
+        (a,), (p,), (dp,) = inputs, outputs, cotangents
+        if dp is None:
+            return (None,)
+        g, ph = adjoint(conjugated(dp)), adjoint(p)
+        k = MatMul()(g, p)
+        right = MatMul()(k, ph)
+        first = subtract(right, adjoint(MatMul()(p, k)))
+        second = MatMul()(MatMul()(a, p), right)
+        third = MatMul()(MatMul()(ph, p), subtract(g, MatMul()(k, a)))
+        return (conjugated(add(subtract(first, second), third)),)
+
+
+def limit(a: Variable, s: Variable, rcond: Any) -> Variable:
+    """What singular values count as 0 up to."""
+    most = Reduce(maximum, (-1,), True)(s)
+    if rcond is not None:
+        return multiply(most, numpy_dtype(s.type.dtype).type(rcond))
+    longer = as_size_variable(a.shape[-2]), as_size_variable(a.shape[-1])
+    eps = numpy_dtype(s.type.dtype).type(float_limits(s.type.dtype).eps)
+    return multiply(multiply(most, cast_variable(maximum(*longer), s.type.dtype)), eps)
+
+
+def _known(what: str, rcond: Any) -> float | None:
+    if rcond is not None and not isinstance(rcond, int | float):
+        raise InputError(message(f"{what}: rcond: found {rcond!r}, needed a number or None"))
+    return None if rcond is None else float(rcond)
+
+
+def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Variable:
+    """The Moore-Penrose inverse of matrices.
+
+    Args:
+        rcond: singular values up to this times the largest count as 0; unless given, the longer side times the
+            precision of the dtype, as in the array API standard (and in NumPy with `rtol=None`; else it has 1e-15).
+        hermitian: taken, and of no use: any matrix will do.
+        rtol: another name for `rcond`.
+    Shapes:
+        a (..., m, n) -> (..., n, m)
+    Source:
+        numpy.linalg.pinv
+    """
+    return Pinv(_known("pinv", rtol if rcond is None else rcond))(matrix("pinv", a))  # type: ignore[no-any-return]
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+    """The shortest x of least |a x - b|, the sums of squares that are left, the rank, and the singular values of a.
+
+    In NumPy the residuals of matrices without full rank, or without more rows than columns, are an empty array.
+
+    Args:
+        rcond: as `pinv` has it.
+    Shapes:
+        a (..., m, n), b (..., m, k) or (m) -> x (..., n, k) or (..., n), residuals (..., k) or (...), rank (...),
+        s (..., min(m, n))
+    Source:
+        numpy.linalg.lstsq
+    """
+    a, sides, is_vector = matrix_and_sides("lstsq", a, b)
+    x = MatMul()(Pinv(_known("lstsq", rcond))(a), sides)
+    rest = subtract(MatMul()(a, x), sides)
+    residuals = reduce_sum(square(absolute(rest) if is_complex(rest.type.dtype) else rest), (-2,))
+    s = svdvals(a)
+    above = greater(s, expand_dims_at(limit(a, s, rcond), (-1,)))
+    rank = reduce_sum(cast_variable(above, "int64"), (-1,))
+    if is_vector:
+        x, residuals = Squeeze((-1,))(x), Squeeze((-1,))(residuals)
+    return LstsqResult(x, residuals, rank, s)
+
+
+FAMILY = Family("linalg/least_squares", ops=(Pinv,), functions=(pinv, lstsq), module="linalg")

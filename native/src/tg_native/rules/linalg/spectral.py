@@ -1,0 +1,184 @@
+"""Eigenvalues of Hermitian matrices and singular values, by LAPACK, to which all matrices are transposed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.ops.linalg import spectral as t
+from tg.types.dtypes import is_complex
+from tg.types.lengths import add, maximum, minimum, multiply
+from tg_native.kernels.dtypes import PARTS
+from tg_native.kernels.index import Index, index
+from tg_native.rules.linalg.matrices import (
+    conjugate,
+    copy_rows,
+    fill_nan,
+    is_finite,
+    matrix_at,
+    number,
+    numbers,
+    take_lower,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.plugin.records import Rule
+    from tg.types.lengths import Length
+    from tg_native.graphs.site import Site
+    from tg_native.kernels.index import Pointer
+    from tg_native.loops.kernel import Kernel
+    from tg_native.rules.linalg.matrices import Matrix
+
+BLOCK: Final = 32  # rows that LAPACK takes at once, for which there is memory
+
+
+def eigh(op: t.Eigh, site: Site) -> Any:
+    """Values and vectors of each matrix: of the conjugate, as LAPACK sees it, so vectors are conjugated."""
+    a = site.memory(site.inputs[0])
+    lapack = site.lapack(a.dtype)
+    if lapack is None:
+        return NotImplemented
+    n = a.shape[-1]
+    site.same(a.shape[-2], n)
+    values, vectors = site.allocate(0), site.allocate(1)
+    info, result = numbers(site, 2)
+    square, some = multiply(n, n), multiply(n, BLOCK + 6)
+    if is_complex(a.dtype):
+        name = "heevd"
+        rooms = [(a.dtype, _sum(square, some, 1)), (PARTS[a.dtype], _sum(square, square, some, 1))]
+    else:
+        name, rooms = "syevd", [(a.dtype, _sum(square, square, some, 1))]
+    rooms.append(("int64", add(multiply(n, 5), 3)))
+    kernel = site.kernel()
+    source, target, found, report = kernel.read(a), kernel.write(vectors), kernel.write(values), kernel.write(info)
+    work = [part for room in rooms for part in _memory(site, kernel, *room)]
+    size = kernel.length(n)
+    with kernel.loops(a.shape[:-2]) as outer:
+        given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, vectors, target, outer)
+        row = kernel.moved(found, outer, values.strides[:-1])
+        take_lower(given, made, size)
+
+        def call(made: Matrix = made, row: Pointer = row) -> Index:
+            code = lapack.call(kernel, name, ["V", "U", size, made.place, size, row, *work])
+            _transpose(made, size)
+            return code
+
+        def spoil(made: Matrix = made, row: Pointer = row) -> None:
+            fill_nan(made, size, lambda _: size)
+            _fill(kernel, values.dtype, row, size)
+
+        place = kernel.moved(report, outer, info.strides)
+        _attempt(kernel, is_finite(made, size, size).number() * size, call, spoil, place)
+    site.run(kernel)
+    return [values, vectors, result()]
+
+
+def svd(op: t.SVD, site: Site) -> Any:
+    """Values and vectors of each matrix: of the transpose the left ones are the right ones, row by row."""
+    a = site.memory(site.inputs[0])
+    lapack = site.lapack(a.dtype)
+    if lapack is None:
+        return NotImplemented
+    m, n = a.shape[-2:]
+    few, most = minimum(m, n), maximum(m, n)
+    u, s, v = (site.allocate(k) for k in range(3))
+    info, result = numbers(site, 3)
+    square, beside = multiply(few, few), multiply(add(few, most), BLOCK + 8)
+    if is_complex(a.dtype):
+        reals = _sum(multiply(square, 7), multiply(multiply(few, most), 2), multiply(few, 6), 1)
+        rooms = [(a.dtype, _sum(multiply(square, 2), beside, 1)), (PARTS[a.dtype], reals)]
+    else:
+        rooms = [(a.dtype, _sum(multiply(square, 4), beside, 1))]
+    rooms.append(("int64", _sum(multiply(few, 8), 1)))
+    rows = site.temporary(a.dtype, (m, n))
+    kernel = site.kernel()
+    source, place, report = kernel.read(a), kernel.write(rows), kernel.write(info)
+    targets = [kernel.write(x) for x in (u, s, v)]
+    memory = [_memory(site, kernel, *room) for room in rooms]
+    work: list[str | Index | Pointer] = [*memory[0], *(at for at, _ in memory[1:])]
+    high, wide, least, across = (kernel.length(k) for k in (m, n, few, u.shape[-1]))
+    with kernel.loops(a.shape[:-2]) as outer:
+        given, packed = matrix_at(kernel, a, source, outer), matrix_at(kernel, rows, place, [])
+        left, right = (matrix_at(kernel, x, p, outer) for x, p in zip((u, v), targets[::2], strict=True))
+        row = kernel.moved(targets[1], outer, s.strides[:-1])
+        copy_rows(given, packed, high, wide)
+
+        def call(left: Matrix = left, right: Matrix = right, row: Pointer = row) -> Index:
+            job = "A" if op.full_matrices else "S"
+            vectors: list[str | Index | Pointer] = [right.place, wide, left.place, across]
+            return lapack.call(kernel, "gesdd", [job, wide, high, place, wide, row, *vectors, *work])
+
+        def spoil(left: Matrix = left, right: Matrix = right, row: Pointer = row) -> None:
+            fill_nan(left, high, lambda _: across)
+            fill_nan(right, kernel.length(v.shape[-2]), lambda _: wide)
+            _fill(kernel, s.dtype, row, least)
+
+        with kernel.body.when(least == 0):
+            _identity(left, high, across)
+            _identity(right, kernel.length(v.shape[-2]), wide)
+        at = kernel.moved(report, outer, info.strides)
+        _attempt(kernel, is_finite(packed, high, wide).number() * least, call, spoil, at, least)
+    site.run(kernel)
+    return [u, s, v, result()]
+
+
+def _attempt(
+    kernel: Kernel,
+    is_fit: Index,
+    call: Callable[[], Index],
+    spoil: Callable[[], None],
+    report: Pointer,
+    size: Index | None = None,
+) -> None:
+    """Call LAPACK where it is fit; NaN where it is not, or where the call says that it has failed, which is told."""
+    body = kernel.body
+    (code,) = body.either(is_fit > 0, lambda: [call().value], lambda: [index(body, 0).value])
+    failed = Index(code) != 0
+    is_odd = is_fit == 0
+    with body.when(failed | (is_odd if size is None else is_odd & (size > 0))):
+        spoil()
+    body.store(failed.number().single("int32"), report)
+
+
+def _memory(site: Site, kernel: Kernel, dtype: str, room: int | Length) -> tuple[Pointer, Index]:
+    """Memory of this call, and how much."""
+    return kernel.write(site.temporary(dtype, (room,))), kernel.length(room)
+
+
+def _sum(*lengths: int | Length) -> int | Length:
+    total: int | Length = 0
+    for length in lengths:
+        total = add(total, length)
+    return total
+
+
+def _transpose(made: Matrix, n: Index) -> None:
+    """The conjugate transpose in the same memory."""
+    body = made.kernel.body
+    with body.loop(0, n) as i:
+        with body.loop(0, i) as j:
+            x, y = made.load(i, j), made.load(j, i)
+            made.store(conjugate(y), i, j)
+            made.store(conjugate(x), j, i)
+        made.store(conjugate(made.load(i, i)), i, i)
+
+
+def _identity(matrix: Matrix, rows: Index, columns: Index) -> None:
+    body, dtype = matrix.kernel.body, matrix.array.dtype
+    with body.loop(0, rows) as i:
+        with body.loop(0, columns) as j:
+            matrix.store(number(body, 0, dtype), i, j)
+        with body.when(i < columns):
+            matrix.store(number(body, 1, dtype), i, i)
+
+
+def _fill(kernel: Kernel, dtype: str, place: Pointer, count: Index) -> None:
+    body = kernel.body
+    with body.loop(0, count) as k:
+        body.store(number(body, np.nan, dtype), place.moved(k))
+
+
+RULES: Final[dict[object, Rule]] = {t.Eigh: eigh, t.SVD: svd}
