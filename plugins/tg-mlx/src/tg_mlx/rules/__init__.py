@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.backend import Schur
+from tg.backend import Eig, Schur
 from tg_mlx.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_mlx.rules.elementwise import (
     arithmetic,
@@ -47,5 +47,5 @@ RULES: Final[dict[object, Rule]] = {
     **triangular.RULES,
 }
 
-HOSTED: Final[frozenset[object]] = frozenset((Schur, *cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES))
+HOSTED: Final[frozenset[object]] = frozenset((Eig, Schur, *cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES))
 """What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor."""

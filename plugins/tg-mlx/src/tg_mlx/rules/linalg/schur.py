@@ -1,6 +1,7 @@
-"""Eigenvalues, as MLX has them; Schur forms, which it does not have, are the host's.
+"""Eigenvalues, as MLX has them; Schur forms, which it does not have, are the host's, and so are complex vectors.
 
-What is complex has single precision on MLX: eigenvalues of float64 have a dtype that it does not know.
+MLX 0.32 gives the vectors of a complex matrix' transpose. What is complex has single precision on MLX: eigenvalues of
+float64 have a dtype that it does not know.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import mlx.core as mx
 
 from tg.backend import Eig, Eigvals
+from tg_mlx.arrays import is_complex
 from tg_mlx.rules.linalg.spectral import of_finite
 from tg_mlx.streams import stream
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 def eig(op: Eig, a: Any) -> Any:
     """Values, vectors, and where there are none."""
+    if is_complex(a):
+        return NotImplemented
     if a.size == 0:
         values, vectors = (mx.zeros(shape, mx.complex64) for shape in (a.shape[:-1], a.shape))
         return values, vectors, mx.zeros(a.shape[:-2], mx.int32)
