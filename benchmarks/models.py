@@ -27,14 +27,13 @@ class Model(NamedTuple):
     loss: Callable[..., Any]
     arrays: Callable[[], list[np.ndarray[Any, Any]]]
     wrt: tuple[int, ...] = ()
+    known: int = 0
     batched: tuple[int, ...] = ()
     """The arrays of which each element along the first axis has an expression and gradients of its own."""
 
     def axes(self, count: int) -> tuple[int | None, ...]:
         """What `vmap` of any library is told of so many arrays."""
         return tuple(0 if k in self.batched else None for k in range(count))
-
-    known: int = 0
 
 
 def draw(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> np.ndarray[Any, Any]:
