@@ -38,7 +38,7 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
-from tg.ops.elementwise.special import error, gamma
+from tg.ops.elementwise.special import bessel, error, gamma, hypergeometric, incomplete, owens
 from tg.ops.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ FAMILIES: Final[tuple[Family, ...]] = (
     trigonometric.FAMILY,
     error.FAMILY,
     gamma.FAMILY,
+    incomplete.FAMILY,
+    bessel.FAMILY,
+    owens.FAMILY,
+    hypergeometric.FAMILY,
     calculus.FAMILY,
     arranging.FAMILY,
     assumptions.FAMILY,

@@ -1,5 +1,5 @@
 """Special functions: each is written with other functions of elements, which is its reference too."""
 
-from tg.ops.elementwise.special import error, gamma
+from tg.ops.elementwise.special import bessel, error, gamma, hypergeometric, incomplete, owens
 
-__all__ = ["error", "gamma"]
+__all__ = ["bessel", "error", "gamma", "hypergeometric", "incomplete", "owens"]
