@@ -43,7 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_conformance.cases.elementwise.special import error, gamma
+from tg_conformance.cases.elementwise.special import bessel, error, gamma, hypergeometric, incomplete, owens
 from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ CASES: Final[tuple[Case, ...]] = (
     *trigonometric.CASES,
     *error.CASES,
     *gamma.CASES,
+    *incomplete.CASES,
+    *bessel.CASES,
+    *owens.CASES,
+    *hypergeometric.CASES,
     *assumptions.CASES,
     *calculus.CASES,
     *contraction.CASES,
