@@ -5,7 +5,7 @@
 
 from tg.ops.elementwise.exponential import logit, xlog1py, xlogy
 from tg.ops.elementwise.exponential import sigmoid as expit
-from tg.ops.elementwise.special.bessel import iv, ive, j0, j1, jv, kv, kve
+from tg.ops.elementwise.special.cylinder import iv, ive, j0, j1, jv, kv, kve
 from tg.ops.elementwise.special.error import erf, erfc
 from tg.ops.elementwise.special.gamma import digamma, gammaln, trigamma
 from tg.ops.elementwise.special.hypergeometric import hyp2f1

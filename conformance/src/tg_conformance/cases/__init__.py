@@ -43,7 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_conformance.cases.elementwise.special import bessel, error, gamma, hypergeometric, incomplete, owens
+from tg_conformance.cases.elementwise.special import cylinder, error, gamma, hypergeometric, incomplete, owens
 from tg_conformance.cases.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ CASES: Final[tuple[Case, ...]] = (
     *error.CASES,
     *gamma.CASES,
     *incomplete.CASES,
-    *bessel.CASES,
+    *cylinder.CASES,
     *owens.CASES,
     *hypergeometric.CASES,
     *assumptions.CASES,

@@ -38,7 +38,7 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
-from tg.ops.elementwise.special import bessel, error, gamma, hypergeometric, incomplete, owens
+from tg.ops.elementwise.special import cylinder, error, gamma, hypergeometric, incomplete, owens
 from tg.ops.linalg import cholesky, lu, solving, triangular
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     error.FAMILY,
     gamma.FAMILY,
     incomplete.FAMILY,
-    bessel.FAMILY,
+    cylinder.FAMILY,
     owens.FAMILY,
     hypergeometric.FAMILY,
     calculus.FAMILY,

@@ -322,4 +322,4 @@ j1 = iterated(
     accuracy=64, domain=(-20, 20), cost=1000,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/bessel", (iv, ive, kv, kve, j0, j1, jv))
+FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, j0, j1, jv))

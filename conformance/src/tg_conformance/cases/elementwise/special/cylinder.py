@@ -1,4 +1,4 @@
-"""Cases of `ops/elementwise/special/bessel`: each way of computing, orders below 0, the ends, derivatives."""
+"""Cases of `ops/elementwise/special/cylinder`: each way of computing, orders below 0, the ends, derivatives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 import tg
-from tg.ops.elementwise.special.bessel import FAMILY
+from tg.ops.elementwise.special.cylinder import FAMILY
 from tg.plugin.case import Case
 from tg_conformance.cases.elementwise.special.incomplete import double, inputs, slopes_of, values_of
 from tg_conformance.cases.family import of_family
