@@ -7,15 +7,28 @@ from tg.ops.elementwise.exponential import logit, xlog1py, xlogy
 from tg.ops.elementwise.exponential import sigmoid as expit
 from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e
 from tg.ops.elementwise.special.beta import beta, betaln, binom, poch
+from tg.ops.elementwise.special.cylinder import iv, ive, j0, j1, jv, kv, kve
 from tg.ops.elementwise.special.error import erf, erfc, erfcinv, erfcx, erfinv
 from tg.ops.elementwise.special.gamma import digamma, factorial, gamma, gammaln, gammasgn, trigamma
+from tg.ops.elementwise.special.hypergeometric import hyp2f1
+from tg.ops.elementwise.special.incomplete import (
+    betainc,
+    betaincinv,
+    gammainc,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+)
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri, ndtri_exp
+from tg.ops.elementwise.special.owens import owens_t
 from tg.ops.elementwise.special.zeta import polygamma, zeta
 from tg.ops.elementwise.trigonometric import sinc
 from tg.ops.softmax import log_softmax, logsumexp, softmax
 
 __all__ = [
     "beta",
+    "betainc",
+    "betaincinv",
     "betaln",
     "binom",
     "digamma",
@@ -27,12 +40,24 @@ __all__ = [
     "expit",
     "factorial",
     "gamma",
+    "gammainc",
+    "gammaincc",
+    "gammainccinv",
+    "gammaincinv",
     "gammaln",
     "gammasgn",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
     "i1e",
+    "iv",
+    "ive",
+    "j0",
+    "j1",
+    "jv",
+    "kv",
+    "kve",
     "log_ndtr",
     "log_softmax",
     "logit",
@@ -40,6 +65,7 @@ __all__ = [
     "ndtr",
     "ndtri",
     "ndtri_exp",
+    "owens_t",
     "poch",
     "polygamma",
     "sinc",

@@ -43,7 +43,18 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_conformance.cases.elementwise.special import bessel, beta, error, gamma, normal, zeta
+from tg_conformance.cases.elementwise.special import (
+    bessel,
+    beta,
+    cylinder,
+    error,
+    gamma,
+    hypergeometric,
+    incomplete,
+    normal,
+    owens,
+    zeta,
+)
 from tg_conformance.cases.linalg import (
     cholesky,
     equations,
@@ -79,6 +90,10 @@ CASES: Final[tuple[Case, ...]] = (
     *gamma.CASES,
     *normal.CASES,
     *zeta.CASES,
+    *incomplete.CASES,
+    *cylinder.CASES,
+    *owens.CASES,
+    *hypergeometric.CASES,
     *assumptions.CASES,
     *calculus.CASES,
     *contraction.CASES,

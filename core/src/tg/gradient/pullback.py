@@ -71,12 +71,13 @@ def _swept(
     flowing = _Flow(outputs, cotangents, known)
     wanted = {key_of(v) for v in wrt}
     reached: set[int] = set()
-    order: list[tuple[Apply, list[Variable | None]]] = []
+    order: list[tuple[Apply, list[Variable | None], list[bool]]] = []
     for node, results in sorted_applies([*outputs, *(v for v, _ in known)], known=leaves):
-        if any(key_of(v) in wanted or (v.apply is not None and id(v.apply) in reached) for v in node.inputs):
+        leads = [key_of(v) in wanted or (v.apply is not None and id(v.apply) in reached) for v in node.inputs]
+        if any(leads):
             reached.add(id(node))
-            order.append((node, results))
-    for node, results in reversed(order):
+            order.append((node, results, leads))
+    for node, results, leads in reversed(order):
         dys = [flowing.found.get((id(node), k + 1)) for k in range(len(node.types))]
         if all(dy is None for dy in dys):
             continue
@@ -85,7 +86,7 @@ def _swept(
             for k, (v, t) in enumerate(zip(results, node.types, strict=True))
         ]
         with locs.at(node.loc):
-            _through(node, full, dys, flowing)
+            _through(node, full, dys, leads, flowing)
     return [flowing.found.get(key_of(v)) for v in wrt]
 
 
@@ -158,9 +159,22 @@ class _Flow:
         self.found[key_of(v)] = dv if known is None else add(known, dv)
 
 
-def _through(node: Apply, outputs: Sequence[Variable], dys: Sequence[Variable | None], flowing: _Flow) -> None:
+def _through(
+    node: Apply,
+    outputs: Sequence[Variable],
+    dys: Sequence[Variable | None],
+    leads: Sequence[bool],
+    flowing: _Flow,
+) -> None:
+    """The cotangents of the operands of a node, of which some lead to what is wanted."""
+    op = node.op
     try:
-        found = node.op.pullback(TOOLS, node.inputs, outputs, dys)
+        if isinstance(op, Elementwise) and op.fn.d is not None:  # the others' derivatives may be dear, or not exist
+            found: Sequence[Variable | None] = TOOLS.pullback_of_elementwise(
+                op.fn, node.inputs, outputs[0], dys[0], leads
+            )
+        else:
+            found = op.pullback(TOOLS, node.inputs, outputs, dys)
     except NotDifferentiable as error:
         if node.loc is not None:
             error.add_note(f"  created at {node.loc}:  {node.loc.source}")
@@ -187,17 +201,22 @@ class Tools(BatchTools):
         return gate(dy, d)
 
     def pullback_of_elementwise(
-        self, fn: ElementwiseFunction, inputs: Sequence[Variable], output: Variable, dy: Variable | None
+        self,
+        fn: ElementwiseFunction,
+        inputs: Sequence[Variable],
+        output: Variable,
+        dy: Variable | None,
+        wanted: Sequence[bool] | None = None,
     ) -> list[Variable | None]:
-        """The cotangents of the operands of an elementwise function, from its partial derivatives."""
+        """The cotangents of the operands of an elementwise function, of those wanted, from its partial derivatives."""
         if dy is None or not is_inexact(output.type.dtype):
             return [None] * len(inputs)
         if fn.d is None:
             raise NotDifferentiable(message(f"{fn.name}: has no derivative"))
         found: list[Variable | None] = []
         conjugates = fn.d_conj or (None,) * fn.arity
-        for x, partial, d_conj in zip(inputs, fn.d, conjugates, strict=True):
-            if partial is None or not is_inexact(x.type.dtype):
+        for k, (x, partial, d_conj) in enumerate(zip(inputs, fn.d, conjugates, strict=True)):
+            if partial is None or not is_inexact(x.type.dtype) or (wanted is not None and not wanted[k]):
                 found.append(None)
                 continue
             d = partial(*inputs, output)

@@ -38,7 +38,18 @@ from tg.ops import (
     statistics,
 )
 from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
-from tg.ops.elementwise.special import bessel, beta, error, gamma, normal, zeta
+from tg.ops.elementwise.special import (
+    bessel,
+    beta,
+    cylinder,
+    error,
+    gamma,
+    hypergeometric,
+    incomplete,
+    normal,
+    owens,
+    zeta,
+)
 from tg.ops.linalg import (
     cholesky,
     equations,
@@ -72,6 +83,10 @@ FAMILIES: Final[tuple[Family, ...]] = (
     gamma.FAMILY,
     normal.FAMILY,
     zeta.FAMILY,
+    incomplete.FAMILY,
+    cylinder.FAMILY,
+    owens.FAMILY,
+    hypergeometric.FAMILY,
     calculus.FAMILY,
     arranging.FAMILY,
     assumptions.FAMILY,

@@ -18,7 +18,7 @@ from tg.ops.indexing import flip
 from tg.ops.inner import captured, inner_types
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import concatenate, reshape, specify_shape
-from tg.types.lengths import Length, same
+from tg.types.lengths import Length, same, unheard
 from tg.types.tensor_type import TensorType
 from tg.variables.conversion import as_variable, is_weak, promote, weak_kind
 from tg.variables.structure import Structure, flatten, paths
@@ -103,7 +103,8 @@ def looped(
             raise InputError(message(f"{what}: f gave {_kind(found)}, needed a pair: the next carry and a result"))
         return found
 
-    step = _traced(traced, leaves, sequences, init_structure, what)
+    with unheard():
+        step = _traced(traced, leaves, sequences, init_structure, what)
     results = _applied(step, leaves, sequences, count, what, reverse=reverse)
     carries, ys = results[: len(leaves)], results[len(leaves) :]
     return init_structure(iter(carries)), step.structure(iter(ys))
@@ -267,15 +268,16 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
         return body(structure(iter(carries))), None
 
-    step = _traced(traced, leaves, [], structure, "while_loop")
-    asked = as_variable(cond(structure(iter(step.carries))))
-    if asked.type != TensorType("bool"):
-        raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
-    after = [_as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
-    used = captured([asked, *after], step.carries, step.began)
-    own = [*step.carries, *used]
-    kept = step.carries if max_steps is not None else []
-    op = While(freeze(own, [asked]), freeze(own, [*after, *kept]), len(leaves), max_steps)
+    with unheard():
+        step = _traced(traced, leaves, [], structure, "while_loop")
+        asked = as_variable(cond(structure(iter(step.carries))))
+        if asked.type != TensorType("bool"):
+            raise InputError(message(f"while_loop: cond gave {asked.type}, needed a bool scalar"))
+        after = [_as_before(v, c, "while_loop") for v, c in zip(step.after, step.carries, strict=True)]
+        used = captured([asked, *after], step.carries, step.began)
+        own = [*step.carries, *used]
+        kept = step.carries if max_steps is not None else []
+        op = While(freeze(own, [asked]), freeze(own, [*after, *kept]), len(leaves), max_steps)
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     return structure(iter(op(*given, *used)[: len(leaves)]))
 
@@ -340,28 +342,29 @@ def _branched(index: Variable, functions: Mapping[str, Any], operands: Sequence[
     """The results of the branch that an int64 scalar numbers; the functions stand by what an error calls them."""
     leaves, structure = flatten(tuple(operands))
     given = [as_variable(v) for v in leaves]
-    began = _now()
-    inner = [Variable(named_type(v), name=v.name) for v in given]
-    made: list[list[Any]] = []
-    results: Structure | None = None
-    for name, function in functions.items():
-        if not callable(function):
-            hint = "tg.where(condition, x, y) chooses elements"
-            raise InputError(message(f"{what}: {name}: found {function!r}, needed a function", hint=hint))
-        value = function(*structure(iter(inner)))
-        if results is None:
-            found, results = flatten(value)
-        else:
-            found = results.leaves_of(value, f"{what}: {name}")
-        made.append(found)
-    assert results is not None
-    outputs = _alike(made, paths(results), what)
-    used = captured([v for each in outputs for v in each], inner, began)
-    own = [*inner, *used]
-    first = freeze(own, outputs[0])
-    outputs = [outputs[0], *(_as_first(first, own, each, what) for each in outputs[1:])]
-    used += captured([v for each in outputs for v in each], own, began)  # whose lengths the results must have
-    graphs = [freeze([*inner, *used], each) for each in outputs]
+    with unheard():
+        began = _now()
+        inner = [Variable(named_type(v), name=v.name) for v in given]
+        made: list[list[Any]] = []
+        results: Structure | None = None
+        for name, function in functions.items():
+            if not callable(function):
+                hint = "tg.where(condition, x, y) chooses elements"
+                raise InputError(message(f"{what}: {name}: found {function!r}, needed a function", hint=hint))
+            value = function(*structure(iter(inner)))
+            if results is None:
+                found, results = flatten(value)
+            else:
+                found = results.leaves_of(value, f"{what}: {name}")
+            made.append(found)
+        assert results is not None
+        outputs = _alike(made, paths(results), what)
+        used = captured([v for each in outputs for v in each], inner, began)
+        own = [*inner, *used]
+        first = freeze(own, outputs[0])
+        outputs = [outputs[0], *(_as_first(first, own, each, what) for each in outputs[1:])]
+        used += captured([v for each in outputs for v in each], own, began)  # whose lengths the results must have
+        graphs = [freeze([*inner, *used], each) for each in outputs]
     found = Cond(tuple(graphs))(index, *given, *used)
     return results(iter(found if isinstance(found, tuple) else (found,)))
 
@@ -551,9 +554,10 @@ def _applied(
     The carries before each step are traced as well: what gradients need. Where nothing reads them they are not kept.
     """
     own = [*step.carries, *step.slices]
-    after = [_as_before(v, c, what) for v, c in zip(step.after, step.carries, strict=True)]
-    used = captured([*after, *step.given], own, step.began)
-    body = freeze([*own, *used], [*after, *step.given, *step.carries])
+    with unheard():
+        after = [_as_before(v, c, what) for v, c in zip(step.after, step.carries, strict=True)]
+        used = captured([*after, *step.given], own, step.began)
+        body = freeze([*own, *used], [*after, *step.given, *step.carries])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
     op = Scan(body, len(given), len(sequences), None if length else count, reverse)  # type: ignore[arg-type]

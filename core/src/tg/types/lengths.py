@@ -9,6 +9,7 @@ symbols alike.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
@@ -880,6 +881,20 @@ def remembered(key: object, find: Callable[..., Any], *given: Any) -> Any:
     if found is None:
         found = sink.answers[find, key] = (find(*given), given)
     return found[0]
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """What shape rules require is recorded by nobody: for the trace of an inner graph, which is typed again by itself.
+
+    A rule or an expansion may trace one while another graph records what *its* values require.
+    """
+    sink = getattr(_LOCAL, "sink", None)
+    _LOCAL.sink = None
+    try:
+        yield
+    finally:
+        _LOCAL.sink = sink
 
 
 def equal_here(a: int | Length, b: int | Length) -> bool:

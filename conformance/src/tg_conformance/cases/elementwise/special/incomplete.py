@@ -1,0 +1,227 @@
+"""Cases of `ops/elementwise/special/incomplete`: each way of computing, the ends, derivatives in shapes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import mpmath
+import numpy as np
+from scipy import special
+
+import tg
+from tg.ops.elementwise.special.incomplete import FAMILY
+from tg.plugin.case import Case, Input, fixed
+from tg_conformance.cases.elementwise.record import Oracle
+from tg_conformance.cases.family import of_family
+
+INF: Final = np.inf
+# by series, fraction, the small complement, Temme's expansion; the ends and what has no value
+SHAPES: Final = [
+    0.01,
+    0.5,
+    3.0,
+    50.0,
+    2.0,
+    0.3,
+    30.0,
+    120.0,
+    0.02,
+    0.9,
+    25.0,
+    25.0,
+    1e4,
+    1e4,
+    0.0,
+    2.0,
+    2.0,
+    INF,
+    -1.0,
+    2.0,
+]
+POINTS: Final = [
+    0.3,
+    0.1,
+    1.0,
+    20.0,
+    9.0,
+    4.0,
+    90.0,
+    400.0,
+    0.8,
+    1.05,
+    24.0,
+    31.0,
+    9.9e3,
+    1.01e4,
+    1.0,
+    0.0,
+    INF,
+    3.0,
+    1.0,
+    -1.0,
+]
+PARTS: Final = [
+    0.3,
+    1e-8,
+    0.5,
+    0.999,
+    1e-200,
+    0.7,
+    0.2,
+    1.0 - 2.0**-40,
+    0.4,
+    0.5,
+    0.1,
+    0.9,
+    0.5,
+    0.01,
+    0.0,
+    1.0,
+    0.25,
+    0.25,
+    0.6,
+    2.0,
+]
+OTHER: Final = [
+    0.02,
+    5.0,
+    0.5,
+    80.0,
+    2.0,
+    12.0,
+    0.7,
+    3.0,
+    1.0,
+    400.0,
+    25.0,
+    8.0,
+    2e4,
+    1e4,
+    1.0,
+    2.0,
+    2.0,
+    3.0,
+    1.0,
+    -1.0,
+]
+
+
+def double(function: Any) -> Oracle:
+    """SciPy's function, computed in double precision."""
+
+    def of(*arrays: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*(np.asarray(a, np.float64) for a in arrays))
+
+    return Oracle(of)
+
+
+def size(oracle: Any) -> Any:
+    """What the rounding of a value is relative to: as many times itself as its exponent has digits."""
+
+    def of(*arrays: Any) -> Any:
+        y = np.abs(np.asarray(oracle(*arrays), np.float64))
+        return y * (1 + np.abs(np.log(np.where(y > 0, y, 1))))
+
+    return of
+
+
+def inputs(dtype: str, *values: Any) -> list[Input]:
+    """Inputs of fixed values, of a length that is not known."""
+    return [fixed(v, dtype) for v in values]
+
+
+def values_of(function: Any, oracle: Any, *values: Any) -> list[Case]:
+    """A function at given places, in double and single precision."""
+    right = double(oracle)
+    return [
+        Case(
+            function,
+            inputs(dtype, *values),
+            name=f"{function.name} {dtype}",
+            layouts=("C",),
+            static=(dtype == "float32",),
+            oracle=right,
+            condition=size(right),
+        )
+        for dtype in ("float64", "float32")
+    ]
+
+
+def slopes_of(function: Any, exact: Any, *values: Any) -> Case:
+    """All derivatives of a function of positive operands, beside those of mpmath."""
+
+    def subject(*operands: Any) -> Any:
+        return tuple(tg.grad(tg.sum(function(*operands)), list(operands)))
+
+    def oracle(*arrays: Any) -> Any:
+        found = np.empty((len(arrays), len(arrays[0])))
+        with mpmath.workdps(30):
+            for k, place in enumerate(zip(*arrays, strict=True)):
+                given = [mpmath.mpf(float(v)) for v in place]
+                for which in range(len(given)):
+                    order = tuple(int(j == which) for j in range(len(given)))
+                    found[which, k] = float(mpmath.diff(exact, tuple(given), order))
+        return tuple(found)
+
+    return Case(
+        subject,
+        inputs("float64", *values),
+        name=f"derivatives of {function.name}",
+        layouts=("C",),
+        static=(False,),
+        oracle=oracle,
+        accuracy=512,
+        condition=lambda *arrays: tuple(np.abs(v) + 1e-3 for v in oracle(*arrays)),
+    )
+
+
+def _p(a: Any, x: Any) -> Any:
+    return mpmath.gammainc(a, 0, x, regularized=True)
+
+
+def _i(a: Any, b: Any, x: Any) -> Any:
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
+def _slopes_of_inverse(a: Any, p: Any) -> Any:
+    x = special.gammaincinv(a, p)
+    slope = x ** (a - 1) * np.exp(-x) / special.gamma(a)
+    with mpmath.workdps(30):
+        in_shape = [
+            float(mpmath.diff(lambda s, x=y: _p(s, x), mpmath.mpf(float(v)))) for v, y in zip(a, x, strict=True)
+        ]
+    return -np.array(in_shape) / slope, 1 / slope
+
+
+WRITTEN: Final = (
+    *values_of(tg.gammainc, special.gammainc, SHAPES, POINTS),
+    *values_of(tg.gammaincc, special.gammaincc, SHAPES, POINTS),
+    *values_of(tg.gammaincinv, special.gammaincinv, SHAPES[:14], PARTS[:14]),
+    *values_of(tg.gammainccinv, special.gammainccinv, SHAPES[:14], PARTS[:14]),
+    *values_of(tg.betainc, special.betainc, SHAPES, OTHER, PARTS),
+    *values_of(tg.betaincinv, special.betaincinv, SHAPES[:14], OTHER[:14], PARTS[:14]),
+    slopes_of(tg.gammainc, _p, [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
+    slopes_of(tg.betainc, _i, [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),
+    Case(
+        lambda a, p: tuple(tg.grad(tg.sum(tg.gammaincinv(a, p)), [a, p])),
+        inputs("float64", [0.7, 3.0, 40.0], [0.2, 0.5, 0.9]),
+        name="derivatives of gammaincinv",
+        layouts=("C",),
+        static=(False,),
+        oracle=_slopes_of_inverse,
+        accuracy=4096,
+    ),
+    Case(
+        lambda a, x: tg.jacobian(tg.grad(tg.sum(tg.gammainc(a, x)), x), a),
+        inputs("float64", [0.7, 3.0], [0.9, 2.5]),
+        name="second derivative of gammainc",
+        layouts=("C",),
+        static=(False,),
+        oracle=lambda a, x: np.diag((np.log(x) - special.digamma(a)) * x ** (a - 1) * np.exp(-x) / special.gamma(a)),
+        accuracy=512,
+    ),
+)
+
+
+CASES: Final = of_family(FAMILY.path, WRITTEN)

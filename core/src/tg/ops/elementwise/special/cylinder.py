@@ -1,0 +1,325 @@
+"""Bessel functions of real order.
+
+K by the trapezoidal rule for its integral of e^(-x cosh t) cosh(v t), which is even and analytic, about the largest
+value of what is integrated and as far as that counts: 96 places serve for all orders and arguments, and the derivative
+in the order is the same integral with t sinh(v t).
+I by its series; by Hankel's expansion where x > 30 + v^2 / 2; and by Debye's for v >= 30.
+J by Hankel's expansion where x > 25 and x > v^2 / 4; by its series where x^2 <= 4 (v + 1), so that nothing cancels; and
+between by the recurrence downwards from an order far above, made right by Neumann's sum for a power of x. For negative
+orders the recurrence goes on. Near its zeros J is right as a part of its amplitude sqrt(2 / (pi x)).
+
+Source:
+    NIST Digital Library of Mathematical Functions, 10.2.2, 10.6.1, 10.17.3, 10.23.15, 10.25.2, 10.27.2, 10.32.9,
+    10.40.1, 10.41.3, 10.41.9.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tg.ops.creation import arange
+from tg.ops.elementwise.arithmetic import absolute, copysign, hypot, maximum, minimum, power, remainder, sqrt
+from tg.ops.elementwise.arithmetic import cbrt as cube_root
+from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
+from tg.ops.elementwise.exponential import exp
+from tg.ops.elementwise.rounding import ceil, floor, rint
+from tg.ops.elementwise.special.gamma import gammaln
+from tg.ops.elementwise.special.incomplete import gamma_density
+from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, no_derivative, until_settled
+from tg.ops.elementwise.trigonometric import arccosh, arcsinh, cos, sin, sinh
+from tg.ops.family import Family
+from tg.ops.iteration import scan, while_loop
+from tg.ops.reduction import max as max_of
+from tg.variables.conversion import as_variable
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Variable
+
+PLACES: Final = 96
+FALL: Final = 42.0
+"""Where the exponent is lower by so much, the integral of K ends: e^-42 is below a unit of the last place."""
+LARGE: Final = 30.0
+"""The order from which on ten terms of Debye's expansion serve."""
+
+
+@functools.cache
+def _debye_table() -> np.ndarray[Any, Any]:
+    """V_k with U_k(p) = p^k V_k(p^2) of Debye's expansion (10.41.9), the highest k and power first; exact fractions."""
+    orders: list[dict[int, Fraction]] = [{0: Fraction(1)}]
+    for _ in range(10):
+        after: dict[int, Fraction] = {}
+        for e, c in orders[-1].items():
+            for power_of, part in ((e + 1, c * e / 2 + c / 8 / (e + 1)), (e + 3, -c * e / 2 - c * 5 / 8 / (e + 3))):
+                after[power_of] = after.get(power_of, Fraction(0)) + part
+        orders.append(after)
+    rows = [[float(u.get(k + 2 * j, 0)) for j in range(10, -1, -1)] for k, u in enumerate(orders)]
+    return np.array(rows[::-1])
+
+
+def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, Variable]:
+    """The integral of K for x > 0, or of its derivative in v >= 0, less a factor; the logarithm of e^x times this."""
+    top = arcsinh(v / x)
+    curvature = hypot(x, v)
+    half = sinh(0.5 * top)
+    peak = v * top - 2 * x * half * half
+
+    def fall(s: Variable) -> Variable:
+        """How much lower the exponent is, s further on."""
+        return 2 * x * sinh(top + 0.5 * s) * sinh(0.5 * s) - v * s
+
+    s = arccosh(1 + (FALL + 3) / curvature) + 1.0
+    for _ in range(6):  # Newton's method from above for a convex function
+        s = s - (fall(s) - FALL) / maximum(x * sinh(top + s) - v, 1e-300)
+    r = minimum(top, sqrt(2 * FALL / curvature))
+    for _ in range(8):  # to the left it may fall as slowly as a line
+        missing = FALL - fall(-r)
+        further = minimum(top - r, missing / maximum(v - x * sinh(top - r), 1e-300))
+        r = where(missing > 0, r + further, r)
+    left = maximum(top - r, 0.0)
+    width = (s + r) / PLACES
+
+    def add(total: Variable, k: Variable) -> tuple[Variable, None]:
+        t = left + width * k
+        h = sinh(0.5 * t)
+        rising = exp(v * t - 2 * x * h * h - peak)
+        falling = exp(-2 * v * t)
+        term = t * (1 - falling) if of_order else 1 + falling
+        return total + rising * term * where(equal(k, 0), 0.25, 0.5), None
+
+    total, _ = scan(add, x * 0, arange(PLACES + 1, dtype="float64"))
+    return total * width, peak
+
+
+def _k(v: Variable, x: Variable, scaled: float, *, of_order: bool = False) -> Variable:
+    """K, or its derivative in the order, times e^(scaled x)."""
+    inside = (x > 0) & isfinite(x) & isfinite(v)
+    a, b = where(inside, absolute(v), 1.0), where(inside, x, 1.0)
+    found, logarithm = _k_integral(a, b, of_order=of_order)
+    found = found * exp(logarithm + (scaled - 1) * b)
+    if of_order:
+        return where(inside, where(v < 0, -found, found), where(isnan(v) | isnan(x), np.nan, 0.0))
+    ends = where(equal(x, 0), np.inf, where(equal(x, np.inf) & isfinite(v), 0.0, np.nan))
+    return where(inside, found, where(isnan(v), np.nan, ends))
+
+
+_k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=True)) for s in (0.0, 1.0))
+
+kv = iterated(
+    "kv", 2, functools.partial(_k, scaled=0.0), "The modified Bessel function of the second kind, of real order v.",
+    d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
+    accuracy=64, domain=(0.1, 20), cost=3000,
+)  # fmt: skip
+kve = iterated(
+    "kve", 2, functools.partial(_k, scaled=1.0), "kv(v, x) times e^x.",
+    d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
+    accuracy=64, domain=(0.1, 20), cost=3000,
+)  # fmt: skip
+
+
+def _hankel_terms(v: Variable, x: Variable, going: Variable) -> tuple[Variable, Variable]:
+    """P and Q of Hankel's expansion, each with the signs of its terms alternating."""
+    square, one = 4 * v * v, x * 0 + 1.0
+
+    def step(going: Any, k: Any, term: Any, p: Any, q: Any) -> tuple[Any, ...]:
+        odd = 2 * k - 1
+        term = where(going, term * (square - odd * odd) / (8 * k * x), 0.0)
+        phase = remainder(k, 4.0)
+        p = p + where(equal(phase, 2), -term, where(equal(phase, 0), term, 0.0))
+        q = q + where(equal(phase, 1), term, where(equal(phase, 3), -term, 0.0))
+        return going & (absolute(term) > DIGIT / 4 * (absolute(p) + absolute(q))), k + 1.0, term, p, q
+
+    _, _, _, p, q = until_settled(step, (going, 1.0, one, one, one * 0), 200)
+    return p, q
+
+
+def _power_series(v: Variable, x: Variable, going: Variable, sign: float) -> Variable:
+    """The sum of (sign x^2 / 4)^k / (k! (v + 1) ... (v + k))."""
+    square, one = sign * 0.25 * x * x, x * 0 + 1.0
+
+    def step(going: Any, k: Any, term: Any, total: Any) -> tuple[Any, ...]:
+        term = where(going, term * square / (k * (v + k)), 0.0)
+        total = total + term
+        return going & (absolute(term) > DIGIT / 4 * absolute(total)), k + 1.0, term, total
+
+    return until_settled(step, (going, 1.0, one, one), 2000)[3]  # type: ignore[no-any-return]
+
+
+def _first_term(v: Variable, h: Variable) -> Variable:
+    """h^v / gamma(v + 1) times e^-h."""
+    low = v < 1
+    near = power(h, where(low, v, 1.0)) * exp(-h - gammaln(where(low, v, 1.0) + 1.0))
+    return where(low, near, gamma_density(v + 1.0, h) / h)
+
+
+def _i_of_positive(v: Variable, x: Variable) -> Variable:
+    """e^-x I for v >= 0 and x > 0."""
+    large = v >= LARGE
+    far = logical_not(large) & (x > 30 + 0.5 * v * v)
+    near = logical_not(large | far)
+    order, z = where(large, v, LARGE), where(large, x, LARGE)
+    root = hypot(order, z)
+    p = order / root
+    square, per_order = p * p, 1 / order
+
+    def term(total: Variable, row: Variable) -> tuple[Variable, None]:
+        return total * (p * per_order) + scan(lambda s, c: (s * square + c, None), p * 0, row)[0], None
+
+    debye, _ = scan(term, p * 0, as_variable(_debye_table()))
+    exponent = order * (order / (root + z)) - order * arcsinh(order / z)
+    by_debye = exp(exponent) / sqrt(2 * math.pi * root) * debye
+    z = where(far, x, 100.0)
+    square, one = 4 * v * v, x * 0 + 1.0
+
+    def step(going: Any, k: Any, term: Any, total: Any) -> tuple[Any, ...]:
+        odd = 2 * k - 1
+        term = where(going, -term * (square - odd * odd) / (8 * k * z), 0.0)
+        total = total + term
+        return going & (absolute(term) > DIGIT / 4 * absolute(total)), k + 1.0, term, total
+
+    by_hankel = until_settled(step, (far, 1.0, one, one), 200)[3] / sqrt(2 * math.pi * z)
+    z, order = where(near, x, 1.0), where(near, v, 0.0)
+    by_series = _first_term(order, 0.5 * z) * exp(-0.5 * z) * _power_series(order, z, near, 1.0)
+    return where(large, by_debye, where(far, by_hankel, by_series))
+
+
+def _i(v: Variable, x: Variable, scaled: float) -> Variable:
+    """I times e^(-scaled |x|)."""
+    a, whole = absolute(x), equal(v, floor(v))
+    inside = isfinite(v) & isfinite(x) & (a > 0) & ((x > 0) | whole)
+    order, b = where(inside, absolute(v), 1.0), where(inside, a, 1.0)
+    found = _i_of_positive(order, b) * exp((1 - scaled) * b)
+    other = (2 / math.pi) * sin(math.pi * remainder(order, 2.0)) * _k(order, b, -scaled)
+    found = where((v < 0) & logical_not(whole), found + other, found)
+    found = where((x < 0) & equal(remainder(v, 2.0), 1), -found, found)
+    at_zero = where(equal(v, 0), 1.0, where((v > 0) | whole, 0.0, np.inf))
+    infinite = where(x > 0, np.inf, np.nan) if scaled == 0 else where(x > 0, 0.0, np.nan)
+    ends = where(equal(x, 0), at_zero, where(equal(a, np.inf), infinite, np.nan))
+    return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
+
+
+def _slope_of_i(v: Variable, x: Variable) -> Variable:
+    return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
+
+
+iv = iterated(
+    "iv", 2, functools.partial(_i, scaled=0.0), "The modified Bessel function of the first kind, of real order v.",
+    d=(no_derivative("iv", "v"), lambda v, x, y: _slope_of_i(v, x)),
+    accuracy=64, domain=(0.1, 20), cost=3000,
+)  # fmt: skip
+ive = iterated(
+    "ive", 2, functools.partial(_i, scaled=1.0), "iv(v, x) times e^-|x|.",
+    d=(
+        no_derivative("ive", "v"),
+        lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y),
+    ),
+    accuracy=64, domain=(0.1, 20), cost=3000,
+)  # fmt: skip
+
+
+def _by_recurrence(v: Variable, x: Variable) -> Variable:
+    """J for x > 0, by the recurrence downwards from an order where it is as good as 0."""
+    whole = floor(v)
+    part = v - whole
+    wanted = maximum(whole, 0.0)
+    large = maximum(wanted, x)
+    first = 2 * ceil(0.5 * (large + 12 * cube_root(large) + 20))
+    half = 0.5 * first
+    weight = exp(gammaln(part + half) - gammaln(half + 1.0))  # gamma(part + k / 2) / (k / 2)!
+    last_weight = exp(gammaln(part + 1.0))
+    zero = x * 0
+
+    def down(k: Any, above: Any, at: Any, weight: Any, total: Any, found: Any, second: Any) -> tuple[Any, ...]:
+        """From the orders part + k + 1 and part + k to one less, and Neumann's sum so far."""
+        on, begins = k <= first, equal(k, first)
+        at, above = where(begins, TINY, at), where(begins, 0.0, above)
+        even, j = on & equal(remainder(k, 2.0), 0), 0.5 * k
+        total = total + where(even, where(equal(k, 0), last_weight, (part + k) * weight) * at, 0.0)
+        divisor = part + j - 1
+        weight = where(even & (k > 0), weight * j / where(equal(divisor, 0), 1.0, divisor), weight)
+        found, second = where(equal(k, wanted), at, found), where(equal(k, 1), at, second)
+        below = 2 * (part + k) / x * at - above
+        scale = where(absolute(below) > HUGE, 1 / HUGE, 1.0)
+        goes = on & (k > 0)
+        after = (where(goes, at * scale, above), where(goes, below * scale, at))
+        return k - 1.0, *after, weight, total * scale, found * scale, second * scale
+
+    start = max_of(first, initial=0.0)
+    carry = (start, zero, zero, weight, zero, zero, zero)
+    _, _, at, _, total, found, second = while_loop(
+        lambda c: c[0] >= 0, lambda c: down(*c), carry, max_steps=MOST_ORDERS
+    )
+    scale = where(equal(part, 0), 1.0, power(0.5 * x, part)) / total
+    # below 0: the recurrence goes on from the orders part and part + 1
+    lower = maximum(-whole, 0.0)
+
+    def further(k: Any, above: Any, at: Any) -> tuple[Any, ...]:
+        goes = k < lower
+        below = 2 * (part - k) / x * at - above
+        return k + 1.0, where(goes, at, above), where(goes, below, at)
+
+    least = max_of(lower, initial=0.0)
+    start = (zero_of(least), second * scale, at * scale)
+    _, _, negative = while_loop(lambda c: c[0] < least, lambda c: further(*c), start, max_steps=MOST_ORDERS)
+    return where(whole < 0, negative, found * scale)
+
+
+def zero_of(v: Variable) -> Variable:
+    """A zero of the dtype and shape."""
+    return v * 0
+
+
+def _j_of_positive(v: Variable, x: Variable) -> Variable:
+    """J for x > 0."""
+    far = (x > 25) & (x > 0.25 * v * v)
+    series = logical_not(far) & (0.25 * x * x <= v + 1) & (v >= 0)
+    between = logical_not(far | series)
+    z = where(far, x, 100.0)
+    p, q = _hankel_terms(where(far, v, 0.0), z, far)
+    quarter = 0.5 * v + 0.25
+    turn = math.pi * (quarter - 2 * rint(0.5 * quarter))
+    c, s, cx, sx = cos(turn), sin(turn), cos(z), sin(z)
+    by_hankel = sqrt(2 / (math.pi * z)) * (p * (cx * c + sx * s) - q * (sx * c - cx * s))
+    z, order = where(series, x, 1.0), where(series, v, 0.0)
+    by_series = _first_term(order, 0.5 * z) * exp(0.5 * z) * _power_series(order, z, series, -1.0)
+    by_recurrence = _by_recurrence(where(between, v, 0.5), where(between, x, 1.0))
+    return where(far, by_hankel, where(series, by_series, by_recurrence))
+
+
+def _j(v: Variable, x: Variable) -> Variable:
+    a, whole = absolute(x), equal(v, floor(v))
+    inside = isfinite(v) & isfinite(x) & (a > 0) & ((x > 0) | whole)
+    # for whole orders J of -v is J of v, but for the sign of odd ones
+    order = where(inside, where(whole, absolute(v), v), 1.0)
+    found = _j_of_positive(order, where(inside, a, 1.0))
+    turned = equal(remainder(v, 2.0), 1) & logical_not(equal(x < 0, v < 0))
+    found = where(turned, -found, found)
+    at_zero = where(equal(v, 0), 1.0, where((v > 0) | whole, 0.0, np.inf))
+    ends = where(equal(x, 0), at_zero, where(equal(a, np.inf) & ((x > 0) | whole), 0.0, np.nan))
+    return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
+
+
+TINY: Final = 1e-290
+HUGE: Final = 1e250
+MOST_ORDERS: Final = 1_000_000
+
+jv = iterated(
+    "jv", 2, _j, "The Bessel function of the first kind, of real order v.",
+    d=(no_derivative("jv", "v"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
+    accuracy=64, domain=(0.1, 20), cost=3000,
+)  # fmt: skip
+j0 = iterated(
+    "j0", 1, lambda x: _j(x * 0, x), "The Bessel function of the first kind, of order 0.",
+    d=(lambda x, y: -j1(x),), accuracy=64, domain=(-20, 20), cost=1000,
+)  # fmt: skip
+j1 = iterated(
+    "j1", 1, lambda x: _j(x * 0 + 1.0, x), "The Bessel function of the first kind, of order 1.",
+    d=(lambda x, y: where(equal(x, 0), 0.5, j0(x) - y / where(equal(x, 0), 1.0, x)),),
+    accuracy=64, domain=(-20, 20), cost=1000,
+)  # fmt: skip
+
+FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, j0, j1, jv))
