@@ -34,6 +34,7 @@ from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SPECIALIZE
 from tg.rewrite.rule import INEXACT, Pass, node_rule
 from tg.types.lengths import AxisLength as AxisAtom
 from tg.types.lengths import atoms, equal_here, evaluate, product, same
+from tg.types.lengths import subtract as length_less
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -521,7 +522,7 @@ def _pays(node: Node, body: FrozenGraph) -> bool:
     if any(None in types[k].shape for k in (node.outputs[0], *node.inputs)):
         types = body.symbolic
     size, *given = (product(types[k].shape) for k in (node.outputs[0], *node.inputs))  # type: ignore[arg-type]
-    return any(type(more := subtract(size, n)) is int and more <= 0 for n in given)
+    return any(type(more := length_less(size, n)) is int and more <= 0 for n in given)
 
 
 def _kept_inputs(body: FrozenGraph, first: int, leaves: Iterable[int]) -> list[int]:

@@ -106,7 +106,7 @@ OTHER: Final = [
 ]
 
 
-def double(function: Any) -> Oracle:
+def double(function: Any) -> Any:
     """SciPy's function, computed in double precision."""
 
     def of(*arrays: Any) -> Any:

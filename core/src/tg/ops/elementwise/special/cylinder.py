@@ -38,11 +38,15 @@ from tg.ops.reduction import max as max_of
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
+    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.graph.nodes import Variable
 
 PLACES: Final = 96
 FALL: Final = 42.0
 """Where the exponent is lower by so much, the integral of K ends: e^-42 is below a unit of the last place."""
+TINY: Final = 1e-290
+HUGE: Final = 1e250
+MOST_ORDERS: Final = 1_000_000
 LARGE: Final = 30.0
 """The order from which on ten terms of Debye's expansion serve."""
 
@@ -109,12 +113,12 @@ def _k(v: Variable, x: Variable, scaled: float, *, of_order: bool = False) -> Va
 
 _k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=True)) for s in (0.0, 1.0))
 
-kv = iterated(
+kv: ElementwiseFunction = iterated(
     "kv", 2, functools.partial(_k, scaled=0.0), "The modified Bessel function of the second kind, of real order v.",
     d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
     accuracy=64, domain=(0.1, 20), cost=3000,
 )  # fmt: skip
-kve = iterated(
+kve: ElementwiseFunction = iterated(
     "kve", 2, functools.partial(_k, scaled=1.0), "kv(v, x) times e^x.",
     d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
     accuracy=64, domain=(0.1, 20), cost=3000,
@@ -206,12 +210,12 @@ def _slope_of_i(v: Variable, x: Variable) -> Variable:
     return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
 
 
-iv = iterated(
+iv: ElementwiseFunction = iterated(
     "iv", 2, functools.partial(_i, scaled=0.0), "The modified Bessel function of the first kind, of real order v.",
     d=(no_derivative("iv", "v"), lambda v, x, y: _slope_of_i(v, x)),
     accuracy=64, domain=(0.1, 20), cost=3000,
 )  # fmt: skip
-ive = iterated(
+ive: ElementwiseFunction = iterated(
     "ive", 2, functools.partial(_i, scaled=1.0), "iv(v, x) times e^-|x|.",
     d=(
         no_derivative("ive", "v"),
@@ -263,14 +267,9 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
         return k + 1.0, where(goes, at, above), where(goes, below, at)
 
     least = max_of(lower, initial=0.0)
-    start = (zero_of(least), second * scale, at * scale)
-    _, _, negative = while_loop(lambda c: c[0] < least, lambda c: further(*c), start, max_steps=MOST_ORDERS)
+    first_two = (least * 0, second * scale, at * scale)
+    _, _, negative = while_loop(lambda c: c[0] < least, lambda c: further(*c), first_two, max_steps=MOST_ORDERS)
     return where(whole < 0, negative, found * scale)
-
-
-def zero_of(v: Variable) -> Variable:
-    """A zero of the dtype and shape."""
-    return v * 0
 
 
 def _j_of_positive(v: Variable, x: Variable) -> Variable:
@@ -303,20 +302,16 @@ def _j(v: Variable, x: Variable) -> Variable:
     return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
 
 
-TINY: Final = 1e-290
-HUGE: Final = 1e250
-MOST_ORDERS: Final = 1_000_000
-
-jv = iterated(
+jv: ElementwiseFunction = iterated(
     "jv", 2, _j, "The Bessel function of the first kind, of real order v.",
     d=(no_derivative("jv", "v"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
     accuracy=64, domain=(0.1, 20), cost=3000,
 )  # fmt: skip
-j0 = iterated(
+j0: ElementwiseFunction = iterated(
     "j0", 1, lambda x: _j(x * 0, x), "The Bessel function of the first kind, of order 0.",
     d=(lambda x, y: -j1(x),), accuracy=64, domain=(-20, 20), cost=1000,
 )  # fmt: skip
-j1 = iterated(
+j1: ElementwiseFunction = iterated(
     "j1", 1, lambda x: _j(x * 0 + 1.0, x), "The Bessel function of the first kind, of order 1.",
     d=(lambda x, y: where(equal(x, 0), 0.5, j0(x) - y / where(equal(x, 0), 1.0, x)),),
     accuracy=64, domain=(-20, 20), cost=1000,

@@ -30,26 +30,27 @@ class Dual(NamedTuple):
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.slope)
 
-    def __add__(self, other: Any) -> Dual:  # type: ignore[override]
+    def __add__(self, other: Any) -> Dual:
         if isinstance(other, Dual):
             return Dual(self.value + other.value, self.slope + other.slope)
         return Dual(self.value + other, self.slope)
 
-    def __radd__(self, other: float) -> Dual:
+    def __radd__(self, other: Any) -> Dual:
         return Dual(other + self.value, self.slope)
 
     def __sub__(self, other: Any) -> Dual:
-        return self + -other
+        opposite: Any = -other
+        return self.__add__(opposite)
 
     def __rsub__(self, other: float) -> Dual:
         return Dual(other - self.value, -self.slope)
 
-    def __mul__(self, other: Any) -> Dual:  # type: ignore[override]
+    def __mul__(self, other: Any) -> Dual:
         if isinstance(other, Dual):
             return Dual(self.value * other.value, self.slope * other.value + self.value * other.slope)
         return Dual(self.value * other, self.slope * other)
 
-    def __rmul__(self, other: float) -> Dual:  # type: ignore[override]
+    def __rmul__(self, other: Any) -> Dual:
         return Dual(other * self.value, other * self.slope)
 
     def __truediv__(self, other: Any) -> Dual:

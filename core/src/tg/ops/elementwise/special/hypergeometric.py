@@ -22,6 +22,7 @@ from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, unti
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
+    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.graph.nodes import Variable
 
 MOST: Final = 1_000_000
@@ -78,14 +79,15 @@ def _slope(which: int) -> Any:
     def of(a: Variable, b: Variable, c: Variable, z: Variable) -> Variable:
         ones, zeros = a * 0.0 + 1.0, a * 0.0
         duals = [Dual(v, ones if k == which else zeros) for k, v in enumerate((a, b, c))]
-        return _inside(*duals, z).slope  # type: ignore[no-any-return]
+        found = _inside(duals[0], duals[1], duals[2], z)
+        return found.slope  # type: ignore[no-any-return]
 
     return in_double(of)
 
 
 _in_a, _in_b, _in_c = (_slope(k) for k in range(3))
 
-hyp2f1 = iterated(
+hyp2f1: ElementwiseFunction = iterated(
     "hyp2f1", 4, _hyp2f1, "Gauss' hypergeometric function F(a, b; c; z), for z <= 1.",
     d=(
         lambda a, b, c, z, y: _in_a(a, b, c, z), lambda a, b, c, z, y: _in_b(a, b, c, z),

@@ -85,11 +85,11 @@ def _temme_rows(orders: int, powers: int) -> np.ndarray[Any, Any]:
     count = powers + 2 * orders + 2
     mu = [Fraction(0), Fraction(1)]
     for n in range(2, count + 2):
-        rest = sum(mu[i] * (n + 1 - i) * mu[n + 1 - i] for i in range(2, n))
+        rest = sum((mu[i] * (n + 1 - i) * mu[n + 1 - i] for i in range(2, n)), Fraction(0))
         mu.append((mu[n - 1] - rest) / (n + 1))
     per_mu = [Fraction(1)]  # times eta
     for n in range(1, count):
-        per_mu.append(-sum(mu[i + 1] * per_mu[n - i] for i in range(1, n + 1)))
+        per_mu.append(-sum((mu[i + 1] * per_mu[n - i] for i in range(1, n + 1)), Fraction(0)))
     logs = [Fraction(0)] * (orders + 1)
     for k, b in enumerate((Fraction(1, 12), Fraction(-1, 360), Fraction(1, 1260), Fraction(-1, 1680), Fraction(1, 1188),
                            Fraction(-691, 360360))):  # fmt: skip
@@ -97,7 +97,7 @@ def _temme_rows(orders: int, powers: int) -> np.ndarray[Any, Any]:
             logs[2 * k + 1] = b
     gamma = [Fraction(1)]
     for n in range(1, orders + 1):
-        gamma.append(sum(i * logs[i] * gamma[n - i] for i in range(1, n + 1)) / n)
+        gamma.append(sum((i * logs[i] * gamma[n - i] for i in range(1, n + 1)), Fraction(0)) / n)
     rows = [per_mu[1:]]
     for k in range(1, orders):
         g, before = (-1) ** k * gamma[k], rows[-1]
