@@ -103,7 +103,7 @@ class SolveSylvester(Op):
 
         y = _by_columns(zeros_like(right), right.shape[-1], step)
         x = MatMul()(MatMul()(u, y), adjoint(v))
-        return x if is_complex(a.type.dtype) else real(x)  # type: ignore[no-any-return]
+        return x if is_complex(a.type.dtype) else real(x)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
@@ -157,7 +157,7 @@ class Sqrtm(Op):
 
         root = _by_columns(zeros_like(form), n, step)
         x = MatMul()(MatMul()(vectors, root), adjoint(vectors))
-        return x if is_complex(a.type.dtype) else _real_part(x, a)  # type: ignore[no-any-return]
+        return x if is_complex(a.type.dtype) else _real_part(x, a)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

@@ -148,7 +148,7 @@ class Schur(Op):
         if not has_lapack():
             text = "schur: found no LAPACK that can be called, needed that of NumPy's wheels or of SciPy"
             raise NoRuleError(message(text, hint="pip install 'tg-core[blas]'"))
-        finite = np.isfinite(a).all((-2, -1))
+        finite = np.asarray(np.isfinite(a).all((-2, -1)))
         form, _, vectors, info = gees(np.where(finite[..., None, None], a, 0).astype(a.dtype))
         lost = ~finite | (info != 0)
         form, vectors = (np.where(lost[..., None, None], np.nan, x).astype(a.dtype) for x in (form, vectors))
