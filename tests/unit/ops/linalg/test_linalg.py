@@ -20,7 +20,7 @@ A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
 
 def count(outputs, kind, *inputs, backend="torch"):
     """How many applications of an op a program has."""
-    f = tg.function(list(inputs), outputs, backend=backend)
+    f = tg.function(list(inputs), outputs, backend=backend, on_unused_input="ignore")
     f(*[np.eye(3) if v.type.ndim == 2 else np.ones(3) for v in inputs])
     return sum(isinstance(node.op, kind) for node in f.graph.nodes)
 
@@ -68,7 +68,7 @@ def test_one_matrix_and_a_batch_of_right_sides_is_solved_once():
 
 
 def test_the_check_of_a_factorisation_is_on_what_it_reports():
-    a = tg.matrix("a")
+    a = tg.matrix("a", shape=(3, 3))
     frozen = freeze([a], [tg.linalg.cholesky(a)])
     (check,) = frozen.checks
     (node,) = [node for node in frozen.nodes if isinstance(node.op, Cholesky)]
@@ -78,9 +78,9 @@ def test_the_check_of_a_factorisation_is_on_what_it_reports():
 
 
 def test_a_diagonal_of_ones_or_of_no_zero_is_not_looked_at():
-    a, b = tg.matrix("a"), tg.vector("b")
+    a, b = tg.matrix("a", shape=(3, 3)), tg.vector("b", shape=(3,))
     assert not freeze([a, b], [tg.linalg.solve_triangular(a, b, unit_diagonal=True)]).checks
-    assert len(freeze([a, b], [tg.linalg.solve_triangular(a, b)]).checks) > 0
+    assert [c.descriptor.error for c in freeze([a, b], [tg.linalg.solve_triangular(a, b)]).checks] == ["LinAlgError"]
 
 
 @pytest.mark.parametrize("function", [tg.linalg.cholesky, tg.linalg.inv, tg.linalg.eigh])
