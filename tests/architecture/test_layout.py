@@ -27,6 +27,8 @@ INFRASTRUCTURE = {
     "record",
     "reductions",
     "scatter_pullback",
+    "dual",
+    "iterated",
     "series",
     "shape_ops",
     "wrapped",

@@ -47,7 +47,7 @@ def test_every_family_that_needs_rules_can_be_imported_from_it():
         *folders, name = family.path.removeprefix("elementwise/").split("/")
         found = tg.backend
         for folder in folders:
-            found = getattr(found, folder)
+            found = getattr(found, folder, found)  # those of linear algebra are at the top
         assert getattr(found, name).FAMILY is family
 
 

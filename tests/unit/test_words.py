@@ -78,7 +78,7 @@ def test_a_name_that_is_elsewhere() -> None:
 
 
 def test_a_name_that_is_to_come() -> None:
-    assert said("j0").startswith("module 'tg' has no attribute 'j0' yet\n  hint: `tg.wrap(scipy.special.j0, infer=")
+    assert said("fft").startswith("module 'tg' has no attribute 'fft' yet\n  hint: `tg.wrap(np.fft.fft, outputs=")
 
 
 NEAR = {"vectr": "vector", "reshpae": "reshape", "Vector": "vector", "soft_max": "softmax", "Scalar": "scalar"}
@@ -89,6 +89,6 @@ def test_a_name_with_a_letter_wrong(name: str, meant: str) -> None:
     assert said(name) == f"module 'tg' has no attribute {name!r}\n  hint: tg.{meant} exists"
 
 
-@pytest.mark.parametrize("name", ["frobnicate", "zzz", "jet", "owens"])
+@pytest.mark.parametrize("name", ["frobnicate", "zzz", "jet", "obelisk"])
 def test_a_name_that_resembles_none(name: str) -> None:
     assert said(name) == f"module 'tg' has no attribute {name!r}"

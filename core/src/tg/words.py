@@ -208,6 +208,8 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("inverse matrix_inverse nlinalg slinalg", "`tg.linalg.inv(m)`"),
     ("triangular_solve", "`tg.linalg.solve_triangular(m, x)`"),
     ("logdet", "`tg.linalg.slogdet(m)[1]`"),
+    ("igamma", "`tg.gammainc(x, y)`"),
+    ("igammac", "`tg.gammaincc(x, y)`"),
     # control flow
     ("foldl foldr", "`tg.reduce(lambda c, v: c + v, x, 0.0)`"),
     ("ifelse", "`tg.cond(s > 0, lambda: x, lambda: -x)`; `tg.where(s > 0, x, y)` computes both sides"),
@@ -225,15 +227,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
 )  # fmt: skip
 
 LATER: Final = (  # what tg does not have yet, and what to do until then
-    # special functions
-    ("j0 j1",
-     "`tg.wrap(scipy.special.{name}, infer=lambda x: x)(x)`, with grad= for a derivative"),
-    ("gammainc gammaincc kv iv jv kve ive gammaincinv gammainccinv owens_t",
-     "`tg.wrap(scipy.special.{name}, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
-    ("igamma igammac",
-     "`tg.wrap(scipy.special.gammainc, infer=lambda x, y: x)(x, y)`, with grad= for a derivative"),
-    ("betainc betaincinv",
-     "`tg.wrap(scipy.special.{name}, infer=lambda x, y, z: x)(x, y, s)`, with grad= for a derivative"),
+    # numbers
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
     # linear algebra
