@@ -184,8 +184,7 @@ def test_a_gradient_is_one_loop_over_lanes(backend, lanes, steps):
     agree(f, [r, s, v], [total + c, slopes[0] + by_rate, slopes[1] + by_start], 1e-10)
 
 
-def test_many_steps_are_run_for_fewer_elements(backend):
-    """What the way back reads is to stay in the cache."""
+def test_many_steps_and_the_way_back(backend):
     start, x = tg.vector("start"), tg.tensor("x", shape=(10_000,))
 
     def both(start):

@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     Values = dict[int, Elements]
 
 NOTHING: Final[Mapping[int, Elements]] = MappingProxyType({})
-FEW: Final = 24, 12
-"""Steps and inputs up to which four vectors go abreast, of which one alone would wait for what it has computed.
+FEW: Final = 24
+"""Steps up to which four vectors go abreast, of which one alone would wait for what it has computed.
 
-1,000 chains of an epidemic with an autoregression, 16 steps and 10 inputs: 255, 136, 107, 173 µs with one, two, four,
-eight; their gradient, 24 and 17: 623, 558, 2612. Those of an autoregression, 4 and 4: 103, 55, 32, 29.
+1,000 chains of an epidemic with an autoregression, 16 steps: 260, 133, 106 µs of a processor with one, two, four; their
+gradient, 24: 628, 583, 534. Those of an autoregression, 4: 102, 56, 32. Memory for what is traced is no matter: of
+1,600 steps, a mebibyte, each takes as long as of 200.
 """
-NEAR: Final = 2**17
-"""Bytes that one round keeps at most: of twice as many little was left in a second cache of 512 KiB that others use."""
 MANY: Final = 64
 """Steps from which one goes alone: more values are at work than there are registers."""
 SOME: Final = 10
@@ -135,17 +134,7 @@ class _Nest:
     def _vectors(self) -> int:
         """How many vectors go abreast."""
         most = max(map(_weight, self.programs))
-        inputs = max(len(stage.reads) for stage in self.op.stages)
-        found = 4 if most <= FEW[0] and inputs <= FEW[1] else 2 if most < MANY else 1
-        while found > 1 and found * self._kept() > NEAR:
-            found //= 2
-        return found
-
-    def _kept(self) -> int:
-        """The bytes that are kept for one vector of what stages trace for later ones, as far as lengths are known."""
-        wanted = {~read for stage in self.op.stages for read in stage.reads if read < 0}
-        lengths = [self.lengths[self.results[j][0]] for j in wanted - self.stored.keys() if self._has_steps(j)]
-        return self.site.kernel().body.machine.vector_bytes * sum(n for n in lengths if type(n) is int)
+        return 4 if most <= FEW else 2 if most < MANY else 1
 
     def _divide(self, wide: dict[tuple[str, int], Array]) -> None:
         """Let threads share the rounds."""
