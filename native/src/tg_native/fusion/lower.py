@@ -8,6 +8,7 @@ from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
+from tg.rewrite.rules.loops import CHAINS
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 
@@ -53,4 +54,4 @@ class Loops(NamedTuple):
         """The lowering of a backend."""
         why = "One pass over memory instead of one for each op; what only the loop reads is never stored."
         lowering = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
-        return Rewrites(passes=(lowering,))
+        return Rewrites(passes=(CHAINS, lowering))
