@@ -303,3 +303,29 @@ def test_an_endless_loop_is_interrupted(backend):
                 shown.append(line)
     assert child.returncode == 0
     assert shown == ["True True True True True\n", "True True\n"]
+
+
+def test_two_chains_go_in_step(backend):
+    """They are joined where loops are written, and give what each gives alone."""
+    x, y = tg.vector("x"), tg.vector("y")
+    a = tg.scan(lambda c, v: (c * 0.5 + v, None), 0.5, x)[0]
+    b = tg.scan(lambda c, v: (tg.tanh(c * v), c), 0.25, x)[1]
+    f = tg.function([x, y], [a, b, tg.grad(tg.sum(b * y), x)], backend=backend)
+    assert "scan_chains" in tg.explain(f).counts
+    given, weights = np.linspace(-1, 1, 9), np.linspace(0.5, 2, 9)
+
+    def by_hand(xs):
+        c, found = 0.25, []
+        for v in xs:
+            found.append(c)
+            c = np.tanh(c * v)
+        return np.array(found)
+
+    total = 0.5
+    for v in given:
+        total = total * 0.5 + v
+    moved = given + 1e-20j * np.eye(9)
+    wanted = [np.sum(by_hand(row) * weights).imag / 1e-20 for row in moved]
+    agree(f(given, weights), [np.float64(total), by_hand(given), np.array(wanted)])
+    nothing = np.zeros(0)
+    agree(f(nothing, nothing), [np.float64(0.5), nothing, nothing])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tg
-from tests.unit.rewrite.test_indexing import rewritten
+from tests.unit.rewrite.test_indexing import Plugin, rewritten
 from tg.errors import BoundsError, ShapeError, TgError
 from tg.graph.checks import Descriptor
 from tg.graph.function_graph import FunctionGraph
@@ -14,6 +14,8 @@ from tg.graph.interpret import interpret
 from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Cond, Scan, While
+from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rewrite.rules.loops import CHAINS
 
 A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
 X, Y = tg.vector("x"), tg.vector("y")
@@ -23,6 +25,11 @@ LENGTHS = (0, 1, 7)
 def after(inputs, outputs):
     """The program rewritten by all rules of core."""
     return rewritten(inputs, outputs if isinstance(outputs, list) else list(outputs))
+
+
+def in_step(inputs, outputs):
+    """The program rewritten for backends that write loops."""
+    return rewritten(inputs, list(outputs), Plugin(RULES, (*PASSES, CHAINS)))
 
 
 def scans(frozen):
@@ -752,7 +759,7 @@ def test_two_chains_of_one_length_are_one_loop(n, reverse):
 
     one, ones = tg.scan(first, 0.5, X, reverse=reverse)
     two, twos = tg.scan(second, 0.25, X, reverse=reverse)
-    frozen = after([A, X], [one, ones, two, twos])
+    frozen = in_step([A, X], [one, ones, two, twos])
     (op,) = scans(frozen)
     assert (op.carries, op.sequences) == (2, 1)
     x = numbers(n)
@@ -797,7 +804,7 @@ def test_equal_starts_are_no_equal_carries():
 
     (a, b), _ = tg.scan(one, (0.0, 0.0), X)
     (c, d), _ = tg.scan(two, (0.0, 0.0), X)
-    frozen = after([X], [a, b, c, d])
+    frozen = in_step([X], [a, b, c, d])
     (op,) = scans(frozen)
     assert op.carries == 3
     x, wanted = numbers(6), [0.0, 0.0, 0.0, 0.0]
@@ -812,7 +819,7 @@ def test_loops_one_behind_the_other_stay_apart():
     _, ys = tg.scan(lambda c, v: (c * 0.5 + v, c * v), 0.5, X)
     _, zs = tg.scan(lambda c, v: (c * v + 1, c - v), 0.25, ys)
     _, us = tg.scan(lambda c, v: (c - v * v, c * v), 0.125, X)
-    frozen = after([X], [zs, us])
+    frozen = in_step([X], [zs, us])
     assert len(scans(frozen)) == 2
     x = numbers(5)
     _, y = stepped(lambda c, v: (c * 0.5 + v, c * v), 0.5, x)
@@ -831,9 +838,9 @@ def test_loops_that_are_not_known_to_be_of_one_length_stay_apart():
     a = tg.scan(lambda c, v: (c * 0.5 + v, None), 0.5, X)[0]
     b = tg.scan(lambda c, v: (c * 0.5 - v, None), 0.5, Y)[0]
     c = tg.scan(lambda c, _: (c * 0.5 - 1, None), 0.5, None, count)[0]
-    frozen = after([X, Y, count], [a, b, c])
+    frozen = in_step([X, Y, count], [a, b, c])
     assert len(scans(frozen)) == 3
-    assert len(scans(after([X, Y], [a + tg.sum(X * Y), b]))) == 1
+    assert len(scans(in_step([X, Y], [a + tg.sum(X * Y), b]))) == 1
     x, y = numbers(2), numbers(3)
     wanted = [stepped(lambda c, v: (c * 0.5 + v, 0), 0.5, x)[0], stepped(lambda c, v: (c * 0.5 - v, 0), 0.5, y)[0]]
     agrees(frozen, [x, y, np.int64(1)], [*wanted, np.float64(-0.75)])
@@ -852,7 +859,7 @@ def test_of_two_loops_that_can_fail_the_first_is_told(checked):
     first = tg.scan(stepping("first too large", 7.0, checked[0]), 0.5, X)
     second = tg.scan(stepping("second too large", 3.0, checked[1]), 0.25, X)
     outputs = [*first, *second]
-    frozen, plain = after([X], outputs), FunctionGraph.of([X], outputs).freeze()
+    frozen, plain = in_step([X], outputs), FunctionGraph.of([X], outputs).freeze()
     assert len(scans(frozen)) == 1 + all(checked)
     for x in (numbers(1), np.array([1.0, 1.0, -9.0]), np.full(5, 2.0), np.full(3, 30.0)):
         try:
@@ -869,7 +876,7 @@ def test_a_loop_that_prints_stays_alone():
         return c * 0.5 + tg.debug_print(v), None
 
     outputs = [tg.scan(step, 0.5, X)[0], tg.scan(lambda c, v: (c - v, None), 0.5, X)[0]]
-    assert len(scans(after([X], outputs))) == 2
+    assert len(scans(in_step([X], outputs))) == 2
 
 
 def test_loops_over_large_arrays_are_joined_only_if_they_share_work():

@@ -87,3 +87,13 @@ def test_a_hundred_thousand_steps() -> None:
     places[-1] = count
     with pytest.raises(tg.BoundsError, match=f"index {count} is out of bounds"):
         f(given, rate, places)
+
+
+def test_loops_that_share_nothing_stay_apart() -> None:
+    """XLA makes one function of a loop only where its steps are small: two in one took ten times as long."""
+    x = tg.vector("x")
+    a = tg.scan(lambda c, v: (c * 0.5 + v, None), 0.5, x)[0]
+    b = tg.scan(lambda c, v: (tg.tanh(c * v), None), 0.25, x)[0]
+    f = tg.function([x], [a, b], backend="jax")
+    assert not {"scan_chains", "scan_siblings"} & tg.explain(f).counts.keys()
+    np.testing.assert_allclose(f([1.0, 2.0]), [2.625, np.tanh(2 * np.tanh(0.25))], rtol=1e-15)

@@ -8,6 +8,7 @@ from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
+from tg.rewrite.rules.loops import CHAINS
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 from tg_native.fusion.interchange import NAME, interchanged
@@ -57,4 +58,4 @@ class Loops(NamedTuple):
         interchange = Lowering(NAME, kind=EXACT, why=why, run=interchanged)
         why = "One pass over memory instead of one for each op; what only the loop reads is never stored."
         fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
-        return Rewrites(RULES, (interchange, fusion))
+        return Rewrites(RULES, (CHAINS, interchange, fusion))

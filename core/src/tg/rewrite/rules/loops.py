@@ -8,6 +8,7 @@ of all steps are no carries.
 
 from __future__ import annotations
 
+import functools
 import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -49,6 +50,7 @@ ARRAY: Final = 4.0  # what it costs to write an element and to read it again, in
 VIEWS: Final = (AxisLength, BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)  # which compute nothing
 MOST_STEPS: Final = 8  # of a loop that is written out, and
 MOST_NODES: Final = 32  # nodes of what takes its place: on `c` 48, over vectors, took 1.7 times as long as the loop
+SHARED: Final = 0.5  # of a step's nodes that another has too: then both are one
 LARGE: Final = 16  # elements of an array: with fewer a step has little to do at a time
 NONE: Final[Mapping[int, Constant]] = MappingProxyType({})
 
@@ -839,8 +841,13 @@ class _Loop(NamedTuple):
         return [*self.finals, *self.traces, *([v] for v in self.status)]
 
 
-def _without_siblings(view: View) -> dict[int, Variable]:
-    """Loops of one length that do not need one another as one loop."""
+def _without_siblings(view: View, least: float = SHARED) -> dict[int, Variable]:
+    """Loops of one length that do not need one another as one loop.
+
+    Args:
+        least: the share of the smaller step's nodes that are to be in both; loops of few numbers without arrays are
+            joined anyway if it is 0.
+    """
     found: dict[int, Variable] = {}
     if sum(isinstance(node.op, Scan) for node in view.applies) < 2:
         return found
@@ -858,7 +865,7 @@ def _without_siblings(view: View) -> dict[int, Variable]:
             for node, other in others:
                 may_join = _are_of_one_length(first, node, op) and not (loop.status and other.body.checks)
                 one = _Loop.of(node, other, view)
-                joined = _joined(loop, one) if may_join else None
+                joined = _joined(loop, one, least) if may_join else None
                 if joined is None:
                     waiting.append((node, other))
                 else:
@@ -899,12 +906,13 @@ def _are_of_one_length(a: Apply, b: Apply, op: Scan) -> bool:
     return of_inputs and equal_here(n, m)
 
 
-def _joined(a: _Loop, b: _Loop) -> _Loop | None:
+def _joined(a: _Loop, b: _Loop, least: float) -> _Loop | None:
     """Two loops as one in which what both compute is computed once; None where that is no gain."""
     loops, classes = (a, b), _equal_carries(a, b)
     numbers, table = _numbered(loops, classes)
-    shared = sum(len(loop.body.nodes) for loop in loops) - sum(type(key) is tuple and key[0] == "node" for key in table)
-    if not shared and not all(map(_is_small, loops)):
+    sizes = [len(loop.body.nodes) for loop in loops]
+    shared = sum(sizes) - sum(type(key) is tuple and key[0] == "node" for key in table)
+    if (not shared or shared < (least or SHARED) * min(sizes)) and (least or not all(map(_is_small, loops))):
         return None
     return _in_one_graph(loops, classes, numbers, table)
 
@@ -1206,6 +1214,12 @@ def _until_larger(x: Variable, y: Variable) -> Variable:
     return while_loop(lambda c: less(sum_of(c), sum_of(exp(y))), lambda c: add(c, exp(y)), x, max_steps=3)  # type: ignore[no-any-return]
 
 
+def _alike(x: Variable) -> Variable:
+    """What two loops over the elements of an array give, whose carries are the same."""
+    first, second = (lambda c, v: (c * exp(c) + v, c * v)), (lambda c, v: (c * exp(c) + v, c - v))
+    return add(_over_numbers(x, first), _over_numbers(x, second))
+
+
 def _two_chains(x: Variable) -> Variable:
     """What two loops over the elements of an array give, which both compute exponentials."""
     return add(_over_numbers(x, lambda c, v: (c * exp(c) + v, c)), _over_numbers(x, lambda c, v: (c + v, exp(c) * c)))
@@ -1391,8 +1405,19 @@ PASSES = (
         keys=(Scan,),
         phase=SPECIALIZE,
         kind=EXACT,
-        why="Loops that do not need one another are one: what both compute is computed once, and chains run in step.",
+        why="Loops that do not need one another and do much alike are one, in which that is done once.",
         run=_without_siblings,
-        example=_two_chains,
+        example=_alike,
     ),
 )
+
+CHAINS: Final = Pass(
+    "scan_chains",
+    keys=(Scan,),
+    phase=SPECIALIZE,
+    kind=EXACT,
+    why="Of two chains in one loop a processor computes one while it waits for the other.",
+    run=functools.partial(_without_siblings, least=0.0),
+    example=_two_chains,
+)
+"""For backends that write loops: XLA keeps loops in registers only as long as a step moves less than 1,024 bytes."""

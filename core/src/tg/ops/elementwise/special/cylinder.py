@@ -38,8 +38,8 @@ from tg.ops.reduction import max as max_of
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
-    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
 
 PLACES: Final = 96
 FALL: Final = 42.0

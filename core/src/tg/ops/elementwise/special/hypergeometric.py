@@ -22,8 +22,8 @@ from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, unti
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
-    from tg.ops.elementwise.record import ElementwiseFunction
     from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
 
 MOST: Final = 1_000_000
 
