@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.graph.frozen import FrozenGraph, Node
 from tg.link.declines import taken
 from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.record import Elementwise
 from tg.types.tensor_type import TensorType
 from tg_native.kernels.dtypes import is_half, working
 from tg_native.kernels.lanes import constant_of
+from tg_native.loops.costs import has_many_steps
 from tg_native.loops.divisors import inverses, quotient
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
-    from tg_native.kernels.routine import Block
+    from tg_native.kernels.routine import Block, Routine
     from tg_native.loops.divisors import Inverse
     from tg_native.loops.function import Function
     from tg_native.loops.kernel import Kernel
@@ -159,6 +161,21 @@ def _is_a_chain(program: ScalarProgram) -> bool:
     return SHORT < len(program.nodes) < 2 * max(depth.values())
 
 
+def is_worth_twice(body: Routine, nodes: Sequence[Node]) -> bool:
+    """Whether steps are so short that full blocks have code of their own: by what they take, or what it takes to write.
+
+    Beside functions that take tens of instructions nobody sees a branch at each load, but a compiler sees them twice.
+    """
+    if len(nodes) > SHORT:
+        return False
+    return not body.asks_whole or not any(map(is_long, nodes))
+
+
+def is_long(node: Node) -> bool:
+    """Whether a step is a call of a function, around which few vectors can be kept, or as long as one."""
+    return isinstance(node.op, Elementwise) and has_many_steps(node.op.fn)
+
+
 def uniform(value: Value) -> Scalar | None:
     """The scalar that all elements of a value equal, if they are known to."""
     if isinstance(value, Scalar):
@@ -208,8 +225,9 @@ class _Nest(NamedTuple):
                 for number, (target, stride) in zip(program.outputs, targets, strict=True):
                     kernel.store(found[number], target, stride, block)
 
-            twice = len(program.nodes) <= SHORT
-            kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=twice, first=len(self.shape) == 1)
+            twice = is_worth_twice(body, program.nodes)
+            inner = self.shape[-1] if self.shape else 1
+            kernel.blocks(inner, write, twice=twice, asks=not twice, first=len(self.shape) == 1)
 
 
 def run(
