@@ -60,6 +60,8 @@ class Kernel(abc.ABC):
     body: Routine
     share: Share | None = None
     """The part that a call runs, where threads share the loop: along its first axis."""
+    streams: bool = False
+    """Whether no place in memory is come back to, as sums in memory are and what is read at positions."""
     sums: int = 0
     """How many sums are added pairwise, each with memory of its own."""
 

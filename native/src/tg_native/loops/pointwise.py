@@ -150,6 +150,7 @@ def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value]
     moved = [v.dtype for v in (*placed, *outputs) if isinstance(v, Array)]
     function.divide(kernel, space.shape, [(program.nodes, program.dtypes)], moved)
     _Nest(kernel, function, program, placed, space.shape, space.strides).write(outputs)
+    kernel.streams = True
     function.run(kernel)
 
 

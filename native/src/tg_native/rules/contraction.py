@@ -104,6 +104,7 @@ class _Product:
             self.body.either(
                 is_small, lambda: everywhere(self._plain), lambda: everywhere(lambda p: self._by_blas(blas, *p))
             )
+        kernel.streams = True
         self.site.run(kernel)
 
     def _terms(self) -> float:
