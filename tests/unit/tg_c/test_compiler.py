@@ -1,5 +1,6 @@
 """Finding the C compiler, what is compiled how, and what is said where that fails."""
 
+import math
 import os
 import pickle
 import subprocess
@@ -7,11 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tg
 from tg.cache import spare
 from tg.errors import BackendUnavailable, TgError
-from tg_c import compiler
+from tg_c import compiler, unit
 from tg_c.cache import UNITS
 from tg_c.compiler import CompileError, Flags, compile_unit
 from tg_c.text import comment
@@ -241,6 +244,24 @@ def test_nothing_is_compiled_with_fast_math():
 
 def test_large_units_are_optimised_less():
     assert [compiler.level_for(statements) for statements in (1, 1500, 1501)] == [2, 2, 1]
+
+
+def test_memory_that_loops_come_back_to_is_looked_for_where_there_is_some(monkeypatch):
+    given, load = [], unit.load
+
+    def loading(text, flags):
+        given.append(flags)
+        return load(text, flags)
+
+    monkeypatch.setattr(unit, "load", loading)
+    x, i = tg.vector("x"), tg.vector("i", dtype="int64")
+    total = tg.function([x], tg.sum(tg.exp(x)), backend="c")
+    np.testing.assert_allclose(total(np.arange(5.0)), math.fsum(map(math.exp, range(5))), rtol=1e-15)
+    counted = tg.function([x, i], x.at[i].add(1.0), backend="c")
+    np.testing.assert_array_equal(counted(np.zeros(3), np.array([2, 0, 2, 2, -1])), [1, 0, 4])
+    assert [flags.streams for flags in given] == [True, False]
+    if compiler.compiler().version.startswith("gcc"):
+        assert ["-fno-tree-pre" in compiler.compiler().line(flags) for flags in given] == [True, False]
 
 
 def test_eight_processes_that_compile_one_source_at_once_all_get_it(tmp_path, home):

@@ -22,11 +22,13 @@ class Block(NamedTuple):
         first: the index of the first.
         mask: which lanes are inside of the axis; None if all are.
         inside: how many, where not all are.
+        whole: whether all are after all, where that is asked at each block.
     """
 
     first: Index
     mask: Lanes | None = None
     inside: Index | None = None
+    whole: Condition | None = None
 
 
 class Variable(abc.ABC):
@@ -43,6 +45,9 @@ class Variable(abc.ABC):
 
 class Routine(Body):
     """The inside of a function of memory, whose blocks may be repeated or left out."""
+
+    asks_whole: ClassVar[bool] = False
+    """Whether blocks that may be partial are asked whether they are, so that long steps need not be written twice."""
 
     shares_from: ClassVar[int] = 1
     """From how many uses in a function on `subroutine` is asked, rather than written in place."""

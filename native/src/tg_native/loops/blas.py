@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LETTERS: Final = {"float64": "d", "float32": "s", "complex128": "z", "complex64": "c"}
 """What the functions for a dtype begin with."""
+SMALL: Final = 64  # products of fewer terms than this are not worth a call
 ROW_MAJOR, AS_IS, TRANSPOSED = 101, 111, 112  # as CBLAS numbers them
 
 
@@ -42,6 +43,14 @@ class Blas(abc.ABC):
     """
 
     dtype: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether functions of real matrices do by themselves what those of BLAS ask of whoever calls them.
+
+        Products of few terms are no calls, leading dimensions may be 0, and what is in a result before does not matter.
+        """
+        return False
 
     @abc.abstractmethod
     def flag(self, number: int) -> str:

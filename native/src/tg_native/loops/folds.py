@@ -11,6 +11,7 @@ have real parts and whose odd lanes imaginary ones. Until the end nothing parts 
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from tg.ops.reductions import REDUCTIONS
@@ -212,9 +213,19 @@ class Fold:
 
     def inside(self, value: Elements, block: Block) -> Elements:
         """The elements of a block, and what changes nothing in the lanes outside."""
-        if block.mask is None:
+        mask, nothing = block.mask, self._identity(self._dtype_given)
+        if mask is None:
             return value
-        return select(block.mask, value, self._identity(self._dtype_given))
+        if block.whole is None:
+            return select(mask, value, nothing)
+
+        def chosen(x: Lanes, y: Lanes) -> Lanes:
+            return select(mask, x, y)
+
+        is_partial, body = ~block.whole, self.body
+        pairs = zip(parts([value]), parts([nothing]), strict=True)
+        found = [body.replaced(is_partial, x, partial(chosen, x, y)) for x, y in pairs]
+        return Pair(*found) if len(found) > 1 else found[0]
 
 
 def across(rule: Rule, fn: Any, value: Elements, each: int = 1) -> Elements:
@@ -253,11 +264,22 @@ def _chunks(
 
 
 class Span(NamedTuple):
-    """Rounds that are alike: from and to before which index, and the block at an index."""
+    """Rounds that are alike: from and to before which index, the block at an index; whether there is one at most."""
 
     start: Index
     end: Index
     block: Callable[[Index], Block]
+    once: bool = False
+
+    @contextlib.contextmanager
+    def rounds(self, body: Routine) -> Iterator[Index]:
+        """What is done in each round; gives the index."""
+        if self.once:
+            with body.when(self.start < self.end):
+                yield self.start
+        else:
+            with body.loop(self.start, self.end, body.lanes) as at:
+                yield at
 
 
 def rounds(
@@ -291,7 +313,8 @@ def rounds(
             start = begin + ((end - begin) & -body.lanes)
             spans.append(Span(begin, start, Block))
         if sums is not None or not twice or is_part or type(length) is not int or length * each % body.lanes:
-            spans.append(Span(start, end, lambda at: kernel.partial(at, n)))
+            block = kernel.partial if twice or sums is not None else kernel.some
+            spans.append(Span(start, end, lambda at: block(at, n), once=twice and sums is None))
         run(kernel, folds, spans, write, last)
 
 
@@ -306,12 +329,18 @@ def _in_registers(
             found += fold.taken([next(left) for _ in fold.dtypes], fold.inside(value, block))
         return found
 
+    body = kernel.body
     for span in spans:
 
         def write_round(at: Index, *so_far: Lanes, span: Span = span) -> list[Lanes]:
             return taken(span.block(at), so_far)
 
-        last = kernel.body.fold(span.start, span.end, kernel.body.lanes, last, write_round)
+        if span.once:
+            last = body.either(
+                span.start < span.end, partial(write_round, span.start, *last), partial(list[Lanes], last)
+            )
+        else:
+            last = body.fold(span.start, span.end, body.lanes, last, write_round)
     left = iter(last)
     for fold in folds:
         fold.keep([next(left) for _ in fold.dtypes])
@@ -325,7 +354,7 @@ def _in_memory(
     for fold in folds:
         fold.keep([next(left) for _ in fold.dtypes])
     for span in spans:
-        with kernel.body.loop(span.start, span.end, kernel.body.lanes) as at:
+        with span.rounds(kernel.body) as at:
             block = span.block(at)
             for fold, value in zip(folds, write(block), strict=True):
                 fold.keep(fold.taken(fold.found(), fold.inside(value, block)))

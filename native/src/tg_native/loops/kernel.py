@@ -60,6 +60,8 @@ class Kernel(abc.ABC):
     body: Routine
     share: Share | None = None
     """The part that a call runs, where threads share the loop: along its first axis."""
+    streams: bool = False
+    """Whether no place in memory is come back to, as sums in memory are and what is read at positions."""
     sums: int = 0
     """How many sums are added pairwise, each with memory of its own."""
 
@@ -114,12 +116,19 @@ class Kernel(abc.ABC):
         return index(self.body, 0), self.length(length)
 
     def blocks(
-        self, length: int | Length, write: Callable[[Block], None], *, twice: bool = False, first: bool = False
+        self,
+        length: int | Length,
+        write: Callable[[Block], None],
+        *,
+        twice: bool = False,
+        asks: bool = False,
+        first: bool = False,
     ) -> None:
         """Run along an axis in blocks of lanes; `write` writes what is done with one block.
 
         Args:
             twice: full blocks have code of their own, apart from that for the last, partial one.
+            asks: where they have not, what is loaded and stored asks which one it is.
             first: the axis is the first one, which threads may share.
         """
         body, lanes = self.body, self.body.lanes
@@ -128,20 +137,29 @@ class Kernel(abc.ABC):
             with body.loop(start, n) as at:
                 write(Block(at))
             return
-        if twice:
-            low, start = start, start + ((n - start) & -lanes)
-            with body.loop(low, start, lanes) as at:
-                write(Block(at))
-        is_part = first and self.share is not None
-        if type(length) is int and twice and length % lanes == 0 and not is_part:
+        if not twice:
+            with body.loop(start, n, lanes) as at:
+                write(self.some(at, n) if asks else self.partial(at, n))
             return
-        with body.loop(start, n, lanes) as at:
-            write(self.partial(at, n))
+        low, start = start, start + ((n - start) & -lanes)
+        with body.loop(low, start, lanes) as at:
+            write(Block(at))
+        is_part = first and self.share is not None
+        if type(length) is int and length % lanes == 0 and not is_part:
+            return
+        with body.when(start < n):
+            write(self.partial(start, n))
 
     def partial(self, at: Index, length: Index) -> Block:
         """The block from an index on, of which some lanes may be outside."""
         count = (length - at).least(self.body.lanes)
         return Block(at, self.body.first_lanes(count), count)
+
+    def some(self, at: Index, length: Index) -> Block:
+        """The block from an index on, which may be whole or partial."""
+        block = self.partial(at, length)
+        assert block.inside is not None
+        return block._replace(whole=block.inside == self.body.lanes) if self.body.asks_whole else block
 
     # --- elements ----------------------------------------------------------------------------------------------------
 

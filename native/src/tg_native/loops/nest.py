@@ -220,6 +220,7 @@ class LoopNest:
                 stage.write(outer)
         for stage in self.stages:
             stage.end()
+        self.kernel.streams = not any(stage.tables or stage.scattered for stage in self.stages)
         self.site.run(self.kernel)
         for join in self.joins:
             join()

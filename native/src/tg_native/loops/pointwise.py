@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from tg.graph.frozen import FrozenGraph, Node
 from tg.link.declines import taken
 from tg.ops.elementwise.cast import Cast
+from tg.ops.elementwise.record import Elementwise
 from tg.types.tensor_type import TensorType
 from tg_native.kernels.dtypes import is_half, working
 from tg_native.kernels.lanes import constant_of
+from tg_native.loops.costs import has_many_steps
 from tg_native.loops.divisors import inverses, quotient
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
-    from tg_native.kernels.routine import Block
+    from tg_native.kernels.routine import Block, Routine
     from tg_native.loops.divisors import Inverse
     from tg_native.loops.function import Function
     from tg_native.loops.kernel import Kernel
@@ -148,6 +150,7 @@ def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value]
     moved = [v.dtype for v in (*placed, *outputs) if isinstance(v, Array)]
     function.divide(kernel, space.shape, [(program.nodes, program.dtypes)], moved)
     _Nest(kernel, function, program, placed, space.shape, space.strides).write(outputs)
+    kernel.streams = True
     function.run(kernel)
 
 
@@ -157,6 +160,21 @@ def _is_a_chain(program: ScalarProgram) -> bool:
     for node in program.nodes:
         depth[node.outputs[0]] = 1 + max((depth[k] for k in node.inputs), default=0)
     return SHORT < len(program.nodes) < 2 * max(depth.values())
+
+
+def is_worth_twice(body: Routine, nodes: Sequence[Node]) -> bool:
+    """Whether steps are so short that full blocks have code of their own: by what they take, or what it takes to write.
+
+    Beside functions that take tens of instructions nobody sees a branch at each load, but a compiler sees them twice.
+    """
+    if len(nodes) > SHORT:
+        return False
+    return not body.asks_whole or not any(map(is_long, nodes))
+
+
+def is_long(node: Node) -> bool:
+    """Whether a step is a call of a function, around which few vectors can be kept, or as long as one."""
+    return isinstance(node.op, Elementwise) and has_many_steps(node.op.fn)
 
 
 def uniform(value: Value) -> Scalar | None:
@@ -208,8 +226,9 @@ class _Nest(NamedTuple):
                 for number, (target, stride) in zip(program.outputs, targets, strict=True):
                     kernel.store(found[number], target, stride, block)
 
-            twice = len(program.nodes) <= SHORT
-            kernel.blocks(self.shape[-1] if self.shape else 1, write, twice=twice, first=len(self.shape) == 1)
+            twice = is_worth_twice(body, program.nodes)
+            inner = self.shape[-1] if self.shape else 1
+            kernel.blocks(inner, write, twice=twice, asks=not twice, first=len(self.shape) == 1)
 
 
 def run(

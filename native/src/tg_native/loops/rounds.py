@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, final
 from tg.types.dtypes import is_complex
 from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes, parts
 from tg_native.loops.divisors import inverses, unscaled
+from tg_native.loops.pointwise import SHORT, is_worth_twice
 from tg_native.loops.positions import is_near
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ class Rounds:
         reads = {k: where for k in stage.inputs if (where := stage.read(k)) is not None and k in stage.varying}
         stores = {j: ("result", j) for j in stage.kept if ("result", j) in placed and not is_scalar(j)}
         self.shared = inverses(stage.late, known) if not stage.body.exact else {}
-        self._usual = unscaled(self.shared) if self.shared else None
+        is_short = is_worth_twice(self.body, stage.late)
+        self._usual = unscaled(self.shared) if self.shared and is_short else None
+        has_versions = stage.runs is not None or bool(stage.wrapped or stage.scattered)
+        self.twice = is_short or (has_versions and len(stage.late) <= SHORT)
+        """Whether full blocks have code of their own, which may be one of several versions."""
 
         def placed_at(where: tuple[str, int]) -> tuple[Pointer, int | Length]:
             place, stride = stage.pointer(where, indices), placed[where].inner[-1] if stage.axes else 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.ops.elementwise.record import Elementwise
 from tg.ops.indexing import Gather, WrapIndex
 from tg_native.kernels.dtypes import working
 from tg_native.kernels.index import Index, index
@@ -16,9 +15,8 @@ from tg_native.kernels.lanes import Lanes, constant_of, in_all_lanes
 from tg_native.kernels.libm import WRITTEN_OUT, is_written
 from tg_native.kernels.routine import Block
 from tg_native.loops.columns import Column
-from tg_native.loops.costs import has_many_steps
 from tg_native.loops.folds import Fold, is_interleaved, rounds
-from tg_native.loops.pointwise import NO_INVERSES, SHORT, program_of, step, uniform
+from tg_native.loops.pointwise import NO_INVERSES, is_long, program_of, step, uniform
 from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
 from tg_native.loops.rounds import Rounds
 from tg_native.loops.runs import runs_of
@@ -195,11 +193,11 @@ class StageWriter:
             return False
         if any(self.nest.staging.is_column(j) for j, _ in self.numbered):
             return False
-        return len(self.late) <= LIGHT and not any(_has_many_steps(node) for node in self.late)
+        return len(self.late) <= LIGHT and not any(is_long(node) for node in self.late)
 
     def _calls(self) -> bool:
         """Whether rounds are likely to call functions."""
-        long = [node for node in self.late if _has_many_steps(node)]
+        long = [node for node in self.late if is_long(node)]
         dtypes = self.program.dtypes
         stand_there = [is_written(node.op.fn.name, dtypes[node.outputs[0]]) for node in long]  # type: ignore[attr-defined]
         return not all(stand_there) or len(long) > WRITTEN_OUT
@@ -284,7 +282,7 @@ class StageWriter:
             return
         if self.runs is not None:
             self.runs.begin()
-        twice, sums = len(self.late) <= SHORT, sums_of(way)
+        twice, sums = way.twice, sums_of(way)
         first = self.is_first and len(self.axes) == 1
         rounds(self.kernel, folds, self.axes[-1], way.write, twice=twice, calls=self._calls(), sums=sums, first=first)
         if self.runs is not None:
@@ -325,8 +323,3 @@ class StageWriter:
     def offset(self, array: Whole, at: Sequence[int], values: Values) -> Lanes:
         places: Any = [values[k] for k in at]
         return offset(array, places, [k in self.lasts for k in at])
-
-
-def _has_many_steps(node: Node) -> bool:
-    """Whether a step is a call of a function, around which few vectors can be kept, or as long as one."""
-    return isinstance(node.op, Elementwise) and has_many_steps(node.op.fn)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from tg_native.fusion.affine import FLOAT, Affine, shared_sums
 from tg_native.kernels.functions import fabs, fma
+from tg_native.kernels.index import Condition
 from tg_native.kernels.lanes import Lanes, constant, in_all_lanes
 from tg_native.kernels.routine import Block
 
@@ -79,12 +80,14 @@ class Sums:
         for form in self.forms:
             total, tests = self._total(form, found[self.shared.summed.index(form.factors)], rounds)
             totals.append(total)
-            holds += tests
-        if self.is_usual is not None:
-            holds.insert(0, in_all_lanes(self.is_usual))
-        if not holds:
+            known = [test.text for test in holds]
+            holds += [test for test in tests if test.text not in known]
+        conditions = [] if self.is_usual is None else [Condition(self.is_usual)]
+        if holds:
+            conditions.append(body.everywhere(functools.reduce(operator.and_, holds)))
+        if not conditions:
             return stop, totals
-        fine = body.everywhere(functools.reduce(operator.and_, holds))
+        fine = functools.reduce(operator.and_, conditions)
         return fine.choose(stop, first), body.either(fine, lambda: totals, lambda: last)
 
     def _round(self, at: Index, *sums: Lanes) -> list[Lanes]:

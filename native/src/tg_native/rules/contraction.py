@@ -14,7 +14,7 @@ from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.lengths import is_natural, maximum
 from tg_native.kernels.lanes import Pair, constant_of, lane_of, parts, select
 from tg_native.kernels.routine import Block
-from tg_native.loops.blas import Matrix, Vector, clear
+from tg_native.loops.blas import SMALL, Matrix, Vector, clear
 from tg_native.loops.folds import halves
 from tg_native.loops.pointwise import in_float32
 from tg_native.plan.values import is_one, is_zero, spread
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tg_native.loops.blas import Blas
     from tg_native.plan.values import Array, Value
 
-SMALL: Final = 64  # products of fewer terms than this are not worth a call
 ROWS: Final = 4  # of a plain product that are computed at once, for which a row of the other matrix is read once
 VECTORS: Final = 2  # of each of them: a line of the cache
 
@@ -67,9 +66,9 @@ def _spans(stride: int | Length, n: int | Length) -> bool:
     return is_one(n) or (is_natural(stride) and not is_zero(stride))
 
 
-def _lead(v: Array, axis: int) -> int | Length:
+def _lead(v: Array, axis: int, blas: Blas) -> int | Length:
     """The leading dimension of a matrix that is dense along an axis."""
-    other, least = -3 - axis, maximum(v.shape[axis], 1)
+    other, least = -3 - axis, v.shape[axis] if blas.is_whole else maximum(v.shape[axis], 1)
     return least if is_one(v.shape[other]) else maximum(v.strides[other], least)
 
 
@@ -98,18 +97,24 @@ class _Product:
 
         if blas is None or self._terms() < SMALL:
             everywhere(self._plain)
-        elif math.isfinite(self._terms()):
+        elif math.isfinite(self._terms()) or (blas.is_whole and not (blas.has_vectors and self._is_vector())):
             everywhere(lambda places: self._by_blas(blas, *places))
         else:
             is_small = self.m * self.n * self.k < SMALL
             self.body.either(
                 is_small, lambda: everywhere(self._plain), lambda: everywhere(lambda p: self._by_blas(blas, *p))
             )
+        kernel.streams = True
         self.site.run(kernel)
 
     def _terms(self) -> float:
         """How many terms the sums have, infinite where that is not known."""
         return math.prod(n if type(n) is int else math.inf for n in self.lengths)
+
+    def _is_vector(self) -> bool:
+        """Whether the product is known to be a row or a column."""
+        m, n, _ = self.lengths
+        return is_one(m) or is_one(n)
 
     # --- plain loops -------------------------------------------------------------------------------------------------
 
@@ -223,14 +228,15 @@ class _Product:
             turned = turned._replace(is_transposed=not turned.is_transposed)
             blas.gemv(kernel, (self.n, self.k), turned, self._vector(x, a, -1), z)
         else:
-            if not all(type(length) is int and length > 1 for length in (m, n)):
+            if not blas.is_whole and not all(type(length) is int and length > 1 for length in (m, n)):
                 with self.body.when((self.m == 1) | (self.n == 1)):
                     clear(kernel, z, self.m * self.n)
             blas.gemm(kernel, (self.m, self.n, self.k), self._matrix(x, a), self._matrix(y, b), z)
 
     def _matrix(self, place: Pointer, v: Array) -> Matrix:
         axis = -1 if _is_dense(v, -1) else -2
-        return Matrix(place, axis == -2, self.kernel.length(_lead(v, axis)))
+        assert self.blas is not None
+        return Matrix(place, axis == -2, self.kernel.length(_lead(v, axis, self.blas)))
 
     def _vector(self, place: Pointer, v: Array, axis: int) -> Vector:
         return Vector(place, self.kernel.length(1 if is_one(v.shape[axis]) else v.strides[axis]))

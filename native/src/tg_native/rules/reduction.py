@@ -71,6 +71,7 @@ class _Reduction:
         self.fold = Fold(kernel, self.fn, rule, self.x.dtype, terms, interleaved=interleaved)
         self.source, self.target = kernel.read(self.x), kernel.write(self.y)
         (self._by_columns if by_columns else self._by_rows)()
+        kernel.streams = True
         self.site.run(kernel)
         if self.parts is not None and kernel.share is not None:
             join_totals(self.site, self.fn, self.x.dtype, self.parts, kernel.share.parts, self.y)

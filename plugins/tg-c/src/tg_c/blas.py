@@ -2,7 +2,7 @@
 
 A unit that contracts includes `BLAS_DECLARATIONS` and calls `tg_dgemm` and its sisters. Their one convention is
 CBLAS with 64-bit integers, whatever is behind them; the C text adapts Fortran's, and takes the plain loops where a
-length exceeds 32 bits:
+length exceeds 32 bits or a product has less than `SMALL` terms:
 
     void tg_dgemm(order, transA, transB, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc)   C = alpha A B + beta C
     void tg_dgemv(order, transA, m, n, alpha, A, lda, x, incx, beta, y, incy)            y = alpha A x + beta y
@@ -13,8 +13,9 @@ For complex matrices there is, in `COMPLEX_DECLARATIONS[dtype]`, rows one after 
     void tg_zgemm(transA, transB, m, n, k, A, lda, B, ldb, C, ldc)                       C = A B
 
 `order` is TG_ROW or TG_COLUMN, `trans…` TG_AS_IS or TG_TRANSPOSED; `m` and `n` of gemv are the lengths of A as stored.
-A leading dimension is at least 1 and at least the length it spans; an increment is not 0, and a negative one runs
-from the far end. Where beta is 0 the result is not read, so it may be uninitialised. Any length may be 0.
+A leading dimension is at least the length it spans, and of complex matrices at least 1; an increment is not 0, and a
+negative one runs from the far end. Where beta is 0 the result is not read, so it may be uninitialised. Any length may
+be 0.
 
 The table that `tg_bind` gets: slot 0 is the convention (0 none, 1 CBLAS with 64-bit integers, 2 Fortran with 32-bit
 integers) as an integer, slots 1.. are the functions in the order of `TABLE`.
@@ -28,7 +29,7 @@ from tg_c.routine import Routine
 from tg_native.calls.blas import TABLE
 from tg_native.kernels.index import Index
 from tg_native.kernels.lanes import Lanes
-from tg_native.loops.blas import AS_IS, LETTERS, ROW_MAJOR, TRANSPOSED, Blas
+from tg_native.loops.blas import AS_IS, LETTERS, ROW_MAJOR, SMALL, TRANSPOSED, Blas
 from tg_native.loops.lapack import Lapack, signature
 
 if TYPE_CHECKING:
@@ -80,6 +81,10 @@ TG_PLAIN void tg_@pgemm_plain(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_
       }
   }
 }
+TG_PLAIN void tg_@pclear(tg_i64 m, tg_i64 n, @T *c, tg_i64 ldc) { /* as for the y of gemv, which some make of it */
+  for (tg_i64 i = 0; i < m; i++)
+    for (tg_i64 j = 0; j < n; j++) c[i * ldc + j] = 0;
+}
 static void tg_@pgemm(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @T alpha, const @T *a, tg_i64 lda,
                       const @T *b, tg_i64 ldb, @T beta, @T *c, tg_i64 ldc) {
   typedef void cblas(int, int, int, tg_i64, tg_i64, tg_i64, @T, const @T *, tg_i64, const @T *, tg_i64, @T, @T *,
@@ -87,6 +92,13 @@ static void tg_@pgemm(int order, int ta, int tb, tg_i64 m, tg_i64 n, tg_i64 k, @
   typedef void fortran(char *, char *, int *, int *, int *, @T *, const @T *, int *, const @T *, int *, @T *, @T *,
                        int *);
   if (m <= 0 || n <= 0) return;
+  if (lda < 1) lda = 1;
+  if (ldb < 1) ldb = 1;
+  if (m < @few && n < @few && k < @few && m * n * k < @few) { /* which takes less than the call */
+    tg_@pgemm_plain(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    return;
+  }
+  if (beta == 0 && (m == 1 || n == 1)) tg_@pclear(order == TG_ROW ? m : n, order == TG_ROW ? n : m, c, ldc);
   if (k > 0 && tg_blas[0] == (void *)1) {
     ((cblas *)tg_blas[@gemm])(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else if (k > 0 && tg_blas[0] == (void *)2 && tg_blas_fits(m, n, k, lda, ldb, ldc)) {
@@ -143,6 +155,7 @@ static void tg_@pgemv(int order, int ta, tg_i64 m, tg_i64 n, @T alpha, const @T 
   int by_rows = (order == TG_ROW) == (ta == TG_AS_IS);
   tg_i64 ny = ta == TG_AS_IS ? m : n, nx = ta == TG_AS_IS ? n : m;
   if (ny <= 0) return;
+  if (lda < 1) lda = 1;
   @T *first = incy < 0 ? y - (ny - 1) * incy : y;
   if (beta == 0) /* some versions of OpenBLAS multiply the old y by 0, which keeps NaN */
     for (tg_i64 i = 0; i < ny; i++) first[i * incy] = 0;
@@ -205,7 +218,7 @@ def _of_type(ctype: str, letter: str, text: str = _OF_TYPE) -> str:
     for name in ("gemm", "gemv", "dot"):
         if f"[@{name}]" in text:
             text = text.replace(f"[@{name}]", f"[{TABLE.index(letter + name) + 1}]")
-    return text.replace("@p", letter)
+    return text.replace("@few", str(SMALL)).replace("@p", letter)
 
 
 BLAS_DECLARATIONS = _COMMON + _of_type("double", "d") + _of_type("float", "s")
@@ -224,6 +237,10 @@ class CBlas(Blas):
 
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
+
+    @property
+    def is_whole(self) -> bool:
+        return self.has_vectors
 
     def flag(self, number: int) -> str:
         return FLAGS[number] if self.has_vectors or number != ROW_MAJOR else ""

@@ -54,6 +54,10 @@ FORM = (
     "-fdiagnostics-color=never",
 )
 NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": ("-mcpu=native",)}  # by machine
+# What gcc does about expressions that are computed on some ways and not on others, at 6 % of its time. In text that
+# has each once it finds memory that loops come back to: without it sums at positions take 1.35 times as long, and
+# where nothing is come back to the innermost loops are the same instructions.
+STREAMING = ("-fno-tree-pre", "-fno-code-hoisting")
 STATEMENTS_AT_O2 = 1500
 READ_BY_COMPILERS = (  # GCC's manual, "Environment Variables Affecting GCC"; clang's; the linkers'
     *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_RUN_PATH", "LDEMULATION", "SOURCE_DATE_EPOCH"),
@@ -94,6 +98,7 @@ class Flags:
     level: int = 2  # of optimisation
     extra: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ("m",)
+    streams: bool = False  # no loop comes back to memory
 
 
 USUAL = Flags()
@@ -119,6 +124,8 @@ class Compiler:
         native = NATIVE.get(os.uname().machine, ())
         elf = () if sys.platform == "darwin" else ("-Wl,-Bsymbolic",)  # a unit calls its own functions
         flags = (*FORM, *native, *SEMANTICS, f"-O{options.level}", *elf, *options.extra)
+        if options.streams and self.version.startswith("gcc"):
+            flags = (*flags, *STREAMING)
         if sys.platform == "linux" and self.version.startswith("gcc"):
             # The process has libc already: not linking it again, nor start files, saves 4 of 24 ms.
             return (*self.command, *flags, "-nostdlib", "-", *libraries, "-lgcc")

@@ -45,7 +45,7 @@ class CLinker(NativeLinker[Program]):
         level = options.optimize if options.optimize is not None else level_for(program.statements)
         if options.keep_source:
             keep(program.shown(full=True))
-        loaded = unit.load(program.text, Flags(level, VECTORISE, program.libraries))
+        loaded = unit.load(program.text, Flags(level, VECTORISE, program.libraries, program.streams))
         with Span("entry"):
             return CExecutable(self, graph, request, program, loaded)
 

@@ -97,6 +97,7 @@ class Unit(graphs.Unit):
         self.threads = int(request.options.threads)
         self.prelude = Prelude(None if request.options.accuracy == "strict" else vector_symbol)
         self._kernels: dict[str, str] = {}
+        self._streams = True  # whether all of these do
         self._drivers: list[str] = []
         self._tables: dict[tuple[str, str], str] = {}
         if ticks is not None:
@@ -110,7 +111,7 @@ class Unit(graphs.Unit):
 
     def kernel(self, kernel: Kernel) -> str:
         """The name of a loop: one for equal bodies."""
-        body = kernel.text()
+        body, self._streams = kernel.text(), self._streams and kernel.streams
         name = self._kernels.get(body)
         if name is None:
             name = self._kernels[body] = f"loop{len(self._kernels)}"
@@ -165,7 +166,8 @@ class Unit(graphs.Unit):
         statements = sum(part.count("\n") for part in (*self._kernels, *texts))
         libraries = tuple(sorted(self.prelude.libraries))
         shown, reuses = partial(self._shown, text), main.overwriting.legal()
-        return Program(text, shown, tuple(self.arrays), statements, libraries, reuses)
+        streams = self._streams and len(texts) == 1  # what an inner graph does is done again and again
+        return Program(text, shown, tuple(self.arrays), statements, libraries, streams, reuses)
 
     def _shown(self, text: str, *, full: bool) -> str:
         """The unit, or its loops and functions alone, with the user's lines before the statements that they became."""

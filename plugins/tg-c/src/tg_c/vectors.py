@@ -32,25 +32,27 @@ MACROS: Final = """\
 #endif"""
 
 # @V is the vector, @E its element, @M the masks of its width, @R that of float32, @L the number of lanes; @EACH<...>
-# lists the lanes, in the place of # the number of each. Strides count elements; r is how many lanes there are left, at
-# least 1.
+# lists the lanes, in the place of # the number of each. Strides s count elements; r is how many lanes there are left:
+# none, where it is below 1, and all, where it is more than there are.
 FUNCTIONS: Final = {
     "load": "TG_INLINE @V @NAME(const void *x) { return *(const @V_at *)x; }",
     "gather": "TG_INLINE @V @NAME(const @E *x, i64 s) { return (@V){@EACH<x[# * s]>}; }",
     "head": """\
-TG_LAST @V @NAME(const @E *x, i64 s, i64 r) {
-  @V v = {@EACH<x[0]>};
-  if (s == 1) __builtin_memcpy(&v, x, r * sizeof(@E));
-  else
-    for (int k = 1; k < r; k++) v[k] = x[k * s];
+TG_LAST @V @NAME(const @E *x, @E other, i64 r) {
+  @V v = {@EACH<other>};
+  if (r > 0) __builtin_memcpy(&v, x, (r < @L ? r : @L) * sizeof(@E));
+  return v;
+}""",
+    "gather_head": """\
+TG_LAST @V @NAME(const @E *x, i64 s, @E other, i64 r) {
+  @V v = {@EACH<other>};
+  for (int k = 0; k < @L && k < r; k++) v[k] = x[k * s];
   return v;
 }""",
     "store": "TG_INLINE void @NAME(void *y, @V v) { *(@V_at *)y = v; }",
     "tail": """\
-TG_LAST void @NAME(@E *y, i64 s, i64 r, @V v) {
-  if (s == 1) __builtin_memcpy(y, &v, r * sizeof(@E));
-  else
-    for (int k = 0; k < r; k++) y[k * s] = v[k];
+TG_LAST void @NAME(@E *y, i64 r, @V v) {
+  if (r > 0) __builtin_memcpy(y, &v, (r < @L ? r : @L) * sizeof(@E));
 }""",
     "all": "TG_INLINE @V @NAME(@E x) { return (@V){@EACH<x>}; }",
     "select": "TG_INLINE @V @NAME(@M c, @V x, @V y) { return (@V)((c & (@M)x) | (~c & (@M)y)); }",
@@ -205,35 +207,31 @@ TG_INLINE int @NAME(@V c) {
 MASKED: Final = {
     "avx512": {
         "head": """\
-TG_INLINE @V @NAME(const @E *x, i64 s, i64 r) {
-  if (s != 1) return @OTHER(x, s, r);
-  @V v = {@EACH<x[0]>};
+TG_INLINE @V @NAME(const @E *x, @E other, i64 r) {
+  @V v = {@EACH<other>};
   @W w;
   __builtin_memcpy(&w, &v, sizeof v);
-  __asm__("@MOVE %1, %0 %{%2%}" : "+v"(w) : "m"(*(const char (*)[])x), "Yk"((@B)((1ULL << r) - 1)));
+  __asm__("@MOVE %1, %0 %{%2%}" : "+v"(w) : "m"(*(const char (*)[])x), "Yk"((@B)@INSIDE));
   __builtin_memcpy(&v, &w, sizeof v);
   return v;
 }""",
         "tail": """\
-TG_INLINE void @NAME(@E *y, i64 s, i64 r, @V v) {
-  if (s != 1) return @OTHER(y, s, r, v);
+TG_INLINE void @NAME(@E *y, i64 r, @V v) {
   @W w = {0};
   __builtin_memcpy(&w, &v, sizeof v);
-  __asm__("@MOVE %1, %0 %{%2%}" : "+m"(*(char (*)[sizeof v])y) : "v"(w), "Yk"((@B)((1ULL << r) - 1)));
+  __asm__("@MOVE %1, %0 %{%2%}" : "+m"(*(char (*)[sizeof v])y) : "v"(w), "Yk"((@B)@INSIDE));
 }""",
     },
     "avx2": {
         "head": """\
-TG_INLINE @V @NAME(const @E *x, i64 s, i64 r) {
-  if (s != 1) return @OTHER(x, s, r);
+TG_INLINE @V @NAME(const @E *x, @E other, i64 r) {
   const @M c = @FIRST(r);
   @V v;
   __asm__("@MOVE %1, %2, %0" : "=x"(v) : "m"(*(const char (*)[])x), "x"(c));
-  return @SELECT(c, v, (@V){@EACH<x[0]>});
+  return @SELECT(c, v, (@V){@EACH<other>});
 }""",
         "tail": """\
-TG_INLINE void @NAME(@E *y, i64 s, i64 r, @V v) {
-  if (s != 1) return @OTHER(y, s, r, v);
+TG_INLINE void @NAME(@E *y, i64 r, @V v) {
   __asm__("@MOVE %1, %2, %0" : "+m"(*(char (*)[sizeof v])y) : "x"(v), "x"(@FIRST(r)));
 }""",
     },
@@ -297,12 +295,9 @@ class Vectors:
         """The name of one of `FUNCTIONS` for vectors of `kind`, declared."""
         name = f"tg_{word}_{kind}x{self.count}"
         if not self.prelude.has(name):
-            if word in ("head", "tail") and self._moves(kind):
-                other = f"tg_every_{word}_{kind}x{self.count}"
-                self.prelude.need(other, self._expand(FUNCTIONS[word], other, kind))
-                self.prelude.need(name, self._expand(MASKED[masked_moves()][word], name, kind, other))
-            else:
-                self.prelude.need(name, self._expand(self._function(word, kind), name, kind))
+            is_masked = word in ("head", "tail") and self._moves(kind)
+            text = MASKED[masked_moves()][word] if is_masked else self._function(word, kind)
+            self.prelude.need(name, self._expand(text, name, kind))
         return name
 
     def _function(self, word: str, kind: str) -> str:
@@ -333,7 +328,7 @@ class Vectors:
             return None
         return MOVES[moves].get(size_of(kind))
 
-    def _expand(self, template: str, name: str, kind: str, other: str = "") -> str:
+    def _expand(self, template: str, name: str, kind: str) -> str:
         count = self.count
         words: dict[str, Callable[[], str]] = {
             "NAME": lambda: name,
@@ -346,7 +341,7 @@ class Vectors:
             "W": lambda: self.type_with(kind, max(count, MINIMUM // size_of(kind))),
             "B": lambda: f"u{max(count, 8)}",
             "MOVE": lambda: str(self._moves(kind)),
-            "OTHER": lambda: other,
+            "INSIDE": lambda: f"(r < 1 ? 0 : ~0ULL >> (64 - (r < {count} ? r : {count})))",
             "FIRST": lambda: self.function("first", self.mask(kind)),
             "SELECT": lambda: self.function("select", kind),
             "REST": lambda: REST[size_of(kind)],

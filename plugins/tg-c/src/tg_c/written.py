@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Program(NamedTuple):
     """A generated unit: its text, how that is shown, and its arguments besides the inputs.
 
-    `reuses` are the outputs and inputs, in pairs, that may share memory.
+    `reuses` are the outputs and inputs, in pairs, that may share memory; `streams` says of its loops what
+    `tg_native.loops.Kernel.streams` does.
     """
 
     text: str
@@ -21,4 +22,5 @@ class Program(NamedTuple):
     arguments: tuple[np.ndarray[Any, Any], ...]
     statements: int
     libraries: tuple[str, ...]
+    streams: bool
     reuses: tuple[tuple[int, int], ...]
