@@ -16,7 +16,7 @@ from tg_torch.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_torch.rules.elementwise.special import error, gamma
+from tg_torch.rules.elementwise.special import error, gamma, normal
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -32,6 +32,7 @@ RULES: Final[dict[object, Rule]] = {
     **trigonometric.RULES,
     **error.RULES,
     **gamma.RULES,
+    **normal.RULES,
     **contraction.RULES,
     **control.RULES,
     **creation.RULES,
