@@ -17,7 +17,7 @@ from tg_torch.rules.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_torch.rules.elementwise.special import error, gamma
+from tg_torch.rules.elementwise.special import error, gamma, normal
 from tg_torch.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ RULES: Final[dict[object, Rule]] = {
     **trigonometric.RULES,
     **error.RULES,
     **gamma.RULES,
+    **normal.RULES,
     **contraction.RULES,
     **control.RULES,
     **creation.RULES,

@@ -99,7 +99,7 @@ i0: ElementwiseFunction = special(
 i1: ElementwiseFunction = special(
     "i1", 1, _i1, "The modified Bessel function of the first kind of order 1.",
     d=(lambda x, y: i0(x) - _per_x(x, y),), domain=(-50, 50), cost=12,
-    facts=of_one(keeps=("not_nan", "nonnegative", "nonpositive", "no_negative_zero"), zero=True),
+    facts=of_one(keeps=("not_nan", "nonnegative", "nonpositive"), zero=True),
 )  # fmt: skip
 i0e: ElementwiseFunction = special(
     "i0e", 1, _i0e, "exp(-|x|) i0(x).",
@@ -110,7 +110,7 @@ i1e: ElementwiseFunction = special(
     "i1e", 1, _i1e, "exp(-|x|) i1(x).",
     d=(lambda x, y: i0e(x) - _per_x(x, y) - sign(x) * y,), domain=(-500, 500), cost=11,
     facts=of_one(
-        keeps=("nonnegative", "nonpositive", "no_negative_zero"), rules=((("not_nan",), ("finite",)),), zero=True
+        keeps=("nonnegative", "nonpositive"), rules=((("not_nan",), ("finite",)),), zero=True
     ),
 )  # fmt: skip
 

@@ -61,7 +61,7 @@ def _log_of_both(a: Variable, b: Variable) -> Variable:
 
 def _betaln(x: Variable, y: Variable) -> Variable:
     a, b = minimum(x, y), maximum(x, y)
-    large, both = logical_and(a > 0, b >= LARGE), a >= LARGE
+    large, both = logical_and(b >= LARGE, a + b >= LARGE), a >= LARGE
     c, d = where(both, a, LARGE), where(large, b, LARGE)
     one = gammaln(a) - _log_quotient(d, where(large, minimum(a, LARGE), 1.0))
     none = gammaln(a) + gammaln(b) - gammaln(a + b)
