@@ -456,7 +456,8 @@ class Drawn:
             parts = [self.value(kind, (), inner, 2, loops) for _ in range(2)]
         else:
             asked = self.value("i", (), scope, 2, 0)
-            parts = [self.value(kind, (), inner, 2, loops) for _ in range(rng.choice((1, 2, 3)))]
+            count = rng.choice((1, 2, 3))  # of one, a batch does not read the number
+            parts = [self.value(kind, (), inner, 2, loops) for _ in range(max(count, 1 + ("batched" in self.forms)))]
             parts.append(None)
         checks = [f and (self.guard(f, inner) or (lambda space, env, step, count, f=f: f(space, env))) for f in parts]
 

@@ -311,3 +311,18 @@ def test_the_steps_of_a_loop_that_tells_its_length_late():
         assert (last, squares.tolist()) == (k, [t * t for t in range(k)])
     with pytest.raises(tg.ShapeError, match="-1"):
         f(-1)
+
+
+def test_a_branch_and_a_step_say_for_which_shapes_they_fail():
+    """What a library asks that traces all of them: the number of the check, and what it shows."""
+    x, y, p = tg.vector("x"), tg.vector("y"), tg.scalar("p", "bool")
+    branches = tg.cond(p, lambda: tg.sum(x + y), lambda: tg.sum(x)).apply.op
+    assert branches.refused(0, [(2,), (3,)]) == ()
+    assert branches.refused(1, [(2,), (3,)]) == (1, 2, 3)
+    assert branches.refused(1, [(2,), (2,)]) == ()
+    start = tg.scalar("start")
+    made = tg.while_loop(lambda c: c < x[0], lambda c: c + tg.sum(x * y), start).apply
+    for length in (2, 3):
+        shapes = [(2,) if v is x else (length,) if v is y else () for v in made.inputs]
+        status = made.op.refused(shapes)
+        assert status == (() if length == 2 else (len(made.op.condition.checks) + 1, 2, 3))
