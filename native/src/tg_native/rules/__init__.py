@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg_native.fusion.loop import Loop
+from tg_native.fusion.registers import InRegisters
 from tg_native.loops.nest import loop
+from tg_native.matrices.registers import in_registers
 from tg_native.rules import (
     contraction,
     control,
@@ -37,5 +39,6 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    InRegisters: in_registers,
     Loop: loop,
 }

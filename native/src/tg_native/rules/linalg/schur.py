@@ -10,8 +10,8 @@ from tg.types.lengths import add, multiply
 from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import Lanes, Pair
-from tg_native.rules.linalg.iterations import BLOCK, attempt, fill_row_nan, transpose, work_memory
-from tg_native.rules.linalg.matrices import fill_nan, is_finite, matrix_at, numbers
+from tg_native.matrices.elements import fill_nan, is_finite, matrix_at, numbers
+from tg_native.matrices.iterations import BLOCK, attempt, fill_row_nan, transpose, work_memory
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.loops.kernel import Kernel
-    from tg_native.rules.linalg.matrices import Matrix
+    from tg_native.matrices.elements import Matrix
 
     Arguments = list[str | Index | Pointer]
 

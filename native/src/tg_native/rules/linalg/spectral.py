@@ -8,8 +8,7 @@ from tg.ops.linalg import spectral as t
 from tg.types.dtypes import is_complex
 from tg.types.lengths import add, maximum, minimum, multiply
 from tg_native.kernels.dtypes import PARTS
-from tg_native.rules.linalg.iterations import BLOCK, attempt, fill_row_nan, total_of, transpose, work_memory
-from tg_native.rules.linalg.matrices import (
+from tg_native.matrices.elements import (
     conjugate,
     copy_rows,
     fill_nan,
@@ -19,12 +18,13 @@ from tg_native.rules.linalg.matrices import (
     numbers,
     take_lower,
 )
+from tg_native.matrices.iterations import BLOCK, attempt, fill_row_nan, total_of, transpose, work_memory
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index, Pointer
-    from tg_native.rules.linalg.matrices import Matrix
+    from tg_native.matrices.elements import Matrix
 
 
 def eigh(op: t.Eigh, site: Site) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.types.lengths import add
 from tg_native.kernels.index import Index, index
-from tg_native.rules.linalg.matrices import number
+from tg_native.matrices.elements import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tg_native.kernels.index import Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.loops.kernel import Kernel
-    from tg_native.rules.linalg.matrices import Matrix
+    from tg_native.matrices.elements import Matrix
 
 BLOCK: Final = 32  # rows that LAPACK takes at once, for which there is memory
 
