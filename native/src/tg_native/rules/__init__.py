@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from tg_native.fusion.lane_loops import LaneLoop
 from tg_native.fusion.loop import Loop
+from tg_native.fusion.registers import InRegisters
 from tg_native.loops.lane_loops import lane_loop
 from tg_native.loops.nest import loop
+from tg_native.matrices.registers import in_registers
 from tg_native.rules import (
     contraction,
     control,
@@ -39,6 +41,7 @@ RULES: Final[dict[object, Rule]] = {
     **reduction.RULES,
     **shape.RULES,
     **sorting.RULES,
+    InRegisters: in_registers,
     Loop: loop,
     LaneLoop: lane_loop,
 }

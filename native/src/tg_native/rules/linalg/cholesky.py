@@ -9,8 +9,8 @@ from tg_native.fusion.registers import is_small
 from tg_native.kernels.functions import sqrt
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import Pair
-from tg_native.rules.linalg import unrolled
-from tg_native.rules.linalg.matrices import (
+from tg_native.matrices import unrolled
+from tg_native.matrices.elements import (
     any_of,
     by_size,
     conjugate,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from tg_native.kernels.routine import Routine
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
+    from tg_native.matrices.elements import Matrix
     from tg_native.plan.values import Value
-    from tg_native.rules.linalg.matrices import Matrix
 
 
 def cholesky(op: t.Cholesky, site: Site) -> list[Value]:

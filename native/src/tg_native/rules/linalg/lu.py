@@ -9,8 +9,8 @@ from tg.types.lengths import minimum
 from tg_native.fusion.registers import is_small
 from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import in_all_lanes
-from tg_native.rules.linalg import unrolled
-from tg_native.rules.linalg.matrices import (
+from tg_native.matrices import unrolled
+from tg_native.matrices.elements import (
     Matrix,
     by_size,
     magnitude,

@@ -8,9 +8,8 @@ from tg.ops.linalg import triangular as t
 from tg.types.dtypes import is_complex
 from tg_native.fusion.registers import is_small
 from tg_native.kernels.index import Condition
-from tg_native.plan.values import is_one
-from tg_native.rules.linalg import unrolled
-from tg_native.rules.linalg.matrices import (
+from tg_native.matrices import unrolled
+from tg_native.matrices.elements import (
     any_of,
     by_size,
     conjugate,
@@ -20,6 +19,7 @@ from tg_native.rules.linalg.matrices import (
     minus_product,
     over,
 )
+from tg_native.plan.values import is_one
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tg_native.kernels.routine import Block
     from tg_native.loops.kernel import Kernel
     from tg_native.loops.lapack import Lapack
+    from tg_native.matrices.elements import Matrix
+    from tg_native.matrices.unrolled import Batch
     from tg_native.plan.values import Value
-    from tg_native.rules.linalg.matrices import Matrix
-    from tg_native.rules.linalg.unrolled import Batch
 
 
 def solve_triangular(op: t.SolveTriangular, site: Site) -> Value:

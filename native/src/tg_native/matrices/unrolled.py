@@ -16,8 +16,7 @@ from tg_native.kernels.functions import sqrt
 from tg_native.kernels.index import index
 from tg_native.kernels.lanes import Lanes, Pair, constant, lane_of, select
 from tg_native.kernels.routine import Block
-from tg_native.plan.values import count
-from tg_native.rules.linalg.matrices import (
+from tg_native.matrices.elements import (
     conjugate,
     magnitude,
     minus_product,
@@ -28,6 +27,7 @@ from tg_native.rules.linalg.matrices import (
     product,
     real,
 )
+from tg_native.plan.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tg.ops.linalg.solving import Det, Solve
-from tg_native.fusion.registers import InRegisters
-from tg_native.rules.linalg import unrolled
-from tg_native.rules.linalg.matrices import number, numbers
+from tg_native.matrices import unrolled
+from tg_native.matrices.elements import number, numbers
 
 if TYPE_CHECKING:
-    from tg.plugin.records import Rule
+    from tg_native.fusion.registers import InRegisters
     from tg_native.graphs.site import Site
     from tg_native.plan.values import Value
 
@@ -47,6 +46,3 @@ def in_registers(op: InRegisters, site: Site) -> list[Value] | Value:
     batch.write(write)
     found = [make() for _, make in results]
     return found if len(found) > 1 else found[0]
-
-
-RULES: Final[dict[object, Rule]] = {InRegisters: in_registers}

@@ -1,0 +1,1 @@
+"""Loops over matrices: their elements, small ones in registers, what is handed to LAPACK."""
