@@ -10,9 +10,14 @@ from tg.graph.function_graph import FunctionGraph
 from tg.link.linker import Request
 from tg.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from tg.ops.indexing import Scatter, wrap_index
+from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.lu import LU
+from tg.ops.linalg.solving import Det, Inv, Solve
+from tg.ops.linalg.triangular import SolveTriangular
 from tg.rewrite.driver import rewrite
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg_native.fusion.lower import Loops
+from tg_native.fusion.registers import InRegisters
 from tg_native.graphs.site import Site
 from tg_native.loops.costs import CHUNK
 from tg_native.loops.folds import working_dtype
@@ -30,6 +35,7 @@ NAN, INF = float("nan"), float("inf")
 def no_blas(monkeypatch):
     """What is compared is this package's own: products are loops."""
     monkeypatch.setattr(Site, "blas", lambda site, dtype: None)
+    monkeypatch.setattr(Site, "lapack", lambda site, dtype: None)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -260,6 +266,53 @@ def searches(dtype):
         for places, given in draws(n, ((n,), dtype), ((40,), dtype))
     ]
     return [edges, x], outputs, every
+
+
+# --- factors of matrices ---------------------------------------------------------------------------------------------
+
+FACTORED = ("float32", "float64", "complex64", "complex128")
+
+
+def factors_of(a, b):
+    forms = [(lower, way, unit) for lower in (True, False) for way, unit in (("n", False), ("t", True), ("c", False))]
+    solutions = [SolveTriangular(*form, raises=False)(a, b) for form in forms]
+    return [*Cholesky(raises=False)(a), *LU()(a), *solutions]
+
+
+def positive(a):
+    with np.errstate(all="ignore"):
+        return a @ a.conj().swapaxes(-1, -2) + 1000 * np.eye(a.shape[-1], dtype=a.dtype)
+
+
+@of(FACTORED)
+def factors(dtype):
+    a, b = array("a", dtype, None, None, None), array("b", dtype, None, None, None)
+    every = [
+        given
+        for n, m in ((0, 2), (1, 1), (3, 1), (9, 5))
+        for x, y in draws(n, ((1, n, n), dtype), ((1, n, m), dtype))
+        for given in ((x, y), (positive(x), y))
+    ]
+    return [a, b], factors_of(a, b), every
+
+
+@of(FACTORED)
+def factors_in_registers(dtype):
+    inputs, outputs = [], []
+    for n, m in ((1, 1), (3, 2)):
+        a, b = array(f"a{n}", dtype, None, n, n), array(f"b{n}", dtype, None, n, m)
+        whole = [InRegisters(op) for op in (Solve(raises=False), Solve("n", positive=True, raises=False))]
+        alone = [InRegisters(Det())(a), *InRegisters(Inv(raises=False))(a)]
+        outputs += [*factors_of(a, b), *(x for op in whole for x in op(a, b)), *alone]
+        inputs += [a, b]
+    shapes = [((None, *v.type.shape[1:]), dtype) for v in inputs]
+    every = [
+        made([positive(x) if k % 2 == 0 else x for k, x in enumerate(given)])
+        for size in (0, 1, 19)
+        for given in draws(size, *(((size, *shape[1:]), kind) for shape, kind in shapes))
+        for made in (list, lambda given, plain=given: plain)
+    ]
+    return inputs, outputs, every
 
 
 # --- products --------------------------------------------------------------------------------------------------------

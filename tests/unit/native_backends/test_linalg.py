@@ -8,6 +8,7 @@ from tg import lapack
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU
 from tg.ops.linalg.qr import QR
+from tg.ops.linalg.schur import Eig, Schur
 from tg.ops.linalg.solving import Det, Inv, Solve
 from tg.ops.linalg.spectral import SVD, Eigh
 from tg.ops.linalg.triangular import SolveTriangular
@@ -255,12 +256,30 @@ def test_eigenvalues_of_hermitian_matrices(backend, dtype, shape, known):
     close(adjoint(vectors) @ vectors, identity(vectors), dtype)
 
 
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 20, 20), (2, 1, 1), (0, 0), (5, 2, 2)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eigenvalues_and_schur_forms_of_any_square_matrix(backend, dtype, shape, known):
+    a = draw(dtype, shape)
+    values, vectors, info, form, unitary, same = run(backend, lambda a: (*Eig()(a), *Schur()(a)), a, known=known)
+    assert not info.any()
+    assert not same.any()
+    close(a @ vectors, vectors * values[..., None, :], dtype)
+    close(np.linalg.norm(vectors, axis=-2), np.ones(shape[:-1], values.real.dtype), dtype)
+    close(unitary @ form @ adjoint(unitary), a, dtype)
+    close(adjoint(unitary) @ unitary, identity(unitary), dtype)
+    assert not np.tril(form, -1 if dtype.startswith("complex") else -2).any()
+
+
 @pytest.mark.parametrize("hostile", [np.nan, np.inf])
 def test_matrices_that_are_not_finite_have_nan_and_leave_their_neighbours_alone(backend, hostile):
+    def every(a):
+        return (*Eigh()(a), *SVD()(a), *Eig()(a), *Schur()(a))
+
     a = positive("float64", (3, 5, 5))
-    clean = run(backend, lambda a: (*Eigh()(a), *SVD()(a)), a)
+    clean = run(backend, every, a)
     a[1, 3, 2] = hostile
-    found = run(backend, lambda a: (*Eigh()(a), *SVD()(a)), a)
+    found = run(backend, every, a)
     for one, wanted in zip(found, clean, strict=True):
         np.testing.assert_array_equal(one[[0, 2]], wanted[[0, 2]])
         assert one.dtype == np.int32 or np.isnan(one[1]).all()

@@ -24,7 +24,7 @@ __all__ = ["NO_BLAS", "TABLE", "Blas", "blas", "numpy_blas", "scipy_blas"]
 
 CBLAS = ("dgemm", "sgemm", "dgemv", "sgemv", "ddot", "sdot", "zgemm", "cgemm")
 FORTRAN = (
-    *(letter + name for name in ("potrf", "getrf", "trsm", "gelqf", "gesdd") for letter in "dszc"),
+    *(letter + name for name in ("potrf", "getrf", "trsm", "gelqf", "gesdd", "geev", "gees") for letter in "dszc"),
     *(letter + name for name in ("orglq", "syevd") for letter in "ds"),
     *(letter + name for name in ("unglq", "heevd") for letter in "zc"),
 )

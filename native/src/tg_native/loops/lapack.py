@@ -19,11 +19,15 @@ SIGNATURES: Final = {
     **dict.fromkeys(("orglq", "unglq"), "nnnpnppni"),
     "syevd": "ffnpnppnpni",
     "heevd": "ffnpnppnpnpni",
+    **dict.fromkeys(("sgeev", "dgeev"), "ffnpnpppnpnpni"),
+    **dict.fromkeys(("cgeev", "zgeev"), "ffnpnppnpnpnpi"),
+    **dict.fromkeys(("sgees", "dgees"), "ff0npnnpppnpn0i"),
+    **dict.fromkeys(("cgees", "zgees"), "ff0npnnppnpnp0i"),
     **dict.fromkeys(("sgesdd", "dgesdd"), "fnnpnppnpnpnpi"),
     **dict.fromkeys(("cgesdd", "zgesdd"), "fnnpnppnpnpnppi"),
 }
 """What each takes, all by address: a flag (f), an integer (n), an array (p), the number 1 (1), an array of integers
-(w), and where it writes `info` (i)."""
+(w), nothing (0), and where it writes `info` (i)."""
 
 
 def signature(name: str) -> str:

@@ -78,6 +78,8 @@ class NumbaLapack(Lapack):
         for kind in signature(LETTERS[self.dtype] + name):
             if kind == "i":
                 texts.append(info)
+            elif kind == "0":
+                texts.append("null")
             elif kind == "1":
                 texts.append(self._one(body))
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg_native.rules.linalg import cholesky, lu, qr, registers, spectral, triangular
+from tg_native.rules.linalg import cholesky, lu, qr, registers, schur, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -14,6 +14,7 @@ RULES: Final[dict[object, Rule]] = {
     **lu.RULES,
     **qr.RULES,
     **registers.RULES,
+    **schur.RULES,
     **spectral.RULES,
     **triangular.RULES,
 }

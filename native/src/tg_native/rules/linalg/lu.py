@@ -100,7 +100,7 @@ class _Factors:
                 with body.of(0):
                     factor = over(made.load(i, k), pivot)
                     made.store(factor, i, k)
-                self._along(k + 1, lambda block: self._subtract(i, k, in_all_lanes(factor), block))
+                self._along(k + 1, lambda block: self._subtract(i, k, factor, block))
 
     def _along(self, start: Index | int, write: Callable[[Block], None]) -> None:
         span(self.kernel, index(self.body, start), self.n, write)
@@ -125,7 +125,8 @@ class _Factors:
         self.made.store_row(x, other, block)
 
     def _subtract(self, i: Index, k: Index, factor: Elements, block: Block) -> None:
-        left = minus_product(self.made.load_row(i, block), factor, self.made.load_row(k, block))
+        wide = in_all_lanes(factor) if self.body.lanes else factor
+        left = minus_product(self.made.load_row(i, block), wide, self.made.load_row(k, block))
         self.made.store_row(left, i, block)
 
     # --- the order of rows -------------------------------------------------------------------------------------------

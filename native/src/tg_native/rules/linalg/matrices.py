@@ -64,17 +64,18 @@ def matrix_at(kernel: Kernel, array: Array, place: Pointer, outer: Sequence[Inde
 
 
 def span(kernel: Kernel, start: Index, end: Index, write: Callable[[Block], None]) -> None:
-    """Run from an index to before another in blocks of lanes; the last one is a partial one."""
+    """Run from an index to before another in blocks of lanes, and what is left one by one.
+
+    Rows of small matrices are often shorter than a vector, and partial blocks cost more than a few single elements.
+    """
     body, lanes = kernel.body, kernel.body.lanes
-    if not lanes:
-        with body.loop(start, end) as at:
+    middle = start
+    if lanes:
+        middle = start + ((end - start) & -lanes)
+        with body.loop(start, middle, lanes) as at:
             write(Block(at))
-        return
-    middle = start + ((end - start) & -lanes)
-    with body.loop(start, middle, lanes) as at:
+    with body.of(0), body.loop(middle, end) as at:
         write(Block(at))
-    with body.when(middle < end):
-        write(kernel.partial(middle, end))
 
 
 def by_size(

@@ -8,6 +8,7 @@ from tg.ops.linalg import qr as t
 from tg.types.dtypes import is_complex
 from tg.types.lengths import maximum, minimum, multiply
 from tg_native.kernels.index import Condition
+from tg_native.rules.linalg.iterations import BLOCK
 from tg_native.rules.linalg.matrices import copy_rows, matrix_at, negative, number, real
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from tg_native.graphs.site import Site
     from tg_native.kernels.index import Index
     from tg_native.rules.linalg.matrices import Matrix
-
-BLOCK: Final = 32  # rows that LAPACK takes at once, for which there is memory
 
 
 def qr(op: t.QR, site: Site) -> Any:

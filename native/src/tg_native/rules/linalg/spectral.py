@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from tg.ops.linalg import spectral as t
 from tg.types.dtypes import is_complex
 from tg.types.lengths import add, maximum, minimum, multiply
 from tg_native.kernels.dtypes import PARTS
-from tg_native.kernels.index import Index, index
+from tg_native.rules.linalg.iterations import BLOCK, attempt, fill_row_nan, total_of, transpose, work_memory
 from tg_native.rules.linalg.matrices import (
     conjugate,
     copy_rows,
@@ -23,16 +21,10 @@ from tg_native.rules.linalg.matrices import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tg.plugin.records import Rule
-    from tg.types.lengths import Length
     from tg_native.graphs.site import Site
-    from tg_native.kernels.index import Pointer
-    from tg_native.loops.kernel import Kernel
+    from tg_native.kernels.index import Index, Pointer
     from tg_native.rules.linalg.matrices import Matrix
-
-BLOCK: Final = 32  # rows that LAPACK takes at once, for which there is memory
 
 
 def eigh(op: t.Eigh, site: Site) -> Any:
@@ -48,13 +40,13 @@ def eigh(op: t.Eigh, site: Site) -> Any:
     square, some = multiply(n, n), multiply(n, BLOCK + 6)
     if is_complex(a.dtype):
         name = "heevd"
-        rooms = [(a.dtype, _sum(square, some, 1)), (PARTS[a.dtype], _sum(square, square, some, 1))]
+        rooms = [(a.dtype, total_of(square, some, 1)), (PARTS[a.dtype], total_of(square, square, some, 1))]
     else:
-        name, rooms = "syevd", [(a.dtype, _sum(square, square, some, 1))]
+        name, rooms = "syevd", [(a.dtype, total_of(square, square, some, 1))]
     rooms.append(("int64", add(multiply(n, 5), 3)))
     kernel = site.kernel()
     source, target, found, report = kernel.read(a), kernel.write(vectors), kernel.write(values), kernel.write(info)
-    work = [part for room in rooms for part in _memory(site, kernel, *room)]
+    work = [part for room in rooms for part in work_memory(site, kernel, *room)]
     size = kernel.length(n)
     with kernel.loops(a.shape[:-2]) as outer:
         given, made = matrix_at(kernel, a, source, outer), matrix_at(kernel, vectors, target, outer)
@@ -63,15 +55,15 @@ def eigh(op: t.Eigh, site: Site) -> Any:
 
         def call(made: Matrix = made, row: Pointer = row) -> Index:
             code = lapack.call(kernel, name, ["V", "U", size, made.place, size, row, *work])
-            _transpose(made, size)
+            transpose(made, size, conjugate)
             return code
 
         def spoil(made: Matrix = made, row: Pointer = row) -> None:
             fill_nan(made, size, lambda _: size)
-            _fill(kernel, values.dtype, row, size)
+            fill_row_nan(kernel, values.dtype, row, size)
 
         place = kernel.moved(report, outer, info.strides)
-        _attempt(kernel, is_finite(made, size, size).number() * size, call, spoil, place)
+        attempt(kernel, is_finite(made, size, size).number() * size, call, spoil, place)
     site.run(kernel)
     return [values, vectors, result()]
 
@@ -88,16 +80,16 @@ def svd(op: t.SVD, site: Site) -> Any:
     info, result = numbers(site, 3)
     square, beside = multiply(few, few), multiply(add(few, most), BLOCK + 8)
     if is_complex(a.dtype):
-        reals = _sum(multiply(square, 7), multiply(multiply(few, most), 2), multiply(few, 6), 1)
-        rooms = [(a.dtype, _sum(multiply(square, 2), beside, 1)), (PARTS[a.dtype], reals)]
+        reals = total_of(multiply(square, 7), multiply(multiply(few, most), 2), multiply(few, 6), 1)
+        rooms = [(a.dtype, total_of(multiply(square, 2), beside, 1)), (PARTS[a.dtype], reals)]
     else:
-        rooms = [(a.dtype, _sum(multiply(square, 4), beside, 1))]
-    rooms.append(("int64", _sum(multiply(few, 8), 1)))
+        rooms = [(a.dtype, total_of(multiply(square, 4), beside, 1))]
+    rooms.append(("int64", total_of(multiply(few, 8), 1)))
     rows = site.temporary(a.dtype, (m, n))
     kernel = site.kernel()
     source, place, report = kernel.read(a), kernel.write(rows), kernel.write(info)
     targets = [kernel.write(x) for x in (u, s, v)]
-    memory = [_memory(site, kernel, *room) for room in rooms]
+    memory = [work_memory(site, kernel, *room) for room in rooms]
     work: list[str | Index | Pointer] = [*memory[0], *(at for at, _ in memory[1:])]
     high, wide, least, across = (kernel.length(k) for k in (m, n, few, u.shape[-1]))
     with kernel.loops(a.shape[:-2]) as outer:
@@ -114,56 +106,15 @@ def svd(op: t.SVD, site: Site) -> Any:
         def spoil(left: Matrix = left, right: Matrix = right, row: Pointer = row) -> None:
             fill_nan(left, high, lambda _: across)
             fill_nan(right, kernel.length(v.shape[-2]), lambda _: wide)
-            _fill(kernel, s.dtype, row, least)
+            fill_row_nan(kernel, s.dtype, row, least)
 
         with kernel.body.when(least == 0):
             _identity(left, high, across)
             _identity(right, kernel.length(v.shape[-2]), wide)
         at = kernel.moved(report, outer, info.strides)
-        _attempt(kernel, is_finite(packed, high, wide).number() * least, call, spoil, at, least)
+        attempt(kernel, is_finite(packed, high, wide).number() * least, call, spoil, at, least)
     site.run(kernel)
     return [u, s, v, result()]
-
-
-def _attempt(
-    kernel: Kernel,
-    is_fit: Index,
-    call: Callable[[], Index],
-    spoil: Callable[[], None],
-    report: Pointer,
-    size: Index | None = None,
-) -> None:
-    """Call LAPACK where it is fit; NaN where it is not, or where the call says that it has failed, which is told."""
-    body = kernel.body
-    (code,) = body.either(is_fit > 0, lambda: [call().value], lambda: [index(body, 0).value])
-    failed = Index(code) != 0
-    is_odd = is_fit == 0
-    with body.when(failed | (is_odd if size is None else is_odd & (size > 0))):
-        spoil()
-    body.store(failed.number().single("int32"), report)
-
-
-def _memory(site: Site, kernel: Kernel, dtype: str, room: int | Length) -> tuple[Pointer, Index]:
-    """Memory of this call, and how much."""
-    return kernel.write(site.temporary(dtype, (room,))), kernel.length(room)
-
-
-def _sum(*lengths: int | Length) -> int | Length:
-    total: int | Length = 0
-    for length in lengths:
-        total = add(total, length)
-    return total
-
-
-def _transpose(made: Matrix, n: Index) -> None:
-    """The conjugate transpose in the same memory."""
-    body = made.kernel.body
-    with body.loop(0, n) as i:
-        with body.loop(0, i) as j:
-            x, y = made.load(i, j), made.load(j, i)
-            made.store(conjugate(y), i, j)
-            made.store(conjugate(x), j, i)
-        made.store(conjugate(made.load(i, i)), i, i)
 
 
 def _identity(matrix: Matrix, rows: Index, columns: Index) -> None:
@@ -173,12 +124,6 @@ def _identity(matrix: Matrix, rows: Index, columns: Index) -> None:
             matrix.store(number(body, 0, dtype), i, j)
         with body.when(i < columns):
             matrix.store(number(body, 1, dtype), i, i)
-
-
-def _fill(kernel: Kernel, dtype: str, place: Pointer, count: Index) -> None:
-    body = kernel.body
-    with body.loop(0, count) as k:
-        body.store(number(body, np.nan, dtype), place.moved(k))
 
 
 RULES: Final[dict[object, Rule]] = {t.Eigh: eigh, t.SVD: svd}
