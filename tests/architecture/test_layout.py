@@ -86,7 +86,8 @@ def test_no_counterpart_stands_without_a_family(folder: Path) -> None:
     extra = {"catalog", "__init__"}
     root = folder.parent if folder.name == "elementwise" else folder
     found = {str(p.relative_to(root).with_suffix("")) for p in folder.rglob("*.py") if p.stem not in extra}
-    shared = {"family", "record", "functions", "outside"}  # what the files of a folder have in common
+    shared = {"family", "record", "functions", "outside"}
+    shared |= {"iterations", "matrices", "registers", "unrolled"}  # what the files of a folder have in common
     known = set(families())  # the counterpart of a family is a file, or a package of several
     assert not {f for f in found if Path(f).name not in shared and not known & {f, *map(str, Path(f).parents)}}
 
