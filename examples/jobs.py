@@ -2,7 +2,7 @@
 
 python examples/jobs.py                         # what `make examples` runs
 python examples/jobs.py c numba                 # on these backends, and the reference
-python examples/jobs.py --pictures docs/_static
+python examples/jobs.py --docs docs/_static     # and write down what the page of examples shows
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import epidemic
 import gru
@@ -23,45 +23,76 @@ from rich.console import Console
 from tg.demo.run import REFERENCE, Model, chosen, compare
 from tg.errors import NoRuleError, TgError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 AGREEMENT = 1e-8  # of any number with the reference's, relative to the largest
 STANDARD_ERRORS = 4.0  # from the parameters that made the data
 FIRST_STEPS = 20  # of a training, in which losses agree with torch's
 SAME_LOSS = 1e-6
 RIGHT = 0.9  # of the brackets that close
 CHECKPOINT = 50
-WIDTH = 132  # of tables that go into a file
+WIDTH = 150  # of tables that go into a file
+OF_START = "times: as fast a call as the peer's; difference: of both where the fit begins"
 
 
 def main() -> int:
     """Run and print all; 0 if every number is right."""
     parser = argparse.ArgumentParser()
     parser.add_argument("backends", nargs="*")
-    parser.add_argument("--pictures", type=Path, help="a folder to write pictures into")
+    parser.add_argument("--docs", type=Path, help="a folder to write a picture and the tables of each job into")
     chosen_here = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tg-cache-of-examples-") as folder:
         os.environ["TG_CACHE_DIR"] = folder  # what an earlier run compiled would make the first results look cheap
-        return run(chosen_here.backends, chosen_here.pictures)
+        return run(chosen_here.backends, chosen_here.docs)
 
 
 def run(backends: list[str], folder: Path | None) -> int:
-    """Run all models on these backends, and write pictures if there is a folder for them."""
-    console, known = Console(width=None if sys.stdout.isatty() else WIDTH), chosen(backends)
+    """Run all jobs on these backends, and write their pictures and tables if there is a folder for them."""
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, record=True)
+    known, tables = chosen(backends), {}
     fine, found = True, {}
-    for model in models():
-        found[model.title], is_right = compare(model, known, console)
-        fine = fine and is_right
-        if not is_right:
-            console.print(f"{model.title}: a number is wrong, or a backend failed")
+    for job, models in jobs().items():
+        for model in models:
+            found[model.title], is_right = compare(model, known, console)
+            fine = fine and is_right
+            if not is_right:
+                console.print(f"{model.title}: a number is wrong, or a backend failed")
+        tables[job] = console.export_text()
     if folder:
         import pictures
 
         pictures.write(found, folder)
+        for job, text in tables.items():
+            (folder / f"{job}.txt").write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
     return 0 if fine else 1
 
 
-def models() -> list[Model]:
-    """A table each."""
-    return [*map(of_series, epidemic.series()), of_brackets(), of_orbit(), of_flight(), of_memory()]
+def jobs() -> dict[str, list[Model]]:
+    """The models of each job; a model is a table."""
+    return {
+        "epidemic": [*map(of_series, epidemic.series())],
+        "gru": [of_brackets()],
+        "solvers": [of_orbit(), of_flight(), of_memory()],
+    }
+
+
+class Peer:
+    """What is used without tg: its result is kept, to be compared with."""
+
+    def __init__(self, run: Callable[[Any], Any]) -> None:
+        self.run = run
+        self.result: Any = None
+
+    def __call__(self, report: Any) -> Any:
+        """Run it."""
+        self.result = self.run(report)
+        return self.result
+
+    def ratio(self, microseconds: float, its: float) -> str:
+        """How many times as fast a call is as one of its own, which takes so many microseconds."""
+        times = its / microseconds
+        return f"{times:.2g}" if times < 100 else f"{times:,.0f}"
 
 
 def of_series(s: epidemic.Series) -> Model:
@@ -81,18 +112,25 @@ def of_series(s: epidemic.Series) -> Model:
         return bool(near) and difference(r.at_start, reference.at_start) < AGREEMENT
 
     steps = epidemic.DAYS * epidemic.STEPS_A_DAY
+    peer = Peer(lambda report: epidemic.run_by_hand(s))
     truth = ", ".join(f"{n} {v:.4g}" for n, v in zip(s.names, s.parameters(s.truth), strict=True))
     return Model(
         s.title,
         f"{s.title}: the log-likelihood of {len(s.data)} data by {steps} steps, fitted by L-BFGS; truth: {truth}.",
         1,
         lambda backend, report: epidemic.run(backend, s, fits=backend != REFERENCE),
-        ("first s", "µs a call", "calls", *s.names, "all s", "difference"),
-        lambda r, reference: (*timed(r), f"{r.calls}", *shown(r), f"{r.seconds:.2f}", told(r, reference, "at_start")),
+        ("first s", "µs a call", "times Python", "calls", *s.names, "all s", "difference"),
+        lambda r, reference: (
+            *timed(r, peer),
+            f"{r.calls}",
+            *shown(r),
+            f"{r.seconds:.2f}",
+            told(r, reference, "at_start"),
+        ),
         is_right,
-        {"Python": lambda report: epidemic.run_by_hand(s)},
+        {"Python": peer},
         may_lack_rules=True,
-        caption="a call: value and gradient, in Python the value alone; difference: of these where the fit begins",
+        caption=f"a call: value and gradient, in Python the value alone; {OF_START}",
     )
 
 
@@ -106,30 +144,34 @@ def of_brackets() -> Model:
         steps = FIRST_STEPS if backend == REFERENCE else gru.STEPS  # it is there to be compared with, and slow
         return gru.train(backend, steps, progress=lambda k, loss: report(k, f"loss {loss:.4f}"))
 
+    peer = Peer(lambda report: gru.train_torch(progress=lambda k, loss: report(k, f"loss {loss:.4f}")))
     return Model(
         "GRU",
         f"A GRU of {gru.HIDDEN} on {gru.STEPS} batches of {gru.BATCH} lines of {gru.LENGTH} brackets; Adam.",
         gru.STEPS,
         run,
-        ("first s", "ms a step", "loss", "closes rightly", "all s", "difference"),
+        ("first s", "ms a step", "times torch", "loss", "closes rightly", "all s", "difference"),
         lambda r, reference: (
             f"{r.first_seconds:.2f}",
             f"{r.step_microseconds / 1000:.1f}",
+            peer.ratio(r.step_microseconds, peer.result.step_microseconds),
             "" if r is reference else f"{np.mean(r.losses[-10:]):.4f}",
             f"first {FIRST_STEPS} steps" if r is reference else f"{100 * r.right:.1f} %",
             f"{r.seconds:.2f}",
             "reference" if r is reference else f"{same_losses(r, reference):.1e}",
         ),
         is_right,
-        {"torch.nn.GRU": lambda report: gru.train_torch(progress=lambda k, loss: report(k, f"loss {loss:.4f}"))},
+        {"torch.nn.GRU": peer},
         may_lack_rules=True,
-        caption=f"loss: mean of the last ten batches; difference: of the losses of the first {FIRST_STEPS} steps",
+        caption=f"times: as fast as torch.nn.GRU; loss: mean of the last ten batches; "
+        f"difference: of the losses of the first {FIRST_STEPS} steps",
     )
 
 
 def of_orbit() -> Model:
     """Newton's method, and the orbit fitted by its derivative."""
     data = solvers.measured()
+    peer = Peer(lambda report: solvers.fit_orbit_by_hand(data))
 
     def shown(r: solvers.Fitted) -> tuple[str, ...]:
         errors = [""] * len(r.theta) if r.errors is None else [f" ± {e:.1g}" for e in r.errors]
@@ -145,35 +187,42 @@ def of_orbit() -> Model:
         f"An orbit of {len(data.times)} velocities, fitted by L-BFGS; Kepler's equation by Newton; truth: {truth}.",
         1,
         lambda backend, report: solvers.fit_orbit(backend, data),
-        ("first s", "µs a call", "calls", *solvers.NAMES, "all s", "difference"),
-        lambda r, reference: (*timed(r), f"{r.calls}", *shown(r), f"{r.seconds:.2f}", told(r, reference, "at_start")),
+        ("first s", "µs a call", "times NumPy", "calls", *solvers.NAMES, "all s", "difference"),
+        lambda r, reference: (
+            *timed(r, peer),
+            f"{r.calls}",
+            *shown(r),
+            f"{r.seconds:.2f}",
+            told(r, reference, "at_start"),
+        ),
         is_right,
-        {"NumPy": lambda report: solvers.fit_orbit_by_hand(data)},
+        {"NumPy": peer},
         may_lack_rules=True,
-        caption="a call: value and gradient, in NumPy the value alone; difference: of these where the fit begins",
+        caption=f"a call: value and gradient, in NumPy the value alone; {OF_START}",
     )
 
 
 def of_flight() -> Model:
     """Runge-Kutta with steps as long as the error allows."""
     exact = solvers.exact_place()
+    peer = Peer(lambda report: solvers.fly_scipy())
     return Model(
         "Runge-Kutta",
         f"A planet after 5 / (2 pi) of its period, e = 0.6; by Kepler x = {exact[0]:.9f}, dx/de = {exact[1]:.9f}.",
         1,
         lambda backend, report: solvers.fly(backend, calls=1 if backend == REFERENCE else 20),
-        ("first s", "µs a call", "steps", "x", "dx/de", "error of x", "of dx/de", "all s"),
+        ("first s", "µs a call", "times SciPy", "steps", "x", "dx/de", "error of x", "of dx/de", "all s"),
         lambda r, reference: (
-            *timed(r),
+            *timed(r, peer),
             f"{r.steps}",
             *(f"{v:.9f}" for v in r.place),
             *(f"{v:.1e}" for v in np.abs(r.place - exact)),
             f"{r.seconds:.2f}",
         ),
         lambda r, reference: bool(np.all(np.abs(r.place - exact) < [1e-8, 1e-7])),
-        {"SciPy": lambda report: solvers.fly_scipy()},
+        {"SciPy": peer},
         may_lack_rules=True,
-        caption="a call: x and dx/de, in SciPy by three solutions; errors: from Kepler's equation",
+        caption="a call: x and dx/de, in SciPy by three solutions, and times as fast; errors: from Kepler's equation",
     )
 
 
@@ -214,9 +263,10 @@ def of_memory(steps: int = 1000, count: int = 5000) -> Model:
     )
 
 
-def timed(r: Any) -> tuple[str, str]:
-    """How long until the first result, and a call."""
-    return f"{r.first_seconds:.2f}", f"{r.call_microseconds:,.0f}"
+def timed(r: Any, peer: Peer) -> tuple[str, str, str]:
+    """How long until the first result, and a call, and how many times as fast that is as the peer's."""
+    ratio = peer.ratio(r.call_microseconds, peer.result.call_microseconds)
+    return f"{r.first_seconds:.2f}", f"{r.call_microseconds:,.0f}", ratio
 
 
 def told(r: Any, reference: Any, name: str) -> str:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def newton():
     """A table, and a run of it that computes once."""
-    model = next(m for m in jobs.models() if m.title == "Newton")
+    model = next(m for m in jobs.jobs()["solvers"] if m.title == "Newton")
     ((_, peer),) = model.peers.items()
     run, by_hand = functools.cache(lambda backend: model.run(backend, None)), functools.cache(lambda: peer(None))
     return model._replace(run=lambda backend, report: run(backend), peers={"NumPy": lambda report: by_hand()})
@@ -71,6 +71,17 @@ def test_a_backend_without_a_rule_says_so_and_one_that_fails_is_no_success(newto
     assert not shown(newton._replace(run=lacks, may_lack_rules=False))[2]
 
 
+def test_a_peer_is_what_calls_are_compared_with():
+    peer = jobs.Peer(lambda report: report * 2)
+    assert peer(3) == peer.result == 6
+    assert [peer.ratio(a, b) for a, b in ((1.0, 1.0), (100.0, 50.0), (2.0, 50.0), (0.5, 617.0))] == [
+        "1",
+        "0.5",
+        "25",
+        "1,234",
+    ]
+
+
 def test_differences_are_relative_and_of_what_both_have():
     assert jobs.difference(np.array([1.0, 2.0]), np.array([1.0])) == 0.0
     assert jobs.difference(np.array([1.0, 2.5]), np.array([1.0, 2.0])) == 0.25
@@ -79,7 +90,8 @@ def test_differences_are_relative_and_of_what_both_have():
 @pytest.mark.long(minutes=3)
 def test_all_jobs_are_right(tmp_path):
     pytest.importorskip("torch")
-    command = [sys.executable, str(ROOT / "examples/jobs.py"), "c", "numba", "--pictures", str(tmp_path)]
+    command = [sys.executable, str(ROOT / "examples/jobs.py"), "c", "numba", "--docs", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {p.name for p in tmp_path.iterdir()} == {"epidemic.svg", "gru.svg", "solvers.svg"}
+    assert "│ numba " in (tmp_path / "gru.txt").read_text()
+    assert {p.name for p in tmp_path.iterdir()} == {f"{job}.{kind}" for job in jobs.jobs() for kind in ("svg", "txt")}

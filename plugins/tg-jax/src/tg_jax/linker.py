@@ -12,14 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tg.backend import FuncifyLinker
+from tg.backend import FuncifyLinker, loops
+from tg_jax.little import as_one, is_known
 from tg_jax.place import find_device, platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from tg.backend import Unit
+    from tg.backend import FrozenGraph, Unit
     from tg_jax import Options
 
     Array = np.ndarray[Any, Any]
@@ -30,6 +31,7 @@ LARGE: Final = 1 << 16  # bytes: copying fewer takes no longer than doing withou
 # x / c is x * (1 / c), though 1 / c may be subnormal, and so 0. What is worth rewriting has been rewritten before, with
 # care for range and NaN, and according to the mode.
 AS_WRITTEN: Final = {"xla_disable_hlo_passes": "algsimp"}
+IN_LOOPS: Final = {"xla_disable_hlo_passes": "algsimp,dot-library-rewriter"}  # one function cannot call the library
 
 
 @final
@@ -82,7 +84,17 @@ def scope(options: Options) -> AbstractContextManager[Any]:
 
 def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
-    return jax.jit(function, compiler_options=AS_WRITTEN if platform(unit.options) == "cpu" else None)
+    if platform(unit.options) != "cpu":
+        return jax.jit(function)
+    if not (_has_loops(unit.graph) and is_known()):
+        return jax.jit(function, compiler_options=AS_WRITTEN)
+    return jax.jit(as_one(function), compiler_options=IN_LOOPS)
+
+
+def _has_loops(graph: FrozenGraph) -> bool:
+    """Whether there is a loop in it, or in a branch."""
+    ops = [node.op for node in graph.nodes]
+    return any(isinstance(op, loops.Scan | loops.While) or any(map(_has_loops, op.inner_graphs())) for op in ops)
 
 
 def _copy(array: Any) -> Any:
