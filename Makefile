@@ -157,6 +157,8 @@ nightly: $(STAMP)
 	done
 	printf '%s\n' perform c numba | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.loops --backend {} \
 		--count 2000 --seed $(TODAY)
+	printf '%s\n' jax torch mlx | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.loops --backend {} \
+		--count 200 --seed $(TODAY)
 	$(MAKE) conformance
 	$(PYTEST) -p tg_conformance --whole -m nightly tests
 	$(BIN)/python -m tests.mutants.firings

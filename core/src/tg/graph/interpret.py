@@ -11,7 +11,7 @@ from tg.graph.nodes import Variable
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.graph.op import Op
@@ -116,3 +116,19 @@ def interpret_expansion(op: Op, arrays: Sequence[Any]) -> tuple[Any, ...]:
     inputs = tuple(Variable(TensorType(a.dtype, a.shape)) for a in arrays)
     outputs = op.expansion(*inputs)
     return interpret(freeze(inputs, (outputs,) if isinstance(outputs, Variable) else outputs), arrays)
+
+
+def with_lengths(graph: FrozenGraph, lengths: Mapping[int, Any]) -> dict[int, Any]:
+    """Values of a graph that follow from constants and lengths, by number: what can be lengths, and conditions of them.
+
+    Args:
+        lengths: int64 scalars that are known beforehand.
+    """
+    known = {k: c.data for k, c in enumerate(graph.constants, graph.arity) if not c.type.ndim} | dict(lengths)
+    for node in graph.nodes:
+        types = [graph.types[k] for k in node.outputs]
+        is_length = all(not t.ndim and t.dtype in ("int64", "bool") for t in types)
+        if is_length and node.op.pointwise and known.keys() >= set(node.inputs):
+            with np.errstate(all="ignore"):
+                known.update(zip(node.outputs, node.op.perform(*(known[k] for k in node.inputs)), strict=True))
+    return known

@@ -10,8 +10,8 @@ from tg.errors import InputError, message
 from tg.graph.checks import STATUS_LENGTH
 from tg.graph.frozen import types_for
 from tg.graph.function_graph import freeze
+from tg.graph.interpret import with_lengths
 from tg.graph.nodes import Constant, Variable, size_value
-from tg.graph.op import Op
 from tg.graph.traversal import key_of
 from tg.ops.shape_ops import AxisLength
 from tg.types import lengths
@@ -20,7 +20,7 @@ from tg.types.tensor_type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from tg.graph.frozen import FrozenGraph, Node
+    from tg.graph.frozen import FrozenGraph
     from tg.types.lengths import Atom
 
 
@@ -78,25 +78,16 @@ def refused_by_shapes(graph: FrozenGraph, shapes: Sequence[Sequence[int]]) -> tu
 
     A library that traces what may not run asks first: its operations are not for such shapes.
     """
-    known: dict[int, Any] = {k: c.data for k, c in enumerate(graph.constants, graph.arity) if not c.type.ndim}
-    for node in graph.nodes:
-        if isinstance(node.op, AxisLength) and node.inputs[0] < graph.arity:
-            known[node.outputs[0]] = np.asarray(shapes[node.inputs[0]][node.op.axis], np.int64)
-        elif known.keys() >= set(node.inputs) and _is_of_lengths(graph, node):
-            with np.errstate(all="ignore"):
-                known.update(zip(node.outputs, node.op.perform(*(known[k] for k in node.inputs)), strict=True))
+    own = {
+        node.outputs[0]: np.asarray(shapes[node.inputs[0]][node.op.axis], np.int64)
+        for node in graph.nodes
+        if isinstance(node.op, AxisLength) and node.inputs[0] < graph.arity
+    }
+    known = with_lengths(graph, own)
     for k, check in enumerate(graph.checks):
         if check.condition in known and not known[check.condition] and known.keys() >= set(check.values):
             return (k + 1, *(int(known[v]) for v in check.values))
     return ()
-
-
-def _is_of_lengths(graph: FrozenGraph, node: Node) -> bool:
-    """Whether a node only computes what can be a length, or a condition of lengths."""
-    op, types = node.op, [graph.types[k] for k in node.outputs]
-    if op.calls_python or op.has_effect or type(op).perform is Op.perform:
-        return False
-    return all(not t.ndim and t.dtype in ("int64", "bool") for t in types)
 
 
 def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -> list[Variable]:
