@@ -85,7 +85,7 @@ def recurrence():
     """A gradient through a loop of run-time length."""
     a, x = tg.scalar("a"), tg.vector("x")
     cost = tg.sum(tg.square(tg.scan(lambda c, v: (tg.tanh(a * c + v),) * 2, 0.0, x)[1]))
-    return tg.function([a, x], [cost, *tg.grad(cost, [a, x])], backend="jax")
+    return tg.function([a, x], [cost, *tg.grad(cost, [a, x])], backend=tg.backend("jax", little_loops=True))
 
 
 def by_hand(a, x):
@@ -106,12 +106,13 @@ def test_a_gradient_through_a_loop_is_one_function(marked):
         x = np.linspace(-1, 1, n)
         for mine, expected in zip(f(0.7, x), by_hand(0.7, x), strict=True):
             np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-300)
-    assert len(marked) == 3  # of 1, 2 and 200 steps
+    assert len(marked) == 2  # of 2 and 200 steps: one step is no loop
 
 
 def test_programs_without_loops_and_other_versions_are_compiled_as_ever(marked, monkeypatch):
     x = tg.vector("x")
-    tg.function([x], tg.exp(x), backend="jax")(np.ones(3))
+    tg.function([x], tg.exp(x), backend=tg.backend("jax", little_loops=True))(np.ones(3))
+    tg.function([x], tg.scan(lambda c, v: (c + v, None), 0.0, x)[0], backend="jax")(np.ones(3))  # nobody asked for it
     monkeypatch.setattr(little, "KNOWN", ((0, 1), (0, 2)))
     recurrence()(0.7, np.ones(5))
     assert not marked
@@ -119,7 +120,9 @@ def test_programs_without_loops_and_other_versions_are_compiled_as_ever(marked, 
 
 def test_a_step_that_fails_is_told_of():
     x, i = tg.vector("x"), tg.vector("i", dtype="int64")
-    f = tg.function([x, i], tg.scan(lambda c, k: (c + x[k], None), 0.0, i)[0], backend="jax")
+    f = tg.function(
+        [x, i], tg.scan(lambda c, k: (c + x[k], None), 0.0, i)[0], backend=tg.backend("jax", little_loops=True)
+    )
     assert f(np.arange(3.0), [0, 2]) == 2.0
     assert f(np.arange(3.0), np.zeros(0, np.int64)) == 0.0
     with pytest.raises(tg.errors.BoundsError):

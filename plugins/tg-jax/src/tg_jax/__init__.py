@@ -18,6 +18,7 @@ class Options:
     """The options of the JAX backend."""
 
     device: str | None = None  # "cpu", "gpu:0": where programs run; None: where JAX puts them
+    little_loops: bool = False  # whether a program of little loops is one function on a processor: see `tg_jax.little`
 
 
 @hookimpl

@@ -86,9 +86,10 @@ def _jit(function: Callable[..., Any], unit: Unit) -> Callable[..., Any]:
     """The function compiled; on a processor as it is written. Compilers of other devices need the pass themselves."""
     if platform(unit.options) != "cpu":
         return jax.jit(function)
-    if not (_has_loops(unit.graph) and is_known()):
+    if not _has_loops(unit.graph):
         return jax.jit(function, compiler_options=AS_WRITTEN)
-    return jax.jit(as_one(function), compiler_options=IN_LOOPS)
+    is_one = unit.options.little_loops and is_known()
+    return jax.jit(as_one(function) if is_one else function, compiler_options=IN_LOOPS)
 
 
 def _has_loops(graph: FrozenGraph) -> bool:

@@ -4,7 +4,8 @@ XLA's runtime launches a kernel for each part of a program, and where any array 
 a pool of threads: for loops whose steps take less than a microsecond this is most of the time. A call that bears the
 marks below is compiled as one function instead, loops and all. XLA itself marks loops that touch less than a kilobyte;
 here whole programs are, of which every part is little. XLA expects marks of itself alone, and what it has not met there
-ends the process: so only what was tried is marked, and with the versions that it was tried with. An operand that is a
+ends the process: so only what was tried is marked, with the versions that it was tried with, and where the user has
+asked for it by the option `little_loops`. An operand that is a
 constant, or has no elements, has no place of its own in memory, and is such a thing: constants are made inside.
 """
 
