@@ -13,7 +13,7 @@ from tg.graph.traversal import inputs_of, sorted_applies
 from tg.ops.catalog import FAMILIES
 from tg.types.dtypes import COMPLEX, INTEGERS, limits, numpy_dtype
 
-FUNCTIONS = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
+FUNCTIONS = {fn.name: fn for family in FAMILIES for fn in family.elementwise if fn.facts or fn.cost < 500}
 DTYPES = ("bool", "int8", "uint8", "uint64", "float16", "bfloat16", "float64", "complex64")
 POINTS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 1e-8, -1e-8, 1e4, -1e4)
 EXTREMES = (np.inf, -np.inf, np.nan)

@@ -8,7 +8,7 @@ import pytest
 import tg
 from tg.ops.catalog import FAMILIES
 
-FUNCTIONS = [fn for family in FAMILIES for fn in family.elementwise]
+FUNCTIONS = [fn for family in FAMILIES for fn in family.elementwise if fn.cost < 500]  # without those that are loops
 WIDE = np.longdouble
 EXACT = {  # in extended precision, and where to look
     "exp": (np.exp, -745, 709.5),

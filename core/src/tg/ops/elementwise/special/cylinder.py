@@ -6,7 +6,8 @@ in the order is the same integral with t sinh(v t).
 I by its series; by Hankel's expansion where x > 30 + v^2 / 2; and by Debye's for v >= 30.
 J by Hankel's expansion where x > 25 and x > v^2 / 4; by its series where x^2 <= 4 (v + 1), so that nothing cancels; and
 between by the recurrence downwards from an order far above, made right by Neumann's sum for a power of x. For negative
-orders the recurrence goes on. Near its zeros J is right as a part of its amplitude sqrt(2 / (pi x)).
+orders the recurrence goes on. It goes to 20,000: where neither of the others serves beyond that, J is NaN. Near its
+zeros J is right as a part of its amplitude sqrt(2 / (pi x)).
 
 Source:
     NIST Digital Library of Mathematical Functions, 10.2.2, 10.6.1, 10.17.3, 10.23.15, 10.25.2, 10.27.2, 10.32.9,
@@ -46,7 +47,8 @@ FALL: Final = 42.0
 """Where the exponent is lower by so much, the integral of K ends: e^-42 is below a unit of the last place."""
 TINY: Final = 1e-290
 HUGE: Final = 1e250
-MOST_ORDERS: Final = 1_000_000
+MOST_ORDERS: Final = 21_000
+FARTHEST: Final = 2e4  # orders and arguments that the recurrence goes to
 LARGE: Final = 30.0
 """The order from which on ten terms of Debye's expansion serve."""
 
@@ -274,9 +276,10 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
 
 def _j_of_positive(v: Variable, x: Variable) -> Variable:
     """J for x > 0."""
-    far = (x > 25) & (x > 0.25 * v * v)
+    far = ((x > 25) & (x > 0.25 * v * v)) | ((x > 1e4) & (x > v * v / 16))
+    beyond = logical_not(far) & ((x > FARTHEST) | (absolute(v) > FARTHEST))
     series = logical_not(far) & (0.25 * x * x <= v + 1) & (v >= 0)
-    between = logical_not(far | series)
+    between = logical_not(far | series | beyond)
     z = where(far, x, 100.0)
     p, q = _hankel_terms(where(far, v, 0.0), z, far)
     quarter = 0.5 * v + 0.25
@@ -286,7 +289,7 @@ def _j_of_positive(v: Variable, x: Variable) -> Variable:
     z, order = where(series, x, 1.0), where(series, v, 0.0)
     by_series = _first_term(order, 0.5 * z) * exp(0.5 * z) * _power_series(order, z, series, -1.0)
     by_recurrence = _by_recurrence(where(between, v, 0.5), where(between, x, 1.0))
-    return where(far, by_hankel, where(series, by_series, by_recurrence))
+    return where(far, by_hankel, where(series, by_series, where(beyond, np.nan, by_recurrence)))
 
 
 def _j(v: Variable, x: Variable) -> Variable:

@@ -2,7 +2,8 @@
 
 Its series for |z| <= 1/2 and up to 1; below -1/2 that of z / (z - 1), by Pfaff; where c - a - b < 0 that of c - a and
 c - b, by Euler, whose terms fall. At 1 it is Gauss' quotient of gamma functions. Next to 1 it takes some 40 / (1 - z)
-steps; what cancels in the sum is lost: the value is right as a part of its largest term.
+steps, and is NaN where ten thousand do not serve. What cancels in the sum is lost: the value is right as a part of its
+largest term.
 
 Source:
     NIST Digital Library of Mathematical Functions, 15.2.1, 15.4.20, 15.5.1, 15.8.1.
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
 
-MOST: Final = 1_000_000
+MOST: Final = 10_000
 
 
 def _series(a: Any, b: Any, c: Any, z: Any, going: Any) -> Any:
@@ -41,7 +42,8 @@ def _series(a: Any, b: Any, c: Any, z: Any, going: Any) -> Any:
         return going & far, n + 1.0, term, total
 
     one = a * 0.0 + b * 0.0 + c * 0.0 + (z * 0.0 + 1.0)
-    return until_settled(step, (going, 0.0, one, one), MOST)[3]
+    ended = until_settled(step, (going, 0.0, one, one), MOST)
+    return choose(ended[0], ended[3] * 0.0 + np.nan, ended[3])
 
 
 def _inside(a: Any, b: Any, c: Any, z: Variable) -> Any:

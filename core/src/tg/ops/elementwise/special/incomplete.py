@@ -55,9 +55,8 @@ if TYPE_CHECKING:
     from tg.graph.nodes import Variable
 
 HALF_LOG_2_PI: Final = 0.9189385332046727
-MOST: Final = 20_000
-"""Steps of a loop: some hundred are needed but where a, b or both are above a million and x is at the mean."""
 TINY: Final = 1e-290
+LARGEST: Final = 1e6  # of shapes of the beta function: the steps of its fraction grow as their square root
 STIRLING: Final = tuple(
     float(Fraction(n, d))
     for n, d in ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156), (-3617, 122400),
@@ -160,7 +159,7 @@ def _series_of_p(a: Any, x: Any) -> Any:
         return going & _has_moved(total, term), n + 1.0, term, total
 
     one = a * 0.0 + (x * 0.0 + 1.0)
-    return until_settled(step, (x > 0, 1.0, one, one), MOST)[3]
+    return until_settled(step, (x > 0, 1.0, one, one))[3]
 
 
 def _fraction_of_q(a: Any, x: Any, going: Any) -> Any:
@@ -175,7 +174,7 @@ def _fraction_of_q(a: Any, x: Any, going: Any) -> Any:
         return going & _fraction_has_moved(h, factor), n + 1.0, b, c, d, h
 
     b = _kept_off_zero(-(a - (x + 1.0)))
-    return until_settled(step, (going, 1.0, b, b * 0.0 + 1 / TINY, 1.0 / b, 1.0 / b), MOST)[5]
+    return until_settled(step, (going, 1.0, b, b * 0.0 + 1 / TINY, 1.0 / b, 1.0 / b))[5]
 
 
 def _small_q(a: Any, x: Any) -> Any:
@@ -288,7 +287,7 @@ def _newton(tail: Any, target: Any, start: Any, low: Any) -> Any:
         exact = there & (absolute(rest) <= 8 * DIGIT * (1 + absolute(goal)))
         return going & logical_not(exact) & (absolute(move) > 4 * DIGIT * (1 + absolute(after))), after
 
-    return until_settled(step, (isfinite(goal), start), 200)[1]
+    return until_settled(step, (isfinite(goal), start), 100)[1]
 
 
 def _inverse_of_gamma(a: Variable, p: Variable, q: Variable) -> Variable:
@@ -364,7 +363,8 @@ def _fraction_of_beta(a: Any, b: Any, x: Any, y: Any) -> Any:
         return going & _fraction_has_moved(h, factor), m + 1.0, c, d, h
 
     start = _kept_off_zero(a * (a * y - b * x + 1.0) / (a + 1.0))
-    return 1.0 / until_settled(step, (x > 0, 1.0, start, start * 0.0, start), MOST)[4]
+    ended = until_settled(step, (x > 0, 1.0, start, start * 0.0, start))
+    return 1.0 / choose(ended[0], ended[4] * 0.0 + np.nan, ended[4])
 
 
 def beta_tails(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -377,7 +377,7 @@ def beta_tails(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _is_inside(a: Variable, b: Variable, x: Variable) -> Variable:
-    return (a > 0) & (b > 0) & isfinite(a) & isfinite(b) & (x > 0) & (x < 1)
+    return (a > 0) & (b > 0) & (a <= LARGEST) & (b <= LARGEST) & (x > 0) & (x < 1)
 
 
 def _betainc(a: Variable, b: Variable, x: Variable) -> Variable:
@@ -386,7 +386,8 @@ def _betainc(a: Variable, b: Variable, x: Variable) -> Variable:
     found = beta_tails(where(inside, a, 1.0), where(inside, b, 1.0), ready, 1.0 - ready)[0]
     # where a is 0 or b infinite all is at 0, where b is 0 or a infinite all at 1
     low, high = equal(a, 0) | equal(b, np.inf), equal(b, 0) | equal(a, np.inf)
-    known = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & logical_not(low & high)
+    ends = low | high | equal(x, 0) | equal(x, 1)
+    known = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ends & logical_not(low & high)
     top = equal(x, 1) | (low & (x > 0))
     return where(inside, found, where(known, where(top, 1.0, 0.0), np.nan))
 
@@ -414,7 +415,8 @@ beta_slope_a = in_double(lambda a, b, x: _slope_of_beta(a, b, x, True))
 beta_slope_b = in_double(lambda a, b, x: _slope_of_beta(a, b, x, False))
 
 betainc = iterated(
-    "betainc", 3, _betainc, "The part of the beta function B(a, b) that the integral from 0 to x is, for x in [0, 1].",
+    "betainc", 3, _betainc,
+    "The part of B(a, b) that the integral from 0 to x is, for a and b up to a million: beyond it is NaN.",
     d=(
         lambda a, b, x, y: beta_slope_a(a, b, x), lambda a, b, x, y: beta_slope_b(a, b, x),
         lambda a, b, x, y: beta_density(a, b, x),

@@ -83,7 +83,11 @@ def interpreted(expansion: Callable[..., Variable]) -> Callable[..., Array]:
     return reference
 
 
-def until_settled(step: Callable[..., tuple[Any, ...]], carry: tuple[Any, ...], most: int) -> tuple[Any, ...]:
+MOST: Final = 3000
+"""Steps of a loop: hundreds are needed but at the ends of what a function states."""
+
+
+def until_settled(step: Callable[..., tuple[Any, ...]], carry: tuple[Any, ...], most: int = MOST) -> tuple[Any, ...]:
     """What is carried when no element goes on: the first that is carried says which do."""
     return while_loop(lambda c: any_of(c[0]), lambda c: step(*c), carry, max_steps=most)  # type: ignore[no-any-return]
 
