@@ -1241,7 +1241,7 @@ def _total_of_elements(x: Variable) -> Variable:
         return (carry[0] * v, carry[1] + sum_of(carry[0])), None
 
     zero = Constant(np.zeros((), x.type.numpy_dtype))
-    return scan(step, (x, zero), broadcast_to(x, (3, *x.shape)))[0][1]  # type: ignore[no-any-return]
+    return scan(step, (x, zero), broadcast_to(x, (9, *x.shape)))[0][1]  # type: ignore[no-any-return]
 
 
 def _with_one_captured(x: Variable) -> Variable:
