@@ -9,6 +9,8 @@ import tg
 from tg_native.fusion.interchange import NAME
 from tg_native.fusion.lane_loops import LaneLoop
 
+pytestmark = pytest.mark.sampled(6)
+
 LANES = [0, 1, 2, 7, 8, 9, 16, 33, 100]
 STEPS = [0, 1, 2, 7]
 
