@@ -77,8 +77,8 @@ def test_equal_results_of_steps_are_one():
 
 
 def test_what_is_captured_and_not_read_goes():
-    _, (ys, _zs) = tg.scan(lambda c, v: (None, (v * S, v * tg.exp(K))), None, X)
-    assert [facts(op) for op in loops(ys)] == [(0, 1, 1, 1)]
+    _, (ys, _zs) = tg.scan(lambda c, v: (c * v, (c * S, v * tg.exp(K))), 1.0, X)
+    assert [facts(op) for op in loops(ys)] == [(1, 1, 1, 1)]
 
 
 def test_a_loop_that_nobody_reads_is_none_unless_it_can_fail():
