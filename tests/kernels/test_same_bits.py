@@ -113,7 +113,7 @@ def test_a_lane_of_a_vector_is_a_single_element(printed):
 def elementwise():
     """Every function of single elements and every loop of dtypes that it has, no complex ones."""
     for family in FAMILIES:
-        for fn in family.elementwise:
+        for fn in (fn for fn in family.elementwise if fn.cost < 500):  # without loops
             for dtype in REAL:
                 try:
                     operands, result = fn.loop((dtype,) * fn.arity)

@@ -74,7 +74,7 @@ def test_reductions(dtype, accepted):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_elementwise(dtype, accepted):
     inputs, outputs = [], []
-    for fn in (fn for family in FAMILIES for fn in family.elementwise):
+    for fn in (fn for family in FAMILIES for fn in family.elementwise if fn.cost < 500):  # without loops
         try:
             operands, _ = fn.loop((dtype,) * fn.arity)
         except DtypeError:
