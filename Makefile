@@ -75,11 +75,12 @@ examples: $(STAMP)
 test: style
 	$(PYTEST) -p tg_conformance tests $(SUITE) --tier sparse
 
-# What a usual run leaves out: tests marked long, all parameters of those marked sampled, and conformance: its quick tier
-# but for loops, each of which is compiled, on five backends, the sparse one of loops on all and of all on the others.
-LOOPS := iteration: or loops: or recurrence: or custom:
+# What a usual run leaves out: tests marked long, a third of the parameters of those marked sampled, and conformance: its
+# quick tier but for what is dear to compile, loops and what is made of them, on five backends, the sparse one of that on
+# all and of all on the others.
+LOOPS := iteration: or loops: or recurrence: or custom: or linalg or special
 long: $(STAMP)
-	$(PYTEST) -p tg_conformance --whole -m 'long or sampled' tests
+	$(PYTEST) -p tg_conformance --whole --of-sampled 3 -m 'long or sampled' tests
 	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback
 	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %)
 	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %)
@@ -160,7 +161,7 @@ nightly: $(STAMP)
 	printf '%s\n' jax torch mlx | xargs -P $(SHARDS) -I{} $(BIN)/python -m tests.enumerate.loops --backend {} \
 		--count 200 --seed $(TODAY)
 	$(MAKE) conformance
-	$(PYTEST) -p tg_conformance --whole -m nightly tests
+	$(PYTEST) -p tg_conformance --whole -m 'nightly or sampled' tests
 	$(BIN)/python -m tests.mutants.firings
 	$(BIN)/python -m tests.mutants --tests --sample 0.02 --seed $(TODAY) --allowed 0.25
 

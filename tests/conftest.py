@@ -3,7 +3,8 @@
 `@pytest.mark.long` is a test that takes long and finds little that others do not; `long(minutes=8)` begins before all
 others, so that no worker is left alone with it at the end. What is marked `nightly` is left to `make nightly`.
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
-ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. Of the sparse
+ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
+has a third (`--of-sampled 3`), `make nightly` all. Of the sparse
 tier of conformance, where it is run beside tests, it has every fourth batch of the reference, of each of the six other
 backends every 36th, others for each, and no gap.
 """
@@ -26,6 +27,7 @@ CACHE = pytest.StashKey[Path]()
 
 def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="all that a usual run leaves to `make long`")
+    parser.addoption("--of-sampled", type=int, default=1, metavar="N", help="with --whole: an N-th of what is sampled")
 
 
 def pytest_configure(config):
@@ -55,15 +57,22 @@ def pytest_generate_tests(metafunc):
     """
     yield
     made, config = metafunc._calls, metafunc.config
-    if not made or config.getoption("--whole") or any("[" in word for word in config.args):
+    if not made or any("[" in word for word in config.args):
         return
-    usual = [one for one in made if not any(mark.name == "long" for mark in one.marks)] or made[:1]
+    whole = config.getoption("--whole")
+    usual = [one for one in made if whole or not any(mark.name == "long" for mark in one.marks)] or made[:1]
     sampled = next(metafunc.definition.iter_markers("sampled"), None)
     if sampled is not None:
         drawn = sorted(usual, key=lambda one: zlib.crc32(f"{metafunc.definition.nodeid}[{one.id}]".encode()))
-        chosen = {one.id for one in drawn[: -(-len(drawn) // sampled.args[0])]}
+        chosen = {one.id for one in drawn[: -(-len(drawn) // share(config, sampled))]}
         usual = [one for one in usual if one.id in chosen]
     made[:] = usual
+
+
+def share(config, sampled):
+    """Of how many parameters of a sampled test one is run."""
+    usual = sampled.args[0]
+    return min(config.getoption("--of-sampled"), usual) if config.getoption("--whole") else usual
 
 
 @pytest.hookimpl(optionalhook=True)
