@@ -47,8 +47,8 @@ def test_a_numpy_function_without_counterpart_is_refused_by_name() -> None:
     x = tg.vector("x")
     with pytest.raises(tg.InputError, match="spacing"):
         np.spacing(x)
-    with pytest.raises(tg.InputError, match=r"np\.linalg|svd|cholesky"):
-        np.linalg.cholesky(tg.matrix("m"))
+    with pytest.raises(tg.InputError, match=r"np\.fft\.fft"):
+        np.fft.fft(x)
 
 
 def test_equality_builds_a_graph_and_identity_is_is() -> None:
