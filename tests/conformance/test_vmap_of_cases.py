@@ -24,7 +24,10 @@ SIZED_BY_VALUES = {Nonzero}  # ops whose results have lengths that values decide
 def items(*kinds: str) -> dict[str, Item]:
     """The sparse tier: for each case one dtype and layout, and its gradient."""
     plugin.registry()
-    found = (item for case in all_cases() for item in variants(case, "sparse") if case.inputs)
+    cases = (
+        case for case in all_cases() if case.inputs and case.name != "a hundred thousand steps"
+    )  # in one is enough
+    found = (item for case in cases for item in variants(case, "sparse"))
     return {item.id: item for item in found if item.kind in kinds}
 
 

@@ -11,7 +11,7 @@ from scipy import special
 import tg
 from tg.ops.elementwise.special.cylinder import FAMILY
 from tg.plugin.case import Case
-from tg_conformance.cases.elementwise.special.incomplete import double, inputs, slopes_of, values_of
+from tg_conformance.cases.elementwise.special.incomplete import in_digits, inputs, slopes_of, values_of
 from tg_conformance.cases.family import of_family
 
 INF: Final = np.inf
@@ -22,19 +22,33 @@ SINGLE: Final = [0.0, -0.0, 0.1, 1.0, -2.0, 4.5, -9.0, 24.9, 25.1, 100.0, -300.0
 
 def _size_of_j(v: Any, x: Any) -> Any:
     """The amplitude, or the value where it is below."""
+    v, x = np.asarray(v, np.float64), np.asarray(x, np.float64)
     y, a = np.abs(special.jv(v, x)), np.abs(x)
     return np.where(
         a > np.abs(v), np.maximum(y, np.sqrt(2 / (np.pi * np.maximum(a, 1)))), y * (1 + np.abs(np.log(y + 1e-300)))
     )
 
 
-J0, J1, JV = double(special.j0), double(special.j1), double(special.jv)
+J0, J1 = (in_digits(f, lambda x, n=n: mpmath.besselj(n, x)) for n, f in enumerate((special.j0, special.j1)))
+JV, KV, IV = (
+    in_digits(f, g)
+    for f, g in ((special.jv, mpmath.besselj), (special.kv, mpmath.besselk), (special.iv, mpmath.besseli))
+)
+KVE = in_digits(special.kve, lambda v, x: mpmath.besselk(v, x) * mpmath.exp(x))
+IVE = in_digits(special.ive, lambda v, x: mpmath.besseli(v, x) * mpmath.exp(-abs(x)))
+
+
+def _slopes(x: Any) -> Any:
+    x = np.asarray(x, np.float64)
+    of_i, of_j = special.ivp(1.5, x) + special.i1e(x) - special.i0e(x), special.jvp(2, x)
+    return of_i + of_j + special.jvp(0, x) + special.jvp(1, x)
+
 
 WRITTEN: Final = (
-    *values_of(tg.iv, special.iv, ORDERS, POINTS),
-    *values_of(tg.ive, special.ive, ORDERS, POINTS),
-    *values_of(tg.kv, special.kv, ORDERS, POINTS),
-    *values_of(tg.kve, special.kve, ORDERS, POINTS),
+    *values_of(tg.iv, IV, ORDERS, POINTS),
+    *values_of(tg.ive, IVE, ORDERS, POINTS),
+    *values_of(tg.kv, KV, ORDERS, POINTS),
+    *values_of(tg.kve, KVE, ORDERS, POINTS),
     Case(
         tg.jv,
         inputs("float64", ORDERS, POINTS),
@@ -62,14 +76,7 @@ WRITTEN: Final = (
         layouts=("C",),
         static=(False,),
         accuracy=512,
-        oracle=lambda x: (
-            special.ivp(1.5, x)
-            + special.i1e(x)
-            - special.i0e(x)
-            + special.jvp(2, x)
-            + special.jvp(0, x)
-            + special.jvp(1, x)
-        ),
+        oracle=_slopes,
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 import mpmath
@@ -116,6 +117,26 @@ def double(function: Any) -> Any:
     return Oracle(of)
 
 
+def in_digits(function: Any, exact: Any) -> Oracle:
+    """SciPy's function, with mpmath's number where that is finite: SciPy's has fewer digits than are asked for."""
+    rough = double(function)
+
+    @functools.cache
+    def single(*place: float) -> float:
+        with mpmath.workdps(30):
+            return float(mpmath.re(exact(*(mpmath.mpf(v) for v in place))))
+
+    def of(*arrays: Any) -> Any:
+        found = np.array(rough(*arrays))
+        for k, y in enumerate(found):
+            place = [float(a[k]) for a in arrays]
+            if np.isfinite(y) and all(map(np.isfinite, place)) and place[-1]:
+                found[k] = single(*place)
+        return found
+
+    return Oracle(of)
+
+
 def size(oracle: Any) -> Any:
     """What the rounding of a value is relative to: as many times itself as its exponent has digits."""
 
@@ -133,7 +154,7 @@ def inputs(dtype: str, *values: Any) -> list[Input]:
 
 def values_of(function: Any, oracle: Any, *values: Any) -> list[Case]:
     """A function at given places, in double and single precision."""
-    right = double(oracle)
+    right = oracle if isinstance(oracle, Oracle) else double(oracle)
     return [
         Case(
             function,
@@ -154,15 +175,15 @@ def slopes_of(function: Any, exact: Any, *values: Any) -> Case:
     def subject(*operands: Any) -> Any:
         return tuple(tg.grad(tg.sum(function(*operands)), list(operands)))
 
-    def oracle(*arrays: Any) -> Any:
-        found = np.empty((len(arrays), len(arrays[0])))
+    @functools.cache
+    def single(which: int, *place: float) -> float:
         with mpmath.workdps(30):
-            for k, place in enumerate(zip(*arrays, strict=True)):
-                given = [mpmath.mpf(float(v)) for v in place]
-                for which in range(len(given)):
-                    order = tuple(int(j == which) for j in range(len(given)))
-                    found[which, k] = float(mpmath.diff(exact, tuple(given), order))
-        return tuple(found)
+            order = tuple(int(j == which) for j in range(len(place)))
+            return float(mpmath.diff(exact, tuple(mpmath.mpf(v) for v in place), order))
+
+    def oracle(*arrays: Any) -> Any:
+        places = [[float(v) for v in place] for place in zip(*arrays, strict=True)]
+        return tuple(np.array([single(which, *place) for place in places]) for which in range(len(arrays)))
 
     return Case(
         subject,
@@ -185,6 +206,7 @@ def _i(a: Any, b: Any, x: Any) -> Any:
 
 
 def _slopes_of_inverse(a: Any, p: Any) -> Any:
+    a, p = np.asarray(a, np.float64), np.asarray(p, np.float64)
     x = special.gammaincinv(a, p)
     slope = x ** (a - 1) * np.exp(-x) / special.gamma(a)
     with mpmath.workdps(30):
@@ -192,6 +214,12 @@ def _slopes_of_inverse(a: Any, p: Any) -> Any:
             float(mpmath.diff(lambda s, x=y: _p(s, x), mpmath.mpf(float(v)))) for v, y in zip(a, x, strict=True)
         ]
     return -np.array(in_shape) / slope, 1 / slope
+
+
+def _mixed_derivative(a: Any, x: Any) -> Any:
+    """Of P in x and in a."""
+    a, x = np.asarray(a, np.float64), np.asarray(x, np.float64)
+    return np.diag((np.log(x) - special.digamma(a)) * x ** (a - 1) * np.exp(-x) / special.gamma(a))
 
 
 WRITTEN: Final = (
@@ -218,7 +246,7 @@ WRITTEN: Final = (
         name="second derivative of gammainc",
         layouts=("C",),
         static=(False,),
-        oracle=lambda a, x: np.diag((np.log(x) - special.digamma(a)) * x ** (a - 1) * np.exp(-x) / special.gamma(a)),
+        oracle=_mixed_derivative,
         accuracy=512,
     ),
 )

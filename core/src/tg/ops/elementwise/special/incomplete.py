@@ -312,9 +312,9 @@ def _inverse_of_gamma(a: Variable, p: Variable, q: Variable) -> Variable:
     return where(inside, x - last, np.nan)
 
 
-def _ends(found: Variable, a: Variable, p: Variable, top: float) -> Variable:
+def _ends(found: Variable, a: Variable, p: Variable, low: float, high: float) -> Variable:
     """What an inverse is at p = 0 and p = 1."""
-    return where((a >= 0) & equal(p, 0), 0.0, where((a >= 0) & equal(p, 1), top, found))
+    return where((a >= 0) & equal(p, 0), low, where((a >= 0) & equal(p, 1), high, found))
 
 
 def _per(x: Variable) -> Variable:
@@ -326,13 +326,13 @@ def _slope_of_inverse(a: Variable, x: Variable) -> Variable:
 
 
 gammaincinv = iterated(
-    "gammaincinv", 2, lambda a, p: _ends(_inverse_of_gamma(a, p, 1.0 - p), a, p, np.inf),
+    "gammaincinv", 2, lambda a, p: _ends(_inverse_of_gamma(a, p, 1.0 - p), a, p, 0.0, np.inf),
     "The x of which gammainc(a, x) is p.",
     d=(lambda a, p, y: in_double(_slope_of_inverse)(a, y), lambda a, p, y: _per(density(a, y))),
     accuracy=256, domain=(0.1, 0.9), cost=20_000,
 )  # fmt: skip
 gammainccinv = iterated(
-    "gammainccinv", 2, lambda a, q: _ends(_inverse_of_gamma(a, 1.0 - q, q), a, 1.0 - q, np.inf),
+    "gammainccinv", 2, lambda a, q: _ends(_inverse_of_gamma(a, 1.0 - q, q), a, q, np.inf, 0.0),
     "The x of which gammaincc(a, x) is q.",
     d=(lambda a, q, y: in_double(_slope_of_inverse)(a, y), lambda a, q, y: -_per(density(a, y))),
     accuracy=256, domain=(0.1, 0.9), cost=20_000,
