@@ -7,8 +7,8 @@ I by its series; by Hankel's expansion where x > 30 + v^2 / 2; and by Debye's fo
 J by Hankel's expansion where x > 25 and x > v^2 / 4; by its series where x^2 <= 4 (v + 1), so that nothing cancels; and
 between by the recurrence downwards from an order far above, made right by Neumann's sum for a power of x. For negative
 orders the recurrence goes on. It goes to 20,000: where neither of the others serves beyond that, J is NaN. Near its
-zeros J is right as a part of its amplitude sqrt(2 / (pi x)); the recurrence leaves some hundred units in the last place of
-that at arguments of a hundred.
+zeros J is right as a part of its amplitude sqrt(2 / (pi x)); the recurrence leaves some hundred units in the last place
+of that at arguments of a hundred.
 
 Source:
     NIST Digital Library of Mathematical Functions, 10.2.2, 10.6.1, 10.17.3, 10.23.15, 10.25.2, 10.27.2, 10.32.9,
