@@ -24,9 +24,7 @@ SIZED_BY_VALUES = {Nonzero}  # ops whose results have lengths that values decide
 def items(*kinds: str) -> dict[str, Item]:
     """The sparse tier: for each case one dtype and layout, and its gradient."""
     plugin.registry()
-    cases = (
-        case for case in all_cases() if case.inputs and case.name != "a hundred thousand steps"
-    )  # in one is enough
+    cases = (case for case in all_cases() if case.inputs and case.name != "a hundred thousand steps")
     found = (item for case in cases for item in variants(case, "sparse"))
     return {item.id: item for item in found if item.kind in kinds}
 

@@ -117,7 +117,7 @@ def double(function: Any) -> Any:
     return Oracle(of)
 
 
-def in_digits(function: Any, exact: Any) -> Oracle:
+def in_digits(function: Any, exact: Any) -> Any:
     """SciPy's function, with mpmath's number where that is finite: SciPy's has fewer digits than are asked for."""
     rough = double(function)
 
@@ -154,7 +154,7 @@ def inputs(dtype: str, *values: Any) -> list[Input]:
 
 def values_of(function: Any, oracle: Any, *values: Any) -> list[Case]:
     """A function at given places, in double and single precision."""
-    right = oracle if isinstance(oracle, Oracle) else double(oracle)
+    right: Any = oracle if isinstance(oracle, Oracle) else double(oracle)
     return [
         Case(
             function,
