@@ -232,7 +232,7 @@ class _GraphWriter:
         if steps.conditions:
             conditions, results = [*map(self._condition, steps.conditions)], self._results(graph.outputs[:-1])
             self._line(f"if {' and '.join(conditions)}:")
-            self._line(f"    return ({''.join(f'{r}, ' for r in results)}None)")
+            self._line(f"    return ({''.join(f'{r}, ' for r in results)}None{'' if results else ','})")
         for number in steps.rest:
             self._node(number)
         self._line(f"return ({''.join(f'{r}, ' for r in self._results(graph.outputs))})")
