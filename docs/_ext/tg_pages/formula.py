@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import tg
 from tg.graph.nodes import Constant
+from tg.graph.traversal import sorted_applies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
 
 LONGEST = 72
-NAMES = ("x", "y", "z")
+MOST = 24  # ops of an expression that could fit in a line
+NAMES = ("x", "y", "z", "w")
 INFIX = {  # the sign, and how tightly it binds
     "add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2), "power": ("**", 4),
     "less": ("<", 0), "less_equal": ("<=", 0), "greater": (">", 0), "greater_equal": (">=", 0),
@@ -40,7 +42,10 @@ def text_of(fn: ElementwiseFunction, d: object) -> str | None:
         operands = [tg.scalar(name, dtype=t) for name, t in zip(NAMES, dtypes, strict=False)]
         result = fn.op(*operands)
         result.name = fn.name
-        return text(d(*operands, result), result, operands)
+        value = d(*operands, result)
+        if isinstance(value, tg.Variable) and len(list(sorted_applies([value], known=[*operands, result]))) > MOST:
+            return None
+        return text(value, result, operands)
     except tg.TgError:
         return None
 
