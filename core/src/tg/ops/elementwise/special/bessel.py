@@ -14,7 +14,7 @@ from tg.ops.elementwise.arithmetic import absolute, copysign, maximum, minimum, 
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.facts import of_one
-from tg.ops.elementwise.special.series import polynomial, special
+from tg.ops.elementwise.special.series import WIDEST, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -94,11 +94,12 @@ def _per_x(x: Any, y: Any) -> Variable:
 
 i0: ElementwiseFunction = special(
     "i0", 1, _i0, "The modified Bessel function of the first kind of order 0.",
-    d=(lambda x, y: i1(x),), domain=(-50, 50), cost=12, facts=of_one("nonnegative", "positive", keeps=("not_nan",)),
+    d=(lambda x, y: i1(x),), domain=(-50, 50), cost=12, wider=WIDEST,
+    facts=of_one("nonnegative", "positive", keeps=("not_nan",)),
 )  # fmt: skip
 i1: ElementwiseFunction = special(
     "i1", 1, _i1, "The modified Bessel function of the first kind of order 1.",
-    d=(lambda x, y: i0(x) - _per_x(x, y),), domain=(-50, 50), cost=12,
+    d=(lambda x, y: i0(x) - _per_x(x, y),), domain=(-50, 50), cost=12, wider=WIDEST,
     facts=of_one(keeps=("not_nan", "nonnegative", "nonpositive"), zero=True),
 )  # fmt: skip
 i0e: ElementwiseFunction = special(
