@@ -25,7 +25,7 @@ def parts(a: Any, mode: str) -> Any:
 
 
 def right_parts(a: Any, mode: str) -> Any:
-    """What they are."""
+    """The parts of a right answer: the matrix, the identity that Q has, the zeros below R, and true."""
     *lead, m, n = a.shape
     k = m if mode == "complete" else min(m, n)
     return a, np.eye(k) + np.zeros((*lead, 1, 1)), np.zeros((*lead, k, n)), np.array(True)

@@ -123,7 +123,7 @@ def singular_parts(a: Any, full: bool) -> Any:
 
 
 def right_singular_parts(a: Any, full: bool) -> Any:
-    """What they are."""
+    """The parts of a right answer: singular values twice, the matrix, and the identities that U and V have."""
     *lead, m, n = a.shape
     few = min(m, n)
     s = np.linalg.svd(a.astype(np.complex128), compute_uv=False)

@@ -1049,13 +1049,18 @@ def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) 
 # --- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _with_sums_behind(view: View) -> dict[int, Variable]:
-    """Loops behind which what their steps only add up is added up."""
+def _of_sums(view: View, replaced: Callable[[Apply, Scan, View], dict[int, Variable]]) -> dict[int, Variable]:
+    """What takes the place of loops that carry something and cannot fail."""
     found: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
-            found.update(_summed(node, node.op, view))
+            found.update(replaced(node, node.op, view))
     return found
+
+
+def _with_sums_behind(view: View) -> dict[int, Variable]:
+    """Loops behind which what their steps only add up is added up."""
+    return _of_sums(view, _summed)
 
 
 def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
@@ -1118,11 +1123,7 @@ def _outer_factors(body: FrozenGraph, makers: Mapping[int, Node], v: int) -> tup
 
 def _with_sums_of_elements_behind(view: View) -> dict[int, Variable]:
     """Loops whose steps add elements of arrays up, each by itself, and behind them the sums over these."""
-    found: dict[int, Variable] = {}
-    for node in view.applies:
-        if isinstance(node.op, Scan) and node.op.carries and not node.op.body.checks:
-            found.update(_summed_behind(node, node.op, view))
-    return found
+    return _of_sums(view, _summed_behind)
 
 
 def _summed_behind(node: Apply, op: Scan, view: View) -> dict[int, Variable]:

@@ -32,7 +32,8 @@ from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.rounding import ceil, floor, rint
 from tg.ops.elementwise.special.gamma import gammaln
 from tg.ops.elementwise.special.incomplete import gamma_density
-from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, no_derivative, until_settled
+from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, until_settled
+from tg.ops.elementwise.special.series import no_derivative
 from tg.ops.elementwise.trigonometric import arccosh, arcsinh, cos, sin, sinh
 from tg.ops.family import Family
 from tg.ops.iteration import scan, while_loop

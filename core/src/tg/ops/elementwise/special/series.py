@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tg.errors import NotDifferentiable, message
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import prepared
 from tg.graph.nodes import Variable
@@ -21,6 +22,7 @@ from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.record import ElementwiseFunction, real_floating
 from tg.ops.elementwise.rounding import floor
 from tg.types.dtypes import dtype_name
+from tg.types.lengths import unheard
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -65,24 +67,45 @@ def in_wider(expansion: Callable[..., Variable], wider: Mapping[str, str]) -> Ca
     return wide
 
 
-def interpreted(expansion: Callable[..., Variable]) -> Callable[..., Array]:
+def interpreted(expansion: Callable[..., Variable], *, of_vectors: bool = False) -> Callable[..., Array]:
     """The function of NumPy arrays that an expansion stands for: its graph is made once for each combination of dtypes.
 
-    The graph is one of single elements, whose functions take arrays of any shape.
+    Args:
+        of_vectors: the graph is one of vectors of a common length, as a loop over all elements needs it; else of single
+            elements, whose functions take arrays of any shape.
     """
     graphs: dict[tuple[str, ...], Any] = {}
+
+    def made(dtypes: tuple[str, ...]) -> Any:
+        first = Variable(TensorType(dtypes[0], (None,) if of_vectors else ()))
+        operands = [first, *(Variable(TensorType(dtype, first.type.shape)) for dtype in dtypes[1:])]
+        with unheard():  # it may be asked for while another graph is made
+            return prepared(freeze(operands, (expansion(*operands),)))
 
     def reference(*arrays: Array) -> Array:
         dtypes = tuple([dtype_name(a.dtype) for a in arrays])
         graph = graphs.get(dtypes)
         if graph is None:
-            operands = [Variable(TensorType(dtype, ())) for dtype in dtypes]
-            graph = graphs[dtypes] = prepared(freeze(operands, (expansion(*operands),)))
+            graph = graphs[dtypes] = made(dtypes)
+        given, shape = arrays, None
+        if of_vectors:
+            shape = np.broadcast_shapes(*(a.shape for a in arrays))
+            given = tuple([np.broadcast_to(a, shape).reshape(-1) for a in arrays])
         with np.errstate(all="ignore"):
-            (found,), _ = graph.run(arrays)
-        return found  # type: ignore[no-any-return]
+            (found,), _ = graph.run(given)
+        return found if shape is None else found.reshape(shape)  # type: ignore[no-any-return]
 
     return reference
+
+
+def no_derivative(name: str, operand: str) -> Callable[..., Variable]:
+    """The partial derivative in an operand for which there is no formula."""
+
+    def partial(*_: Variable) -> Variable:
+        text = f"{name}: has no derivative with respect to {operand}"
+        raise NotDifferentiable(message(text, hint=f"tg.stop_gradient({operand}) holds it constant"))
+
+    return partial
 
 
 def polynomial(t: Variable, coefficients: Sequence[float]) -> Variable:

@@ -17,7 +17,7 @@ from tg.ops.elementwise.arithmetic import minimum, power
 from tg.ops.elementwise.comparison import equal, less, logical_and, logical_or, where
 from tg.ops.elementwise.rounding import floor
 from tg.ops.elementwise.special.gamma import digamma, gamma, is_whole, trigamma
-from tg.ops.elementwise.special.series import WIDEST, special
+from tg.ops.elementwise.special.series import WIDEST, no_derivative, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -78,12 +78,14 @@ def _polygamma(n: Variable, x: Variable) -> Variable:
 zeta: ElementwiseFunction = special(
     "zeta", 2, _zeta,
     "Hurwitz' zeta function, the sum of (y + k)^-x over k >= 0; NaN for x < 1. It has no derivative by x here.",
-    d=(None, lambda x, y, z: -x * zeta(x + 1, y)), domain=(1.5, 8), accuracy=16, wider=WIDEST, cost=300,
+    d=(no_derivative("zeta", "x"), lambda x, y, z: -x * zeta(x + 1, y)),
+    domain=(1.5, 8), accuracy=16, wider=WIDEST, cost=300,
 )  # fmt: skip
 polygamma: ElementwiseFunction = special(
     "polygamma", 2, _polygamma,
     "The derivative of order x of digamma, at y; NaN unless x is a whole number >= 0. It has no derivative by x.",
-    d=(None, lambda x, y, z: polygamma(x + 1, y)), domain=(1.5, 8), accuracy=24, wider=WIDEST, cost=700,
+    d=(no_derivative("polygamma", "x"), lambda x, y, z: polygamma(x + 1, y)),
+    domain=(1.5, 8), accuracy=24, wider=WIDEST, cost=700,
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/zeta", (zeta, polygamma))
