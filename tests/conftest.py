@@ -6,7 +6,7 @@ others, so that no worker is left alone with it at the end. What is marked `nigh
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
 has a third (`--of-sampled 3`), `make nightly` all. Of the sparse
 tier of conformance, where it is run beside tests, it has every sixth batch of the reference, of each of the six other
-backends every 36th, others for each, and no gap.
+backends every 60th, others for each, and no gap.
 """
 
 import functools
@@ -120,7 +120,7 @@ def is_left_to_others(item, is_sparse):
     if not isinstance(number, int):
         return True  # a gap, which is held to all dtypes
     name = item.parent.backend
-    return number % 6 != 0 if name == "perform" else (number + 6 * others().index(name)) % (6 * len(others())) != 0
+    return number % 6 != 0 if name == "perform" else (number + 10 * others().index(name)) % (10 * len(others())) != 0
 
 
 @functools.cache

@@ -36,6 +36,7 @@ def outcomes(site):
     plugin.reset()
 
 
+@pytest.mark.long
 def test_a_wrong_rewrite_does_nothing_where_it_is_left_out(outcomes):
     assert outcomes()["failed"]
     assert set(outcomes(mode="off")) == {"passed"}

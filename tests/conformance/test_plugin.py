@@ -88,6 +88,7 @@ def test_junit_has_the_facts_of_each_case_as_properties(finished):
     assert failed == [fact["conformance.outcome"] == "failed" for fact in facts]
 
 
+@pytest.mark.long
 def test_a_limit_for_single_tests_does_not_end_the_batch_that_the_first_waits_for(installed, tmp_path):
     environ = installed("tg_remainder", PLUGIN, "[tg.backends.1]\nbad = tg_remainder\n")
     chosen = ["--timeout", "0.01", "--tier", "sparse", "--backend", "loopback", "-k", "trigonometric:sin and float64"]

@@ -98,6 +98,7 @@ def test_the_jax_plugin_leaves_the_process_and_jax_as_they_were(ask, wide):
     assert ask(program + 'answer["seen"] = after["dtypes"]') == {"seen": ["float64" if wide else "float32"] * 2}
 
 
+@pytest.mark.long
 @needs_jax
 def test_importing_the_jax_plugin_before_jax_leaves_jaxs_defaults(ask):
     program = """

@@ -96,6 +96,7 @@ def test_backends_without_such_a_reduction_say_so(ask):
         assert 'compile with backend="perform"' in text
 
 
+@pytest.mark.long
 def test_where_the_record_has_an_expansion_it_is_computed(ask):
     found = ask(EXPANDING.format(backends=OTHERS))
     assert len(found) == len(OTHERS)

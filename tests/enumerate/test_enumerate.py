@@ -32,7 +32,7 @@ def told(run):
     return "\n".join(find.text for find in run.finds)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", sorted(families()))
 def test_rewriting_keeps_the_meaning_of_drawn_programs(name):
     run = Run()

@@ -14,11 +14,12 @@ def native():
     return [b.name for b in found if b.raises and b.requires]
 
 
-@pytest.mark.parametrize("first", [1000, 1008])
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("first", [1000, 1003, 1008, 1011])
 def test_drawn_programs_on_the_reference(first):
-    faults, count = run(range(first, first + 6), "perform")
+    faults, count = run(range(first, first + 3), "perform")
     assert not faults
-    assert count >= 6
+    assert count >= 3
 
 
 @pytest.mark.parametrize("backend", native())
@@ -55,6 +56,7 @@ def test_more_drawn_programs(backend):
     assert not faults
 
 
+@pytest.mark.long
 def test_a_wrong_loop_is_noticed(monkeypatch):
     """The comparison sees a loop that goes the other way."""
 

@@ -392,7 +392,7 @@ def writes_at_positions(dtype):
 # --- the test --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(70)
+@pytest.mark.sampled(140)
 @pytest.mark.parametrize("is_fused", [True, False], ids=["fused", "single"])
 @pytest.mark.parametrize(("family", "dtype"), FAMILIES, ids=map("-".join, FAMILIES))
 def test_the_same_bits(family, dtype, is_fused):

@@ -23,7 +23,7 @@ from tg.plugin.coverage import WITHOUT_RULES
 from tg.types.dtypes import DTYPES, INTEGERS, is_complex, is_inexact, numpy_dtype
 from tg.types.tensor_type import TensorType
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 COMBINING = (add, multiply, minimum, maximum)
 ARITHMETIC = [d for d in DTYPES if d != "bool"]
 REAL_FLOATS = ["float16", "bfloat16", "float32", "float64"]

@@ -10,6 +10,8 @@ import pytest
 import tg
 from tg.types.dtypes import numpy_dtype
 
+pytestmark = pytest.mark.sampled(2)
+
 STEPS = (0, 1, 2, 250)  # of which some libraries evaluate a hundred at once
 
 

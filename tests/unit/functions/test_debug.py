@@ -17,6 +17,8 @@ from tg.plugin.registry import Registry
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES, SIGNED_ZERO, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import Lowering, Pass, node_rule, rule
 
+pytestmark = pytest.mark.sampled(2)
+
 ABOUT = {"phase": CANONICALIZE, "why": "A test."}
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import tg
 
+pytestmark = pytest.mark.sampled(2)
+
 BACKENDS = [one.name for one in tg.backends() if one.is_available and one.name != "loopback"]
 
 

@@ -99,6 +99,7 @@ def arrays(n):
     return rng.uniform(-1, 1, n), rng.uniform(-0.5, 0.5, (3, 3)), rng.uniform(0.3, 0.8)
 
 
+@pytest.mark.long
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_first_and_second_derivatives_are_those_of_jax(program):

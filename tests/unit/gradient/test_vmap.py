@@ -542,6 +542,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_gradients_of_elements_and_of_the_whole_are_the_same(name, known):

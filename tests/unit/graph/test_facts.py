@@ -112,7 +112,7 @@ def applied(fn, operands):
         return None
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("dtype", [t for t in DTYPES if t != "uint64"])
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_facts_of_elementwise_functions_are_true(name, dtype):
@@ -178,7 +178,7 @@ def smaller(dtype):
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64", "complex64"])
 @pytest.mark.parametrize("name", sorted(name for name, fn in FUNCTIONS.items() if fn.arity < 3))
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 def test_structure_through_elementwise_functions(name, dtype):
     fn, all_matrices = FUNCTIONS[name], list(matrices(dtype))
     repeated = list(smaller(dtype))

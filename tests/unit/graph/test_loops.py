@@ -88,6 +88,7 @@ def native():
     return [b.name for b in found if b.raises and b.requires]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", native())
 def test_another_process_finds_them_in_the_cache(backend, tmp_path):
     environment = {**os.environ, "TG_CACHE_DIR": str(tmp_path)}

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 
 import tg
 
@@ -33,6 +34,7 @@ def by_numpy(a):
     return y, slope
 
 
+@pytest.mark.long
 def test_steps_and_their_gradient(backend):
     """Most calls are of one of two functions: one for values, one for slopes."""
     x = tg.vector("x")

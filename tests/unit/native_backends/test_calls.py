@@ -356,6 +356,7 @@ def in_threads(count, work):
     return raised
 
 
+@pytest.mark.long
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [3, 5000], ids=["with the GIL", "without"])
 def test_eight_threads_call_one_function_ten_thousand_times_each(backend, size):

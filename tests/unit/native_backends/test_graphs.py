@@ -254,6 +254,7 @@ def test_code_grows_with_the_number_of_axes_and_not_as_their_products(backend):
     assert sizes[2] - sizes[1] < 2 * (sizes[1] - sizes[0])
 
 
+@pytest.mark.long
 def test_arrays_of_many_axes_without_their_first_rows(agrees):
     x = tg.tensor("x", "float64", (None,) * 7)
     y = without_first_rows(x)

@@ -116,5 +116,6 @@ def test_overwriting_changes_no_bit(seed):
         assert bits(f()) + bits(v.get_value() for v in variables) == apart
 
 
+@pytest.mark.long
 def test_many_of_these_programs_overwrite_something():
     assert sum(bool(function(seed)[1]._main.executable.reuses) for seed in SEEDS) > PROGRAMS / 4

@@ -92,7 +92,7 @@ def test_matrices_without_a_cholesky_factor_are_told_and_leave_their_neighbours_
     close(factor[good], np.linalg.cholesky(a[good]), dtype)
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(120)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("m", [0, 1, 3, 17])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -117,7 +117,7 @@ def test_a_zero_on_a_diagonal_makes_the_solution_of_that_matrix_nan(backend, dty
     close(found[good], lapack.trtrs(a[good], b[good])[0], dtype)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(
     "shape", [*SHAPES, (3, 5), (5, 3), (9, 2, 4), (9, 4, 2), (0, 3), (3, 0), (20, 33), (2, 33, 20)]
 )
@@ -135,7 +135,7 @@ def test_lu_factors(backend, dtype, shape, known):
         np.testing.assert_array_equal(order[at], rows)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("n", [2, 3, 6, 20])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_singular_matrices_have_zeros_as_pivots_and_leave_their_neighbours_alone(backend, dtype, n, known):
@@ -150,6 +150,7 @@ def test_singular_matrices_have_zeros_as_pivots_and_leave_their_neighbours_alone
     close(factors[good], lapack.getrf(a[good])[0], dtype)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [4, 20])
 def test_matrices_of_any_layout(backend, n, known):
     a = tg.Variable(TensorType("float64", (5, n, n) if known else (None, None, None)))
@@ -163,7 +164,7 @@ def test_matrices_of_any_layout(backend, n, known):
         close(next(found), lapack.getrf(v)[0], "float64")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("shape", [(3, 3), (1, 1), (6, 6), (3, 2, 2), (9, 4, 4), (2, 5, 3, 3), (0, 2, 2)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_determinants_inverses_and_solutions_of_small_matrices(backend, dtype, shape):
@@ -180,6 +181,7 @@ def test_determinants_inverses_and_solutions_of_small_matrices(backend, dtype, s
     assert not any(info.any() for info in made[2::2])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_singular_small_matrices_are_told_and_leave_their_neighbours_alone(backend, dtype):
     a, b = draw(dtype, (19, 3, 3)), draw(dtype, (19, 3, 1))
@@ -221,7 +223,7 @@ def test_a_singular_matrix_among_small_ones_is_named_at_the_users_line(backend):
     assert __file__.rpartition("/")[2] in str(error.value) + "".join(error.value.__notes__)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("shape", [(3, 3), (2, 5, 3), (2, 3, 5), (40, 30), (30, 40), (2, 0, 3), (3, 0), (0, 0)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_orthogonal_factors_and_singular_values(backend, dtype, shape, known):
@@ -243,7 +245,7 @@ def test_orthogonal_factors_and_singular_values(backend, dtype, shape, known):
         close(v @ adjoint(v), identity(adjoint(v)), dtype)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("shape", [(3, 3), (2, 20, 20), (2, 1, 1), (0, 0), (2, 0, 3, 3)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eigenvalues_of_hermitian_matrices(backend, dtype, shape, known):
@@ -256,7 +258,7 @@ def test_eigenvalues_of_hermitian_matrices(backend, dtype, shape, known):
     close(adjoint(vectors) @ vectors, identity(vectors), dtype)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("shape", [(3, 3), (2, 20, 20), (2, 1, 1), (0, 0), (5, 2, 2)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eigenvalues_and_schur_forms_of_any_square_matrix(backend, dtype, shape, known):

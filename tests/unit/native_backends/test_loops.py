@@ -11,6 +11,8 @@ import pytest
 
 import tg
 
+pytestmark = pytest.mark.sampled(2)
+
 VIEWS = {
     "contiguous": lambda a: a.copy(),
     "reversed": lambda a: a[::-1],

@@ -13,6 +13,8 @@ from numpy._core.multiarray import get_handler_name
 import tg
 from tg_native.calls import objects
 
+pytestmark = pytest.mark.sampled(2)
+
 SMALL, LARGE = 1000, 1 << 18
 NUMPYS = "default_allocator"
 FORK = """

@@ -27,7 +27,7 @@ def matrix(name, dtype, ndim):
     return tg.Variable(TensorType(dtype, (None,) * ndim), name=name)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "int64", "uint8", "bool"])
 def test_sorting(backend, dtype):
     x = matrix("x", dtype, 2)

@@ -12,6 +12,8 @@ from tg_native.loops.costs import MOST_TILE, TILE
 from tg_native.plan.shapes import shapes_of
 from tg_native.plan.tiles import Tiles, in_tiles
 
+pytestmark = pytest.mark.sampled(2)
+
 LENGTHS = (0, 1, 2, 63, 64, 65, 129, 4095, 4096, 4097, 9000)
 RUNS = "fuse_loops"  # what makes one loop of several ops: without it each op is a loop, and all of them a chain
 
@@ -46,6 +48,7 @@ def test_a_chain_of_any_length(backend, dtype):
         assert_close(f(a), [c, b.sum(), b + c])
 
 
+@pytest.mark.sampled(2)
 def test_gradients_of_many_steps(backend):
     """More steps than one loop takes; a total is in the middle of them."""
     x = tg.vector("x")

@@ -10,6 +10,8 @@ import scipy.special
 
 import tg
 
+pytestmark = pytest.mark.sampled(4)
+
 BACKENDS = ("perform", tg.backend("auto").name)
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 

@@ -180,6 +180,7 @@ def test_mistakes_are_told(mistake):
     assert str(caught.value).startswith("recurrence: ")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 3, 10])

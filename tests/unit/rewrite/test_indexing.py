@@ -600,6 +600,7 @@ KINDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("plugin", [OWN, ALL], ids=["own", "all"])
 @given(programs())
 @settings(max_examples=60)

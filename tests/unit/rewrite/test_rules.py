@@ -52,7 +52,7 @@ REVIEWED = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("one", ALL, ids=NAMES)
 def test_a_rewrite_keeps_the_promise_of_its_class(one):
     found = Examination(one)

@@ -81,6 +81,7 @@ def test_a_function_stays_one():
     assert "tg_run" in f.source(full=True)
 
 
+@pytest.mark.long
 def test_a_function_with_more_than_a_frame_holds_is_called_through_python():
     xs = [tg.scalar(f"x{k}") for k in range(MOST + 1)]
     f = tg.function(xs, tg.sum(tg.stack(xs)), backend="c")

@@ -10,7 +10,7 @@ from tg.ops.elementwise.arithmetic import add, maximum, multiply
 from tg.ops.indexing import Scatter, wrap_index
 from tg_native.loops.costs import CHUNK
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 LENGTHS = (0, 1, 3, 7, 8, 9, 31, 33, 600)
 
 

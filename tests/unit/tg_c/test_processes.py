@@ -201,7 +201,7 @@ def warned(done):
     return [line for line in done.stderr.splitlines() if "cache: " in line]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("free", [0, 4, 8, 12, 16, 24, 32])
 def test_on_a_full_disk_there_is_one_warning_and_everything_is_computed(place, free):
     before = mounted(place, "100k", f"dd if=/dev/zero of={place.parent}/fill bs=1k count={100 - free} status=none")

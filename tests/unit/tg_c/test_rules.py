@@ -16,6 +16,8 @@ from tg.types.tensor_type import TensorType
 from tg_c.prelude import Element, Prelude
 from tg_c.printed import Printed
 
+pytestmark = pytest.mark.sampled(2)
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
@@ -257,7 +259,7 @@ def test_slices_of_no_axes(dtype, agrees):
     agrees([x, y], outputs, [np.asarray(a), np.asarray(b)])
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", *HALVES, *FLOATS, *COMPLEX])
 def test_matrix_products(dtype, static, agrees):

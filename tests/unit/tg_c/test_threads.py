@@ -13,6 +13,8 @@ from tg_c import division, pool
 from tg_conformance.case import items
 from tg_conformance.run import Runner
 
+pytestmark = pytest.mark.sampled(2)
+
 LENGTHS = (0, 1, 2, 3, 63, 64, 65, 129, 1000, 4097)
 SHAPES = ((0, 3), (3, 0), (1, 1), (2, 5), (3, 7), (17, 64), (65, 3), (2, 300), (300, 2))
 EPS = np.finfo("float64").eps
@@ -295,6 +297,7 @@ def test_a_position_outside_is_refused_in_parts_too():
             shared(drawn(7), drawn(5000), at)
 
 
+@pytest.mark.long
 def test_parts_of_loops_that_are_given_tables_of_numbers_are_the_same_bit_for_bit():
     x = tg.vector("x")
     y = x

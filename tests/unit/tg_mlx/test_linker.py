@@ -22,6 +22,8 @@ from tg.types.tensor_type import TensorType
 from tg_mlx.arrays import NATIVE, from_numpy
 from tg_mlx.rules import RULES
 
+pytestmark = pytest.mark.sampled(2)
+
 MODES = pytest.mark.parametrize(
     "backend", [tg.backend("mlx"), tg.backend("mlx", compile=True)], ids=["lazy", "compiled"]
 )

@@ -11,6 +11,8 @@ from tg.errors import BoundsError
 from tg.ops.indexing import Gather, WrapIndex
 from tg.ops.shape import AxisLength
 
+pytestmark = pytest.mark.sampled(2)
+
 MODES = pytest.mark.parametrize(
     "backend", [tg.backend("mlx"), tg.backend("mlx", compile=True)], ids=["lazy", "compiled"]
 )
@@ -38,6 +40,7 @@ def test_indices_in_range_need_no_check_in_mlx(dtype) -> None:
     assert program(f)._general is None
 
 
+@pytest.mark.sampled(6)
 @MODES
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_an_index_out_of_range_is_named_after_any_number_of_good_calls(backend, dtype) -> None:

@@ -47,6 +47,7 @@ def compiled(monkeypatch):
     return found
 
 
+@pytest.mark.long
 def test_steps_are_compiled_and_the_loop_is_not(compiled) -> None:
     x = tg.vector("x")
     (a, b), kept = tg.scan(lambda c, v: ((c[1] * v, c[0]), c[0]), (1.0, 2.0), tg.exp(x))
