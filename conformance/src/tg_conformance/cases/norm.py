@@ -72,7 +72,7 @@ WRITTEN: Final = (
         oracle=lambda x: np.linalg.norm(x, 1, axis=0),
         condition=lambda x: 4 * x.size,
     ),
-    Case(lambda x: tg.norm(x, "nuc"), [f64("n", "m")], name="norm of singular values", raises=InputError),
+    Case(lambda x: tg.norm(x, 3, axis=(0, 1)), [f64("n", "m")], name="norm of no such order", raises=InputError),
 )
 
 CASES: Final = of_family(FAMILY.path, orders(), WRITTEN)
