@@ -15,7 +15,7 @@ from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Cond, Scan, While
 from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.loops import CHAINS
+from tg.rewrite.rules.loops.siblings import CHAINS
 
 A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
 X, Y = tg.vector("x"), tg.vector("y")
