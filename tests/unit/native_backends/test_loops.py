@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
+from tg.graph.function_graph import FunctionGraph, freeze
+from tg.link.linker import Request
+from tg.ops.loops import While
 
 VIEWS = {
     "contiguous": lambda a: a.copy(),
@@ -329,3 +333,19 @@ def test_two_chains_go_in_step(backend):
     agree(f(given, weights), [np.float64(total), by_hand(given), np.array(wanted)])
     nothing = np.zeros(0)
     agree(f(nothing, nothing), [np.float64(0.5), nothing, nothing])
+
+
+@pytest.mark.parametrize("known", [(None, 3), (3, None)], ids=["by_the_step", "by_the_condition"])
+def test_what_is_asked_may_know_other_lengths_than_what_is_done(backend, known):
+    """As where a value that leaves one of the two has a length outside that it has not inside."""
+    x, w = tg.tensor("x", "float64", (3,)), tg.tensor("w", "float64", (3,))
+    asked, stepped = ([tg.tensor("c", "float64", (n,)), tg.tensor("v", "float64", (n,))] for n in known)
+    condition = freeze(asked, [tg.sum(asked[0]) < tg.sum(asked[1])])
+    body = freeze(stepped, [stepped[0] + 1])
+    given = FunctionGraph.of([x, w], [While(condition, body, 1)(x, w)[0]]).freeze()
+    graph = given.with_nodes([node._replace(op=While(condition, body, 1)) for node in given.nodes])
+    registry = plugin.registry()
+    request = Request(backend, registry.backend(backend).options(), registry.rules(backend).get)
+    (found,), status = registry.linker(backend).compile(graph, request).run([np.arange(3.0), np.full(3, 4.0)])
+    assert not status
+    np.testing.assert_array_equal(found, np.arange(3.0) + 3)
