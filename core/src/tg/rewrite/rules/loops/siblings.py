@@ -168,8 +168,9 @@ def _numbered(loops: Sequence[_Loop], classes: Sequence[Sequence[int]]) -> tuple
             inputs = tuple(numbers[k] for k in one.inputs)
             if one.op.commutes:
                 inputs = tuple(sorted(inputs))
-            for k, out in enumerate(one.outputs):
-                number(("node" if not k else "result", one.op, inputs, body.types[out], k))
+            types = tuple(body.types[out] for out in one.outputs)  # a node gives all of its results, or none
+            for k in range(len(types)):
+                number(("node" if not k else "result", one.op, inputs, types, k))
         found.append(numbers)
     return found, table
 
