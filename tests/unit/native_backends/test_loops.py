@@ -309,6 +309,56 @@ def test_an_endless_loop_is_interrupted(backend):
     assert shown == ["True True True True True\n", "True True\n"]
 
 
+LONG = """
+import signal, sys
+import numpy as np
+import tg
+
+signal.alarm(100)  # ends what is not interrupted
+x, n, w = tg.vector("x"), tg.scalar("n", "int64"), tg.matrix("w")
+counted, _ = tg.scan(lambda c, _: (tg.sin(c) + c, None), 0.5, None, n)
+rows, _ = tg.scan(lambda c, _: (tg.tanh(c + tg.sum(c)), None), x, None, n)
+inside, _ = tg.scan(lambda c, _: (tg.scan(lambda d, v: (tg.sin(d) + v, None), c, x)[0], None), 0.5, None, n)
+turned, _ = tg.scan(lambda c, _: (tg.tanh(w @ c), None), x, None, n)
+a = tg.shared(1.0, "a")
+functions = [
+    tg.function([x, w, n], y, backend=sys.argv[1], on_unused_input="ignore") for y in (counted, rows, inside, turned)
+]
+functions.append(tg.function([x, w, n], [], updates={a: a + counted}, backend=sys.argv[1], on_unused_input="ignore"))
+
+
+def interrupted(f):
+    given = np.linspace(0.0, 1.0, 1000), np.eye(1000)
+    f(*given, 3)
+    before = a.get_value()
+    print("ready", flush=True)
+    try:
+        f(*given, 10**12)
+    except KeyboardInterrupt:
+        return float(a.get_value()) == before
+    return False
+
+
+for f in functions:
+    print(interrupted(f))
+"""
+
+
+@pytest.mark.long
+def test_many_steps_are_interrupted(backend):
+    """Of numbers, of arrays, of loops and of products; nothing has changed."""
+    shown = []
+    with subprocess.Popen([sys.executable, "-c", LONG, backend], stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            if line == "ready\n":
+                time.sleep(0.5)
+                child.send_signal(signal.SIGINT)
+            else:
+                shown.append(line)
+    assert child.returncode == 0
+    assert shown == ["True\n"] * 5
+
+
 def test_two_chains_go_in_step(backend):
     """They are joined where loops are written, and give what each gives alone."""
     x, y = tg.vector("x"), tg.vector("y")

@@ -15,14 +15,17 @@ from tg_native.plan.values import Array, Scalar, count
 from tg_native.rules.control import POINTER, argument, cleared, lengths_inside
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Rule
     from tg.types.tensor_type import TensorType
+    from tg_native.graphs.function import GraphFunction
     from tg_native.graphs.site import Site
     from tg_native.plan.values import Value
 
+LOOKS: Final = (4096, 64, 8)  # steps of numbers, vectors, and of matrices or loops between looks at the clock
 Arguments = list[tuple[str, str]]  # dtypes, POINTER among them, and texts
 
 
@@ -42,7 +45,7 @@ def scan(op: t.Scan, site: Site) -> Any:
     status = _Status(site, body.checks, len(body.outputs))
     # in front of the loop: what is computed in it is not there behind it, where another loop may ask for the same
     last = function.local("int64", function.expression("+", length, "-1")) if op.reverse else ""
-    with function.steps(length) as step:
+    with _steps(op, function, length) as step:
         place = step
         if op.reverse:
             place = function.local("int64", function.expression("+", last, function.expression("*", step, "-1")))
@@ -51,6 +54,21 @@ def scan(op: t.Scan, site: Site) -> Any:
         arguments += [*held, *((POINTER, c.after(step)) for c in carries), *((POINTER, y.at(place)) for y in traces)]
         status.after(function.called(body, arguments, status.pointer(body)), 0)
     return [*(c.result(length) for c in carries), *(y.array for y in traces), *status.result]
+
+
+def _steps(op: t.Scan, function: GraphFunction, length: str) -> contextlib.AbstractContextManager[str]:
+    """The loop over the steps, which is left between parts of less than a second where it is interrupted.
+
+    Steps of numbers of which there are arrays end before long: 1e5 take less than a millisecond. LLVM would hold fewer
+    values in registers there if anything was called in between: a recurrence and its gradient took 1.6 times as long.
+    """
+    has_loops = any(type(one.op).graph_fields for one in op.body.nodes)
+    rank = max(t.ndim for t in op.body.types)
+    size = LOOKS[2 if has_loops else min(2, rank)]
+    is_short = not has_loops and not rank and (op.sequences > 0 or op.traces > 0)
+    if is_short or (op.length is not None and op.length <= size):
+        return function.steps(length)
+    return function.steps_in_parts(length, size, function.place("int64", "0"))
 
 
 def _held(site: Site, captured: Sequence[Value], types: Sequence[TensorType]) -> Arguments:

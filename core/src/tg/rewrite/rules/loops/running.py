@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.rewrite.rule import Outputs
 
-EXTREMES_AND_PRODUCTS: Final = {fn.op: fn for fn in (multiply, maximum, minimum)}
+EXTREMES_AND_PRODUCTS: Final[dict[object, ElementwiseFunction]] = {fn.op: fn for fn in (multiply, maximum, minimum)}
 BLOCK: Final = 1024  # steps of sums that decay that are taken together, at most, and
 LEAST: Final = 16  # at least: fewer are no gain
 MOST_TERMS: Final = 8  # that a step adds to a carry: with more the arrays of all steps are many
