@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import tg
+from tg import plugin
+from tg.graph.function_graph import FunctionGraph, freeze
+from tg.link.linker import Request
+from tg.ops.loops import While
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -307,6 +311,56 @@ def test_an_endless_loop_is_interrupted(backend):
     assert shown == ["True True True True True\n", "True True\n"]
 
 
+LONG = """
+import signal, sys
+import numpy as np
+import tg
+
+signal.alarm(100)  # ends what is not interrupted
+x, n, w = tg.vector("x"), tg.scalar("n", "int64"), tg.matrix("w")
+counted, _ = tg.scan(lambda c, _: (tg.sin(c) + c, None), 0.5, None, n)
+rows, _ = tg.scan(lambda c, _: (tg.tanh(c + tg.sum(c)), None), x, None, n)
+inside, _ = tg.scan(lambda c, _: (tg.scan(lambda d, v: (tg.sin(d) + v, None), c, x)[0], None), 0.5, None, n)
+turned, _ = tg.scan(lambda c, _: (tg.tanh(w @ c), None), x, None, n)
+a = tg.shared(1.0, "a")
+functions = [
+    tg.function([x, w, n], y, backend=sys.argv[1], on_unused_input="ignore") for y in (counted, rows, inside, turned)
+]
+functions.append(tg.function([x, w, n], [], updates={a: a + counted}, backend=sys.argv[1], on_unused_input="ignore"))
+
+
+def interrupted(f):
+    given = np.linspace(0.0, 1.0, 1000), np.eye(1000)
+    f(*given, 3)
+    before = a.get_value()
+    print("ready", flush=True)
+    try:
+        f(*given, 10**12)
+    except KeyboardInterrupt:
+        return float(a.get_value()) == before
+    return False
+
+
+for f in functions:
+    print(interrupted(f))
+"""
+
+
+@pytest.mark.long
+def test_many_steps_are_interrupted(backend):
+    """Of numbers, of arrays, of loops and of products; nothing has changed."""
+    shown = []
+    with subprocess.Popen([sys.executable, "-c", LONG, backend], stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            if line == "ready\n":
+                time.sleep(0.5)
+                child.send_signal(signal.SIGINT)
+            else:
+                shown.append(line)
+    assert child.returncode == 0
+    assert shown == ["True\n"] * 5
+
+
 def test_two_chains_go_in_step(backend):
     """They are joined where loops are written, and give what each gives alone."""
     x, y = tg.vector("x"), tg.vector("y")
@@ -331,3 +385,19 @@ def test_two_chains_go_in_step(backend):
     agree(f(given, weights), [np.float64(total), by_hand(given), np.array(wanted)])
     nothing = np.zeros(0)
     agree(f(nothing, nothing), [np.float64(0.5), nothing, nothing])
+
+
+@pytest.mark.parametrize("known", [(None, 3), (3, None)], ids=["by_the_step", "by_the_condition"])
+def test_what_is_asked_may_know_other_lengths_than_what_is_done(backend, known):
+    """As where a value that leaves one of the two has a length outside that it has not inside."""
+    x, w = tg.tensor("x", "float64", (3,)), tg.tensor("w", "float64", (3,))
+    asked, stepped = ([tg.tensor("c", "float64", (n,)), tg.tensor("v", "float64", (n,))] for n in known)
+    condition = freeze(asked, [tg.sum(asked[0]) < tg.sum(asked[1])])
+    body = freeze(stepped, [stepped[0] + 1])
+    given = FunctionGraph.of([x, w], [While(condition, body, 1)(x, w)[0]]).freeze()
+    graph = given.with_nodes([node._replace(op=While(condition, body, 1)) for node in given.nodes])
+    registry = plugin.registry()
+    request = Request(backend, registry.backend(backend).options(), registry.rules(backend).get)
+    (found,), status = registry.linker(backend).compile(graph, request).run([np.arange(3.0), np.full(3, 4.0)])
+    assert not status
+    np.testing.assert_array_equal(found, np.arange(3.0) + 3)

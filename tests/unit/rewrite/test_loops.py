@@ -9,13 +9,16 @@ import tg
 from tests.unit.rewrite.test_indexing import Plugin, rewritten
 from tg.errors import BoundsError, ShapeError, TgError
 from tg.graph.checks import Descriptor
+from tg.graph.frozen import FrozenGraph
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
+from tg.graph.nodes import apply
 from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Cond, Scan, While
 from tg.rewrite.rules.catalog import PASSES, RULES
-from tg.rewrite.rules.loops import CHAINS
+from tg.rewrite.rules.loops.siblings import CHAINS
+from tg.rewrite.rules.loops.siblings import PASSES as SIBLINGS
 
 A, B, N = tg.scalar("a"), tg.scalar("b"), tg.scalar("n", dtype="int64")
 X, Y = tg.vector("x"), tg.vector("y")
@@ -921,6 +924,34 @@ def test_two_pairs_of_loops_keep_what_each_has_computed():
             moved[place] += 1e-20j
             wanted = (k + 1) * np.sum(by_hand(s.astype(complex), moved).imag) / 1e-20
             np.testing.assert_allclose(found[3 * k + 2][place], wanted, rtol=1e-11)
+
+
+def test_a_node_of_which_one_loop_knows_more_lengths_is_no_node_of_both():
+    """Of the results of a node that two loops have, each is in the one that takes their place, or none."""
+
+    def step(c, v):
+        total, parts = tg.scan(lambda a, b: (tg.tanh(a + b), a * b), v, Y)
+        return c * total, (parts, c)
+
+    first, second = (tg.scan(step, start, X) for start in (0.5, 0.25))
+    op, operands = second[0].apply.op, second[0].apply.inputs
+    (inner,) = [one for one in op.body.nodes if isinstance(one.op, Scan)]
+    types = list(op.body.types)
+    types[inner.outputs[1]] = types[inner.outputs[1]].with_shape((3,))
+    body = op.body
+    known = FrozenGraph(body.arity, types, body.constants, body.nodes, body.outputs, body.checks, origins=body.origins)
+    made = apply(op.with_body(known), operands)
+    frozen = rewritten([X, Y], [first[0], made[0], first[1][0], made[1]], Plugin((), SIBLINGS))
+    x, y = numbers(4), numbers(3, 1)
+    rows, totals = [], []
+    for v in x:
+        a, row = v, []
+        for b in y:
+            row.append(a * b)
+            a = np.tanh(a + b)
+        rows.append(row)
+        totals.append(a)
+    agrees(frozen, [x, y], [0.5 * np.prod(totals), 0.25 * np.prod(totals), np.array(rows), np.array(rows)])
 
 
 # --- what is the same in all steps of `While` ------------------------------------------------------------------------

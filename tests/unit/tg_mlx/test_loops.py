@@ -23,9 +23,9 @@ def test_no_more_than_a_hundred_steps_wait_to_be_evaluated(monkeypatch) -> None:
     evaluated = []
     before = mx.eval
     monkeypatch.setattr(loops.mx, "eval", lambda *a: evaluated.append(a) or before(*a))
-    x = tg.vector("x")
-    f = tg.function([x], tg.scan(lambda c, v: (c * 0.5 + v, None), 0.0, x)[0], backend="mlx")
-    found = f(np.ones(350))
+    x, a = tg.vector("x"), tg.scalar("a")
+    f = tg.function([x, a], tg.scan(lambda c, v: (c * a + v, None), 0.0, x)[0], backend="mlx")
+    found = f(np.ones(350), 0.5)
     assert found == pytest.approx(2, rel=1e-15)
     assert len(evaluated) >= 4
 

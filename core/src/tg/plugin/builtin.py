@@ -30,7 +30,11 @@ def tg_backends() -> tuple[Backend, ...]:
 
 @hookimpl
 def tg_rewrites(backend: str | None) -> Rewrites | None:
-    """The general rules and passes."""
+    """The general rules and passes, and what pays on the reference."""
+    if backend == "perform":
+        from tg.rewrite.rules.loops.running import RUNNING_RESULTS
+
+        return Rewrites((RUNNING_RESULTS,))
     if backend is not None:
         return None
     from tg.rewrite.rules.catalog import PASSES, RULES

@@ -8,7 +8,7 @@ from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
-from tg.rewrite.rules.loops import CHAINS
+from tg.rewrite.rules.loops.siblings import CHAINS
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
 from tg_native.fusion.interchange import NAME, interchanged

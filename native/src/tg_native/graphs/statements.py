@@ -126,6 +126,13 @@ class Statements(Lengths):
         """A loop over so many steps: gives the number of each, from 0."""
 
     @abc.abstractmethod
+    def steps_in_parts(self, length: str, size: int, asked: Array) -> contextlib.AbstractContextManager[str]:
+        """A loop over so many steps, as `steps`, which is left between parts of it as by `leave_if_interrupted`.
+
+        Within a part nothing is asked: a condition in each step of few numbers takes up to as long as the step.
+        """
+
+    @abc.abstractmethod
     def leave_loop_unless(self, condition: str) -> None:
         """Leave the loop over steps unless a condition holds."""
 

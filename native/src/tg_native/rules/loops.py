@@ -15,14 +15,17 @@ from tg_native.plan.values import Array, Scalar, count
 from tg_native.rules.control import POINTER, argument, cleared, lengths_inside
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Rule
     from tg.types.tensor_type import TensorType
+    from tg_native.graphs.function import GraphFunction
     from tg_native.graphs.site import Site
     from tg_native.plan.values import Value
 
+LOOKS: Final = (4096, 64, 8)  # steps of numbers, vectors, and of matrices or loops between looks at the clock
 Arguments = list[tuple[str, str]]  # dtypes, POINTER among them, and texts
 
 
@@ -36,15 +39,13 @@ def scan(op: t.Scan, site: Site) -> Any:
     length = str(op.length) if op.length is not None else function.number(site.inputs[0])  # type: ignore[arg-type]
     carries = [_Carry(site, k, value, types[k]) for k, value in enumerate(given)]
     slices = [_Slices(site, value, types[n + k]) for k, value in enumerate(sequences)]
-    held: Arguments = [
-        a for v, w in zip(captured, types[n + op.sequences :], strict=True) for a in argument(site, v, w)
-    ]
+    held = _held(site, captured, types[n + op.sequences :])
     operands = site.inputs[op.first :]
     traces = [_Trace(site, body, operands, k, body.outputs[k]) for k in range(n, len(body.outputs))]
     status = _Status(site, body.checks, len(body.outputs))
     # in front of the loop: what is computed in it is not there behind it, where another loop may ask for the same
     last = function.local("int64", function.expression("+", length, "-1")) if op.reverse else ""
-    with function.steps(length) as step:
+    with _steps(op, function, length) as step:
         place = step
         if op.reverse:
             place = function.local("int64", function.expression("+", last, function.expression("*", step, "-1")))
@@ -55,24 +56,51 @@ def scan(op: t.Scan, site: Site) -> Any:
     return [*(c.result(length) for c in carries), *(y.array for y in traces), *status.result]
 
 
+def _steps(op: t.Scan, function: GraphFunction, length: str) -> contextlib.AbstractContextManager[str]:
+    """The loop over the steps, which is left between parts of less than a second where it is interrupted.
+
+    Steps of numbers of which there are arrays end before long: 1e5 take less than a millisecond. LLVM would hold fewer
+    values in registers there if anything was called in between: a recurrence and its gradient took 1.6 times as long.
+    """
+    has_loops = any(type(one.op).graph_fields for one in op.body.nodes)
+    rank = max(t.ndim for t in op.body.types)
+    size = LOOKS[2 if has_loops else min(2, rank)]
+    is_short = not has_loops and not rank and (op.sequences > 0 or op.traces > 0)
+    if is_short or (op.length is not None and op.length <= size):
+        return function.steps(length)
+    return function.steps_in_parts(length, size, function.place("int64", "0"))
+
+
+def _held(site: Site, captured: Sequence[Value], types: Sequence[TensorType]) -> Arguments:
+    """The arguments that are the same in all steps, for a graph with inputs of these types."""
+    return [a for v, wanted in zip(captured, types, strict=True) for a in argument(site, v, wanted)]
+
+
 @final
 class _Carry:
-    """What goes from step to step: a scalar in a place of its own, an array to and fro between two."""
+    """What goes from step to step: a scalar in a place of its own, an array to and fro between two.
 
-    def __init__(self, site: Site, k: int, value: Value, wanted: TensorType) -> None:
-        self.site, self.k, self.lengths = site, k, argument(site, value, wanted)[1:]
+    Args:
+        wanted: its type in each of the graphs that are given it.
+    """
+
+    def __init__(self, site: Site, k: int, value: Value, *wanted: TensorType) -> None:
+        self.site, self.k = site, k
         self.places: tuple[Array, ...]
+        self.lengths: list[Arguments] = []
         if isinstance(value, Scalar):
             self.places = (site.memory(value),)
             return
         self.places = (site.temporary(value.dtype, value.shape), site.temporary(value.dtype, value.shape))
         site.copy(value, self.places[0])
+        self.lengths = [argument(site, self.places[0], one)[1:] for one in wanted]
 
-    def before(self, step: str) -> Arguments:
-        """The arguments that are the carry before a step."""
+    def before(self, step: str, k: int = 0) -> Arguments:
+        """The arguments that are the carry before a step, of the graph with this one of the types."""
         if len(self.places) == 1:
             return [(self.places[0].dtype, self.site.first(self.places[0]))]
-        return [(POINTER, self.site.function.alternating(step, self.places[0], self.places[1]).pointer), *self.lengths]
+        there = self.site.function.alternating(step, self.places[0], self.places[1])
+        return [(POINTER, there.pointer), *self.lengths[k]]
 
     def after(self, step: str) -> str:
         """The pointer to where the carry after a step goes: a scalar has been read by then."""
@@ -132,9 +160,10 @@ def while_loop(op: t.While, site: Site) -> Any:
     condition, body, function, n = op.condition, op.body, site.function, op.carries
     if not all(follows_from_inputs(body, k) for k in body.outputs):
         return NotImplemented
-    types = body.input_types
-    carries = [_Carry(site, k, value, types[k]) for k, value in enumerate(site.inputs[:n])]
-    held: Arguments = [a for v, w in zip(site.inputs[n:], types[n:], strict=True) for a in argument(site, v, w)]
+    known = list(dict.fromkeys([condition.input_types, body.input_types]))  # which may know different lengths
+    carries = [_Carry(site, k, value, *(types[k] for types in known)) for k, value in enumerate(site.inputs[:n])]
+    captured = [v if isinstance(v, Scalar) else site.contiguous(v) for v in site.inputs[n:]]
+    held = [_held(site, captured, types[n:]) for types in known]
     steps, second = function.place("int64", "0"), function.place("int64", "0")
     asked = site.memory(Scalar("bool", function.literal(np.False_, "bool")))
     traces = [_Trace(site, op.body, site.inputs, n + 1 + k, body.outputs[n + k]) for k in range(op.traces)]
@@ -146,11 +175,12 @@ def while_loop(op: t.While, site: Site) -> Any:
     most = op.max_steps if op.max_steps is not None else LONGEST
     with function.steps(str(most)) as step:
         function.leave_if_interrupted(step, second)
-        before = [*(a for c in carries for a in c.before(step)), *held]
-        status.after(function.called(condition, [*before, (POINTER, asked.pointer)], status.pointer(condition)), 0)
+        before = [[*(a for c in carries for a in c.before(step, k)), *same] for k, same in enumerate(held)]
+        code = function.called(condition, [*before[0], (POINTER, asked.pointer)], status.pointer(condition))
+        status.after(code, 0)
         function.leave_loop_unless(function.holds(asked))
         places = [(POINTER, c.after(step)) for c in carries] + [(POINTER, y.at(step)) for y in traces]
-        code = function.called(body, [*before, *places], status.pointer(body))
+        code = function.called(body, [*before[-1], *places], status.pointer(body))
         status.after(code, len(condition.checks))
         function.put(steps.pointer, 0, function.local("int64", function.expression("+", step, "1")))
     made = function.got(steps.pointer, 0)

@@ -80,6 +80,7 @@ class GraphFunction(graphs.GraphFunction):
         self.slots: dict[str, Slot] = {}  # by the texts of their pointers
         self.memory = CMemory(self.lines, self.length, lambda condition: self.require(condition, Failure.MEMORY))
         self._counter = itertools.count(1)
+        self._ways_out: list[str] = []  # of the loops over steps that are open
 
     def assembled(self) -> str:
         parameters = ", ".join((*self.parameters, "i64 *status"))
@@ -180,11 +181,26 @@ class GraphFunction(graphs.GraphFunction):
     def steps(self, length: str) -> Iterator[str]:
         step = self.fresh("step")
         self.line(f"for (i64 {step} = 0; {step} < {length}; {step}++) {{")
+        self._ways_out.append("break")
         yield step
+        self._ways_out.pop()
         self.line("}")
 
+    @contextlib.contextmanager
+    def steps_in_parts(self, length: str, size: int, asked: Array) -> Iterator[str]:
+        first, end, step, out = (self.fresh(name) for name in ("first", "end", "step", "out"))
+        self.unit.prelude.need("interrupted", INTERRUPTED)
+        self.line(f"for (i64 {first} = 0; {first} < {length}; {first} += {size}) {{")
+        self.line(f"const i64 {end} = {self.expression('min', f'{length} - {first}', str(size))} + {first};")
+        self.line(f"for (i64 {step} = {first}; {step} < {end}; {step}++) {{")
+        self._ways_out.append(f"goto {out}")
+        yield step
+        self._ways_out.pop()
+        condition = f"{end} < {length} && tg_interrupted({asked.pointer})"
+        self.line(f"}} if ({condition}) {{ code = {int(Failure.INTERRUPTED)}; goto done; }} }} {out}:;")
+
     def leave_loop_unless(self, condition: str) -> None:
-        self.line(f"if (!({condition})) break;")
+        self.line(f"if (!({condition})) {self._ways_out[-1]};")
 
     def leave_if_interrupted(self, step: str, asked: Array) -> None:
         self.unit.prelude.need("interrupted", INTERRUPTED)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from tg import exp, log1p, sigmoid, softplus
-from tg.backend import BACKEND, REASSOCIATES, Rewrites, holds, rule
+from tg.backend import BACKEND, REASSOCIATES, RUNNING_RESULTS, Rewrites, holds, rule
 
 REWRITES: Final = Rewrites(
     rules=(
+        RUNNING_RESULTS,
         rule(
             "softplus_of_nonpositive",
             match=softplus,

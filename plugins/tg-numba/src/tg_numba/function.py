@@ -219,18 +219,50 @@ class GraphFunction(graphs.GraphFunction):
         body.do(f"br label %{head}")
         body.open(end)
 
+    @contextlib.contextmanager
+    def steps_in_parts(self, length: str, size: int, asked: Array) -> Iterator[str]:
+        body, place, (outer, inner) = self.body, self.body.frame("i64"), (self.body.fresh()[1:] for _ in range(2))
+        part, inside, look, end = (self.body.fresh()[1:] for _ in range(4))
+        body.do(f"store i64 0, ptr {place}")
+        body.do(f"br label %{outer}")
+        body.open(outer)
+        first = body.made(f"load i64, ptr {place}")
+        body.do(f"br i1 {body.made(f'icmp slt i64 {first}, {length}')}, label %{part}, label %{end}")
+        body.open(part)
+        left = body.made(f"sub i64 {length}, {first}")
+        many = body.made(f"icmp sgt i64 {left}, {size}")
+        limit = body.made(f"add i64 {first}, {body.made(f'select i1 {many}, i64 {size}, i64 {left}')}")
+        body.do(f"br label %{inner}")
+        body.open(inner)
+        step = body.made(f"load i64, ptr {place}")
+        body.do(f"br i1 {body.made(f'icmp slt i64 {step}, {limit}')}, label %{inside}, label %{look}")
+        body.open(inside)
+        self.unit.has_steps = True
+        self._ends.append(end)
+        yield step
+        self._ends.pop()
+        body.do(f"store i64 {body.made(f'add i64 {step}, 1')}, ptr {place}")
+        body.do(f"br label %{inner}")
+        body.open(look)
+        self._leave_if_interrupted(many, asked)
+        body.do(f"br label %{outer}")
+        body.open(end)
+
     def leave_loop_unless(self, condition: str) -> None:
         label = self.body.fresh()[1:]
         self.body.do(f"br i1 {condition}, label %{label}, label %{self._ends[-1]}")
         self.body.open(label)
 
     def leave_if_interrupted(self, step: str, asked: Array) -> None:
+        number = self.body.made(f"and i64 {step}, 63")
+        self._leave_if_interrupted(self.body.made(f"icmp eq i64 {number}, 63"), asked)
+
+    def _leave_if_interrupted(self, looks: str, asked: Array) -> None:
         body = self.body
         for name, result, arguments in INTERRUPTS:
             body.module.declare(name, result, arguments)
         body.module.define("interrupted", INTERRUPTED)
-        number = body.made(f"and i64 {step}, 63")
-        with self.where(body.made(f"icmp eq i64 {number}, 63")):
+        with self.where(looks):
             found = body.made(f"call i32 @interrupted(ptr {asked.pointer})")
             self.leave_unless(body.made(f"icmp eq i32 {found}, 0"), str(int(Failure.INTERRUPTED)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.backend import BACKEND, REASSOCIATES, Reduce, Rewrites, arithmetic, gate, node_rule, rule
+from tg.backend import BACKEND, REASSOCIATES, RUNNING_RESULTS, Reduce, Rewrites, arithmetic, gate, node_rule, rule
 from tg_torch.fused import SquaredNorm, through_tanh
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def _squared_norm(node: Apply, outputs: Any) -> Variable | None:
 
 REWRITES: Final = Rewrites(
     rules=(
+        RUNNING_RESULTS,
         rule(
             "cotangent_through_tanh",
             match=lambda dy, y: gate(dy, 1 - arithmetic.square(y)),

@@ -1,0 +1,123 @@
+"""Loops and branches without what nobody reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tg.graph.frozen import Node
+from tg.graph.nodes import apply
+from tg.ops.iteration import scan
+from tg.ops.loops import Cond, Scan
+from tg.ops.shape import broadcast_to
+from tg.rewrite.phases import CANONICALIZE, EXACT
+from tg.rewrite.rule import Pass
+from tg.rewrite.rules.loops.steps import kept_inputs, read_by_checks, with_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.function_graph import View
+    from tg.graph.nodes import Apply, Variable
+
+
+def _without_unused(view: View) -> dict[int, Variable]:
+    """Loops and branches without results that nobody reads, and operands that they do not need."""
+    found: dict[int, Variable] = {}
+    for node in view.applies:
+        if isinstance(node.op, Scan):
+            found.update(_reduced(node, node.op, view))
+        elif isinstance(node.op, Cond):
+            found.update(_with_fewer_results(node, node.op, view))
+    return found
+
+
+def _with_fewer_results(node: Apply, op: Cond, view: View) -> dict[int, Variable]:
+    results, count = view.results(node), len(op.branches[0].outputs)
+    used = [k for k in range(count) if view.uses(results[k])]
+    narrow, read = _of_results(op, used)
+    if not used or (len(used) == count and len(read) == len(node.inputs) - 1):
+        return {}
+    made = apply(narrow, [node.inputs[0], *(node.inputs[1 + k] for k in read)])
+    found = {id(results[k]): v for k, v in zip(used, made, strict=False)}
+    return found | ({id(results[-1]): made[-1]} if op.inner_descriptors else {})
+
+
+def _of_results(op: Cond, wanted: Sequence[int]) -> tuple[Cond, list[int]]:
+    """The branches with some of their results only, and which of their inputs any of them reads."""
+    branches = [with_parts(g, range(g.arity), [g.outputs[k] for k in wanted]) for g in op.branches]
+    read = sorted({k for g in branches for k in kept_inputs(g, 0, ())})
+    return Cond(tuple(with_parts(g, read, g.outputs) for g in branches)), read
+
+
+def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+    body, n, results = op.body, op.carries, view.results(node)
+    used = [k for k in range(len(body.outputs)) if view.uses(results[k])]
+    fixed = {k for k in range(n) if body.outputs[k] == k}  # the carry after a step is the one before it
+    traces = dict.fromkeys(body.outputs[k] for k in used if k >= n)  # by what is traced: equal ones are one
+    needed = _needed(body, n, [k for k in used if k < n], traces)
+    carries = [k for k in range(n) if k in needed and k not in fixed]
+    sequences = [k for k in range(n, n + op.sequences) if k in needed]
+    captured = [k for k in (*sorted(fixed), *range(n + op.sequences, body.arity)) if k in needed]
+    order = [*carries, *sequences, *captured]
+    if len(order) == body.arity and not fixed and len(traces) == op.traces:
+        return {}
+    given, operands = node.inputs[: op.first], node.inputs[op.first :]
+    narrow = body.with_nodes([_with_needed(one, needed) for one in body.nodes])
+    smaller = with_parts(narrow, order, [*(body.outputs[k] for k in carries), *traces])
+    found: dict[int, Variable] = {id(results[k]): operands[k] for k in fixed if view.uses(results[k])}
+    length = op.length
+    if not sequences and not traces and not carries and not body.checks:
+        return found
+    loop = Scan(smaller, len(carries), len(sequences), length, op.reverse)
+    new = apply(loop, [*given, *(operands[k] for k in order)])
+    places = {number: len(carries) + k for k, number in enumerate(traces)}
+    for k in used:
+        if k >= n:
+            found[id(results[k])] = new[places[body.outputs[k]]]
+        elif k not in fixed:
+            found[id(results[k])] = new[carries.index(k)]
+    if body.checks:
+        found[id(results[-1])] = new[-1]
+    return found
+
+
+def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iterable[int]) -> set[int]:
+    """The values of a step on which results depend that are read, by way of other carries as well."""
+    makers = {number: node for node in body.nodes for number in node.outputs}
+    seen: set[int] = set()
+    stack = [*read_by_checks(body), *traces, *finals]
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        if number < carries:
+            stack.append(body.outputs[number])
+        elif number in makers:
+            stack.extend(_with_needed(makers[number], {number}).inputs)
+    return seen
+
+
+def _with_needed(node: Node, needed: set[int]) -> Node:
+    """A node, of branches that cannot fail with the results only that are needed."""
+    op = node.op
+    wanted = [k for k, number in enumerate(node.outputs) if number in needed]
+    if not isinstance(op, Cond) or op.inner_descriptors or not 0 < len(wanted) < len(node.outputs):
+        return node
+    narrow, read = _of_results(op, wanted)
+    inputs = (node.inputs[0], *(node.inputs[1 + k] for k in read))
+    return Node(narrow, inputs, tuple(node.outputs[k] for k in wanted))
+
+
+PASSES = (
+    Pass(
+        "scan_unused",
+        keys=(Scan, Cond),
+        phase=CANONICALIZE,
+        kind=EXACT,
+        why="Results that nobody reads need no memory, and what only they depend on is not computed.",
+        run=_without_unused,
+        example=lambda x: scan(lambda c, v: (c + v, c * v), x, broadcast_to(x, (3, *x.shape)))[0],
+    ),
+)
