@@ -10,9 +10,9 @@ from typing import Any
 import tg
 from tg.ops.elementwise.exponential import logit, xlog1py, xlogy
 from tg.ops.elementwise.exponential import sigmoid as expit
-from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e
+from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e, j0, j1
 from tg.ops.elementwise.special.beta import beta, betaln, binom, poch
-from tg.ops.elementwise.special.cylinder import iv, ive, j0, j1, jv, kv, kve
+from tg.ops.elementwise.special.cylinder import iv, ive, jv, kv, kve
 from tg.ops.elementwise.special.error import erf, erfc, erfcinv, erfcx, erfinv
 from tg.ops.elementwise.special.gamma import digamma, factorial, gamma, gammaln, gammasgn, trigamma
 from tg.ops.elementwise.special.hypergeometric import hyp2f1

@@ -304,14 +304,5 @@ jv: ElementwiseFunction = iterated(
     d=(no_derivative("jv", "v"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
     accuracy=512, domain=(0.1, 20), cost=3000,
 )  # fmt: skip
-j0: ElementwiseFunction = iterated(
-    "j0", 1, lambda x: _j(x * 0, x), "The Bessel function of the first kind, of order 0.",
-    d=(lambda x, y: -j1(x),), accuracy=64, domain=(-20, 20), cost=1000,
-)  # fmt: skip
-j1: ElementwiseFunction = iterated(
-    "j1", 1, lambda x: _j(x * 0 + 1.0, x), "The Bessel function of the first kind, of order 1.",
-    d=(lambda x, y: where(equal(x, 0), 0.5, j0(x) - y / where(equal(x, 0), 1.0, x)),),
-    accuracy=64, domain=(-20, 20), cost=1000,
-)  # fmt: skip
 
-FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, j0, j1, jv))
+FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, jv))
