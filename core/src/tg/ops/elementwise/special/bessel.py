@@ -1,7 +1,7 @@
 """Bessel functions of orders 0 and 1: I0 and I1, both scaled by e^-|x|, and J0 and J1.
 
-I up to |x| = 8 by a polynomial of x^2, beyond by one of 1 / |x| - 1 / 16 times e^|x| over the root of |x|; both have the
-least relative error: they were found by Remez' exchange in mpmath.
+I up to |x| = 8 by a polynomial of x^2, beyond by one of 1 / |x| - 1 / 16 times e^|x| over the root of |x|; both have
+the least relative error: they were found by Remez' exchange in mpmath.
 J up to |x| = 5 by its zeros and a polynomial of x^2, so that it is right to the last digits beside the first; beyond by
 P cos(t) - Q sin(t) over the root of pi x / 2, for t = x - pi / 4 or x - 3 pi / 4, where P and Q / x are polynomials of
 1 / x^2. There it is right as a part of the amplitude. These polynomials interpolate at Chebyshev's points what mpmath

@@ -284,19 +284,22 @@ def _density(a: Variable, x: Variable) -> Variable:
     return exp_of(xlogy(a - 1.0, x) - x - gammaln(a))
 
 
-slope_in_shape, density = in_double(_slope_in_shape), in_double(_density)
+density = in_double(_density)
 _OF_TAIL: Final = of_one("nonnegative", "no_negative_zero")
 
-
+gammainc_da = iterated(
+    "gammainc_da", 2, _slope_in_shape, "The derivative of gammainc(a, x) in a.",
+    accuracy=512, domain=(0.1, 30), cost=5000,
+)  # fmt: skip
 gammainc = iterated(
     "gammainc", 2, lambda a, x: _gamma_tails(a, x)[0],
     "The part of gamma(a) that the integral from 0 to x is: P(a, x), for a >= 0 and x >= 0.",
-    d=(lambda a, x, y: slope_in_shape(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
+    d=(lambda a, x, y: gammainc_da(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
 )  # fmt: skip
 gammaincc = iterated(
     "gammaincc", 2, lambda a, x: _gamma_tails(a, x)[1],
     "The part of gamma(a) that the integral from x to infinity is: Q(a, x) = 1 - P(a, x), exact where it is small.",
-    d=(lambda a, x, y: -slope_in_shape(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
+    d=(lambda a, x, y: -gammainc_da(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
 )  # fmt: skip
 
 
@@ -350,20 +353,16 @@ def _per(x: Variable) -> Variable:
     return 1.0 / x
 
 
-def _slope_of_inverse(a: Variable, x: Variable) -> Variable:
-    return -_slope_in_shape(a, x) / _density(a, x)
-
-
 gammaincinv = iterated(
     "gammaincinv", 2, lambda a, p: _ends(_inverse_of_gamma(a, p, 1.0 - p), a, p, 0.0, np.inf),
     "The x of which gammainc(a, x) is p.",
-    d=(lambda a, p, y: in_double(_slope_of_inverse)(a, y), lambda a, p, y: _per(density(a, y))),
+    d=(lambda a, p, y: -gammainc_da(a, y) / density(a, y), lambda a, p, y: _per(density(a, y))),
     accuracy=256, domain=(0.1, 0.9), cost=20_000,
 )  # fmt: skip
 gammainccinv = iterated(
     "gammainccinv", 2, lambda a, q: _ends(_inverse_of_gamma(a, 1.0 - q, q), a, q, np.inf, 0.0),
     "The x of which gammaincc(a, x) is q.",
-    d=(lambda a, q, y: in_double(_slope_of_inverse)(a, y), lambda a, q, y: -_per(density(a, y))),
+    d=(lambda a, q, y: -gammainc_da(a, y) / density(a, y), lambda a, q, y: -_per(density(a, y))),
     accuracy=256, domain=(0.1, 0.9), cost=20_000,
 )  # fmt: skip
 
@@ -436,14 +435,20 @@ def _beta_density(a: Variable, b: Variable, x: Variable) -> Variable:
 
 
 beta_density = in_double(_beta_density)
-beta_slope_a = in_double(lambda a, b, x: _slope_of_beta(a, b, x, True))
-beta_slope_b = in_double(lambda a, b, x: _slope_of_beta(a, b, x, False))
 
+betainc_da = iterated(
+    "betainc_da", 3, lambda a, b, x: _slope_of_beta(a, b, x, True), "The derivative of betainc(a, b, x) in a.",
+    accuracy=512, domain=(0.05, 0.95), cost=5000,
+)  # fmt: skip
+betainc_db = iterated(
+    "betainc_db", 3, lambda a, b, x: _slope_of_beta(a, b, x, False), "The derivative of betainc(a, b, x) in b.",
+    accuracy=512, domain=(0.05, 0.95), cost=5000,
+)  # fmt: skip
 betainc = iterated(
     "betainc", 3, _betainc,
     "The part of B(a, b) that the integral from 0 to x is, for a and b up to a million: beyond it is NaN.",
     d=(
-        lambda a, b, x, y: beta_slope_a(a, b, x), lambda a, b, x, y: beta_slope_b(a, b, x),
+        lambda a, b, x, y: betainc_da(a, b, x), lambda a, b, x, y: betainc_db(a, b, x),
         lambda a, b, x, y: beta_density(a, b, x),
     ),
     accuracy=64, domain=(0.05, 0.95), cost=2000,
@@ -475,8 +480,8 @@ betaincinv = iterated(
     lambda a, b, p: where((a > 0) & (b > 0) & (equal(p, 0) | equal(p, 1)), p, _betaincinv(a, b, p)),
     "The x of which betainc(a, b, x) is p.",
     d=(
-        lambda a, b, p, y: -beta_slope_a(a, b, y) / beta_density(a, b, y),
-        lambda a, b, p, y: -beta_slope_b(a, b, y) / beta_density(a, b, y),
+        lambda a, b, p, y: -betainc_da(a, b, y) / beta_density(a, b, y),
+        lambda a, b, p, y: -betainc_db(a, b, y) / beta_density(a, b, y),
         lambda a, b, p, y: _per(beta_density(a, b, y)),
     ),
     accuracy=256, domain=(0.05, 0.95), cost=20_000,
@@ -484,5 +489,5 @@ betaincinv = iterated(
 
 FAMILY = Family(
     "elementwise/special/incomplete",
-    (gammainc, gammaincc, gammaincinv, gammainccinv, betainc, betaincinv),
+    (gammainc, gammaincc, gammainc_da, gammaincinv, gammainccinv, betainc, betainc_da, betainc_db, betaincinv),
 )
