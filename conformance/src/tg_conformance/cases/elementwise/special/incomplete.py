@@ -257,14 +257,17 @@ WRITTEN: Final = (
         Case(
             function,
             inputs("float64", SHAPES[:12], OTHER[:12], PARTS[:12]),
-            name=function.name,
+            name=name,
             layouts=("C",),
             static=(False,),
             oracle=exact,
             accuracy=4096,
             condition=lambda *given, exact=exact: np.abs(exact(*given)) + 1e-6,
         )
-        for function, exact in ((tg.betainc_da, _in_order(_i, 0)), (tg.betainc_db, _in_order(_i, 1)))
+        for name, function, exact in (
+            ("betainc_da", tg.betainc_da, _in_order(_i, 0)),
+            ("betainc_db", tg.betainc_db, _in_order(_i, 1)),
+        )
     ),
     slopes_of(tg.gammainc, _p, [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
     slopes_of(tg.betainc, _i, [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),

@@ -196,12 +196,12 @@ i1e: ElementwiseFunction = special(
 
 j0: ElementwiseFunction = special(
     "j0", 1, lambda x: _j(x, 0), "The Bessel function of the first kind, of order 0.",
-    d=(lambda x, y: -j1(x),), accuracy=8, domain=(-20, 20), cost=60, wider=WIDEST,
+    d=(lambda x, y: -j1(x),), accuracy=8, domain=(-20, 20), cost=100, wider=WIDEST,
     facts=of_one(rules=((("not_nan",), ("finite",)),)),
 )  # fmt: skip
 j1: ElementwiseFunction = special(
     "j1", 1, lambda x: _j(x, 1), "The Bessel function of the first kind, of order 1.",
-    d=(lambda x, y: j0(x) - _per_x(x, y),), accuracy=8, domain=(-20, 20), cost=60, wider=WIDEST,
+    d=(lambda x, y: j0(x) - _per_x(x, y),), accuracy=8, domain=(-20, 20), cost=100, wider=WIDEST,
     facts=of_one(rules=((("not_nan",), ("finite",)),)),
 )  # fmt: skip
 

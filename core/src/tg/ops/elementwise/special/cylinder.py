@@ -119,12 +119,12 @@ _k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=
 kv: ElementwiseFunction = iterated(
     "kv", 2, functools.partial(_k, scaled=0.0), "The modified Bessel function of the second kind, of real order v.",
     d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=4500,
 )  # fmt: skip
 kve: ElementwiseFunction = iterated(
     "kve", 2, functools.partial(_k, scaled=1.0), "kv(v, x) times e^x.",
     d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=4500,
 )  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def _slope_of_i(v: Variable, x: Variable) -> Variable:
 iv: ElementwiseFunction = iterated(
     "iv", 2, functools.partial(_i, scaled=0.0), "The modified Bessel function of the first kind, of real order v.",
     d=(no_derivative("iv", "v"), lambda v, x, y: _slope_of_i(v, x)),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=5000,
 )  # fmt: skip
 ive: ElementwiseFunction = iterated(
     "ive", 2, functools.partial(_i, scaled=1.0), "iv(v, x) times e^-|x|.",
@@ -224,7 +224,7 @@ ive: ElementwiseFunction = iterated(
         no_derivative("ive", "v"),
         lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y),
     ),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=5000,
 )  # fmt: skip
 
 
@@ -302,7 +302,7 @@ def _j(v: Variable, x: Variable) -> Variable:
 jv: ElementwiseFunction = iterated(
     "jv", 2, _j, "The Bessel function of the first kind, of real order v.",
     d=(no_derivative("jv", "v"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
-    accuracy=512, domain=(0.1, 20), cost=3000,
+    accuracy=512, domain=(0.1, 20), cost=2000,
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, jv))

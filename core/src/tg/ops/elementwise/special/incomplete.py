@@ -167,7 +167,7 @@ def _series_of_p(a: Any, x: Any) -> Any:
     return until_settled(step, (x > 0, 1.0, one, one))[3]
 
 
-def _quotient_of_recurrence(first: tuple[Any, ...], terms: Any, going: Any) -> tuple[Any, Any]:
+def _quotient_of_recurrence(first: tuple[Any, ...], terms: Any, going: Any) -> tuple[Any, Any, Any]:
     """Numerator and denominator of a continued fraction, by the recurrence for both, which has no division.
 
     Args:
@@ -289,17 +289,17 @@ _OF_TAIL: Final = of_one("nonnegative", "no_negative_zero")
 
 gammainc_da = iterated(
     "gammainc_da", 2, _slope_in_shape, "The derivative of gammainc(a, x) in a.",
-    accuracy=512, domain=(0.1, 30), cost=5000,
+    accuracy=512, domain=(0.1, 30), cost=2000,
 )  # fmt: skip
 gammainc = iterated(
     "gammainc", 2, lambda a, x: _gamma_tails(a, x)[0],
     "The part of gamma(a) that the integral from 0 to x is: P(a, x), for a >= 0 and x >= 0.",
-    d=(lambda a, x, y: gammainc_da(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
+    d=(lambda a, x, y: gammainc_da(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
 )  # fmt: skip
 gammaincc = iterated(
     "gammaincc", 2, lambda a, x: _gamma_tails(a, x)[1],
     "The part of gamma(a) that the integral from x to infinity is: Q(a, x) = 1 - P(a, x), exact where it is small.",
-    d=(lambda a, x, y: -gammainc_da(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
+    d=(lambda a, x, y: -gammainc_da(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
 )  # fmt: skip
 
 
@@ -357,13 +357,13 @@ gammaincinv = iterated(
     "gammaincinv", 2, lambda a, p: _ends(_inverse_of_gamma(a, p, 1.0 - p), a, p, 0.0, np.inf),
     "The x of which gammainc(a, x) is p.",
     d=(lambda a, p, y: -gammainc_da(a, y) / density(a, y), lambda a, p, y: _per(density(a, y))),
-    accuracy=256, domain=(0.1, 0.9), cost=20_000,
+    accuracy=256, domain=(0.1, 0.9), cost=11_000,
 )  # fmt: skip
 gammainccinv = iterated(
     "gammainccinv", 2, lambda a, q: _ends(_inverse_of_gamma(a, 1.0 - q, q), a, q, np.inf, 0.0),
     "The x of which gammaincc(a, x) is q.",
     d=(lambda a, q, y: -gammainc_da(a, y) / density(a, y), lambda a, q, y: -_per(density(a, y))),
-    accuracy=256, domain=(0.1, 0.9), cost=20_000,
+    accuracy=256, domain=(0.1, 0.9), cost=11_000,
 )  # fmt: skip
 
 
@@ -438,11 +438,11 @@ beta_density = in_double(_beta_density)
 
 betainc_da = iterated(
     "betainc_da", 3, lambda a, b, x: _slope_of_beta(a, b, x, True), "The derivative of betainc(a, b, x) in a.",
-    accuracy=512, domain=(0.05, 0.95), cost=5000,
+    accuracy=512, domain=(0.05, 0.95), cost=1000,
 )  # fmt: skip
 betainc_db = iterated(
     "betainc_db", 3, lambda a, b, x: _slope_of_beta(a, b, x, False), "The derivative of betainc(a, b, x) in b.",
-    accuracy=512, domain=(0.05, 0.95), cost=5000,
+    accuracy=512, domain=(0.05, 0.95), cost=1000,
 )  # fmt: skip
 betainc = iterated(
     "betainc", 3, _betainc,
@@ -451,7 +451,7 @@ betainc = iterated(
         lambda a, b, x, y: betainc_da(a, b, x), lambda a, b, x, y: betainc_db(a, b, x),
         lambda a, b, x, y: beta_density(a, b, x),
     ),
-    accuracy=64, domain=(0.05, 0.95), cost=2000,
+    accuracy=64, domain=(0.05, 0.95), cost=600,
 )  # fmt: skip
 
 
@@ -484,7 +484,7 @@ betaincinv = iterated(
         lambda a, b, p, y: -betainc_db(a, b, y) / beta_density(a, b, y),
         lambda a, b, p, y: _per(beta_density(a, b, y)),
     ),
-    accuracy=256, domain=(0.05, 0.95), cost=20_000,
+    accuracy=256, domain=(0.05, 0.95), cost=7000,
 )  # fmt: skip
 
 FAMILY = Family(
