@@ -490,6 +490,29 @@ CIRCLE = letters(
     tg.sinc(a)""",
     "f",
 )
+SPECIAL = letters(
+    """tg.erf(a)
+    tg.erfc(a)
+    1 - tg.erf(a)
+    1 - tg.erfc(a)
+    tg.erf(a) + 1
+    tg.exp(a * a) * tg.erfc(a)
+    tg.log(tg.erfc(a))
+    tg.ndtr(a)
+    1 - tg.ndtr(a)
+    tg.log(tg.ndtr(a))
+    tg.log_ndtr(a)
+    tg.exp(tg.log_ndtr(a))
+    tg.gammaln(a)
+    tg.digamma(a)
+    tg.log(tg.gamma(a))
+    tg.xlogy(a, b)
+    tg.exp(a)
+    tg.log(a)
+    -a
+    a * b""",
+    "f",
+)
 ROUNDINGS = letters(
     """tg.floor(a)
     tg.ceil(a)
@@ -571,6 +594,7 @@ def families():
         ),
         "exponential": Family(SIGMOIDS, (*PAIRS, *near, *GATES), FLOATS, rewrites(r.exponential)),
         "rounding": Family(ROUNDINGS, (*PAIRS, *NEAR, *CASTS), FLOATS, rewrites(r.rounding)),
+        "special": Family(SPECIAL, (*PAIRS, *NEAR), FLOATS, rewrites(r.special)),
         "trigonometric": Family(CIRCLE, (*PAIRS, *NEAR), FLOATS, rewrites(r.trigonometric)),
         "contraction": Family(
             PRODUCTS, (*PAIRS, *MOVES, *REDUCTIONS), MATRICES, rewrites(r.contraction, r.diagonal), (1, 2, 2)

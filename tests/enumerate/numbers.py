@@ -10,6 +10,7 @@ import math
 
 import mpmath as mp
 import numpy as np
+import scipy.special
 from mpmath import mpc, mpf
 
 DIGITS = 60
@@ -299,6 +300,29 @@ def clip(x, low, high):
     return minimum(maximum(x, low), high)
 
 
+def special(function, reference, low=None):
+    """A function of mpmath's of no huge number, of which that takes long or has no digits; unknown below a limit."""
+    inside = smooth(function, reference)
+    return lambda x: UNKNOWN if not is_special(x) and (mp.mag(x) > 14 or (low is not None and x < low)) else inside(x)
+
+
+def xlogy(x, y):
+    return 0.0 if is_zero(x) and not is_nan(y) and not y < 0 else multiply(x, FLOATING["log"](y))
+
+
+def _ndtr(x):
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
+SPECIAL = {
+    "erf": special(mp.erf, scipy.special.erf), "erfc": special(mp.erfc, scipy.special.erfc),
+    "erfcx": special(lambda x: mp.exp(x * x) * mp.erfc(x), scipy.special.erfcx), "xlogy": xlogy,
+    "ndtr": special(_ndtr, scipy.special.ndtr),
+    "log_ndtr": special(lambda x: mp.log(_ndtr(x)), scipy.special.log_ndtr),
+    "gamma": special(mp.gamma, scipy.special.gamma, 0), "digamma": special(mp.digamma, scipy.special.psi, 0),
+    "gammaln": special(mp.loggamma, scipy.special.gammaln, 0),
+    "gammasgn": special(lambda x: mpf(1), scipy.special.gammasgn, 0),
+}  # fmt: skip
 FLOATING = {
     "add": add, "subtract": subtract, "multiply": multiply, "divide": divide, "negative": negative, "power": power,
     "absolute": absolute, "maximum": maximum, "minimum": minimum, "gate": gate, "remainder": remainder,
@@ -319,7 +343,7 @@ FLOATING = {
     "isnan": is_nan, "isinf": is_infinite, "isfinite": lambda x: not (is_nan(x) or is_infinite(x)),
     "signbit": lambda x: math.copysign(1, sign(x)) < 0 if not is_nan(x) else UNKNOWN,
     "complex": lambda x, y: UNKNOWN if not_finite(x) or not_finite(y) else mpc(x, y), "real": lambda x: x,
-    "imag": lambda x: 0.0, "conjugate": lambda x: x, "logical_not": is_zero,
+    "imag": lambda x: 0.0, "conjugate": lambda x: x, "logical_not": is_zero, **SPECIAL,
 }  # fmt: skip
 
 

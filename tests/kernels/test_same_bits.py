@@ -151,3 +151,19 @@ def test_elementwise_functions(single, part):
     compiled = zip(in_c(listed, single=single), in_llvm(listed, single=single), strict=True)
     for (name, (case, arrays, right)), (c, other) in zip(cases.items(), compiled, strict=True):
         same(case, arrays, name, [("NumPy", right), ("C", run(c, case, arrays)), ("LLVM", run(other, case, arrays))])
+
+
+LOOPS = [fn for family in FAMILIES for fn in family.elementwise if fn.cost >= 500 and fn in RULES]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fn", LOOPS, ids=lambda fn: fn.name)
+def test_functions_with_loops(fn):
+    """Elements end at steps of their own: what one has does not depend on those beside it, few or many."""
+    case = Case(lambda *x: RULES[fn](fn.op, x, "float64"), ("float64",) * fn.arity, "float64")
+    usual = np.random.default_rng(1).uniform(0.05, 0.95 if fn.domain[1] < 1 else 30, (fn.arity, 400))
+    if fn.domain[1] < 1:
+        usual[: fn.arity - 1] *= 20
+    arrays = [np.concatenate([x, hostile("float64", k)[:200]]) for k, x in enumerate(usual)]
+    results = [("C", run(in_c([case])[0], case, arrays)), ("LLVM", run(in_llvm([case])[0], case, arrays))]
+    same(case, arrays, fn.name, [("NumPy", interpreted(case, arrays, tables=False)), *results])

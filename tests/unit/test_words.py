@@ -92,3 +92,20 @@ def test_a_name_with_a_letter_wrong(name: str, meant: str) -> None:
 @pytest.mark.parametrize("name", ["frobnicate", "zzz", "jet", "obelisk"])
 def test_a_name_that_resembles_none(name: str) -> None:
     assert said(name) == f"module 'tg' has no attribute {name!r}"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "hint"),
+    [
+        (tg.special, "gamaln", "tg.special.gammaln exists"),
+        (tg.special, "sin", "tg.sin exists"),
+        (tg.linalg, "solv_triangular", "tg.linalg.solve_triangular exists"),
+        (tg.linalg, "cholesky_inverse", None),
+    ],
+)
+def test_modules_of_functions_give_the_hints_that_tg_gives(module: Any, name: str, hint: str | None) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, name)
+    more = f"\n  hint: {hint}" if hint else ""
+    assert str(caught.value) == f"module {module.__name__!r} has no attribute {name!r}{more}"
+    assert not hasattr(module, "__path__")

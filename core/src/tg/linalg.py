@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import tg
 from tg.errors import LinAlgError
 from tg.ops.contraction import kron, matmul, outer, tensordot, vecdot
 from tg.ops.joining import block_diag
@@ -19,6 +22,7 @@ from tg.ops.linalg.spectral import eigh, eigvalsh, svd, svdvals
 from tg.ops.linalg.triangular import solve_triangular
 from tg.ops.norm import norm
 from tg.ops.shape import matrix_transpose
+from tg.words import unknown_in
 
 __all__ = [
     "LinAlgError",
@@ -69,3 +73,8 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)

@@ -3,11 +3,16 @@
 `scipy.special.f(x)` becomes `tg.special.f(x)`, or `tg.f(x)`.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
+import tg
 from tg.ops.elementwise.exponential import logit, xlog1py, xlogy
 from tg.ops.elementwise.exponential import sigmoid as expit
-from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e
+from tg.ops.elementwise.special.bessel import i0, i0e, i1, i1e, j0, j1
 from tg.ops.elementwise.special.beta import beta, betaln, binom, poch
-from tg.ops.elementwise.special.cylinder import iv, ive, j0, j1, jv, kv, kve
+from tg.ops.elementwise.special.cylinder import iv, ive, jv, kv, kve
 from tg.ops.elementwise.special.error import erf, erfc, erfcinv, erfcx, erfinv
 from tg.ops.elementwise.special.gamma import digamma, factorial, gamma, gammaln, gammasgn, trigamma
 from tg.ops.elementwise.special.hypergeometric import hyp2f1
@@ -24,6 +29,7 @@ from tg.ops.elementwise.special.owens import owens_t
 from tg.ops.elementwise.special.zeta import polygamma, zeta
 from tg.ops.elementwise.trigonometric import sinc
 from tg.ops.softmax import log_softmax, logsumexp, softmax
+from tg.words import unknown_in
 
 __all__ = [
     "beta",
@@ -75,3 +81,8 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    text = name if name.startswith("__") else unknown_in(__name__, __all__, name, dir(tg))
+    raise AttributeError(text, name=name)

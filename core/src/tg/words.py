@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tg.errors import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Mapping
 
 NEAR: Final = 0.8  # how much of a name a guess has to share, as difflib counts: `vectr`, not `scan` for `isnan`
 
@@ -277,13 +277,30 @@ def instead(name: str) -> str | None:
     return _rows()[name][1] if name in _rows() else None
 
 
-def unknown(name: str, known: Iterable[str]) -> str:
+def unknown(name: str, known: Collection[str]) -> str:
     """The message about a name that tg does not have, with what to do, or a name that differs in a letter or two."""
-    end, hint = _rows().get(name) or ("", _near(name, known))
-    return message(f"module 'tg' has no attribute {name!r}{end}", hint=hint)
+    return _said(name, "tg", _near(name, dict.fromkeys(known, "tg")))
 
 
-def _near(name: str, known: Iterable[str]) -> str | None:
-    spelt = {other.lower(): other for other in known if not other.startswith("_")}
+def unknown_in(module: str, own: Collection[str], name: str, known: Collection[str]) -> str:
+    """The same about a name that a module of tg does not have.
+
+    Args:
+        own: the names of the module.
+        known: those of tg.
+    """
+    if name in known:
+        return message(f"module {module!r} has no attribute {name!r}", hint=f"tg.{name} exists")
+    return _said(name, module, _near(name, dict.fromkeys(known, "tg") | dict.fromkeys(own, module)))
+
+
+def _said(name: str, module: str, near: str | None) -> str:
+    end, hint = _rows().get(name) or ("", near)
+    return message(f"module {module!r} has no attribute {name!r}{end}", hint=hint)
+
+
+def _near(name: str, known: Mapping[str, str]) -> str | None:
+    """The name that is nearest, with the module that has it."""
+    spelt = {other.lower(): f"{module}.{other}" for other, module in known.items() if not other.startswith("_")}
     near = difflib.get_close_matches(name.lower(), spelt, 1, NEAR)
-    return f"tg.{spelt[near[0]]} exists" if near else None
+    return f"{spelt[near[0]]} exists" if near else None

@@ -17,7 +17,8 @@ LONG = """
     arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh sinc
     erf erfc erfcx erfinv erfcinv ndtr ndtri log_ndtr ndtri_exp gammaln digamma trigamma gammasgn gamma factorial
     zeta polygamma beta betaln poch binom i0 i1 i0e i1e
-    gammainc gammaincc gammaincinv gammainccinv betainc betaincinv iv ive kv kve j0 j1 jv owens_t hyp2f1
+    gammainc gammaincc gammainc_da gammaincinv gammainccinv betainc betainc_da betainc_db betaincinv
+    iv ive kv kve j0 j1 jv owens_t hyp2f1
 """
 
 

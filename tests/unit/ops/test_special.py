@@ -344,3 +344,105 @@ def test_a_derivative_that_does_not_exist_is_an_error_and_no_zero(fn):
     step = 1e-5
     above, below = (getattr(scipy.special, fn.name)(3, 2 + d) * 3 for d in (step, -step))
     np.testing.assert_allclose(found, (above - below) / (2 * step), rtol=1e-7)
+
+
+# --- functions with loops, over what they are for ---------------------------------------------------------------------
+
+
+def _p(a, x):
+    return mpmath.gammainc(a, 0, x, regularized=True)
+
+
+def _owens(h, a):
+    return mpmath.quad(lambda x: mpmath.exp(-h * h * (1 + x * x) / 2) / (1 + x * x), [0, a]) / (2 * mpmath.pi)
+
+
+SHAPE, WIDE, PART = (0.02, 60), (1e-3, 80), (0.001, 0.999)
+LOOPED = {
+    "gammainc": (_p, SHAPE, WIDE),
+    "gammaincc": (lambda a, x: mpmath.gammainc(a, x, regularized=True), SHAPE, WIDE),
+    "betainc": (lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), SHAPE, SHAPE, PART),
+    "iv": (mpmath.besseli, (0, 60), (0.01, 90)),
+    "ive": (lambda v, x: mpmath.besseli(v, x) * mpmath.exp(-x), (0, 60), (0.01, 400)),
+    "kv": (mpmath.besselk, (-40, 40), (0.01, 90)),
+    "kve": (lambda v, x: mpmath.besselk(v, x) * mpmath.exp(x), (-40, 40), (0.01, 400)),
+    "jv": (mpmath.besselj, (-20, 60), (0.01, 90)),
+    "j0": (lambda x: mpmath.besselj(0, x), (-300, 300)),
+    "j1": (lambda x: mpmath.besselj(1, x), (-300, 300)),
+    "owens_t": (_owens, (-5, 5), (-9, 9)),
+    "hyp2f1": (mpmath.hyp2f1, (0.1, 4), (0.1, 4), (0.2, 9), (-3, 0.8)),
+}
+INVERSES = {
+    "gammaincinv": (_p, lambda a, x: x ** (a - 1) * mpmath.exp(-x) / mpmath.gamma(a), SHAPE),
+    "gammainccinv": (
+        lambda a, x: mpmath.gammainc(a, x, regularized=True),
+        lambda a, x: x ** (a - 1) * mpmath.exp(-x) / mpmath.gamma(a),
+        SHAPE,
+    ),
+    "betaincinv": (
+        lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
+        lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / mpmath.beta(a, b),
+        (0.3, 60),
+        (0.3, 60),
+    ),
+}
+
+
+def samples(ends, dtype, n=200):
+    """Operands of a dtype, half of them by size where there are no negative ones."""
+    rng = np.random.default_rng(11)
+    found = []
+    for low, high in ends:
+        x = rng.uniform(low, high, n)
+        if low > 0:
+            x[::2] = np.exp(rng.uniform(np.log(low), np.log(high), x[::2].size))
+        found.append(rng.permutation(x).astype(numpy_dtype(dtype)))
+    return found
+
+
+def _size(name, operands, right):
+    """What the rounding of a value is relative to."""
+    y = np.abs(right.astype(float))
+    if name in ("jv", "j0", "j1"):
+        v, x = (np.abs(np.asarray(a, float)) for a in (operands if name == "jv" else (0, operands[0])))
+        return np.where(x > v, np.maximum(y, np.sqrt(2 / np.pi / np.maximum(x, 1))), y * (1 + np.abs(np.log(y))))
+    if name == "hyp2f1":
+        return y + 1
+    return y * (1 + np.abs(np.log(y, where=y > 0, out=np.zeros_like(y))))
+
+
+def _right(exact, operands):
+    with mpmath.workdps(30):
+        rows = zip(*(a.astype(float).tolist() for a in operands), strict=True)
+        return np.array([np.longdouble(mpmath.nstr(mpmath.re(exact(*map(mpmath.mpf, row))), 25)) for row in rows])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", LOOPED)
+def test_functions_with_loops_are_as_exact_as_their_records_say_over_the_domain(name, dtype):
+    exact, *ends = LOOPED[name]
+    operands, info = samples(ends, dtype), ml_dtypes.finfo(numpy_dtype(dtype))
+    right = _right(exact, operands)
+    found = getattr(tg, name).op.perform(*operands)[0].astype(np.longdouble)
+    inside = (np.abs(right) < float(info.max)) & (np.abs(right) > float(info.tiny))
+    assert inside.sum() > 60
+    error = np.abs(found - right) / (_size(name, operands, right) * float(info.eps))
+    worst = int(np.argmax(np.where(inside, error, 0)))
+    at = [a[worst] for a in operands]
+    assert error[worst] <= getattr(tg, name).accuracy, f"{name}{at}: {found[worst]}, needed {right[worst]}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverses_of_functions_with_loops_lead_back(name):
+    exact, density, *ends = INVERSES[name]
+    *shapes, part = samples([*ends, PART], "float64")
+    found = getattr(tg, name).op.perform(*shapes, part)[0]
+    there = (found > 1e-300) & (found < 1 - 1e-9 if name == "betaincinv" else True)
+    assert there.sum() > 150
+    operands = [a[there] for a in (*shapes, found)]
+    rest = np.abs(_right(exact, operands) - part[there])
+    slope = _right(lambda *v: v[-1] * density(*v), operands)
+    eps = np.finfo(float).eps
+    assert (rest <= getattr(tg, name).accuracy * eps * (slope + part[there])).all()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tg_c.vectors import Vectors
 
 SHARED: Final = "shared"
+PARAMETERS: Final = "xyzw"  # of functions of lanes
 SIGNS: Final = {
     "add": "+",
     "subtract": "-",
@@ -104,6 +105,14 @@ class Body(kernels.Body):
         self.has_counted = False  # what was written depends on how often it has been
         self._known: list[dict[str, Lanes]] = [{}]
         self._count = 0
+
+    def another(self) -> Body:
+        """A body for a function of the same prelude, of as many lanes."""
+        return Body(self.prelude, self.lanes, self.size)
+
+    def text(self) -> list[str]:
+        """The statements, indented."""
+        return self.lines
 
     @property
     def abreast(self) -> int:
@@ -468,12 +477,12 @@ def _limits(source: str, target: str) -> dict[str, str]:
 
 
 def function(name: str, write: Callable[..., Lanes], like: Body, dtypes: Sequence[str], *, head: str) -> str:
-    """The C text of a function of lanes of some dtypes, whose parameters are x, y and z."""
-    body = Body(like.prelude, like.lanes, like.size)
-    operands = [Lanes(body, dtype, letter) for dtype, letter in zip(dtypes, "xyz", strict=False)]
+    """The C text of a function of lanes of some dtypes, whose parameters are `PARAMETERS`."""
+    body = like.another()
+    operands = [Lanes(body, dtype, letter) for dtype, letter in zip(dtypes, PARAMETERS, strict=False)]
     found = write(*operands)
     parameters = ", ".join(f"{x.kind} {x.text}" for x in operands)
-    lines = "\n".join((*body.lines, f"  return {body.vector(found)};"))
+    lines = "\n".join((*body.text(), f"  return {body.vector(found)};"))
     like.widest = max(like.widest, body.widest)
     return f"{head} {found.kind} {name}({parameters}) {{\n{lines}\n}}"
 
@@ -483,6 +492,6 @@ def named(prelude: Prelude, name: str, dtype: str, lanes: int = 0, size: int = 8
     body = Body(prelude, lanes, size)
     if name in NAMED:
         return body.vectors.rounded(name, WORDS[dtype]) if lanes else prelude.libm(name, dtype)
-    libm(name, *(Lanes(body, dtype, letter) for letter in "xyz"[: ARITIES[name]]))
+    libm(name, *(Lanes(body, dtype, letter) for letter in PARAMETERS[: ARITIES[name]]))
     (line,) = body.lines  # const f64x8 v0 = name(x);
     return line.partition(" = ")[2].partition("(")[0]

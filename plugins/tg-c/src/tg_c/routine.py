@@ -78,6 +78,9 @@ class Routine(Body, routine.Routine):
         self._read: set[str] = set()  # parts of complex numbers that are as they lie in memory
         self._places: dict[str, str] = {}  # of whole vectors of integers: from where they were loaded
 
+    def another(self) -> Routine:
+        return Routine(self.prelude, Width(self.lanes, self.native))
+
     def resize(self, lanes: int) -> tuple[int, int, int]:
         before = self.lanes, self.native, self.size
         self.lanes = lanes

@@ -300,7 +300,7 @@ def _pure(symbol: str, *operands: Lanes) -> Lanes:
 def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lanes]) -> str:
     x = operands[0]
     body = Body(body_of(x).module, x.body.lanes)
-    names = [f"%{letter}" for letter in "xyz"[: len(operands)]]
+    names = [f"%{letter}" for letter in "xyzw"[: len(operands)]]
     found = write(*(Lanes(body, x.dtype, name) for name in names))
     body.do(f"ret {x.kind} {found.text}")
     parameters = ", ".join(f"{x.kind} {name}" for name in names)

@@ -25,6 +25,7 @@ from tg.rewrite.rules.elementwise import (
     complex,
     exponential,
     rounding,
+    special,
     trigonometric,
 )
 
@@ -39,6 +40,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *complex.RULES,
     *exponential.RULES,
     *rounding.RULES,
+    *special.RULES,
     *trigonometric.RULES,
     *contraction.RULES,
     *creation.RULES,

@@ -14,7 +14,16 @@ from tg_native.kernels.elementwise import (
     rounding,
     trigonometric,
 )
-from tg_native.kernels.elementwise.special import bessel, error, gamma, normal
+from tg_native.kernels.elementwise.special import (
+    bessel,
+    cylinder,
+    error,
+    gamma,
+    hypergeometric,
+    incomplete,
+    normal,
+    owens,
+)
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -29,7 +38,11 @@ KERNELS: Final[dict[object, Rule]] = {
     **rounding.KERNELS,
     **trigonometric.KERNELS,
     **bessel.KERNELS,
+    **cylinder.KERNELS,
     **error.KERNELS,
     **gamma.KERNELS,
+    **hypergeometric.KERNELS,
+    **incomplete.KERNELS,
     **normal.KERNELS,
+    **owens.KERNELS,
 }

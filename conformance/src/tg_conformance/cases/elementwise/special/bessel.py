@@ -47,13 +47,39 @@ def _finite_or_infinite(function: Any) -> Any:
 
 I0, I1 = exact(_bessel(0), _finite_or_infinite(special.i0)), exact(_bessel(1), _finite_or_infinite(special.i1))
 I0E, I1E = exact(_scaled(0), special.i0e), exact(_scaled(1), special.i1e)
+
+
+def _j(order: int) -> Any:
+    return lambda x: mpmath.besselj(order, x) if mpmath.isfinite(x) else mpmath.mpf(0) if mpmath.isinf(x) else x
+
+
+def _by_digits(function: Any) -> Any:
+    """The function in both precisions: SciPy's has lost all digits far out, where it subtracts from the argument."""
+    single = np.vectorize(lambda x: float(function(mpmath.mpf(x))), [float])
+    return exact(function, lambda x: single(x) if x.size else x)
+
+
+J0, J1 = _by_digits(_j(0)), _by_digits(_j(1))
 SMALL: Final = ((-9.0, 9.0),)
+
+
+def amplitude(function: Any) -> Any:
+    """What the rounding of J is relative to: from 5 on the amplitude of what goes up and down."""
+
+    def of(x: Any) -> Any:
+        y, a = np.abs(function(x)), np.abs(x.astype(float))
+        return np.where(a > 5, np.maximum(y, np.sqrt(2 / np.pi / np.maximum(a, 5))), y)
+
+    return of
+
 
 FACTS: Final = {
     tg.i0: floats_only(I0, gradient=SMALL),
     tg.i1: floats_only(I1, gradient=SMALL),
     tg.i0e: floats_only(I0E, gradient=SMALL),
     tg.i1e: floats_only(I1E, gradient=SMALL),
+    tg.j0: floats_only(J0, gradient=SMALL, condition=amplitude(J0)),
+    tg.j1: floats_only(J1, gradient=SMALL, condition=amplitude(J1)),
 }
 
 WRITTEN: Final = (

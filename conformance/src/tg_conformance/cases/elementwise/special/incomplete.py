@@ -222,6 +222,20 @@ def _mixed_derivative(a: Any, x: Any) -> Any:
     return np.diag((np.log(x) - special.digamma(a)) * x ** (a - 1) * np.exp(-x) / special.gamma(a))
 
 
+def _in_order(exact: Any, which: int) -> Any:
+    """The derivative in one operand, by mpmath."""
+
+    @functools.cache
+    def single(*place: float) -> float:
+        with mpmath.workdps(40):
+            order = tuple(int(j == which) for j in range(len(place)))
+            return float(mpmath.diff(exact, tuple(map(mpmath.mpf, place)), order))
+
+    return lambda *arrays: np.array([single(*map(float, place)) for place in zip(*arrays, strict=True)])
+
+
+IN_SHAPE = _in_order(_p, 0)
+
 WRITTEN: Final = (
     *values_of(tg.gammainc, special.gammainc, SHAPES, POINTS),
     *values_of(tg.gammaincc, special.gammaincc, SHAPES, POINTS),
@@ -229,6 +243,32 @@ WRITTEN: Final = (
     *values_of(tg.gammainccinv, special.gammainccinv, SHAPES[:14], PARTS[:14]),
     *values_of(tg.betainc, special.betainc, SHAPES, OTHER, PARTS),
     *values_of(tg.betaincinv, special.betaincinv, SHAPES[:14], OTHER[:14], PARTS[:14]),
+    Case(
+        lambda a, x: (tg.gammainc_da(a, x), tg.gammainc_da(a, x * 0)),
+        inputs("float64", SHAPES[:14], POINTS[:14]),
+        name="gammainc_da",
+        layouts=("C",),
+        static=(False,),
+        oracle=lambda a, x: (IN_SHAPE(a, x), 0 * x),
+        accuracy=512,
+        condition=lambda a, x: (np.abs(IN_SHAPE(a, x)) + 1e-6, 1 + 0 * x),
+    ),
+    *(
+        Case(
+            function,
+            inputs("float64", SHAPES[:12], OTHER[:12], PARTS[:12]),
+            name=name,
+            layouts=("C",),
+            static=(False,),
+            oracle=exact,
+            accuracy=4096,
+            condition=lambda *given, exact=exact: np.abs(exact(*given)) + 1e-6,
+        )
+        for name, function, exact in (
+            ("betainc_da", tg.betainc_da, _in_order(_i, 0)),
+            ("betainc_db", tg.betainc_db, _in_order(_i, 1)),
+        )
+    ),
     slopes_of(tg.gammainc, _p, [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
     slopes_of(tg.betainc, _i, [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),
     Case(

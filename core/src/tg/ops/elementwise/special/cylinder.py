@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.ops.creation import arange
 from tg.ops.elementwise.arithmetic import absolute, copysign, hypot, maximum, minimum, power, remainder, sqrt
 from tg.ops.elementwise.arithmetic import cbrt as cube_root
 from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
@@ -36,8 +35,7 @@ from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, unti
 from tg.ops.elementwise.special.series import no_derivative
 from tg.ops.elementwise.trigonometric import arccosh, arcsinh, cos, sin, sinh
 from tg.ops.family import Family
-from tg.ops.iteration import scan, while_loop
-from tg.ops.reduction import max as max_of
+from tg.ops.iteration import scan
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
@@ -91,15 +89,16 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
     left = maximum(top - r, 0.0)
     width = (s + r) / PLACES
 
-    def add(total: Variable, k: Variable) -> tuple[Variable, None]:
+    def add(carry: tuple[Variable, Variable], _: None) -> tuple[tuple[Variable, Variable], None]:
+        k, total = carry
         t = left + width * k
         h = sinh(0.5 * t)
         rising = exp(v * t - 2 * x * h * h - peak)
         falling = exp(-2 * v * t)
         term = t * (1 - falling) if of_order else 1 + falling
-        return total + rising * term * where(equal(k, 0), 0.25, 0.5), None
+        return (k + 1.0, total + rising * term * where(equal(k, 0), 0.25, 0.5)), None
 
-    total, _ = scan(add, x * 0, arange(PLACES + 1, dtype="float64"))
+    (_, total), _ = scan(add, (0.0, x * 0), length=PLACES + 1)
     return total * width, peak
 
 
@@ -120,12 +119,12 @@ _k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=
 kv: ElementwiseFunction = iterated(
     "kv", 2, functools.partial(_k, scaled=0.0), "The modified Bessel function of the second kind, of real order v.",
     d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=4500,
 )  # fmt: skip
 kve: ElementwiseFunction = iterated(
     "kve", 2, functools.partial(_k, scaled=1.0), "kv(v, x) times e^x.",
     d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=4500,
 )  # fmt: skip
 
 
@@ -217,7 +216,7 @@ def _slope_of_i(v: Variable, x: Variable) -> Variable:
 iv: ElementwiseFunction = iterated(
     "iv", 2, functools.partial(_i, scaled=0.0), "The modified Bessel function of the first kind, of real order v.",
     d=(no_derivative("iv", "v"), lambda v, x, y: _slope_of_i(v, x)),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=5000,
 )  # fmt: skip
 ive: ElementwiseFunction = iterated(
     "ive", 2, functools.partial(_i, scaled=1.0), "iv(v, x) times e^-|x|.",
@@ -225,7 +224,7 @@ ive: ElementwiseFunction = iterated(
         no_derivative("ive", "v"),
         lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y),
     ),
-    accuracy=64, domain=(0.1, 20), cost=3000,
+    accuracy=64, domain=(0.1, 20), cost=5000,
 )  # fmt: skip
 
 
@@ -241,38 +240,31 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
     last_weight = exp(gammaln(part + 1.0))
     zero = x * 0
 
-    def down(k: Any, above: Any, at: Any, weight: Any, total: Any, found: Any, second: Any) -> tuple[Any, ...]:
+    def down(on: Any, k: Any, above: Any, at: Any, weight: Any, total: Any, found: Any, second: Any) -> tuple[Any, ...]:
         """From the orders part + k + 1 and part + k to one less, and Neumann's sum so far."""
-        on, begins = k <= first, equal(k, first)
-        at, above = where(begins, TINY, at), where(begins, 0.0, above)
         even, j = on & equal(remainder(k, 2.0), 0), 0.5 * k
         total = total + where(even, where(equal(k, 0), last_weight, (part + k) * weight) * at, 0.0)
         divisor = part + j - 1
         weight = where(even & (k > 0), weight * j / where(equal(divisor, 0), 1.0, divisor), weight)
         found, second = where(equal(k, wanted), at, found), where(equal(k, 1), at, second)
         below = 2 * (part + k) / x * at - above
-        scale = where(absolute(below) > HUGE, 1 / HUGE, 1.0)
         goes = on & (k > 0)
+        scale = where(goes & (absolute(below) > HUGE), 1 / HUGE, 1.0)
         after = (where(goes, at * scale, above), where(goes, below * scale, at))
-        return k - 1.0, *after, weight, total * scale, found * scale, second * scale
+        return goes, k - 1.0, *after, weight, total * scale, found * scale, second * scale
 
-    start = max_of(first, initial=0.0)
-    carry = (start, zero, zero, weight, zero, zero, zero)
-    _, _, at, _, total, found, second = while_loop(
-        lambda c: c[0] >= 0, lambda c: down(*c), carry, max_steps=MOST_ORDERS
-    )
+    carry = (first >= 0, first, zero, zero + TINY, weight, zero, zero, zero)
+    _, _, _, at, _, total, found, second = until_settled(down, carry, MOST_ORDERS)
     scale = where(equal(part, 0), 1.0, power(0.5 * x, part)) / total
     # below 0: the recurrence goes on from the orders part and part + 1
     lower = maximum(-whole, 0.0)
 
-    def further(k: Any, above: Any, at: Any) -> tuple[Any, ...]:
-        goes = k < lower
+    def further(on: Any, k: Any, above: Any, at: Any) -> tuple[Any, ...]:
         below = 2 * (part - k) / x * at - above
-        return k + 1.0, where(goes, at, above), where(goes, below, at)
+        return on & (k + 1.0 < lower), k + 1.0, where(on, at, above), where(on, below, at)
 
-    least = max_of(lower, initial=0.0)
-    first_two = (least * 0, second * scale, at * scale)
-    _, _, negative = while_loop(lambda c: c[0] < least, lambda c: further(*c), first_two, max_steps=MOST_ORDERS)
+    first_two = (lower > 0, 0.0, second * scale, at * scale)
+    negative = until_settled(further, first_two, MOST_ORDERS)[3]
     return where(whole < 0, negative, found * scale)
 
 
@@ -310,16 +302,7 @@ def _j(v: Variable, x: Variable) -> Variable:
 jv: ElementwiseFunction = iterated(
     "jv", 2, _j, "The Bessel function of the first kind, of real order v.",
     d=(no_derivative("jv", "v"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
-    accuracy=512, domain=(0.1, 20), cost=3000,
-)  # fmt: skip
-j0: ElementwiseFunction = iterated(
-    "j0", 1, lambda x: _j(x * 0, x), "The Bessel function of the first kind, of order 0.",
-    d=(lambda x, y: -j1(x),), accuracy=64, domain=(-20, 20), cost=1000,
-)  # fmt: skip
-j1: ElementwiseFunction = iterated(
-    "j1", 1, lambda x: _j(x * 0 + 1.0, x), "The Bessel function of the first kind, of order 1.",
-    d=(lambda x, y: where(equal(x, 0), 0.5, j0(x) - y / where(equal(x, 0), 1.0, x)),),
-    accuracy=64, domain=(-20, 20), cost=1000,
+    accuracy=512, domain=(0.1, 20), cost=2000,
 )  # fmt: skip
 
-FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, j0, j1, jv))
+FAMILY = Family("elementwise/special/cylinder", (iv, ive, kv, kve, jv))

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 HALF_LOG_2_PI: Final = 0.9189385332046727
 TINY: Final = 1e-290
+HUGE: Final = 1e60  # of which a product of four is no infinity
+FAR: Final = 1e30  # from where on what stands before a fraction is 0
 LARGEST: Final = 1e6  # of shapes of the beta function: the steps of its fraction grow as their square root
 STIRLING: Final = tuple(
     float(Fraction(n, d))
@@ -132,21 +134,24 @@ def gamma_density(a: Any, x: Any) -> Any:
     return sqrt(a / (2 * math.pi)) * exp(a * log1p_rest(m, 1.0 / (a / x)) - stirling_rest(a))
 
 
-def _kept_off_zero(v: Any) -> Any:
-    return choose(absolute(value_of(v)) < TINY, v * 0.0 + TINY, v)
-
-
 def _has_moved(total: Any, term: Any) -> Any:
     """Whether a sum has not settled, in its derivative too."""
     moved = absolute(value_of(term)) > DIGIT / 4 * absolute(value_of(total))
     return moved | (absolute(term.slope) > DIGIT / 4 * absolute(total.slope)) if isinstance(term, Dual) else moved
 
 
-def _fraction_has_moved(found: Any, factor: Any) -> Any:
-    """Whether a continued fraction has not settled, of which the last step made `factor` times what it was."""
-    moved = absolute(value_of(factor) - 1.0) > 2 * DIGIT
-    if isinstance(factor, Dual):
-        return moved | (absolute(factor.slope * found.value) > 2 * DIGIT * absolute(found.slope))
+def _quotient_has_moved(p: Any, q: Any, p_before: Any, q_before: Any) -> Any:
+    """Whether a quotient p / q is another than the one before."""
+    now, before = value_of(p) * value_of(q_before), value_of(p_before) * value_of(q)
+    moved = absolute(now - before) > 4 * DIGIT * absolute(now)
+    if isinstance(p, Dual):
+        # of the derivatives p' q - p q' over q^2
+        slope, last = p.slope * q.value - p.value * q.slope, p_before.slope * q_before.value
+        slope_before = last - p_before.value * q_before.slope
+        square, square_before = q.value * q.value, q_before.value * q_before.value
+        return moved | (
+            absolute(slope * square_before - slope_before * square) > 2e-15 * absolute(slope * square_before)
+        )
     return moved
 
 
@@ -162,19 +167,42 @@ def _series_of_p(a: Any, x: Any) -> Any:
     return until_settled(step, (x > 0, 1.0, one, one))[3]
 
 
+def _quotient_of_recurrence(first: tuple[Any, ...], terms: Any, going: Any) -> tuple[Any, Any, Any]:
+    """Numerator and denominator of a continued fraction, by the recurrence for both, which has no division.
+
+    Args:
+        first: what `terms` is given first, and the term that the fraction begins with.
+        terms: gives, of the number of a step and the rest of what it is given, the numerator and the denominator that
+            the step adds to the fraction, and what it is given next.
+    Returns:
+        both, and which elements go on still.
+    """
+    *given, start = first
+    zero = start * 0.0
+
+    def step(going: Any, n: Any, p: Any, q: Any, p_before: Any, q_before: Any, *given: Any) -> tuple[Any, ...]:
+        numerator, denominator, *given_next = terms(n, *given)
+        p_next = p * denominator + p_before * numerator
+        q_next = q * denominator + q_before * numerator
+        moved = going & _quotient_has_moved(p_next, q_next, p, q)
+        scale = where(absolute(value_of(p_next)) > HUGE, 1 / HUGE, 1.0)
+        after = (p_next * scale, q_next * scale, p * scale, q * scale)
+        kept = (choose(going, x, y) for x, y in zip(after, (p, q, p_before, q_before), strict=True))
+        return moved, n + 1.0, *kept, *given_next
+
+    ended = until_settled(step, (going, 1.0, start, zero + 1.0, zero + 1.0, zero, *given))
+    return ended[2], ended[3], ended[0]
+
+
 def _fraction_of_q(a: Any, x: Any, going: Any) -> Any:
-    """The continued fraction of e^x x^-a times the upper incomplete gamma function, by Lentz's method."""
+    """The continued fraction of e^x x^-a times the upper incomplete gamma function."""
 
-    def step(going: Any, n: Any, b: Any, c: Any, d: Any, h: Any) -> tuple[Any, ...]:
-        numerator, b = (a - n) * n, b + 2.0
-        d = 1.0 / _kept_off_zero(d * numerator + b)
-        c = _kept_off_zero(numerator / c + b)
-        factor = c * d
-        h = choose(going, h * factor, h)
-        return going & _fraction_has_moved(h, factor), n + 1.0, b, c, d, h
+    def terms(n: Any, b: Any) -> tuple[Any, ...]:
+        return (a - n) * n, b + 2.0, b + 2.0
 
-    b = _kept_off_zero(-(a - (x + 1.0)))
-    return until_settled(step, (going, 1.0, b, b * 0.0 + 1 / TINY, 1.0 / b, 1.0 / b))[5]
+    b = -(a - (x + 1.0))
+    p, q, _ = _quotient_of_recurrence((b, b), terms, going)
+    return q / p
 
 
 def _small_q(a: Any, x: Any) -> Any:
@@ -222,7 +250,8 @@ def gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
     z, rest = _temme(choose(near, a, 30.0), where(near, x, 30.0))
     front = gamma_density(a, x)
     by_series = front / a * _series_of_p(choose(other, 1.0, a), where(other, 0.0, x))
-    by_fraction = front * _fraction_of_q(choose(fraction, a, 1.0), where(fraction, x, 2.0), fraction)
+    counts = fraction & (x < FAR)
+    by_fraction = front * _fraction_of_q(choose(counts, a, 1.0), where(counts, x, 2.0), counts)
     by_small = _small_q(choose(small, a, 1.0), where(small, x, 1.0))
     p = choose(near, erfc(-z) * 0.5 - rest, choose(fraction, 1.0 - by_fraction, by_series))
     q = choose(near, erfc(z) * 0.5 + rest, choose(fraction, by_fraction, choose(small, by_small, 1.0 - by_series)))
@@ -255,19 +284,22 @@ def _density(a: Variable, x: Variable) -> Variable:
     return exp_of(xlogy(a - 1.0, x) - x - gammaln(a))
 
 
-slope_in_shape, density = in_double(_slope_in_shape), in_double(_density)
+density = in_double(_density)
 _OF_TAIL: Final = of_one("nonnegative", "no_negative_zero")
 
-
+gammainc_da = iterated(
+    "gammainc_da", 2, _slope_in_shape, "The derivative of gammainc(a, x) in a.",
+    accuracy=512, domain=(0.1, 30), cost=2000,
+)  # fmt: skip
 gammainc = iterated(
     "gammainc", 2, lambda a, x: _gamma_tails(a, x)[0],
     "The part of gamma(a) that the integral from 0 to x is: P(a, x), for a >= 0 and x >= 0.",
-    d=(lambda a, x, y: slope_in_shape(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
+    d=(lambda a, x, y: gammainc_da(a, x), lambda a, x, y: density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
 )  # fmt: skip
 gammaincc = iterated(
     "gammaincc", 2, lambda a, x: _gamma_tails(a, x)[1],
     "The part of gamma(a) that the integral from x to infinity is: Q(a, x) = 1 - P(a, x), exact where it is small.",
-    d=(lambda a, x, y: -slope_in_shape(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=2000,
+    d=(lambda a, x, y: -gammainc_da(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
 )  # fmt: skip
 
 
@@ -321,21 +353,17 @@ def _per(x: Variable) -> Variable:
     return 1.0 / x
 
 
-def _slope_of_inverse(a: Variable, x: Variable) -> Variable:
-    return -_slope_in_shape(a, x) / _density(a, x)
-
-
 gammaincinv = iterated(
     "gammaincinv", 2, lambda a, p: _ends(_inverse_of_gamma(a, p, 1.0 - p), a, p, 0.0, np.inf),
     "The x of which gammainc(a, x) is p.",
-    d=(lambda a, p, y: in_double(_slope_of_inverse)(a, y), lambda a, p, y: _per(density(a, y))),
-    accuracy=256, domain=(0.1, 0.9), cost=20_000,
+    d=(lambda a, p, y: -gammainc_da(a, y) / density(a, y), lambda a, p, y: _per(density(a, y))),
+    accuracy=256, domain=(0.1, 0.9), cost=11_000,
 )  # fmt: skip
 gammainccinv = iterated(
     "gammainccinv", 2, lambda a, q: _ends(_inverse_of_gamma(a, 1.0 - q, q), a, q, np.inf, 0.0),
     "The x of which gammaincc(a, x) is q.",
-    d=(lambda a, q, y: in_double(_slope_of_inverse)(a, y), lambda a, q, y: -_per(density(a, y))),
-    accuracy=256, domain=(0.1, 0.9), cost=20_000,
+    d=(lambda a, q, y: -gammainc_da(a, y) / density(a, y), lambda a, q, y: -_per(density(a, y))),
+    accuracy=256, domain=(0.1, 0.9), cost=11_000,
 )  # fmt: skip
 
 
@@ -349,22 +377,18 @@ def _front(a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def _fraction_of_beta(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """The continued fraction that x^a y^b / B(a, b) is multiplied with, by Lentz's method."""
+    """The continued fraction that x^a y^b / B(a, b) is multiplied with, of which each term is times its divisors."""
 
-    def step(going: Any, m: Any, c: Any, d: Any, h: Any) -> tuple[Any, ...]:
-        even = a + (2.0 * m - 1.0)
-        numerator = (a + (m - 1.0)) * (a + b + (m - 1.0)) * m * (b - m) * (x * x) / (even * even)
-        odd = (a + m) * (a * y - b * x + 1.0 + (2.0 - x) * m) / (a + (2.0 * m + 1.0))
-        denominator = (b - m) * m * x / even + m + odd
-        d = 1.0 / _kept_off_zero(d * numerator + denominator)
-        c = _kept_off_zero(numerator / c + denominator)
-        factor = c * d
-        h = choose(going, h * factor, h)
-        return going & _fraction_has_moved(h, factor), m + 1.0, c, d, h
+    def terms(m: Any, before: Any, even: Any) -> tuple[Any, ...]:
+        """`even` is a + 2 m - 1, and `before` that of the step before, which the first has none of."""
+        odd, w = even + 2.0, (b - m) * m
+        numerator = (a + (m - 1.0)) * (a + b + (m - 1.0)) * w * (x * x) * (before * odd)
+        denominator = (w * x + even * m) * odd + (a + m) * (a * y - b * x + 1.0 + (2.0 - x) * m) * even
+        return numerator, denominator, even, odd
 
-    start = _kept_off_zero(a * (a * y - b * x + 1.0) / (a + 1.0))
-    ended = until_settled(step, (x > 0, 1.0, start, start * 0.0, start))
-    return 1.0 / choose(ended[0], ended[4] * 0.0 + np.nan, ended[4])
+    start = a * (a * y - b * x + 1.0)
+    p, q, going = _quotient_of_recurrence((start * 0.0 + 1.0, a + 1.0 + start * 0.0, start), terms, x > 0)
+    return choose(going, start * 0.0 + np.nan, (a + 1.0) * q / p)
 
 
 def beta_tails(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -411,17 +435,23 @@ def _beta_density(a: Variable, b: Variable, x: Variable) -> Variable:
 
 
 beta_density = in_double(_beta_density)
-beta_slope_a = in_double(lambda a, b, x: _slope_of_beta(a, b, x, True))
-beta_slope_b = in_double(lambda a, b, x: _slope_of_beta(a, b, x, False))
 
+betainc_da = iterated(
+    "betainc_da", 3, lambda a, b, x: _slope_of_beta(a, b, x, True), "The derivative of betainc(a, b, x) in a.",
+    accuracy=512, domain=(0.05, 0.95), cost=1000,
+)  # fmt: skip
+betainc_db = iterated(
+    "betainc_db", 3, lambda a, b, x: _slope_of_beta(a, b, x, False), "The derivative of betainc(a, b, x) in b.",
+    accuracy=512, domain=(0.05, 0.95), cost=1000,
+)  # fmt: skip
 betainc = iterated(
     "betainc", 3, _betainc,
     "The part of B(a, b) that the integral from 0 to x is, for a and b up to a million: beyond it is NaN.",
     d=(
-        lambda a, b, x, y: beta_slope_a(a, b, x), lambda a, b, x, y: beta_slope_b(a, b, x),
+        lambda a, b, x, y: betainc_da(a, b, x), lambda a, b, x, y: betainc_db(a, b, x),
         lambda a, b, x, y: beta_density(a, b, x),
     ),
-    accuracy=64, domain=(0.05, 0.95), cost=2000,
+    accuracy=64, domain=(0.05, 0.95), cost=600,
 )  # fmt: skip
 
 
@@ -450,14 +480,14 @@ betaincinv = iterated(
     lambda a, b, p: where((a > 0) & (b > 0) & (equal(p, 0) | equal(p, 1)), p, _betaincinv(a, b, p)),
     "The x of which betainc(a, b, x) is p.",
     d=(
-        lambda a, b, p, y: -beta_slope_a(a, b, y) / beta_density(a, b, y),
-        lambda a, b, p, y: -beta_slope_b(a, b, y) / beta_density(a, b, y),
+        lambda a, b, p, y: -betainc_da(a, b, y) / beta_density(a, b, y),
+        lambda a, b, p, y: -betainc_db(a, b, y) / beta_density(a, b, y),
         lambda a, b, p, y: _per(beta_density(a, b, y)),
     ),
-    accuracy=256, domain=(0.05, 0.95), cost=20_000,
+    accuracy=256, domain=(0.05, 0.95), cost=7000,
 )  # fmt: skip
 
 FAMILY = Family(
     "elementwise/special/incomplete",
-    (gammainc, gammaincc, gammaincinv, gammainccinv, betainc, betaincinv),
+    (gammainc, gammaincc, gammainc_da, gammaincinv, gammainccinv, betainc, betainc_da, betainc_db, betaincinv),
 )

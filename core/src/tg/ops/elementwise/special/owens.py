@@ -63,7 +63,7 @@ owens_t = iterated(
         lambda h, a, y: -0.5 / math.sqrt(2 * math.pi) * exp(-0.5 * h * h) * erf(a * h * ROOT_HALF),
         lambda h, a, y: _slope_in_a(h, a),
     ),
-    accuracy=64, domain=(-4, 4), cost=600,
+    accuracy=64, domain=(-4, 4), cost=900,
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/owens", (owens_t,))

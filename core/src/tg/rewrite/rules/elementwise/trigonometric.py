@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops.elementwise.arithmetic import absolute, square
 from tg.ops.elementwise.trigonometric import (
@@ -23,8 +23,10 @@ from tg.ops.elementwise.trigonometric import (
 from tg.rewrite.phases import CANONICALIZE, EXACT, NAN_UNSAFE, REASSOCIATES
 from tg.rewrite.rule import rule
 
-ODD: Final = (sin, tan, arcsin, arctan, sinh, tanh, arcsinh, arctanh)
-EVEN: Final = (cos, cosh, sinc)
+if TYPE_CHECKING:
+    from tg.ops.elementwise.record import ElementwiseFunction
+    from tg.rewrite.rule import Rule
+
 UNDONE: Final = (  # f(g(x)) is x; which g has a domain, or overflows
     (sin, arcsin, "NaN where |x| is above 1."),
     (cos, arccos, "NaN where |x| is above 1."),
@@ -49,8 +51,9 @@ def _of_other(fn: Any, other: Any) -> Any:
     return lambda x: fn(other(x))
 
 
-RULES = (
-    *(
+def odd(*functions: ElementwiseFunction) -> tuple[Rule, ...]:
+    """The rules of functions whose value of -x is minus that of x."""
+    return tuple(
         rule(
             f"{fn.name}_of_negative",
             match=_of_negative(fn),
@@ -59,9 +62,13 @@ RULES = (
             kind=EXACT,
             why="Signs move outwards, where they meet sums and other signs.",
         )
-        for fn in ODD
-    ),
-    *(
+        for fn in functions
+    )
+
+
+def even(*functions: ElementwiseFunction) -> tuple[Rule, ...]:
+    """The rules of functions that have one value for x and -x."""
+    return tuple(
         rule(
             f"{fn.name}_of_{name}",
             match=match,
@@ -70,9 +77,14 @@ RULES = (
             kind=EXACT,
             why="The function has one value for x and -x.",
         )
-        for fn in EVEN
+        for fn in functions
         for name, match in (("negative", _of_negative(fn)), ("absolute", _of_absolute(fn)))
-    ),
+    )
+
+
+RULES = (
+    *odd(sin, tan, arcsin, arctan, sinh, tanh, arcsinh, arctanh),
+    *even(cos, cosh, sinc),
     rule(
         "tan_from_quotient",
         match=lambda x: sin(x) / cos(x),

@@ -1,0 +1,14 @@
+"""Rules of special functions, by the families that they are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.rewrite.rules.elementwise.special import bessel, error, normal
+
+if TYPE_CHECKING:
+    from tg.rewrite.rule import Rule
+
+__all__ = ["RULES"]
+
+RULES: Final[tuple[Rule, ...]] = (*bessel.RULES, *error.RULES, *normal.RULES)
