@@ -68,8 +68,10 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 demo: $(STAMP)
 	$(BIN)/tg demo
 
+# one thread, as tg's own loops run: beside other work OpenBLAS's two wait for one another, and a factor of 250 rows took
+# 112 ms of a processor in place of 0.6
 examples: $(STAMP)
-	$(BIN)/python examples/jobs.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/jobs.py
 
 # pytest's summary is the last thing that each prints. Types are checked by the first of the tests, beside the others.
 test: style
