@@ -1,7 +1,8 @@
-"""The three jobs on every backend that is installed, side by side with what is used for them without tg.
+"""The six jobs on every backend that is installed, side by side with what is used for them without tg.
 
 python examples/jobs.py                         # what `make examples` runs
 python examples/jobs.py c numba                 # on these backends, and the reference
+python examples/jobs.py c --jobs process gru    # of these jobs
 python examples/jobs.py --docs docs/_static     # and write down what the page of examples shows
 """
 
@@ -15,8 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import epidemic
+import factors
 import gru
 import numpy as np
+import process
+import regressions
 import solvers
 from rich.console import Console
 
@@ -30,6 +34,7 @@ AGREEMENT = 1e-8  # of any number with the reference's, relative to the largest
 STANDARD_ERRORS = 4.0  # from the parameters that made the data
 FIRST_STEPS = 20  # of a training, in which losses agree with torch's
 SAME_LOSS = 1e-6
+SAME_FIT = 1e-3  # two minimizers, in standard errors; predictions relative to the largest
 RIGHT = 0.9  # of the brackets that close
 CHECKPOINT = 50
 WIDTH = 150  # of tables that go into a file
@@ -40,20 +45,21 @@ def main() -> int:
     """Run and print all; 0 if every number is right."""
     parser = argparse.ArgumentParser()
     parser.add_argument("backends", nargs="*")
+    parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
     parser.add_argument("--docs", type=Path, help="a folder to write a picture and the tables of each job into")
     chosen_here = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tg-cache-of-examples-") as folder:
         os.environ["TG_CACHE_DIR"] = folder  # what an earlier run compiled would make the first results look cheap
-        return run(chosen_here.backends, chosen_here.docs)
+        return run(chosen_here.backends, chosen_here.jobs, chosen_here.docs)
 
 
-def run(backends: list[str], folder: Path | None) -> int:
-    """Run all jobs on these backends, and write their pictures and tables if there is a folder for them."""
+def run(backends: list[str], jobs: list[str], folder: Path | None) -> int:
+    """Run jobs on these backends, and write their pictures and tables if there is a folder for them."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH, record=True)
     known, tables = chosen(backends), {}
     fine, found = True, {}
-    for job, models in jobs().items():
-        for model in models:
+    for job in jobs:
+        for model in JOBS[job]():
             found[model.title], is_right = compare(model, known, console)
             fine = fine and is_right
             if not is_right:
@@ -62,19 +68,10 @@ def run(backends: list[str], folder: Path | None) -> int:
     if folder:
         import pictures
 
-        pictures.write(found, folder)
+        pictures.write(jobs, found, folder)
         for job, text in tables.items():
             (folder / f"{job}.txt").write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
     return 0 if fine else 1
-
-
-def jobs() -> dict[str, list[Model]]:
-    """The models of each job; a model is a table."""
-    return {
-        "epidemic": [*map(of_series, epidemic.series())],
-        "gru": [of_brackets()],
-        "solvers": [of_orbit(), of_flight(), of_memory()],
-    }
 
 
 class Peer:
@@ -89,9 +86,11 @@ class Peer:
         self.result = self.run(report)
         return self.result
 
-    def ratio(self, microseconds: float, its: float) -> str:
-        """How many times as fast a call is as one of its own, which takes so many microseconds."""
-        times = its / microseconds
+    def ratio(self, microseconds: float, name: str = "call_microseconds") -> str:
+        """How many times as fast a call is as one of its own, whose microseconds are that field; a dash without it."""
+        if self.result is None:
+            return "–"
+        times = getattr(self.result, name) / microseconds
         return f"{times:.2g}" if times < 100 else f"{times:,.0f}"
 
 
@@ -154,7 +153,7 @@ def of_brackets() -> Model:
         lambda r, reference: (
             f"{r.first_seconds:.2f}",
             f"{r.step_microseconds / 1000:.1f}",
-            peer.ratio(r.step_microseconds, peer.result.step_microseconds),
+            peer.ratio(r.step_microseconds, "step_microseconds"),
             "" if r is reference else f"{np.mean(r.losses[-10:]):.4f}",
             f"first {FIRST_STEPS} steps" if r is reference else f"{100 * r.right:.1f} %",
             f"{r.seconds:.2f}",
@@ -265,10 +264,139 @@ def of_memory(steps: int = 1000, count: int = 5000) -> Model:
     )
 
 
+def of_process() -> Model:
+    """A Gaussian process: its hyperparameters, and what it says of other places."""
+    data = process.measured()
+    peer = Peer(lambda report: process.run_sklearn(data))
+
+    def surprise(r: process.Result) -> float:
+        return float(np.sqrt(np.mean(((r.mean - data.values) / r.deviation) ** 2)))
+
+    def is_right(r: process.Result, reference: process.Result) -> bool:
+        near = r.errors is None or np.all(np.abs(r.theta - process.TRUTH) < STANDARD_ERRORS * r.errors)
+        same = np.all(np.abs(r.theta - reference.theta) < SAME_FIT * reference.errors)
+        same_at = max(difference(r.mean, reference.mean), difference(r.deviation, reference.deviation)) < SAME_FIT
+        return bool(near and same) and same_at and difference(r.at_start, reference.at_start) < AGREEMENT
+
+    truth = ", ".join(f"{n} {np.exp(v):.4g}" for n, v in zip(process.NAMES, process.TRUTH, strict=True))
+    return Model(
+        "Gaussian process",
+        f"A Gaussian process through {len(data.y)} measurements, fitted by L-BFGS; truth: {truth}.",
+        1,
+        lambda backend, report: process.run(backend, data),
+        ("first s", "µs a call", "times sklearn", "calls", *process.NAMES, "off", "all s", "difference"),
+        lambda r, reference: (
+            *timed(r, peer),
+            f"{r.calls}",
+            *with_errors(np.exp(r.theta), None if r.errors is None else np.exp(r.theta) * r.errors),
+            f"{surprise(r):.3f}",
+            f"{r.seconds:.2f}",
+            told(r, reference, "at_start"),
+        ),
+        is_right,
+        {"sklearn": peer},
+        may_lack_rules=True,
+        caption=f"a call: value and gradient; off: predictions of other places, in their deviations; {OF_START}",
+    )
+
+
+def of_regression(data: regressions.Regression) -> Model:
+    """Counts or times: the fit, beside published ones."""
+    peer = Peer(lambda report: regressions.run_by_hand(data))
+    said, height = data.published
+    peers: dict[str, Callable[[Any], Any]] = {"SciPy": peer}
+    if data.log_likelihood is regressions.of_counts:
+        peers["statsmodels"] = lambda report: regressions.run_statsmodels(data)
+    shown = [0, 1, len(data.names) - 1]  # others are in the picture
+
+    def is_right(r: regressions.Result, reference: regressions.Result) -> bool:
+        near = np.all(np.abs(r.theta - said) < 1e-3) and abs(r.log_likelihood - height) < 0.05
+        return bool(near) and difference(r.at_start, reference.at_start) < AGREEMENT
+
+    published = ", ".join(f"{n} {v:.4g}" for n, v in zip(data.names, said, strict=True))
+    return Model(
+        data.title,
+        f"A {data.title} regression of {len(data.y)} data by Newton's method; published: {published}; "
+        f"log-likelihood {height:.1f}.",
+        1,
+        lambda backend, report: regressions.run(backend, data),
+        (
+            *("first s", "µs a call", "times SciPy", "calls"),
+            *(data.names[k] for k in shown),
+            *("log p", "all s", "difference"),
+        ),
+        lambda r, reference: (
+            *timed(r, peer),
+            f"{r.calls}",
+            *with_errors(r.theta[shown], r.errors[shown]),
+            f"{r.log_likelihood:.4f}",
+            f"{r.seconds:.2f}",
+            told(r, reference, "at_start"),
+        ),
+        is_right,
+        peers,
+        may_lack_rules=True,
+        caption=f"a call: value, gradient, Hessian, step, errors; in SciPy the value alone; {OF_START}",
+    )
+
+
+def of_factors() -> Model:
+    """A matrix of low rank, by singular values and by gradient."""
+    data = factors.half_seen()
+    peer = Peer(lambda report: factors.run_numpy(data))
+
+    def unseen(r: factors.Result) -> float:
+        return float(np.sqrt(np.mean((r.by_svd - data.truth)[~data.is_seen] ** 2)))
+
+    def apart(r: factors.Result) -> float:
+        return float(np.max(np.abs(r.by_svd - r.by_gradient)))
+
+    def is_right(r: factors.Result, reference: factors.Result) -> bool:
+        same = difference(r.by_svd.ravel(), reference.by_svd.ravel()) < SAME_FIT
+        return same and apart(r) < SAME_FIT and difference(r.at_start, reference.at_start) < AGREEMENT
+
+    return Model(
+        "factors",
+        f"A matrix of {data.a.shape[0]} x {data.a.shape[1]} and rank {factors.RANK}, seen in {np.sum(data.is_seen)} "
+        f"elements with noise of {factors.NOISE}: by singular values, and by the gradient of its factors.",
+        1,
+        lambda backend, report: factors.run(backend, data),
+        (
+            *("first s", "µs an SVD", "times NumPy", "SVDs"),
+            *("µs a gradient", "times NumPy", "gradients", "rank", "unseen", "apart", "all s", "difference"),
+        ),
+        lambda r, reference: (
+            f"{r.first_seconds:.2f}",
+            f"{r.svd_microseconds:,.0f}",
+            peer.ratio(r.svd_microseconds, "svd_microseconds"),
+            f"{r.svds}",
+            f"{r.call_microseconds:,.0f}",
+            peer.ratio(r.call_microseconds),
+            f"{r.calls}",
+            f"{np.linalg.matrix_rank(r.by_svd, tol=SAME_FIT)}",
+            f"{unseen(r):.3f}",
+            f"{apart(r):.1e}",
+            f"{r.seconds:.2f}",
+            told(r, reference, "at_start"),
+        ),
+        is_right,
+        {"NumPy": peer},
+        may_lack_rules=True,
+        caption="unseen: root of the mean square error there; apart: the most that both ways differ; "
+        "difference: of value and gradient where they begin",
+    )
+
+
+def with_errors(values: Any, errors: Any) -> tuple[str, ...]:
+    """Values, and if there are any their standard errors."""
+    if errors is None:
+        return tuple(f"{v:.4g}" for v in values)
+    return tuple(f"{v:.4g} ± {d:.1g}" for v, d in zip(values, errors, strict=True))
+
+
 def timed(r: Any, peer: Peer) -> tuple[str, str, str]:
     """How long until the first result, and a call, and how many times as fast that is as the peer's."""
-    ratio = peer.ratio(r.call_microseconds, peer.result.call_microseconds)
-    return f"{r.first_seconds:.2f}", f"{r.call_microseconds:,.0f}", ratio
+    return f"{r.first_seconds:.2f}", f"{r.call_microseconds:,.0f}", peer.ratio(r.call_microseconds)
 
 
 def told(r: Any, reference: Any, name: str) -> str:
@@ -286,6 +414,15 @@ def same_losses(r: gru.Result, reference: gru.Result) -> float:
     """The largest difference of the first losses."""
     return float(np.max(np.abs(r.losses[:FIRST_STEPS] - reference.losses[:FIRST_STEPS])))
 
+
+JOBS: dict[str, Callable[[], list[Model]]] = {  # a model is a table
+    "epidemic": lambda: [*map(of_series, epidemic.series())],
+    "gru": lambda: [of_brackets()],
+    "solvers": lambda: [of_orbit(), of_flight(), of_memory()],
+    "process": lambda: [of_process()],
+    "regressions": lambda: [*map(of_regression, regressions.regressions())],
+    "factors": lambda: [of_factors()],
+}
 
 if __name__ == "__main__":
     sys.exit(main())

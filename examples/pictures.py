@@ -1,11 +1,14 @@
-"""A picture of each job: the series with what was fitted, the losses of two trainings, an orbit and what is kept."""
+"""A picture of each job: what was fitted beside the data, and for loops what they keep."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import epidemic
+import factors
 import numpy as np
+import process
+import regressions
 import solvers
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -13,7 +16,7 @@ from matplotlib.figure import Figure
 from tg.demo.run import REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 STYLE = {
@@ -26,14 +29,14 @@ STYLE = {
 NO_DATE = {"Date": None, "Creator": None}
 
 
-def write(found: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
-    """Write a picture for each job of the results, by table and backend."""
+def write(jobs: Iterable[str], found: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    """Write a picture of each job, of its results by table and backend."""
     folder.mkdir(parents=True, exist_ok=True)
     with rc_context(STYLE):
-        for name, draw in (("epidemic", _series), ("gru", _losses), ("solvers", _orbit)):
+        for job in jobs:
             figure = Figure(figsize=(9, 2.8), layout="constrained")
-            draw(figure, found)
-            figure.savefig(folder / f"{name}.svg", metadata=NO_DATE)
+            DRAWN[job](figure, found)
+            figure.savefig(folder / f"{job}.svg", metadata=NO_DATE)
 
 
 def _compiled(results: Mapping[str, Any]) -> Any:
@@ -92,3 +95,74 @@ def _orbit(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
     memory.set_title("peak of a gradient, MiB")
     memory.set_ylim(0, 1.4 * memory.get_ylim()[1])  # room for the legend
     memory.legend(frameon=False)
+
+
+def _process(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    surface, others = figure.subplots(1, 2, width_ratios=(1, 1))
+    data, r = process.measured(), _compiled(found["Gaussian process"])
+    side = np.linspace(0, 2, 41)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    mean, _ = process.compiled(data._replace(places=grid), REFERENCE)[2](r.theta)
+    image = surface.contourf(side, side, mean.reshape(41, 41), 12, cmap="viridis")
+    surface.plot(*data.x.T, ".", markersize=2, color="k")
+    surface.set_title("expected values, and the places of measurements")
+    figure.colorbar(image, ax=surface)
+    others.errorbar(data.values, r.mean, 2 * r.deviation, fmt=".", markersize=3, linewidth=0.6)
+    ends = [np.min(data.values), np.max(data.values)]
+    others.plot(ends, ends, color="0.6", linewidth=0.8, zorder=0)
+    others.set_title("other places: expected, ± 2 deviations")
+    others.set_xlabel("true")
+
+
+def _regressions(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    coefficients, remission = figure.subplots(1, 2)
+    counts, times = regressions.regressions()
+    r = _compiled(found[counts.title])
+    rows = np.arange(len(counts.names))[::-1]
+    coefficients.errorbar(r.theta, rows, xerr=2 * r.errors, fmt=".", linewidth=0.8, label="± 2 standard errors")
+    coefficients.plot(counts.published[0], rows, "|", color="k", label="published")
+    coefficients.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    coefficients.set_yticks(rows, counts.names)
+    coefficients.set_title("days of absence")
+    coefficients.legend(frameon=False)
+    *beta, log_s = _compiled(found[times.title]).theta
+    weeks = np.linspace(0.01, 36, 200)
+    for group, label in ((0.0, "drug"), (1.0, "placebo")):
+        of_group = times.x[:, 1] == group
+        (line,) = remission.plot(
+            weeks, np.exp(-((weeks / np.exp(beta[0] + beta[1] * group)) ** np.exp(-log_s))), linewidth=1, label=label
+        )
+        steps = _lasting(times.y[of_group], times.is_known[of_group])
+        remission.step(*steps, where="post", linewidth=0.8, linestyle=":", color=line.get_color())
+    remission.set_title("share in remission: fitted, and by Kaplan and Meier")
+    remission.set_xlabel("week")
+    remission.legend(frameon=False)
+
+
+def _lasting(t: Any, is_known: Any) -> tuple[list[float], list[float]]:
+    """The estimate of Kaplan and Meier: times, and the share that lasts longer."""
+    times, shares = [0.0], [1.0]
+    for end in np.unique(t[is_known]):
+        times.append(float(end))
+        shares.append(shares[-1] * float(1 - np.sum(is_known & (t == end)) / np.sum(t >= end)))
+    return [*times, float(np.max(t))], [*shares, shares[-1]]
+
+
+def _factors(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    data, r = factors.half_seen(), _compiled(found["factors"])
+    images = (("seen", np.where(data.is_seen, data.a, np.nan)), ("found", r.by_svd), ("true", data.truth))
+    most = np.quantile(np.abs(data.truth), 0.99)  # of the largest few the colour is the same
+    for axes, (title, image) in zip(figure.subplots(1, 3), images, strict=True):
+        axes.imshow(image.T, cmap="RdBu", vmin=-most, vmax=most, interpolation="nearest")
+        axes.set_title(title)
+        axes.set_axis_off()
+
+
+DRAWN = {
+    "epidemic": _series,
+    "gru": _losses,
+    "solvers": _orbit,
+    "process": _process,
+    "regressions": _regressions,
+    "factors": _factors,
+}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.special
 
 import tg
 
@@ -203,6 +205,19 @@ def test_asarray(mistake):
     x = tg.vector("x")
     with mistake(tg.SymbolicError, "array: <x : float64[?]> has no value until the function runs", "hint: x.eval("):
         np.asarray(x)
+
+
+@pytest.mark.parametrize("function", [scipy.linalg.cholesky, scipy.linalg.expm, scipy.special.softmax])
+def test_a_function_of_scipy_that_needs_arrays(mistake, function):
+    m = tg.matrix("m")
+    with mistake(
+        tg.SymbolicError,
+        "array: <m : float64[?, ?]> has no value until the function runs",
+        "at  test_building.py:",
+        "function(m)",
+        "hint: tg.linalg and tg.special have SciPy's functions for variables; tg.wrap",
+    ):
+        function(m)
 
 
 def test_in_a_list(mistake):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jobs
 import numpy as np
@@ -22,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def newton():
     """A table, and a run of it that computes once."""
-    model = next(m for m in jobs.jobs()["solvers"] if m.title == "Newton")
+    model = next(m for m in jobs.JOBS["solvers"]() if m.title == "Newton")
     ((_, peer),) = model.peers.items()
     run, by_hand = functools.cache(lambda backend: model.run(backend, None)), functools.cache(lambda: peer(None))
     return model._replace(run=lambda backend, report: run(backend), peers={"NumPy": lambda report: by_hand()})
@@ -72,14 +74,22 @@ def test_a_backend_without_a_rule_says_so_and_one_that_fails_is_no_success(newto
 
 
 def test_a_peer_is_what_calls_are_compared_with():
-    peer = jobs.Peer(lambda report: report * 2)
-    assert peer(3) == peer.result == 6
-    assert [peer.ratio(a, b) for a, b in ((1.0, 1.0), (100.0, 50.0), (2.0, 50.0), (0.5, 617.0))] == [
-        "1",
-        "0.5",
-        "25",
-        "1,234",
-    ]
+    peer = jobs.Peer(lambda microseconds: SimpleNamespace(call_microseconds=microseconds, step_microseconds=7.0))
+    assert peer.ratio(2.0) == "–"
+    assert peer(50.0) is peer.result
+    assert [peer.ratio(its) for its in (50.0, 100.0, 2.0, 0.04)] == ["1", "0.5", "25", "1,250"]
+    assert peer.ratio(2.0, "step_microseconds") == "3.5"
+
+
+def test_a_peer_that_is_not_installed_is_told_of_and_no_failure(newton):
+    def absent(report):
+        importlib.import_module("a_library_that_nobody_has")
+
+    text, results, is_right = shown(newton._replace(peers={"other": absent, **newton.peers}))
+    assert "other: a_library_that_nobody_has is not installed\n" in text
+    assert "│ other   │       – │" in text
+    assert "other" not in results
+    assert is_right
 
 
 def test_differences_are_relative_and_of_what_both_have():
@@ -87,11 +97,12 @@ def test_differences_are_relative_and_of_what_both_have():
     assert jobs.difference(np.array([1.0, 2.5]), np.array([1.0, 2.0])) == 0.25
 
 
-@pytest.mark.long(minutes=3)
+@pytest.mark.long(minutes=4)
 def test_all_jobs_are_right(tmp_path):
-    pytest.importorskip("torch")
+    for name in ("torch", "sklearn"):
+        pytest.importorskip(name)
     command = [sys.executable, str(ROOT / "examples/jobs.py"), "c", "numba", "--docs", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "│ numba " in (tmp_path / "gru.txt").read_text()
-    assert {p.name for p in tmp_path.iterdir()} == {f"{job}.{kind}" for job in jobs.jobs() for kind in ("svg", "txt")}
+    assert {p.name for p in tmp_path.iterdir()} == {f"{job}.{kind}" for job in jobs.JOBS for kind in ("svg", "txt")}

@@ -112,6 +112,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("logistic", "`tg.sigmoid(x)`"),
     ("lgamma loggamma", "`tg.gammaln(x)`"),
     ("psi", "`tg.digamma(x)`"),
+    ("multigammaln mvlgamma", "`np.log(np.pi) / 2 + tg.gammaln(x) + tg.gammaln(x - 0.5)` in two dimensions"),
     ("tri_gamma", "`tg.trigamma(x)`"),
     ("erf_inv", "`tg.erfinv(x)`"),
     ("silu swish", "`x * tg.sigmoid(x)`"),
@@ -216,6 +217,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     # modules of other libraries
     ("lax", "names are in one place: `tg.scan(lambda c, v: (c + v, c), 0.0, x)`"),
     ("numpy np jnp T pt theano pytensor", "names are in one place, `tg.exp(x)`; NumPy's take variables, `np.exp(x)`"),
+    ("scipy jsp", "SciPy's names: `tg.linalg.cholesky(m)`, `tg.special.gammaln(x)`"),
     ("nn nnet functional", "names are in one place: `tg.softmax(x)`, `tg.relu(x)`"),
     ("tree tree_map tree_util pytree", "lists, tuples, dicts and dataclasses nest: `tg.grad(cost, {'x': x})`"),
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
@@ -240,6 +242,7 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("standard_normal integers exponential laplace cauchy gumbel lognormal weibull pareto dirichlet bits fold_in",
      "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
     ("dropout", "draws are arguments: `x * mask`, where `f(rng.random(3) < 0.9)` gives the mask"),
+    ("stats", "densities are written out: `-0.5 * x**2 - 0.5 * np.log(2 * np.pi)`"),
     # signals and images
     ("fft ifft rfft",
      '`tg.wrap(np.fft.{name}, outputs=tg.vector(dtype="complex128"))(x)`, with grad= for a derivative'),

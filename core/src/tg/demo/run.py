@@ -62,7 +62,10 @@ def main(names: Sequence[str], plots: Path) -> int:
 
 
 def compare(model: Model, known: Sequence[BackendStatus], console: Console) -> tuple[dict[str, Any], bool]:
-    """Run a model on backends and its peers, and print a row for each; the results, and whether all are right."""
+    """Run a model on backends and its peers, and print a row for each; the results, and whether all are right.
+
+    A peer that is not installed is told of, and no failure.
+    """
     console.print(model.about, markup=False, highlight=False)
     results, notes = _run_all(model, known, console)
     console.print(_table(model, known, results))
@@ -158,7 +161,10 @@ def _run_all(model: Model, known: Sequence[BackendStatus], console: Console) -> 
             except TgError as error:
                 notes[b.name] = f"{type(error).__name__}: {error}"
         for name, run in model.peers.items():
-            results[name] = run(reporter(name, "without tg"))
+            try:
+                results[name] = run(reporter(name, "without tg"))
+            except ModuleNotFoundError as error:
+                notes[name] = f"{error.name} is not installed"
     return results, notes
 
 

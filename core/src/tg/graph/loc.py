@@ -65,7 +65,8 @@ def _restored(file: str, line: int, function: str) -> Loc:
     return Loc(code, -1)
 
 
-_PACKAGES = {"tg", "pluggy", "contextlib"}  # the last runs tg's context managers
+# contextlib runs tg's context managers; what the last two do with a variable is done where the user called them
+_PACKAGES = {"tg", "pluggy", "contextlib", "numpy", "scipy"}
 _PROGRAMS = {"tg.demo."}  # in those packages: modules whose lines are a user's all the same
 _LOCAL = threading.local()
 
@@ -101,6 +102,16 @@ def here() -> Loc | None:
             return Loc(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None
+
+
+def is_called_by(package: str) -> bool:
+    """Whether a module of a package lies between the user's line that is being executed and tg."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_inside(module := frame.f_globals.get("__name__", "")):
+        if module.partition(".")[0] == package:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def fix(loc: Loc | None) -> None:

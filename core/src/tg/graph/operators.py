@@ -442,4 +442,7 @@ class Operators:
         return self._refuse("complex", "x.eval({…}) gives a value")  # type: ignore[no-any-return]
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._refuse("array", "x.eval({…}) gives a value; tg.array([x, y]) stacks variables")
+        hint = "x.eval({…}) gives a value; tg.array([x, y]) stacks variables"
+        if locs.is_called_by("scipy"):
+            hint = "tg.linalg and tg.special have SciPy's functions for variables; tg.wrap makes an op of any other"
+        return self._refuse("array", hint)
