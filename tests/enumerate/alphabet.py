@@ -76,6 +76,12 @@ def square(a):
     return a[..., :n, :n]
 
 
+def sides(a):
+    """Right sides of four rows."""
+    corner = square(a)[..., :2, :2]
+    return tg.concatenate([corner, corner], -2)
+
+
 def definite(a):
     """Matrices of which it is promised that they are positive definite: their diagonals outweigh their rows."""
     half = square(a)
@@ -97,6 +103,7 @@ WORDS = {
     "np": np,
     "steps": steps,
     "square": square,
+    "sides": sides,
     "definite": definite,
     "reflected": reflected,
     "linalg": tg.linalg,
@@ -479,6 +486,10 @@ SYSTEMS = letters(
     linalg.cholesky(square(a), on_error="nan")
     linalg.solve(reflected(a), turned(a))
     linalg.inv(reflected(a)) @ turned(a)
+    linalg.kron(square(a)[..., :2, :2], square(b)[..., :2, :2])
+    linalg.solve(linalg.kron(square(a)[:2, :2], square(b)[:2, :2]), sides(a), on_error="nan")
+    linalg.kron(square(a)[:2, :2], square(b)[:2, :2]) @ sides(b)
+    linalg.solve(linalg.block_diag(square(a)[:2, :2], square(b)[:2, :2]), sides(b), on_error="nan")
     turned(a)
     square(a) + turned(square(a))
     square(a) @ square(b)
@@ -496,6 +507,8 @@ DETERMINANTS = letters(
     linalg.det(definite(a))
     tg.log(linalg.det(definite(a)))
     linalg.slogdet(definite(a))[1]
+    linalg.slogdet(linalg.kron(square(a)[:2, :2], square(b)[:2, :2]))[1]
+    linalg.slogdet(linalg.block_diag(square(a)[:2, :2], square(b)[:2, :2]))[1]
     linalg.det(linalg.inv(square(a), on_error="nan"))"""
 )
 ONE_HOT = letters(

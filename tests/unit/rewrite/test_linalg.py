@@ -336,3 +336,94 @@ def test_the_trace_of_a_product_needs_no_product():
     assert "MatMul" not in {n.op.name for n in frozen.nodes}
     a, b = normal(3, 4), normal(4, 3)
     np.testing.assert_allclose(computed(frozen, a, b)[0], np.trace(a @ b), rtol=1e-12)
+
+
+# --- patterns -------------------------------------------------------------------------------------------------------
+
+
+def tall(frozen):
+    """The rows of all that is factorised or multiplied."""
+    needed = (*FACTORS, "MatMul", "SolveTriangular")
+    return [frozen.types[n.inputs[0]].shape[-2] for n in frozen.nodes if n.op.name in needed]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_of_a_kronecker_product_the_factors_do_the_work(dtype):
+    x, y = tg.tensor("x", dtype, (5, 5)), tg.tensor("y", dtype, (4, 4))
+    b = tg.tensor("b", dtype, (20, 3))
+    whole = tg.linalg.kron(x, y)
+    outputs = [tg.linalg.solve(whole, b), tg.linalg.solve(whole, b, transposed=True), whole @ b, b.T @ whole]
+    frozen = rewritten([x, y, b], *outputs)
+    assert max(tall(frozen)) <= 5
+    arrays = [normal(5, 5, dtype=dtype), normal(4, 4, dtype=dtype), normal(20, 3, dtype=dtype)]
+    a, c = np.kron(*arrays[:2]), arrays[2]
+    wanted = (np.linalg.solve(a, c), np.linalg.solve(a.T, c), a @ c, c.T @ a)
+    for found, right in zip(computed(frozen, *arrays), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_inverse_and_determinant_of_a_kronecker_product(n):
+    x, y = tg.tensor("x", shape=(N, N)), tg.tensor("y", shape=(4, 4))
+    whole = tg.linalg.kron(x, y)
+    frozen = rewritten([x, y], tg.linalg.inv(whole), *tg.linalg.slogdet(whole))
+    a, c = normal(n, n) - 0.5 * np.eye(n), normal(4, 4)
+    wanted = (np.linalg.inv(np.kron(a, c)), *np.linalg.slogdet(np.kron(a, c)))
+    for found, right in zip(computed(frozen, a, c), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+def test_products_of_kronecker_products_are_those_of_products():
+    a, b, c, d = (tg.tensor(name, shape=(4, 4)) for name in "abcd")
+    frozen = rewritten([a, b, c, d], tg.linalg.kron(a, b) @ tg.linalg.kron(c, d))
+    assert max(tall(frozen)) == 4
+    arrays = [np.random.default_rng(k).normal(size=(4, 4)) for k in range(4)]
+    right = np.kron(*arrays[:2]) @ np.kron(*arrays[2:])
+    np.testing.assert_allclose(computed(frozen, *arrays)[0], right, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "pivot"), [(1, 3), (0, 5), (None, 0)])
+def test_the_pivot_that_is_told_is_that_of_the_kronecker_product(rows, pivot):
+    x, y = tg.tensor("x", shape=(3, 3)), tg.tensor("y", shape=(4, 4))
+    whole = tg.linalg.kron(x, y)
+    f = tg.function([x, y], tg.linalg.inv(whole), backend="perform")
+    a, c = np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 2.0, 3.0, 4.0])
+    if rows is None:
+        np.testing.assert_allclose(f(a, c), np.linalg.inv(np.kron(a, c)))
+        return
+    (c if rows else a)[2 * rows or 1, 2 * rows or 1] = 0
+    with pytest.raises(tg.LinAlgError, match=f"0 as pivot {pivot}"):
+        f(a, c)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_blocks_on_a_diagonal_are_solved_for_one_by_one(transposed):
+    x, y, b = tg.tensor("x", shape=(N, N)), tg.tensor("y", shape=(7, 7)), tg.matrix("b")
+    whole = tg.linalg.block_diag(x, y)
+    logdet = tg.linalg.slogdet(whole)
+    frozen = rewritten([x, y, b], tg.linalg.solve(whole, b, transposed=transposed), *logdet)
+    assert factors(frozen) == {"LU": 2}
+    a, c, d = normal(3, 3), normal(7, 7), normal(10, 2)
+    dense = np.zeros((10, 10))
+    dense[:3, :3], dense[3:, 3:] = a, c
+    turned = dense.T if transposed else dense
+    wanted = (np.linalg.solve(turned, d), *np.linalg.slogdet(dense))
+    for found, right in zip(computed(frozen, a, c, d), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+def test_the_pivot_that_is_told_is_counted_through_all_blocks():
+    x, y = tg.tensor("x", shape=(3, 3)), tg.tensor("y", shape=(4, 4))
+    f = tg.function([x, y, V], tg.linalg.solve(tg.linalg.block_diag(x, y), V), backend="perform")
+    with pytest.raises(tg.LinAlgError, match="0 as pivot 5"):
+        f(np.eye(3), np.diag([1.0, 0.0, 1.0, 1.0]), np.ones(7))
+    with pytest.raises(tg.LinAlgError, match="0 as pivot 1"):
+        f(np.zeros((3, 3)), np.diag([1.0, 0.0, 1.0, 1.0]), np.ones(7))
+
+
+def test_blocks_that_are_not_square_or_not_on_the_diagonal_stay():
+    x, y, b = tg.tensor("x", shape=(2, 3)), tg.tensor("y", shape=(4, 3)), tg.matrix("b")
+    assert factors(rewritten([x, y, b], tg.linalg.solve(tg.linalg.block_diag(x, y), b))) == {"Solve": 1}
+    z = tg.tensor("z", shape=(3, 3))
+    above = tg.concatenate([tg.concatenate([tg.zeros((3, 3)), z], -1), tg.concatenate([z, tg.zeros((3, 3))], -1)], -2)
+    assert factors(rewritten([z, b], tg.linalg.solve(above, b))) == {"Solve": 1}

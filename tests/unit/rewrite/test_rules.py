@@ -44,6 +44,7 @@ REVIEWED = {
     "logsumexp_shifted_back": SAME_HERE,
     "solve_triangular_of_transpose": SAME_HERE,
     "inv_of_diagonal": SAME_HERE,
+    "solve_of_blocks": SAME_HERE,
     "extreme_of_increasing": "a function that is increasing need not be so to the last digit, as a backend computes it",
     "maximum_of_negatives": ORDER,
     "minimum_of_negatives": ORDER,
@@ -100,7 +101,7 @@ def extreme(k, count, dtype):
 
 
 STABLE = [pytest.param(one, id=one.name) for one in INSTALLED.rules if one.phase == STABILIZE]
-AT_EXTREMES = [one for one in STABLE if one.values[0] not in linalg.RULES]  # of singular matrices nothing has a gradient
+AT_EXTREMES = [one for one in STABLE if one.values[0] not in linalg.RULES]  # nothing singular has a gradient
 
 
 @pytest.mark.sampled(12)

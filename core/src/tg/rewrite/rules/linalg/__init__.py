@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tg.rewrite.rules.linalg import solving, spectral, triangular
+from tg.rewrite.rules.linalg import products, solving, spectral, triangular
 
-RULES = (*triangular.RULES, *solving.RULES)
+RULES = (*products.RULES, *triangular.RULES, *solving.RULES)
 PASSES = (*solving.PASSES, *spectral.PASSES)
 
 __all__ = ["PASSES", "RULES"]
