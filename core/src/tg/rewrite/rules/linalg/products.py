@@ -211,7 +211,7 @@ def _solve_of_blocks(node: Apply, outputs: Any) -> Pair | None:
     info = _first_failing([pair[1] for pair in found], blocks)
     x = Concatenate(-2)(*(pair[0] for pair in found))
     lost = [has_nan(block.matrix, (-2, -1)) for block in blocks]
-    return spoilt(x, failed(info), has_nan(b, (-2,)), *lost), info
+    return spoilt(x, failed(info, op), has_nan(b, (-2,)), *lost), info
 
 
 def _slogdet_of_blocks(node: Apply, outputs: Any) -> Pair | None:

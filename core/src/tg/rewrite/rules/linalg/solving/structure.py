@@ -77,9 +77,9 @@ def spoilt(x: Variable, *conditions: Variable | None) -> Variable:
     return x
 
 
-def failed(info: Variable) -> Variable:
-    """Whether something is wrong with a matrix, for each of its elements."""
-    return expand_dims_at(not_equal(info, 0), (-2, -1))
+def failed(info: Variable, op: Any) -> Variable | None:
+    """Whether something is wrong with a matrix, for each of its elements; None where that is an error."""
+    return None if op.raises else expand_dims_at(not_equal(info, 0), (-2, -1))
 
 
 def _solve_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
@@ -90,7 +90,7 @@ def _solve_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
     d = diagonals(a)
     info = zero_place(d)
     x = divide(b, expand_dims_at(conjugated(d) if op.transpose == "c" else d, (-1,)))
-    return spoilt(x, has_nan(d[..., None], (-2, -1)), has_nan(b, (-2,)), failed(info)), info
+    return spoilt(x, has_nan(d[..., None], (-2, -1)), has_nan(b, (-2,)), failed(info, op)), info
 
 
 def _solve_of_triangular(node: Apply, outputs: Any) -> Pair | None:
@@ -156,7 +156,7 @@ def _inv_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
     info = zero_place(d)
     kind = numpy_dtype(a.type.dtype).type
     found = divide(kind(1), d)
-    return spoilt(where(on_diagonal(a), expand_dims_at(found, (-1,)), kind(0)), failed(info)), info
+    return spoilt(where(on_diagonal(a), expand_dims_at(found, (-1,)), kind(0)), failed(info, node.op)), info
 
 
 def _inv_of_triangular(node: Apply, outputs: Any) -> Pair | None:
