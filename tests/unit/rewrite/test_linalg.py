@@ -436,3 +436,11 @@ def test_blocks_that_are_not_square_or_not_on_the_diagonal_stay():
     z = tg.tensor("z", shape=(3, 3))
     above = tg.concatenate([tg.concatenate([tg.zeros((3, 3)), z], -1), tg.concatenate([z, tg.zeros((3, 3))], -1)], -2)
     assert factors(rewritten([z, b], tg.linalg.solve(above, b))) == {"Solve": 1}
+
+
+def test_debugging_takes_the_rounding_of_factors_for_what_it_is():
+    n = 40
+    cost = V @ tg.linalg.inv(A) @ V + tg.log(tg.absolute(tg.linalg.det(A)))
+    f = tg.function([A, V], [cost, tg.grad(cost, V)], backend="perform", mode="debug")
+    a, v = normal(n, n), normal(n)
+    np.testing.assert_allclose(f(a, v)[0], v @ np.linalg.inv(a) @ v + np.linalg.slogdet(a)[1], rtol=1e-9)

@@ -94,7 +94,8 @@ def _matmul_of_kronecker(node: Apply, outputs: Any) -> Variable | None:
     if left is not None:
         return _multiplied(*left, y)
     if right is not None:
-        return matrix_transpose(_multiplied(*map(matrix_transpose, right), matrix_transpose(x)))
+        a, b = map(matrix_transpose, right)
+        return matrix_transpose(_multiplied(a, b, matrix_transpose(x)))
     return None
 
 
