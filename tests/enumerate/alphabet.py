@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import tg
+import tg.linalg
 from tests.enumerate.edits import edited
 from tests.fuzz.noise import limits
 from tg.graph.traversal import sorted_applies
@@ -22,6 +23,7 @@ from tg.rewrite.pattern import PatternNode, term_of
 from tg.rewrite.rule import Equation
 from tg.rewrite.rules import catalog
 from tg.types.dtypes import is_complex, is_integer, numpy_dtype
+from tg.types.lengths import minimum
 
 FLOATS = ("float64", "float64", "float64", "float32", "float16", "bfloat16")
 COMPLEX = ("complex128", "complex64")
@@ -68,12 +70,51 @@ def steps(a):
     return tg.cast(tg.arange(1, a.shape[-1] + 1), a.dtype)
 
 
+def square(a):
+    """The largest square corner of matrices."""
+    n = minimum(*a.shape[-2:])
+    return a[..., :n, :n]
+
+
+def sides(a):
+    """Right sides of four rows."""
+    corner = square(a)[..., :2, :2]
+    return tg.concatenate([corner, corner], -2)
+
+
+def definite(a):
+    """Matrices of which it is promised that they are positive definite: their diagonals outweigh their rows."""
+    half = square(a)
+    real = tg.real(half) if is_complex(a.dtype) else half
+    small = tg.clip(real + tg.swapaxes(real, -1, -2), -0.5, 0.5)
+    n = half.shape[-1]
+    return tg.assume(tg.cast(small + n * tg.eye(n, dtype=real.dtype), a.dtype), positive_definite=True)
+
+
+def reflected(a):
+    """An orthogonal matrix of as many rows as a has columns."""
+    n = a.shape[-1]
+    v = tg.cast(tg.arange(1, n + 1), a.dtype)
+    return tg.assume(tg.eye(n, dtype=a.dtype) - 2 * tg.outer(v, v) / tg.sum(v * v), orthogonal=True)
+
+
+WORDS = {
+    "tg": tg,
+    "np": np,
+    "steps": steps,
+    "square": square,
+    "sides": sides,
+    "definite": definite,
+    "reflected": reflected,
+    "linalg": tg.linalg,
+    "turned": tg.matrix_transpose,
+}
+
+
 def letter(text, kinds="fc"):
     """A letter of its text."""
     names = tuple(n for n in ("a", "b", "c", "p", "q", "k") if re.search(rf"\b{n}\b", text))
-    return Letter(
-        text, eval(f"lambda K, {', '.join(names)}: {text}", {"tg": tg, "np": np, "steps": steps}), kinds, names
-    )
+    return Letter(text, eval(f"lambda K, {', '.join(names)}: {text}", WORDS), kinds, names)
 
 
 def letters(text, kinds="fc"):
@@ -419,6 +460,57 @@ PRODUCTS = letters(
     tg.eye(3, dtype=a.dtype) @ a""",
     "fci",
 )
+SYSTEMS = letters(
+    """square(a)
+    linalg.solve(square(a), square(b), on_error="nan")
+    linalg.solve(square(a), square(b), transposed=True, on_error="nan")
+    linalg.inv(square(a), on_error="nan")
+    linalg.inv(square(a), on_error="nan") @ square(b)
+    square(a) @ linalg.inv(square(b), on_error="nan")
+    turned(linalg.inv(square(a), on_error="nan")) @ square(b)
+    linalg.solve(square(a), square(b))
+    linalg.inv(square(a)) @ square(b)
+    linalg.solve(square(a), square(b)[..., :1] * square(a)[..., :1, :], on_error="nan")
+    linalg.solve(tg.tril(square(a)), square(b), on_error="nan")
+    linalg.solve(tg.triu(square(a)), square(b), transposed=True, on_error="nan")
+    linalg.solve(tg.tril(tg.triu(square(a))), square(b), on_error="nan")
+    linalg.inv(tg.tril(square(a)), on_error="nan")
+    linalg.inv(tg.tril(tg.triu(square(a))), on_error="nan")
+    linalg.solve_triangular(turned(square(a)), square(b), on_error="nan")
+    linalg.solve_triangular(square(a), square(b), lower=True, on_error="nan")
+    linalg.solve(definite(a), square(b))
+    linalg.solve(definite(a), square(b), transposed=True, on_error="nan")
+    linalg.inv(definite(a))
+    linalg.inv(definite(a)) @ square(b)
+    linalg.cholesky(definite(a))
+    linalg.cholesky(square(a), on_error="nan")
+    linalg.solve(reflected(a), turned(a))
+    linalg.inv(reflected(a)) @ turned(a)
+    linalg.kron(square(a)[..., :2, :2], square(b)[..., :2, :2])
+    linalg.solve(linalg.kron(square(a)[:2, :2], square(b)[:2, :2]), sides(a), on_error="nan")
+    linalg.kron(square(a)[:2, :2], square(b)[:2, :2]) @ sides(b)
+    linalg.solve(linalg.block_diag(square(a)[:2, :2], square(b)[:2, :2]), sides(b), on_error="nan")
+    turned(a)
+    square(a) + turned(square(a))
+    square(a) @ square(b)
+    linalg.trace(square(a) @ square(b))"""
+)
+DETERMINANTS = letters(
+    """linalg.det(square(a))
+    tg.log(linalg.det(square(a)))
+    tg.log(tg.absolute(linalg.det(square(a))))
+    linalg.slogdet(square(a))[0]
+    linalg.slogdet(square(a))[1]
+    linalg.det(tg.tril(square(a)))
+    linalg.slogdet(tg.triu(square(a)))[1]
+    linalg.slogdet(tg.triu(square(a)))[0]
+    linalg.det(definite(a))
+    tg.log(linalg.det(definite(a)))
+    linalg.slogdet(definite(a))[1]
+    linalg.slogdet(linalg.kron(square(a)[:2, :2], square(b)[:2, :2]))[1]
+    linalg.slogdet(linalg.block_diag(square(a)[:2, :2], square(b)[:2, :2]))[1]
+    linalg.det(linalg.inv(square(a), on_error="nan"))"""
+)
 ONE_HOT = letters(
     """a[..., None] == tg.cast(tg.arange(3), a.dtype)
     tg.sum(tg.cast(a[..., None] == tg.cast(tg.arange(3), a.dtype), a.dtype), -1)
@@ -598,6 +690,10 @@ def families():
         "trigonometric": Family(CIRCLE, (*PAIRS, *NEAR), FLOATS, rewrites(r.trigonometric)),
         "contraction": Family(
             PRODUCTS, (*PAIRS, *MOVES, *REDUCTIONS), MATRICES, rewrites(r.contraction, r.diagonal), (1, 2, 2)
+        ),
+        "linalg": Family(
+            (*SYSTEMS, *DETERMINANTS), (*PAIRS, *NEAR, *MOVES[:4]), ("float64", "float64", "float32", "complex128"),
+            rewrites(r.linalg), (2,), (0, 0, 1),
         ),
         "cumulative": Family(ALONG, (*PAIRS, *MOVES, *REDUCTIONS), FLOATS, rewrites(r.cumulative, r.sorting), ROWS),
         "softmax": Family((*ALONG, *SIGMOIDS), (*PAIRS, *NEAR, *REDUCTIONS), FLOATS, rewrites(r.softmax), ROWS),

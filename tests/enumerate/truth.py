@@ -15,6 +15,7 @@ import numpy as np
 from mpmath import mpc, mpf
 from mpmath.libmp import NoConvergence
 
+from tests.enumerate import factors
 from tests.enumerate.numbers import (
     BOOLEAN,
     COMPLEX,
@@ -274,6 +275,12 @@ def performed(op, operands, dtypes, results):
         return (updated(op, name, operands[:2], integers, dtypes[0]),)
     if name == "ArgSort":
         return (order(op, operands[0]),)
+    if name == "SolveTriangular":
+        return (factors.triangular(op, *operands, dtypes[0]),)
+    if name == "LU":
+        return factors.factorized(operands[0], dtypes[0])
+    if name == "Cholesky":
+        return factors.cholesky(operands[0], dtypes[0])
     if name in LENGTHS:
         return lengths(op, name, operands, dtypes, results)
     if type(op).has_expansion:

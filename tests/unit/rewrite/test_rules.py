@@ -14,6 +14,7 @@ from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.phases import KINDS, PHASES, STABILIZE
 from tg.rewrite.rule import Equation, Pass
+from tg.rewrite.rules import linalg
 from tg.rewrite.rules.catalog import PASSES, RULES
 from tg.types.dtypes import FLOATS, numpy_dtype
 
@@ -41,6 +42,9 @@ REVIEWED = {
     "sum_of_reshape": SAME_HERE,
     "slice_before_summing": SAME_HERE,
     "logsumexp_shifted_back": SAME_HERE,
+    "solve_triangular_of_transpose": SAME_HERE,
+    "inv_of_diagonal": SAME_HERE,
+    "solve_of_blocks": SAME_HERE,
     "extreme_of_increasing": "a function that is increasing need not be so to the last digit, as a backend computes it",
     "maximum_of_negatives": ORDER,
     "minimum_of_negatives": ORDER,
@@ -97,6 +101,7 @@ def extreme(k, count, dtype):
 
 
 STABLE = [pytest.param(one, id=one.name) for one in INSTALLED.rules if one.phase == STABILIZE]
+AT_EXTREMES = [one for one in STABLE if one.values[0] not in linalg.RULES]  # nothing singular has a gradient
 
 
 @pytest.mark.sampled(12)
@@ -114,7 +119,7 @@ def test_a_stable_form_has_the_gradient_of_the_formula(one, dtype):
 
 
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize("one", STABLE)
+@pytest.mark.parametrize("one", AT_EXTREMES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_gradient_of_a_formula_is_rewritten_as_stable_as_the_formula(one, dtype):
     """Where the gradient of the stable form is finite, so is the rewritten gradient of the formula, and equal."""

@@ -18,7 +18,7 @@ from tg.rewrite.fold import folded
 from tg.rewrite.journal import Journal
 from tg.rewrite.pattern import kind_of
 from tg.rewrite.phases import CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
-from tg.rewrite.rule import Lowering, Pass
+from tg.rewrite.rule import Checked, Lowering, Pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -342,6 +342,8 @@ class _Sweeper:
                             self.last = name, node
                             if node.op.inner_descriptors:
                                 self._recheck(node, found)
+                            if type(found) is Checked:
+                                self._check_new(found, node)
                             return name, found
                     except Exception as error:  # noqa: BLE001 (raised again, named)
                         raise self.driver.failed(error, "rewrite", name, node)  # noqa: B904 (it has its cause)
@@ -387,9 +389,13 @@ class _Sweeper:
         except Exception as error:  # noqa: BLE001 (raised again, named)
             raise self.driver.failed(error, "expansion of", op.name, node)  # noqa: B904 (it is the same)
         target = made if isinstance(made, tuple) else (made,)
+        self._check_new(target, node)
+        return f"expand {op.name}", target
+
+    def _check_new(self, target: Outputs, node: Apply) -> None:
+        """Ask for what the ops of a replacement need."""
         for new in self._new_applies(target, node):
             self.checks.extend((check, new) for check in checks_of(new))
-        return f"expand {op.name}", target
 
     def _new_applies(self, target: Outputs, node: Apply) -> list[Apply]:
         """The applies below an expansion that no sweep has met, operands first."""

@@ -41,6 +41,16 @@ NUMBERS: Final = INEXACT | INTEGER
 ANY: Final = frozenset(DTYPES)
 
 
+@final
+class Checked(tuple):  # type: ignore[type-arg]
+    """The results that a rule gives where they can fail in another way than what they replace: with their ops' checks.
+
+    What is replaced keeps its own checks, of what became of its results.
+    """
+
+    __slots__ = ()
+
+
 class Rule(ABC):
     """A local rewrite: its name, its phase, its class, its reason, and the ops it is tried on."""
 
@@ -147,7 +157,7 @@ class NodeRule(Rule):
         why: str,
         keys: tuple[object, ...],
         function: Callable[..., Found],
-        example: Callable[..., Variable] | None,
+        example: Callable[..., Variable | list[Variable]] | None,
         below: tuple[object, ...],
     ) -> None:
         super().__init__(name, phase, kind, why)
@@ -195,7 +205,7 @@ class Pass:
         kind: str,
         why: str,
         run: Callable[[View], Mapping[int, Variable]],
-        example: Callable[..., Variable] | None = None,
+        example: Callable[..., Variable | list[Variable]] | None = None,
         keys: tuple[object, ...] = (),
     ) -> None:
         """A pass.
@@ -204,7 +214,8 @@ class Pass:
             keys: if given, the elementwise functions and op classes without any of which the pass has nothing to do.
             run: gives replacements by the `id` of the variables to replace: expressions over variables of the graph.
                 The rules of the phase visit what is new.
-            example: an expression of floating matrices of one shape in which the pass applies: what tests run it on.
+            example: an expression, or several, of floating matrices of one shape in which the pass applies: what tests
+                run it on.
         """
         _need(name, phase, kind, why)
         self.name, self.phase, self.kind, self.why, self.run, self.example = name, phase, kind, why, run, example
@@ -272,7 +283,7 @@ def node_rule(
     phase: str,
     kind: str,
     why: str,
-    example: Callable[..., Variable] | None = None,
+    example: Callable[..., Variable | list[Variable]] | None = None,
     below: tuple[object, ...] = (),
 ) -> Rule:
     """A rule given as a function: `apply(node, outputs)` is the replacement, or None where the rule does not apply.
@@ -282,7 +293,8 @@ def node_rule(
         below: if given, elementwise functions, op classes or `Constant`, one of which makes an operand wherever the
             rule applies: it is not tried elsewhere.
         apply: returns a variable, a tuple of them for an op of several results, or a number.
-        example: an expression of floating matrices of one shape in which the rule applies: what tests run it on.
+        example: an expression, or several, of floating matrices of one shape in which the rule applies: what tests
+            run it on.
     """
     return NodeRule(name, phase, kind, why, keys, apply, example, below)
 

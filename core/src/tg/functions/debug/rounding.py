@@ -33,6 +33,10 @@ EXACT: Final = frozenset({
     "WrapIndex", "Nonzero", "Arange", "Sort", "ArgSort", "SearchSorted", "ArgReduce", "SpecifyShape",
 })  # fmt: skip
 BY_FUNCTION: Final = frozenset({"Reduce", "Accumulate", "SliceUpdate", "Scatter"})  # exact where their function is
+FACTORS: Final = frozenset({
+    "Cholesky", "LU", "QR", "SolveTriangular", "Solve", "Inv", "Det", "SlogDet", "Eigh", "Eigvalsh", "SVD", "Svdvals",
+})  # fmt: skip
+"""Ops whose results are rounded on the scale of a whole matrix, and once for each of its rows."""
 SUMS: Final = frozenset({"add", "subtract"})
 POLES: Final = {"divide": 1, "reciprocal": 0, "power": 0}  # infinite where this operand is 0, and where they overflow
 LOGARITHMS: Final = frozenset({"log", "log2", "log10", "log1p", "arctanh"})  # infinite at a pole alone
@@ -82,7 +86,8 @@ def noisy(op: Op, operands: Sequence[Array], results: Sequence[Array], rng: np.r
     """The results with their rounding made anew."""
     if not rounds(op) or (type(op).__name__ == "Cast" and not is_inexact(operands[0])):
         return list(results)
-    sizes = _terms(op, operands) if not op.pointwise else None
+    factors = type(op).__name__ in FACTORS
+    sizes = _terms(op, operands) if not (op.pointwise or factors) else None
     found = []
     for k, y in enumerate(results):
         if not is_inexact(y) or not y.size:
@@ -92,8 +97,16 @@ def noisy(op: Op, operands: Sequence[Array], results: Sequence[Array], rng: np.r
         size = np.abs(wide(y))
         if sizes is not None:
             ulps, size = ulps + _length(operands, y), np.maximum(size, sizes[k])
+        if factors:
+            ulps, size = ulps + operands[0].shape[-1], _of_matrices(size)
         found.append(_moved(y, ulps, size, rng))
     return found
+
+
+def _of_matrices(size: Array) -> Array:
+    """The largest size in each matrix, for each of its elements."""
+    largest = np.nan_to_num(size, nan=0.0, posinf=0.0).max((-2, -1), keepdims=True) if size.ndim > 1 else size
+    return np.broadcast_to(largest, size.shape)
 
 
 def _terms(op: Op, operands: Sequence[Array]) -> list[Array] | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tg.graph.facts import TRIANGULAR, elements_of, facts_of
+from tg.graph.nodes import Constant
 from tg.ops.elementwise.positions import complement
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
-from tg.types.lengths import same
+from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,7 +76,7 @@ def both(x: Variable, y: Variable, *names: str) -> bool:
 def aligned(x: Variable, y: Variable) -> bool:
     """Whether two matrices meet element by element, neither repeated along one of its last two axes."""
     a, b = x.shape, y.shape
-    return len(a) >= 2 and len(b) >= 2 and same(a[-1], b[-1]) and same(a[-2], b[-2])
+    return len(a) >= 2 and len(b) >= 2 and equal_here(a[-1], b[-1]) and equal_here(a[-2], b[-2])
 
 
 def _of_sum(x: Variable, y: Variable, *, second: tuple[str, str] = SIGNS) -> set[str]:
@@ -266,7 +267,9 @@ def of_where(condition: Variable, x: Variable, y: Variable) -> set[str]:
 
 
 def is_zero(v: Variable) -> bool:
-    """Whether all elements of a value are known to be 0."""
+    """Whether all elements of a value are known to be 0; of complex ones, which no order says it of, by their data."""
+    if is_complex(v.type.dtype):
+        return isinstance(v, Constant) and not v.data.any()
     return facts_of(v).issuperset(ZERO)
 
 

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.nodes import Constant
-from tg.types.lengths import same
+from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def of_positions(name: str) -> Callable[[Variable, Variable], set[str]]:
         if x.type.dtype != "int64" or x.type.ndim != 2:
             return set()
         a, b = _numbers(x), _numbers(y)
-        if a is None or b is None or {a[0], b[0]} != {-1, -2} or not same(a[2], b[2]):
+        if a is None or b is None or {a[0], b[0]} != {-1, -2} or not equal_here(a[2], b[2]):
             return set()
         return _of_diagonals(name, a[1] - b[1]) if a[0] == -2 else _of_diagonals(MIRROR.get(name, name), b[1] - a[1])
 

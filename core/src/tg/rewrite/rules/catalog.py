@@ -11,6 +11,7 @@ from tg.rewrite.rules import (
     diagonal,
     indexing,
     joining,
+    linalg,
     loops,
     reduction,
     shape,
@@ -48,6 +49,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *diagonal.RULES,
     *indexing.RULES,
     *joining.RULES,
+    *linalg.RULES,
     *loops.RULES,
     *reduction.RULES,
     *shape.RULES,
@@ -63,5 +65,6 @@ PASSES: Final[tuple[Pass, ...]] = (
     *loops.PASSES,
     *shape.PASSES,
     *reduction.PASSES,
+    *linalg.PASSES,
     *contraction.PASSES,
 )

@@ -185,21 +185,22 @@ def _diagonal_of(v: Variable) -> Variable | None:
     if v.type.ndim != 2:
         return None
     scatter: Any = made_by(v, Scatter)
-    if scatter and scatter.axes == (-2, -1) and scatter.fn in (None, add) and _is_all_zero(v.inputs[0]):
+    if scatter and scatter.axes == (-2, -1) and scatter.fn in (None, add) and is_all_zero(v.inputs[0]):
         base, d, rows, columns = v.inputs
         if rows is columns and made_by(rows, Arange) and all(equal_here(rows.shape[0], n) for n in base.shape):
             return d
     return diagonal(v) if holds(v, "diagonal") else None
 
 
-def _is_all_zero(v: Variable) -> bool:
+def is_all_zero(v: Variable) -> bool:
+    """Whether a value is zeros that are known."""
     v = v.inputs[0] if made_by(v, BroadcastTo) else v
     return isinstance(v, Constant) and not v.data.any()
 
 
 def _of_zeros(node: Apply, x: Variable, y: Variable, *, left: bool) -> Variable | None:
     """The product of zeros is zeros."""
-    if not _is_all_zero(x):
+    if not is_all_zero(x):
         return None
     pair = (x, y) if left else (y, x)
     return zeros(_product_shape(*pair), dtype=x.type.dtype)

@@ -1,0 +1,10 @@
+"""Rules of systems, inverses and determinants: by structure, without the inverse, by factors that are shared."""
+
+from __future__ import annotations
+
+from tg.rewrite.rules.linalg.solving import determinants, inverses, sharing, structure
+
+RULES = (*structure.RULES, *determinants.RULES)
+PASSES = (*inverses.PASSES, *sharing.PASSES)
+
+__all__ = ["PASSES", "RULES"]

@@ -1,0 +1,143 @@
+"""Determinants: logarithms of them without them, and those of matrices whose structure is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tg.graph.facts import TRIANGULAR, facts_of
+from tg.ops.creation import ones
+from tg.ops.elementwise.arithmetic import absolute, add, sign, square
+from tg.ops.elementwise.comparison import isnan, less, where
+from tg.ops.elementwise.complex import real
+from tg.ops.elementwise.exponential import log
+from tg.ops.linalg.cholesky import Cholesky
+from tg.ops.linalg.matrices import diagonals
+from tg.ops.linalg.solving import Det, SlogDet
+from tg.ops.reduction import prod, reduce_sum
+from tg.ops.shape import squeeze
+from tg.rewrite.phases import REASSOCIATES, SPECIALIZE, STABILIZE
+from tg.rewrite.rule import Checked, node_rule
+from tg.rewrite.rules.linalg.solving.structure import definite, has_nan, is_definite, lower, spoilt
+from tg.rewrite.rules.shape import made_by
+from tg.types.dtypes import is_complex, numpy_dtype
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+
+def _log_of_det(node: Apply, outputs: Any) -> Variable | None:
+    """NaN below 0, as the logarithm has it."""
+    (y,) = node.inputs
+    if not made_by(y, Det) or is_complex(y.type.dtype):
+        return None
+    signs, size = SlogDet()(*y.inputs)
+    kind = numpy_dtype(y.type.dtype).type
+    return where(less(signs, kind(0)), kind(float("nan")), size)
+
+
+def _log_of_size(node: Apply, outputs: Any) -> Variable | None:
+    (y,) = node.inputs
+    if y.op is not absolute.op or not made_by(y.inputs[0], Det):
+        return None
+    return SlogDet()(*y.inputs[0].inputs)[1]  # type: ignore[no-any-return]
+
+
+def _spoilt(x: Variable, a: Variable) -> Variable:
+    """NaN for matrices that have one beside their diagonals."""
+    lost = None if "diagonal" in facts_of(a) else has_nan(a, (-2, -1))
+    return x if lost is None else spoilt(x, squeeze(lost, (-2, -1)))
+
+
+def _det_of_triangular(node: Apply, outputs: Any) -> Variable | None:
+    (a,) = node.inputs
+    return _spoilt(prod(diagonals(a), -1), a) if facts_of(a) & TRIANGULAR else None
+
+
+def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
+    (a,) = node.inputs
+    if not facts_of(a) & TRIANGULAR:
+        return None
+    d = diagonals(a)
+    return _spoilt(prod(sign(d), -1), a), _spoilt(reduce_sum(log(absolute(d)), (-1,)), a)
+
+
+def _det_of_definite(node: Apply, outputs: Any) -> Checked | None:
+    (a,) = node.inputs
+    if not is_definite(a):
+        return None
+    return Checked((square(prod(diagonals(Cholesky()(a)[0]), -1)),))
+
+
+def _slogdet_of_definite(node: Apply, outputs: Any) -> Checked | None:
+    (a,) = node.inputs
+    if not is_definite(a):
+        return None
+    half = reduce_sum(log(_magnitudes(Cholesky()(a)[0])), (-1,))
+    signs = ones(a.shape[:-2], dtype=a.type.dtype)
+    return Checked((spoilt(signs, isnan(half)), add(half, half)))
+
+
+def _magnitudes(factor: Variable) -> Variable:
+    """The diagonal of a Cholesky factor, which is real."""
+    d = diagonals(factor)
+    return real(d) if is_complex(d.type.dtype) else d
+
+
+RULES = (
+    node_rule(
+        "log_of_det",
+        keys=(log,),
+        apply=_log_of_det,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a hundred rows overflows or underflows; its logarithm does not.",
+        below=(Det,),
+        example=lambda x: log(Det()(lower(x) + lower(x).T)),
+    ),
+    node_rule(
+        "log_of_absolute_det",
+        keys=(log,),
+        apply=_log_of_size,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a hundred rows overflows or underflows; its logarithm does not.",
+        below=(absolute,),
+        example=lambda x: log(absolute(Det()(lower(x) + lower(x).T))),
+    ),
+    node_rule(
+        "det_of_triangular",
+        keys=(Det,),
+        apply=_det_of_triangular,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a triangular matrix is the product of its diagonal.",
+        example=lambda x: Det()(lower(x)),
+    ),
+    node_rule(
+        "slogdet_of_triangular",
+        keys=(SlogDet,),
+        apply=_slogdet_of_triangular,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The determinant of a triangular matrix is the product of its diagonal.",
+        example=lambda x: list(SlogDet()(lower(x))),
+    ),
+    node_rule(
+        "det_of_positive_definite",
+        keys=(Det,),
+        apply=_det_of_definite,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it.",
+        example=lambda x: Det()(definite(x)),
+    ),
+    node_rule(
+        "slogdet_of_positive_definite",
+        keys=(SlogDet,),
+        apply=_slogdet_of_definite,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="A Cholesky factor takes half the work of LU factors, and what else is asked of the matrix shares it.",
+        example=lambda x: list(SlogDet()(definite(x))),
+    ),
+)

@@ -1,0 +1,52 @@
+"""Rules of triangular systems: a transposed matrix is read as it lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.ops.elementwise.complex import conjugate
+from tg.ops.linalg.triangular import SolveTriangular
+from tg.ops.shape import Transpose, matrix_transpose
+from tg.rewrite.phases import CANONICALIZE, REASSOCIATES
+from tg.rewrite.rule import node_rule
+from tg.rewrite.rules.contraction.products import SWAP
+from tg.rewrite.rules.shape import made_by
+
+if TYPE_CHECKING:
+    from tg.graph.nodes import Apply, Variable
+
+TURNED: Final = {"n": "t", "t": "n"}
+
+
+def is_matrix_transpose(v: Variable) -> bool:
+    """Whether a value is made by exchanging the last two axes alone."""
+    op: Any = made_by(v, Transpose)
+    return bool(op) and op.axes == (*range(-len(op.axes), -2), *SWAP)
+
+
+def _of_transposed(node: Apply, outputs: Any) -> Variable | None:
+    op: Any = node.op
+    a, b = node.inputs
+    if not is_matrix_transpose(a):
+        return None
+    (below,) = a.inputs
+    turned = TURNED.get(op.transpose)
+    if below.op is conjugate.op and op.transpose == "n":
+        (below,), turned = below.inputs, "c"
+    if turned is None:
+        return None
+    return SolveTriangular(not op.lower, turned, op.unit_diagonal, op.raises)(below, b)  # type: ignore[no-any-return]
+
+
+RULES = (
+    node_rule(
+        "solve_triangular_of_transpose",
+        keys=(SolveTriangular,),
+        apply=_of_transposed,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Substitution goes through a matrix in either direction: it need not be moved.",
+        below=(Transpose,),
+        example=lambda x, y: SolveTriangular(False, "n", False, raises=False)(matrix_transpose(x), y),
+    ),
+)

@@ -1,0 +1,446 @@
+"""What becomes of systems, inverses and determinants: by what is known of a matrix, and by factors that are shared."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import tg
+import tg.linalg
+from tg.graph.function_graph import FunctionGraph
+from tg.graph.interpret import interpret
+from tg.plugin.records import Rewrites
+from tg.rewrite.driver import rewrite
+from tg.rewrite.rules.catalog import PASSES, RULES
+
+CORE = Rewrites(RULES, PASSES)
+FACTORS = ("Cholesky", "LU", "Solve", "Inv", "Det", "SlogDet", "Eigh", "Eigvalsh", "SVD", "Svdvals")
+A, B = tg.matrix("A"), tg.matrix("B")
+V = tg.vector("v")
+N = tg.dim("n")
+S = tg.tensor("S", shape=(N, N))
+
+
+def rewritten(inputs, *outputs, **options):
+    graph = FunctionGraph.of(inputs, list(outputs))
+    return rewrite(graph, [CORE], supported=lambda op, types: True, **options)
+
+
+def factors(frozen):
+    """How often each factorisation, or what needs one, is in a program."""
+    return dict(Counter(n.op.name for n in frozen.nodes if n.op.name in FACTORS))
+
+
+def made_of(frozen, name):
+    return [n.op for n in frozen.nodes if n.op.name == name]
+
+
+def computed(frozen, *arrays):
+    return interpret(frozen, list(arrays))
+
+
+def normal(*shape, dtype="float64"):
+    rng = np.random.default_rng(math.prod(shape))
+    x = rng.normal(size=shape)
+    return (x + 1j * rng.normal(size=shape) if dtype.startswith("complex") else x).astype(dtype)
+
+
+def definite(n, *lead, dtype="float64"):
+    x = normal(*lead, n, n, dtype=dtype)
+    return (x @ x.conj().swapaxes(-1, -2) + n * np.eye(n)).astype(dtype)
+
+
+def known(v, *names):
+    return tg.assume(v, **dict.fromkeys(names, True))
+
+
+STRUCTURES = {
+    "diagonal": lambda x: np.tril(np.triu(x)),
+    "lower_triangular": np.tril,
+    "upper_triangular": np.triu,
+    "positive_definite": lambda x: x @ x.conj().swapaxes(-1, -2) + len(x) * np.eye(len(x)),
+    "orthogonal": lambda x: np.linalg.qr(x)[0],
+}
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "float32"])
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_structure_saves_the_lu_factors_and_keeps_the_numbers(name, n, dtype):
+    a, b = STRUCTURES[name](normal(n, n, dtype=dtype)).astype(dtype), normal(n, 3, dtype=dtype)
+    x, y = tg.matrix("x", dtype=dtype), tg.matrix("y", dtype=dtype)
+    m = known(x, name)
+    turned = tg.linalg.solve(m, y, transposed=True)
+    frozen = rewritten([x, y], tg.linalg.solve(m, y), turned, tg.linalg.inv(m))
+    assert not {"LU", "Inv"} & factors(frozen).keys()
+    assert all(op.positive for op in made_of(frozen, "Solve"))
+    tolerance = 1e-4 if dtype == "float32" else 1e-11
+    wanted = (np.linalg.solve(a, b), np.linalg.solve(a.swapaxes(-1, -2), b), np.linalg.inv(a))
+    for found, right in zip(computed(frozen, a, b), wanted, strict=True):
+        assert found.dtype == right.dtype
+        np.testing.assert_allclose(found, right, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("name", [name for name in STRUCTURES if name != "orthogonal"])
+def test_determinants_of_structure_need_no_lu_factors(name, n, dtype):
+    a = STRUCTURES[name](normal(n, n, dtype=dtype)).astype(dtype)
+    x = tg.matrix("x", dtype=dtype)
+    m = known(x, name)
+    frozen = rewritten([x], tg.linalg.det(m), *tg.linalg.slogdet(m))
+    assert factors(frozen).keys() <= {"Cholesky"}
+    for found, right in zip(computed(frozen, a), (np.linalg.det(a), *np.linalg.slogdet(a)), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-11, atol=1e-11)
+
+
+def test_structure_is_derived_for_complex_triangles_too():
+    x = tg.tensor("x", "complex128", (N, N))
+    assert "lower_triangular" in tg.graph.facts.facts_of(tg.tril(x))
+
+
+def test_a_singular_triangle_raises_as_a_singular_matrix_does():
+    f = tg.function([S, B], tg.linalg.solve(tg.tril(S), B), backend="perform")
+    a = np.tril(normal(3, 3))
+    a[1, 1] = 0
+    with pytest.raises(tg.LinAlgError, match="solve: the matrix is singular"):
+        f(a, normal(3, 2))
+
+
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_a_singular_matrix_raises_without_its_inverse(backend):
+    f = tg.function([A], A @ tg.linalg.inv(A), backend=backend)
+    with pytest.raises(tg.LinAlgError, match="is singular"):
+        f(np.ones((3, 3)))
+
+
+def test_of_a_batch_the_matrix_that_is_singular_is_named():
+    t = tg.tensor("t", shape=(None, None, None))
+    f = tg.function([t], tg.linalg.inv(t) @ t, backend="perform")
+    a = normal(4, 3, 3)
+    a[2] = 1
+    with pytest.raises(tg.LinAlgError, match=r"inv: matrix \[2\] of the batch is singular"):
+        f(a)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda m: tg.linalg.solve(m, V), lambda m: tg.linalg.inv(m) @ V, lambda m: tg.linalg.slogdet(m)[1] + V],
+)
+def test_a_matrix_that_is_not_positive_definite_as_promised_raises(function):
+    f = tg.function([A, V], function(known(A, "positive_definite")), backend="perform")
+    assert np.isfinite(f(definite(3), np.ones(3))).all()
+    with pytest.raises(tg.LinAlgError, match="is not positive definite: its leading minor of order 2"):
+        f(np.diag([1.0, -1.0, 2.0]), np.ones(3))
+
+
+def test_on_error_nan_stays():
+    m = known(A, "positive_definite")
+    f = tg.function([A, B], tg.linalg.solve(m, B, on_error="nan"), backend="perform")
+    assert np.isnan(f(-np.eye(2), np.eye(2))).all()
+    f = tg.function([S, B], tg.linalg.solve(tg.triu(S), B, on_error="nan"), backend="perform")
+    assert np.isnan(f(np.zeros((2, 2)), np.eye(2))).all()
+    f = tg.function([A, B], tg.linalg.inv(A, on_error="nan") @ B, backend="perform")
+    assert np.isnan(f(np.zeros((2, 2)), np.eye(2))).all()
+
+
+@pytest.mark.parametrize("place", [(0, 0), (2, 1), (2, 2)])
+def test_a_nan_in_a_triangle_reaches_all_that_elimination_gives_it_to(place):
+    a, b = np.tril(normal(3, 3)) + 3 * np.eye(3), normal(3, 2)
+    a[place] = np.nan
+    m = tg.tril(S)
+    frozen = rewritten([S, B], tg.linalg.solve(m, B), tg.linalg.inv(m), tg.linalg.slogdet(m)[1], tg.linalg.det(m))
+    assert not {"LU", "Solve", "Inv"} & factors(frozen).keys()
+    assert all(np.isnan(found).all() for found in computed(frozen, a, b))
+
+
+# --- products with an inverse -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "right"),
+    [
+        (lambda a, b: tg.linalg.inv(a) @ b, lambda a, b: np.linalg.inv(a) @ b),
+        (lambda a, b: b @ tg.linalg.inv(a), lambda a, b: b @ np.linalg.inv(a)),
+        (lambda a, b: tg.linalg.inv(a).T @ b, lambda a, b: np.linalg.inv(a).T @ b),
+        (lambda a, b: b @ tg.linalg.inv(a).T, lambda a, b: b @ np.linalg.inv(a).T),
+        (lambda a, b: b @ tg.linalg.inv(a) @ b, lambda a, b: b @ np.linalg.inv(a) @ b),
+        (lambda a, b: tg.linalg.inv(a) @ b[0], lambda a, b: np.linalg.inv(a) @ b[0]),
+        (lambda a, b: b[0] @ tg.linalg.inv(a) @ b[1], lambda a, b: b[0] @ np.linalg.inv(a) @ b[1]),
+    ],
+)
+def test_products_with_an_inverse_are_solutions(function, right):
+    frozen = rewritten([A, B], function(A, B))
+    assert factors(frozen) == {"Solve": 1}
+    a, b = normal(4, 4) + 4 * np.eye(4), normal(4, 4, dtype="float64")
+    np.testing.assert_allclose(computed(frozen, a, b)[0], right(a, b), rtol=1e-12)
+
+
+def test_an_inverse_that_is_wanted_itself_is_multiplied():
+    x = tg.linalg.inv(A)
+    assert factors(rewritten([A, B], x, x @ B)) == {"Inv": 1}
+    assert factors(rewritten([A], x @ x)) == {"Inv": 1}
+
+
+def test_one_inverse_for_many_products_stays():
+    t = tg.tensor("t", shape=(5, None, None))
+    one = tg.linalg.inv(A)
+    assert factors(rewritten([A, t], one @ t)) == {"Inv": 1}
+    frozen = rewritten([t, A], tg.linalg.inv(t) @ A)
+    assert factors(frozen) == {"Solve": 1}
+    a, b = normal(5, 3, 3), normal(3, 2)
+    np.testing.assert_allclose(computed(frozen, a, b)[0], np.linalg.inv(a) @ b, rtol=1e-11)
+
+
+def test_the_columns_of_an_outer_product_are_solved_for_once():
+    u, w = tg.vector("u"), tg.vector("w")
+    frozen = rewritten([A, u, w], tg.linalg.solve(A, tg.outer(u, w)), tg.linalg.solve(A, tg.outer(u, w).T))
+    assert [frozen.types[n.inputs[1]].shape[-1] for n in frozen.nodes if n.op.name == "SolveTriangular"] == [1] * 4
+    a = normal(3, 3)
+    for found, right in zip(
+        computed(frozen, a, np.arange(3.0), np.ones(3)),
+        (
+            np.linalg.solve(a, np.outer(np.arange(3), np.ones(3))),
+            np.linalg.solve(a, np.outer(np.ones(3), np.arange(3))),
+        ),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, right, atol=1e-12)
+
+
+# --- logarithms of determinants ------------------------------------------------------------------------------------
+
+
+def test_the_logarithm_of_a_determinant_does_not_overflow():
+    a = 10 * definite(200)
+    frozen = rewritten([A], tg.log(tg.linalg.det(A)), tg.log(tg.absolute(tg.linalg.det(-A))))
+    with np.errstate(over="ignore"):
+        assert np.isinf(np.linalg.det(a))
+    np.testing.assert_allclose(computed(frozen, a), np.linalg.slogdet(a)[1], rtol=1e-12)
+
+
+def test_the_logarithm_of_a_determinant_below_0_is_nan_and_of_0_infinite():
+    frozen = rewritten([A], tg.log(tg.linalg.det(A)))
+    assert "SlogDet" in factors(frozen)
+    assert np.isnan(computed(frozen, np.diag([1.0, -1.0]))[0])
+    assert computed(frozen, np.zeros((2, 2)))[0] == -np.inf
+
+
+# --- one factorisation ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_asked_of_one_matrix_shares_its_factors():
+    x = tg.linalg.solve(A, B)
+    outputs = [x, tg.linalg.solve(A, V), tg.linalg.slogdet(A)[1], tg.linalg.inv(A), tg.linalg.det(A)]
+    frozen = rewritten([A, B, V], *outputs, *tg.grad(tg.sum(x), [A, B]))
+    assert factors(frozen) == {"LU": 1}
+    a, b, v = normal(8, 8), normal(8, 2), normal(8)
+    wanted = (np.linalg.solve(a, b), np.linalg.solve(a, v), np.linalg.slogdet(a)[1], np.linalg.inv(a), np.linalg.det(a))
+    for found, right in zip(computed(frozen, a, b, v)[:5], wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-10)
+
+
+def test_what_is_asked_once_is_left_to_the_library():
+    assert factors(rewritten([A, B], tg.linalg.solve(A, B))) == {"Solve": 1}
+
+
+def test_small_matrices_are_factorised_again():
+    a = tg.tensor("a", shape=(3, 3))
+    assert factors(rewritten([a], tg.linalg.inv(a), tg.linalg.det(a))) == {"Inv": 1, "Det": 1}
+
+
+def test_a_cholesky_factor_with_a_check_is_the_same_as_one_without():
+    m = known(A, "positive_definite")
+    frozen = rewritten([A, V], tg.linalg.cholesky(m), tg.linalg.cholesky(m, on_error="nan"), tg.linalg.solve(m, V))
+    assert factors(frozen) == {"Cholesky": 1}
+    f = tg.function([A], [tg.linalg.cholesky(m), tg.linalg.cholesky(m, on_error="nan")], backend="perform")
+    with pytest.raises(tg.LinAlgError, match="cholesky"):
+        f(-np.eye(2))
+
+
+def covariance(theta, squares):
+    noise = (tg.exp(theta[2]) + 1e-6) * tg.eye(squares.shape[0])
+    return tg.exp(theta[0]) * tg.exp(-0.5 * squares * tg.exp(-theta[1])) + noise
+
+
+PROCESSES = {
+    "inverse and determinant": lambda k, y: y @ tg.linalg.inv(k) @ y + tg.log(tg.linalg.det(k)),
+    "solve": lambda k, y: tg.dot(y, tg.linalg.solve(k, y)) + tg.linalg.slogdet(k)[1],
+}
+
+
+@pytest.mark.parametrize(("form", "backend"), [*((form, "perform") for form in PROCESSES), ("solve", "c")])
+def test_a_gaussian_process_and_its_gradient_take_one_factor_and_one_pair_of_solves(form, backend):
+    n = 20
+    theta, squares, y = tg.vector("theta"), tg.tensor("squares", shape=(n, n)), tg.tensor("y", shape=(n,))
+    cost = PROCESSES[form](known(covariance(theta, squares), "positive_definite"), y)
+    f = tg.function([theta, squares, y], [cost, tg.grad(cost, theta)], backend=backend)
+    assert factors(f.graph) == {"Cholesky": 1}
+    wide = [n for n in f.graph.nodes if n.op.name == "SolveTriangular" and f.graph.types[n.inputs[1]].shape == (20, 20)]
+    assert len(wide) == 2
+    points, t = normal(n, 2), np.array([0.1, 0.3, -1.0])
+    d = ((points[:, None] - points) ** 2).sum(-1)
+
+    def value(t):
+        k = np.exp(t[0]) * np.exp(-0.5 * d * np.exp(-t[1])) + (np.exp(t[2]) + 1e-6) * np.eye(n)
+        return points[:, 0] @ np.linalg.inv(k) @ points[:, 0] + np.linalg.slogdet(k)[1]
+
+    found, slope = f(t, d, points[:, 0])
+    np.testing.assert_allclose(found, value(t), rtol=1e-10)
+    steps = 1e-6 * np.eye(3)
+    np.testing.assert_allclose(slope, [(value(t + s) - value(t - s)) / 2e-6 for s in steps], rtol=1e-5, atol=1e-6)
+
+
+# --- eigenvalues ----------------------------------------------------------------------------------------------------
+
+
+def test_eigenvalues_come_with_their_vectors():
+    w, v = tg.linalg.eigh(A)
+    assert factors(rewritten([A], w, v, tg.linalg.eigvalsh(A))) == {"Eigh": 1}
+    u, s, vh = tg.linalg.svd(A, full_matrices=False)
+    frozen = rewritten([A], u, s, vh, tg.linalg.svdvals(A))
+    assert factors(frozen) == {"SVD": 1}
+    a = normal(4, 3)
+    np.testing.assert_allclose(computed(frozen, a)[3], np.linalg.svd(a, compute_uv=False), rtol=1e-12)
+
+
+def test_values_without_vectors_are_computed_alone():
+    a = tg.linalg.eigh(A).eigenvalues
+    frozen = rewritten([A, B], a, tg.linalg.svd(B).S)
+    assert factors(frozen) == {"Eigvalsh": 1, "Svdvals": 1}
+    x, y = definite(4), normal(3, 4)
+    for found, right in zip(computed(frozen, x, y), (np.linalg.eigvalsh(x), np.linalg.svdvals(y)), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+    assert factors(rewritten([A], a, *tg.grad(tg.sum(a), [A]))) == {"Eigh": 1}
+
+
+def test_eigenvalues_alone_stay_without_vectors():
+    assert factors(rewritten([A], tg.linalg.eigvalsh(A))) == {"Eigvalsh": 1}
+
+
+# --- triangles ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_a_transposed_triangle_is_read_as_it_lies(dtype, trans):
+    x, y = tg.matrix("x", dtype=dtype), tg.matrix("y", dtype=dtype)
+    adjoint = tg.conj(x).T if dtype == "complex128" and not trans else x.T
+    frozen = rewritten([x, y], tg.linalg.solve_triangular(adjoint, y, lower=False, trans=trans))
+    (op,) = made_of(frozen, "SolveTriangular")
+    assert (op.lower, op.transpose) == (True, "n" if trans else "c" if dtype == "complex128" else "t")
+    a, b = np.tril(normal(3, 3, dtype=dtype)) + 2 * np.eye(3), normal(3, 2, dtype=dtype)
+    whole = a.conj().T if dtype == "complex128" and not trans else a.T
+    np.testing.assert_allclose(computed(frozen, a, b)[0], np.linalg.solve(whole.T if trans else whole, b), rtol=1e-12)
+
+
+# --- traces -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_trace_of_a_product_needs_no_product():
+    frozen = rewritten([A, B], tg.trace(A @ B))
+    assert "MatMul" not in {n.op.name for n in frozen.nodes}
+    a, b = normal(3, 4), normal(4, 3)
+    np.testing.assert_allclose(computed(frozen, a, b)[0], np.trace(a @ b), rtol=1e-12)
+
+
+# --- patterns -------------------------------------------------------------------------------------------------------
+
+
+def tall(frozen):
+    """The rows of all that is factorised or multiplied."""
+    needed = (*FACTORS, "MatMul", "SolveTriangular")
+    return [frozen.types[n.inputs[0]].shape[-2] for n in frozen.nodes if n.op.name in needed]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_of_a_kronecker_product_the_factors_do_the_work(dtype):
+    x, y = tg.tensor("x", dtype, (5, 5)), tg.tensor("y", dtype, (4, 4))
+    b = tg.tensor("b", dtype, (20, 3))
+    whole = tg.linalg.kron(x, y)
+    outputs = [tg.linalg.solve(whole, b), tg.linalg.solve(whole, b, transposed=True), whole @ b, b.T @ whole]
+    frozen = rewritten([x, y, b], *outputs)
+    assert max(tall(frozen)) <= 5
+    arrays = [normal(5, 5, dtype=dtype), normal(4, 4, dtype=dtype), normal(20, 3, dtype=dtype)]
+    a, c = np.kron(*arrays[:2]), arrays[2]
+    wanted = (np.linalg.solve(a, c), np.linalg.solve(a.T, c), a @ c, c.T @ a)
+    for found, right in zip(computed(frozen, *arrays), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_inverse_and_determinant_of_a_kronecker_product(n):
+    x, y = tg.tensor("x", shape=(N, N)), tg.tensor("y", shape=(4, 4))
+    whole = tg.linalg.kron(x, y)
+    frozen = rewritten([x, y], tg.linalg.inv(whole), *tg.linalg.slogdet(whole))
+    a, c = normal(n, n) - 0.5 * np.eye(n), normal(4, 4)
+    wanted = (np.linalg.inv(np.kron(a, c)), *np.linalg.slogdet(np.kron(a, c)))
+    for found, right in zip(computed(frozen, a, c), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+def test_products_of_kronecker_products_are_those_of_products():
+    a, b, c, d = (tg.tensor(name, shape=(4, 4)) for name in "abcd")
+    frozen = rewritten([a, b, c, d], tg.linalg.kron(a, b) @ tg.linalg.kron(c, d))
+    assert max(tall(frozen)) == 4
+    arrays = [np.random.default_rng(k).normal(size=(4, 4)) for k in range(4)]
+    right = np.kron(*arrays[:2]) @ np.kron(*arrays[2:])
+    np.testing.assert_allclose(computed(frozen, *arrays)[0], right, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "pivot"), [(1, 3), (0, 5), (None, 0)])
+def test_the_pivot_that_is_told_is_that_of_the_kronecker_product(rows, pivot):
+    x, y = tg.tensor("x", shape=(3, 3)), tg.tensor("y", shape=(4, 4))
+    whole = tg.linalg.kron(x, y)
+    f = tg.function([x, y], tg.linalg.inv(whole), backend="perform")
+    a, c = np.diag([1.0, 2.0, 3.0]), np.diag([1.0, 2.0, 3.0, 4.0])
+    if rows is None:
+        np.testing.assert_allclose(f(a, c), np.linalg.inv(np.kron(a, c)))
+        return
+    (c if rows else a)[2 * rows or 1, 2 * rows or 1] = 0
+    with pytest.raises(tg.LinAlgError, match=f"0 as pivot {pivot}"):
+        f(a, c)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_blocks_on_a_diagonal_are_solved_for_one_by_one(transposed):
+    x, y, b = tg.tensor("x", shape=(N, N)), tg.tensor("y", shape=(7, 7)), tg.matrix("b")
+    whole = tg.linalg.block_diag(x, y)
+    logdet = tg.linalg.slogdet(whole)
+    frozen = rewritten([x, y, b], tg.linalg.solve(whole, b, transposed=transposed), *logdet)
+    assert factors(frozen) == {"LU": 2}
+    a, c, d = normal(3, 3), normal(7, 7), normal(10, 2)
+    dense = np.zeros((10, 10))
+    dense[:3, :3], dense[3:, 3:] = a, c
+    turned = dense.T if transposed else dense
+    wanted = (np.linalg.solve(turned, d), *np.linalg.slogdet(dense))
+    for found, right in zip(computed(frozen, a, c, d), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
+
+
+def test_the_pivot_that_is_told_is_counted_through_all_blocks():
+    x, y = tg.tensor("x", shape=(3, 3)), tg.tensor("y", shape=(4, 4))
+    f = tg.function([x, y, V], tg.linalg.solve(tg.linalg.block_diag(x, y), V), backend="perform")
+    with pytest.raises(tg.LinAlgError, match="0 as pivot 5"):
+        f(np.eye(3), np.diag([1.0, 0.0, 1.0, 1.0]), np.ones(7))
+    with pytest.raises(tg.LinAlgError, match="0 as pivot 1"):
+        f(np.zeros((3, 3)), np.diag([1.0, 0.0, 1.0, 1.0]), np.ones(7))
+
+
+def test_blocks_that_are_not_square_or_not_on_the_diagonal_stay():
+    x, y, b = tg.tensor("x", shape=(2, 3)), tg.tensor("y", shape=(4, 3)), tg.matrix("b")
+    assert factors(rewritten([x, y, b], tg.linalg.solve(tg.linalg.block_diag(x, y), b))) == {"Solve": 1}
+    z = tg.tensor("z", shape=(3, 3))
+    above = tg.concatenate([tg.concatenate([tg.zeros((3, 3)), z], -1), tg.concatenate([z, tg.zeros((3, 3))], -1)], -2)
+    assert factors(rewritten([z, b], tg.linalg.solve(above, b))) == {"Solve": 1}
+
+
+def test_debugging_takes_the_rounding_of_factors_for_what_it_is():
+    n = 40
+    cost = V @ tg.linalg.inv(A) @ V + tg.log(tg.absolute(tg.linalg.det(A)))
+    f = tg.function([A, V], [cost, tg.grad(cost, V)], backend="perform", mode="debug")
+    a, v = normal(n, n), normal(n)
+    np.testing.assert_allclose(f(a, v)[0], v @ np.linalg.inv(a) @ v + np.linalg.slogdet(a)[1], rtol=1e-9)
