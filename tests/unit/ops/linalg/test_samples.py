@@ -1,6 +1,6 @@
-"""Linear algebra of two hundred random batches for each function and dtype: sizes 0 to 8 and 17 to 24, conditions to
-10^12 (10^4 in single precision), magnitudes from 10^-20 to 10^20.
+"""Linear algebra of two hundred random matrices for each function and dtype, in batches.
 
+Sizes are 0 to 8 and 17 to 24, conditions go to 10^12 (10^4 in single precision), magnitudes from 10^-20 to 10^20.
 What is asked of a result is its residual in extended precision, in units of the precision times the sizes that
 rounding errors are relative to: so the bounds hold of ill-conditioned matrices as well.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAMPLES = 200
-MOST = 60.0  # units of precision times length: the worst seen is half of it
+MOST = 60.0  # units of precision times length
 DTYPES = ("float64", "float32", "complex128")
 
 
@@ -107,7 +107,7 @@ def shape_of(rng):
     """A batch, and two lengths."""
     large = rng.random() < 0.15
     m, n = rng.integers(17, 25, 2) if large else rng.integers(0, 9, 2)
-    return int(rng.integers(0, 4)), int(m), int(n)
+    return int(rng.integers(0, 9)), int(m), int(n)
 
 
 def graded(rng, dtype, b, m, n, most=None, scaled=True):
@@ -412,8 +412,7 @@ def _double(a):
     return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
-@pytest.mark.long
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
@@ -423,14 +422,15 @@ def test_residuals_of_random_matrices_are_rounding(problem, backend, dtype):
     f = tg.function(given, list(made) if isinstance(made, tuple) else [made], backend=backend)
     rng = np.random.default_rng(zlib.crc32(f"{problem.name} {dtype}".encode()))
     eps = np.finfo(dtype).eps
-    worst, at = 0.0, None
-    for k in range(SAMPLES):
+    worst, at, seen = 0.0, None, 0
+    while seen < SAMPLES:
         arrays = [x.astype(dtype) for x in problem.draw(rng, dtype)]
+        seen += len(arrays[0])
         found = f(*arrays)
         length = max(1, *(max(x.shape[-2:]) for x in arrays))
         with np.errstate(all="ignore"):
             for error, scale in problem.judge(*map(exact, arrays), *map(exact, found)):
-                assert not np.isnan(error).any(), (k, [x.shape for x in arrays], arrays)
+                assert not np.isnan(error).any(), ([x.shape for x in arrays], arrays)
                 allowed = eps * length * np.asarray(scale) + np.finfo(dtype).tiny
                 ratio = np.max(np.asarray(error) / allowed, initial=0)
                 if ratio > worst:
@@ -442,7 +442,8 @@ def test_residuals_of_random_matrices_are_rounding(problem, backend, dtype):
 
 
 def well(rng, n):
-    return rng.standard_normal((n, n)) / 4 + 2 * np.eye(n)
+    """A matrix without singular or eigenvalues that are close."""
+    return rng.standard_normal((n, n)) / 4 + np.diag(2.0 + np.arange(n))
 
 
 ANALYTIC = {
@@ -454,25 +455,25 @@ ANALYTIC = {
     "solve_banded": lambda a: tg.linalg.solve(a, a[0], assume_a="tridiagonal"),
     "lu": lambda a: tg.linalg.lu(a, p_indices=True)[1] + tg.linalg.lu(a, p_indices=True)[2],
     "expm": lambda a: tg.linalg.expm(a / 2),
-    "logm": tg.linalg.logm,
-    "sqrtm": tg.linalg.sqrtm,
     "pinv": lambda a: tg.linalg.inv(a.T @ a) @ a.T,
-    "sylvester": lambda a: tg.linalg.solve_sylvester(a, a.T, a @ a),
     "matrix_power": lambda a: tg.linalg.matrix_power(a, 3),
 }
-OTHERS = {
+OTHERS = {  # what conjugates, or goes by Schur forms, in which a complex step of 1e-100 is lost beside real roundings
+    "logm": tg.linalg.logm,
+    "sqrtm": tg.linalg.sqrtm,
+    "sylvester": lambda a: tg.linalg.solve_sylvester(a, a.T, a @ a),
     "cholesky": lambda a: tg.linalg.cholesky(a @ a.T),
     "solveh_banded": lambda a: tg.linalg.solveh_banded(tg.stack([tg.diagonal(a) ** 2, a[0] / 4]), a[1], lower=True),
     "solve pos": lambda a: tg.linalg.solve(a @ a.T, a[0], assume_a="pos"),
     "qr": lambda a: tg.linalg.qr(a)[0] + tg.linalg.qr(a)[1],
     "eigh": lambda a: tg.linalg.eigh(a + a.T)[1] ** 2 + tg.linalg.eigh(a + a.T)[0],
     "eigvalsh": lambda a: tg.linalg.eigvalsh(a + a.T),
-    "svd": lambda a: tg.linalg.svd(a)[0] ** 2 + tg.linalg.svd(a)[1] + tg.linalg.svd(a)[2] ** 2,
+    "svd": lambda a: sum(x**2 for x in tg.linalg.svd(a, full_matrices=False)),
     "svdvals": tg.linalg.svdvals,
     "pinv": tg.linalg.pinv,
     "discrete riccati": lambda a: tg.linalg.solve_discrete_are(a / 3, a, a @ a.T, a.T @ a),
     "continuous riccati": lambda a: tg.linalg.solve_continuous_are(a / 3, a, a @ a.T, a.T @ a),
-    "lyapunov": lambda a: tg.linalg.solve_discrete_lyapunov(a / 5, a),
+    "lyapunov": lambda a: tg.linalg.solve_discrete_lyapunov(a / 10, a),
 }
 
 
@@ -486,8 +487,7 @@ def gradient_and_its_derivative(function, dtype, backend):
     return tg.function([a, weights, direction], [gradient, second], backend=backend, on_unused_input="ignore")
 
 
-@pytest.mark.long
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize("backend", BACKENDS[:2])
 @pytest.mark.parametrize("name", [*ANALYTIC, *(f"{name} by differences" for name in OTHERS)])
 def test_second_derivatives_are_those_of_differences(name, backend):
