@@ -194,7 +194,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("multi_dot chain_matmul matrix_dot", "`tg.linalg.multi_dot([m, m, m])`"),
     ("cross", "`tg.linalg.cross(w, u)`"),
     # linear algebra
-    ("cholesky inv pinv det slogdet eig eigvals eigh eigvalsh svd svdvals qr schur expm sqrtm matrix_rank",
+    ("cholesky inv pinv det slogdet eig eigvals eigh eigvalsh svd svdvals qr schur expm logm sqrtm matrix_rank",
      "`tg.linalg.{name}(m)`"),
     ("vector_norm toeplitz", "`tg.linalg.{name}(x)`"),
     ("matrix_norm frobenius_norm", "`tg.linalg.matrix_norm(m)`"),
@@ -208,6 +208,8 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("lu_factor", "`tg.linalg.lu_factor(m)`"),
     ("inverse matrix_inverse nlinalg slinalg", "`tg.linalg.inv(m)`"),
     ("triangular_solve", "`tg.linalg.solve_triangular(m, x)`"),
+    ("tridiagonal_solve", "`tg.linalg.solve(m, x, assume_a='tridiagonal')`, or by diagonals tg.linalg.solve_banded"),
+    ("solve_discrete_are solve_continuous_are", "`tg.linalg.{name}(m, m, m, m)`"),
     ("logdet", "`tg.linalg.slogdet(m)[1]`"),
     ("igamma", "`tg.gammainc(x, y)`"),
     ("igammac", "`tg.gammaincc(x, y)`"),
@@ -232,8 +234,6 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     # numbers
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
-    # linear algebra
-    ("logm", "`tg.wrap(scipy.linalg.{name}, infer=lambda m: m)(m)`, with grad= for a derivative"),
     # draws
     ("random rand randn randint randperm normal uniform bernoulli binomial poisson multinomial permutation shuffle",
      "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),

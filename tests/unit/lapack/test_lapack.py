@@ -138,6 +138,30 @@ def test_equations_and_inverses_by_lu(dtype, n):
     assert not info.any()
 
 
+@pytest.mark.parametrize(("below", "above"), [(1, 1), (0, 0), (2, 1), (0, 2)])
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_systems_of_a_band(dtype, below, above, n):
+    ab, b = draw(dtype, 3, below + above + 1, n).copy(), draw(dtype, 3, n, 2)
+    ab[:, above] += 4
+    x, info = lapack.gbsv(ab, b, below=below, above=above)
+    assert not info.any()
+    for k in range(3 if n else 0):
+        close(x[k], scipy.linalg.solve_banded((below, above), ab[k], b[k]), dtype, 100)
+    if below:
+        return
+    positive = np.concatenate([np.abs(ab[:, above:]).astype(dtype), draw(dtype, 3, above, n) / 2], 1)
+    x, info = lapack.pbsv(positive, b)
+    assert not info.any()
+    for k in range(3 if n else 0):
+        close(x[k], scipy.linalg.solveh_banded(positive[k], b[k], lower=True), dtype, 100)
+
+
+def test_bands_that_have_no_solution_are_told(dtype):
+    ab, b = np.array([[0, 1, 1], [1, 1, 1], [1, 0, 0]], dtype), np.ones((3, 1), dtype)
+    assert lapack.gbsv(ab, b, below=1, above=1)[1] == 2
+    assert lapack.pbsv(np.array([[1, 1, 1], [0, 2, 0]], dtype), b)[1] == 3
+
+
 def test_an_exact_zero_pivot_is_told(dtype):
     a = np.array([[1, 2, 3], [0, 0, 0], [1, 3, 4]], dtype)
     lu, pivots, info = lapack.getrf(a)

@@ -8,7 +8,7 @@ here; work sizes are asked of LAPACK.
 `lapack()` finds the library: the OpenBLAS of NumPy's wheels, else what SciPy was built with (`tg-core[blas]`).
 """
 
-from tg.lapack.equations import gelsd, getrs, gtsv, trsyl, trtrs
+from tg.lapack.equations import gbsv, gelsd, getrs, gtsv, pbsv, trsyl, trtrs
 from tg.lapack.factorizations import geqp3, geqrf, getrf, getri, orgqr, potrf, sytrf
 from tg.lapack.library import Lapack, Source, find_lapack, has_lapack, lapack
 from tg.lapack.spectra import gees, geev, gesdd, syevd
@@ -17,6 +17,7 @@ __all__ = [
     "Lapack",
     "Source",
     "find_lapack",
+    "gbsv",
     "gees",
     "geev",
     "gelsd",
@@ -30,6 +31,7 @@ __all__ = [
     "has_lapack",
     "lapack",
     "orgqr",
+    "pbsv",
     "potrf",
     "syevd",
     "sytrf",

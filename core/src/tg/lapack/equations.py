@@ -1,4 +1,4 @@
-"""Linear equations: triangular ones, by LU, tridiagonal ones, least squares, and Sylvester's."""
+"""Linear equations: triangular ones, by LU, of a band, least squares, and Sylvester's."""
 
 from __future__ import annotations
 
@@ -55,6 +55,42 @@ def gtsv(below: Array, diagonal: Array, above: Array, b: Array) -> tuple[Array, 
     info = batch.info()
     if n and m:
         info = batch.each("gtsv", n, m, *diagonals, stack, n)
+    return batch.matrices(stack), info
+
+
+def gbsv(ab: Array, b: Array, *, below: int, above: int) -> tuple[Array, Array]:
+    """x of a x = b, where a is given by its diagonals, in column j of row above + i - j.
+
+    `info` k: the k-th pivot is exactly 0, and x has not been computed.
+
+    Shapes:
+        ab (..., below + above + 1, n), b (..., n, m) -> (..., n, m), (...)
+    """
+    batch, (n, m) = batch_of("gbsv", ab, b), b.shape[-2:]
+    rows = 2 * below + above + 1  # elimination with exchanges needs more diagonals above
+    bands, stack = batch.empty(n, rows), batch.stack(b)
+    bands[:, :, below:] = batch.stack(ab)
+    info = batch.info()
+    if n and m:
+        pivots = batch.empty(n, dtype=integer())
+        info = batch.each("gbsv", n, below, above, m, bands, rows, pivots, stack, n)
+    return batch.matrices(stack), info
+
+
+def pbsv(ab: Array, b: Array) -> tuple[Array, Array]:
+    """x of a x = b, where a is positive definite and given by its diagonals on and below the main one.
+
+    `info` k: the leading minor of order k is not positive, and x has not been computed.
+
+    Shapes:
+        ab (..., k + 1, n), b (..., n, m) -> (..., n, m), (...)
+    """
+    batch, (n, m) = batch_of("pbsv", ab, b), b.shape[-2:]
+    bands, stack = batch.stack(ab), batch.stack(b)
+    info = batch.info()
+    if n and m:
+        rows = ab.shape[-2]
+        info = batch.each("pbsv", b"L", n, rows - 1, m, bands, rows, stack, n)
     return batch.matrices(stack), info
 
 

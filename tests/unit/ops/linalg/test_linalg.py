@@ -8,7 +8,9 @@ import pytest
 import tg
 import tg.linalg
 from tg.graph.function_graph import freeze
+from tg.graph.op import Op
 from tg.ops.catalog import MODULES
+from tg.ops.linalg.banded import SolveBanded, SolvehBanded
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU
 from tg.ops.linalg.solving import Inv, Solve
@@ -120,6 +122,9 @@ def test_vectors_that_the_matrix_does_not_decide_have_no_derivative():
         (lambda a: tg.linalg.solve_triangular(a, a, "X"), "trans: found 'X'"),
         (lambda a: tg.linalg.solve(a, a, assume_a="sparse"), "assume_a: found 'sparse'"),
         (lambda a: tg.linalg.cho_solve(a, a), "found no pair"),
+        (lambda a: tg.linalg.solve_banded(1, a, a), "l_and_u: found 1, needed two integers"),
+        (lambda a: tg.linalg.solve_banded((1, a), a, a), "l_and_u: found"),
+        (lambda a: tg.linalg.solve_discrete_are(a, a, a, a, on_error="warn"), "on_error: found 'warn'"),
         (lambda a: tg.linalg.pinv(a, a), "rcond: found"),
         (lambda a: SolveTriangular(True, "x")(a, a), "transpose: found 'x'"),
     ],
@@ -133,3 +138,28 @@ def test_svd_of_constants_has_no_check_left():
     f = tg.function([], tg.linalg.svd(tg.constant(A))[1], backend="perform")
     assert np.allclose(f(), np.linalg.svd(A, compute_uv=False))
     assert not [node for node in f.graph.nodes if isinstance(node.op, SVD)]
+
+
+def test_a_band_is_looked_at_once_for_a_value_and_as_the_transpose_for_its_gradient():
+    ab, b = tg.matrix("ab", shape=(4, None)), tg.vector("b")
+    x = tg.linalg.solve_banded((2, 1), ab, b)
+    frozen = freeze([ab, b], [x, *tg.grad(tg.sum(x), [ab, b])])
+    ops = [node.op for node in frozen.nodes if isinstance(node.op, SolveBanded)]
+    assert ops == [SolveBanded(2, 1), SolveBanded(1, 2)]
+
+
+def test_how_many_diagonals_a_hermitian_band_has_must_be_known():
+    ab, b = tg.matrix("ab"), tg.vector("b")
+    with pytest.raises(tg.ShapeError, match="needed a known number of diagonals"):
+        tg.linalg.solveh_banded(ab, b)
+
+
+@pytest.mark.parametrize("op", [SolveBanded(1, 1, False), SolveBanded(2, 0, False), SolvehBanded(2, False)])
+def test_bands_by_lapack_and_in_windows_are_the_same(op):
+    rng = np.random.default_rng(3)
+    ab, b = rng.normal(size=(2, 3, 7)), rng.normal(size=(2, 7, 2))
+    ab[0, :, 3] = 0  # nothing in a column: the matrix is singular
+    ab[1, op.above if isinstance(op, SolveBanded) else 0] += 9
+    for found, wanted in zip(Op.perform(op, ab, b), op.perform(ab, b), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        assert found.dtype == wanted.dtype

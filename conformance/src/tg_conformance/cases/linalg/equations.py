@@ -85,6 +85,15 @@ WRITTEN: Final = (
         condition=lambda a, q: (8 * matrices.size(q), 32 * matrices.size(q)),
         accuracy=32,
     ),
+    Case(
+        lambda a, q: tg.linalg.solve_discrete_lyapunov(a - 4 * tg.eye(3), q),
+        [f64("b", 3, 3, values=matrices.triangle), f64(3, 3)],
+        name="solve_discrete_lyapunov of a batch, beyond the unit circle",
+        oracle=lambda a, q: matrices.each(discrete, a - 4 * np.eye(3), np.broadcast_to(q, a.shape)),
+        condition=lambda a, q: 32 * matrices.size(q),
+        accuracy=32,
+        gradient=True,
+    ),
     *(
         Case(
             tg.linalg.sqrtm,

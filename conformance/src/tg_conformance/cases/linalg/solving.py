@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 NAN: Final = float("nan")
 SINGULAR: Final = [[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [3.0, 1.0, 2.0]]
+RANKS: Final = (
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]],  # 2, without a pivot
+    [[1.0, 2.0, 0.0], [2.0, 4.0, 1.0], [3.0, 6.0, 2.0]],  # 2, and the pivot in the middle is 0
+    [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [-1.0, -2.0, -1.0]],  # 1: no cofactor is left
+    [[0.0, 0.0, 0.0]] * 3,
+    [[1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [3.0, 1.0, 2.0]],
+)
 WITH_NAN: Final = [[NAN, 2.0, 0.0], [0.0, 1.0, 0.0], [3.0, 1.0, 2.0]]
 
 
@@ -133,6 +141,15 @@ def logs(a: Any) -> Any:
     return np.log(abs(matrices.determinant(a)))
 
 
+def permuted(a: Any) -> Any:
+    """The determinant as the sum over permutations, for which matrices may be singular."""
+    found = 0 * a[..., 0, 0]
+    for order in itertools.permutations(range(a.shape[-1])):
+        sign = np.linalg.det(np.eye(a.shape[-1])[list(order)]).round()
+        found = found + sign * np.prod(np.stack([a[..., i, k] for i, k in enumerate(order)]), 0)
+    return found
+
+
 def of_one(a: Any) -> Any:
     """Inverse, determinant, its sign and logarithm, of matrices of one element or none."""
     number = a[..., 0, 0] if a.shape[-1] else np.ones(a.shape[:-2], a.dtype)
@@ -212,6 +229,36 @@ WRITTEN: Final = (
         [fixed(WITH_NAN)],
         name="inv and det of a matrix with nan",
         oracle=lambda a: (np.array(True), np.array(True), np.array(True)),
+    ),
+    Case(
+        tg.linalg.det,
+        [fixed(RANKS, None)],
+        name="det of matrices of every rank",
+        dtypes=("float32", "float64", "complex64"),
+        oracle=permuted,
+        condition=lambda a: 16.0,
+        accuracy=8,
+        gradient=True,
+    ),
+    Case(
+        tg.linalg.det,
+        [fixed([[0.0]])],
+        name="det of a zero",
+        oracle=lambda a: a[0, 0],
+        gradient=True,
+    ),
+    Case(
+        lambda a: (tg.linalg.inv(a)[0], tg.linalg.det(a), *tg.linalg.slogdet(a), tg.any(tg.isnan(tg.linalg.inv(a)[1]))),
+        [fixed([2 * np.eye(3), WITH_NAN], None)],
+        name="inv and det beside a matrix with nan",
+        dtypes=("float32", "float64", "complex64"),
+        oracle=lambda a: (
+            np.eye(3) / 2,
+            np.array([8.0, NAN]),
+            np.array([1.0, NAN]),
+            np.array([3 * np.log(2), NAN]),
+            np.array(True),
+        ),
     ),
     Case(tg.linalg.solve, [f64("n", "n"), f64("k")], name="solve of lengths that differ", raises=ShapeError),
     Case(tg.linalg.det, [f64("n", "k")], name="det of no square", raises=ShapeError, static=(True,)),

@@ -63,14 +63,16 @@ class Expm(Op):
         times = where(isfinite(times), maximum(times, kind(0)), kind(0))
         start = _approximant(multiply(a, expand_dims_at(exp2(-times), (-2, -1))))
         counts = expand_dims_at(cast_variable(times, "int64"), (-2, -1))
-        from tg.ops.iteration import fori_loop
+        from tg.ops.iteration import while_loop
 
-        def squared(k: Variable, x: Variable) -> Variable:
-            return where(k < counts, MatMul()(x, x), x)
+        def squared(carry: Any) -> Any:
+            k, x = carry
+            return k + 1, where(k < counts, MatMul()(x, x), x)
 
         steps = maximum(total_max(cast_variable(times, "int64")), 0)
         with Requirements():  # lengths of the step are no values of a graph that is being rewritten
-            return fori_loop(0, steps, squared, start)  # type: ignore[no-any-return]
+            # no length of a loop: backends would compute it before all else, and compile for each anew
+            return while_loop(lambda carry: carry[0] < steps, squared, (0, start))[1]  # type: ignore[no-any-return]
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]

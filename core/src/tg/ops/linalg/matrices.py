@@ -69,14 +69,23 @@ def matrix_and_sides(what: str, a: Any, b: Any) -> tuple[Variable, Variable, boo
     """
     b = as_variable(b)
     is_vector = b.type.ndim == 1
-    a, b = matrices(what, a, expand_dims_at(b, (-1,)) if is_vector else b)
-    if a.type.ndim == 2 and b.type.ndim == 2:
-        return a, b, is_vector
-    rank = max(a.type.ndim, b.type.ndim)
-    a, b = (v if v.type.ndim == rank else expand_dims_at(v, tuple(range(-rank, -v.type.ndim))) for v in (a, b))
-    lead = [broadcast(n, m, lambda: f"{what}: leading axes") for n, m in zip(a.shape[:-2], b.shape[:-2], strict=True)]
-    a, b = (broadcast_to(v, (*lead, *v.shape[-2:])) for v in (a, b))
+    a, b = broadcast_matrices(what, a, expand_dims_at(b, (-1,)) if is_vector else b)
     return a, b, is_vector
+
+
+def broadcast_matrices(what: str, *values: Any) -> list[Variable]:
+    """Operands as `matrices` has them, whose leading axes are broadcast.
+
+    Raises:
+        DtypeError, ShapeError: as `matrices`; or leading lengths that do not fit.
+    """
+    given = matrices(what, *values)
+    rank = max(v.type.ndim for v in given)
+    given = [v if v.type.ndim == rank else expand_dims_at(v, tuple(range(-rank, -v.type.ndim))) for v in given]
+    lead = given[0].shape[:-2]
+    for v in given[1:]:
+        lead = tuple(broadcast(n, m, lambda: f"{what}: leading axes") for n, m in zip(lead, v.shape[:-2], strict=True))
+    return [broadcast_to(v, (*lead, *v.shape[-2:])) if lead else v for v in given]
 
 
 def need_matrices(what: str, *types: TensorType) -> None:

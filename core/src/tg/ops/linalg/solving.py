@@ -9,14 +9,15 @@ import numpy as np
 from tg.errors import InputError, message
 from tg.graph.op import Op
 from tg.ops.contraction import MatMul
-from tg.ops.creation import eye, iota
+from tg.ops.creation import eye, iota, zeros_like
 from tg.ops.diagonal import tril, triu
-from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign
+from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign, subtract
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, not_equal, where
+from tg.ops.elementwise.comparison import equal, greater, not_equal, where
 from tg.ops.elementwise.complex import conjugate, imag
 from tg.ops.elementwise.exponential import log
 from tg.ops.family import Family
+from tg.ops.linalg.banded import SolveBanded
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU, solve_by_factors
 from tg.ops.linalg.matrices import (
@@ -36,10 +37,13 @@ from tg.ops.linalg.matrices import (
     whether_to_raise,
     zero_place,
 )
+from tg.ops.linalg.spectral import SVD
 from tg.ops.linalg.triangular import SolveTriangular
-from tg.ops.reduction import prod, reduce_sum
-from tg.ops.shape import Squeeze, broadcast_to, expand_dims_at, matrix_transpose
+from tg.ops.reduction import any as any_of
+from tg.ops.reduction import prod, product_of_others, reduce_sum
+from tg.ops.shape import Squeeze, broadcast_to, expand_dims_at, matrix_transpose, stack
 from tg.types.dtypes import is_complex, numpy_dtype
+from tg.types.lengths import Requirements
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -209,7 +213,8 @@ class Det(Op):
     Shapes:
         a (..., n, n) -> (...)
     Source:
-        numpy.linalg.det. The pullback is the determinant times the transposed inverse, by the same factors.
+        numpy.linalg.det. The pullback is the determinant times the transposed inverse, by the same factors; of a
+        singular matrix it is `SingularCofactors`.
     """
 
     has_expansion = True
@@ -232,11 +237,67 @@ class Det(Op):
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
-        """The determinant times the transposed inverse."""
+        """The cofactors: the determinant times the transposed inverse where there is one."""
         (a,), (y,), (dy,) = inputs, outputs, cotangents
         if dy is None:
             return (None,)
-        return (multiply(expand_dims_at(multiply(dy, y), (-2, -1)), transposed_inverse(a)),)
+        inverse, info = Solve("t", positive=False, raises=False)(a, identities(a))
+        singular = expand_dims_at(greater(info, 0), (-2, -1))
+        regular = multiply(expand_dims_at(multiply(dy, y), (-2, -1)), inverse)
+        return (where(singular, multiply(expand_dims_at(dy, (-2, -1)), SingularCofactors()(a, info)), regular),)
+
+
+@final
+class SingularCofactors(Op):
+    """The cofactors of matrices whose `info`, that of `Solve`, is not 0; zeros for others.
+
+    Their singular values are computed only if there are such matrices. A derivative they do not have: it is NaN.
+
+    Shapes:
+        a (..., n, n), info int32 (...) -> (..., n, n)
+    Source:
+        Of a = U diag(s) Vh they are det(U) det(Vh) times the conjugate of U diag(p) Vh, where p[i] is the product of
+        all singular values but s[i].
+    """
+
+    has_expansion = True
+
+    def infer(self, a: TensorType, info: TensorType) -> tuple[TensorType, ...]:
+        """The type of a."""
+        need_matrices("det", a)
+        need_square("det", a)
+        return (a,)
+
+    def expansion(self, *inputs: Variable) -> Variable:
+        """By singular values, if need be."""
+        from tg.ops.iteration import cond
+
+        a, info = inputs
+        singular = greater(info, 0)
+        nothing = zeros_like(a)
+        with Requirements():  # lengths of a branch are no values of a graph that is being rewritten
+            return cond(  # type: ignore[no-any-return]
+                any_of(singular),
+                lambda: where(expand_dims_at(singular, (-2, -1)), _cofactors(a), nothing),
+                lambda: nothing,
+            )
+
+    def pullback(
+        self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
+    ) -> Sequence[Variable | None]:
+        """NaN for singular matrices."""
+        (a, info), (dy,) = inputs, cotangents
+        if dy is None:
+            return (None, None)
+        nan = numpy_dtype(a.type.dtype).type(np.nan)
+        return (where(expand_dims_at(greater(info, 0), (-2, -1)), nan, zeros_like(a)), None)
+
+
+def _cofactors(a: Variable) -> Variable:
+    u, s, vh, _ = SVD(full_matrices=False, raises=False)(a)
+    turn = expand_dims_at(multiply(Det()(u), Det()(vh)), (-1,))
+    scale = multiply(cast_variable(product_of_others(s, (-1,)), a.type.dtype), turn)
+    return MatMul()(multiply(conjugated(u), expand_dims_at(scale, (-2,))), conjugated(vh))  # type: ignore[no-any-return]
 
 
 def transposed_inverse(a: Variable) -> Variable:
@@ -305,7 +366,10 @@ ASSUMED: Final[dict[str | None, str]] = {
     "symmetric": "sym",
     "hermitian": "her",
     "positive definite": "pos",
-    **{word: word for word in ("gen", "sym", "her", "pos", "diagonal", "upper triangular", "lower triangular")},
+    **{
+        word: word
+        for word in ("gen", "sym", "her", "pos", "diagonal", "tridiagonal", "upper triangular", "lower triangular")
+    },
 }
 
 
@@ -322,7 +386,8 @@ def solve(
 
     Args:
         lower: of what `assume_a` calls symmetric, Hermitian or positive definite, whether the lower triangle is read.
-        assume_a: "gen" (default), "sym", "her", "pos", "diagonal", "upper triangular" or "lower triangular".
+        assume_a: "gen" (default), "sym", "her", "pos", "diagonal", "tridiagonal", "upper triangular" or "lower
+            triangular".
         transposed: whether to solve with the transpose of a.
         on_error: "raise", or "nan": the solution is NaN for a singular matrix.
     Shapes:
@@ -352,6 +417,9 @@ def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: boo
     if assumed == "diagonal":
         triangle = tril(triu(a))
         return SolveTriangular(True, transpose, False, raises)(triangle, b)  # type: ignore[no-any-return]
+    if assumed == "tridiagonal":
+        band = _three_diagonals(matrix_transpose(a) if transposed else a)
+        return SolveBanded(1, 1, raises)(band, b)[0]  # type: ignore[no-any-return]
     if assumed == "gen":
         return Solve(transpose, False, raises)(a, b)[0]  # type: ignore[no-any-return]
     flip = conjugate if transposed and is_complex(a.type.dtype) and assumed != "sym" else None
@@ -364,6 +432,17 @@ def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: boo
         whole = add(tril(read), matrix_transpose(below) if assumed == "sym" else adjoint(below))
         x = Solve("n", False, raises)(whole, sides)[0]
     return x if flip is None else flip(x)
+
+
+def _three_diagonals(a: Variable) -> Variable:
+    """The band of a matrix of which only the main diagonal and those beside it are read.
+
+    Shapes:
+        a (..., n, n) -> (..., 3, n)
+    """
+    places = subtract(expand_dims_at(iota(a.shape[-2]), (-1,)), iota(a.shape[-1]))
+    zero = numpy_dtype(a.type.dtype).type(0)
+    return stack([reduce_sum(where(equal(places, k), a, zero), (-2,)) for k in (-1, 0, 1)], -2)
 
 
 def inv(a: Any, *, on_error: str = "raise") -> Variable:
@@ -382,7 +461,7 @@ def inv(a: Any, *, on_error: str = "raise") -> Variable:
 
 
 def det(a: Any) -> Variable:
-    """The determinants of square matrices.
+    """The determinants of square matrices; at singular ones they have first derivatives, and the second are NaN.
 
     Shapes:
         a (..., n, n) -> (...)
@@ -403,4 +482,9 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*SlogDet()(matrix("slogdet", a)))
 
 
-FAMILY = Family("linalg/solving", ops=(Solve, Inv, Det, SlogDet), functions=(solve, inv, det, slogdet), module="linalg")
+FAMILY = Family(
+    "linalg/solving",
+    ops=(Solve, Inv, Det, SingularCofactors, SlogDet),
+    functions=(solve, inv, det, slogdet),
+    module="linalg",
+)
