@@ -63,7 +63,7 @@ def factorized(a, dtype):
         rows = numbers(given, dtype)
         if rows is None:
             continue
-        places, moved = list(range(m)), []
+        places, moved, is_singular = list(range(m)), [], False  # but for what is left of digits that cancel
         for k in range(min(m, n)):
             sizes = [abs(mp.re(rows[i][k])) + abs(mp.im(rows[i][k])) for i in range(k, m)]
             best = k + sizes.index(max(sizes))
@@ -74,7 +74,11 @@ def factorized(a, dtype):
                 if rows[k][k] != 0:
                     rows[i][k] /= rows[k][k]
                 for j in range(k + 1, n):
+                    before = rows[i][j]
                     rows[i][j] -= rows[i][k] * rows[k][j]
+                    is_singular |= 0 < abs(rows[i][j]) < abs(before) * mpf(10) ** (-mp.mp.dps // 2)
+        if is_singular:
+            continue
         for i, j in np.ndindex(m, n):
             factors[(*place, i, j)] = told(rows[i][j], dtype)
         pivots[place], order[place] = moved, places

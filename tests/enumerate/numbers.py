@@ -307,7 +307,7 @@ def special(function, reference, low=None):
 
 
 def xlogy(x, y):
-    return 0.0 if is_zero(x) and not is_nan(y) and not y < 0 else multiply(x, FLOATING["log"](y))
+    return 0.0 if is_zero(x) and not is_nan(y) else multiply(x, FLOATING["log"](y))
 
 
 def _ndtr(x):

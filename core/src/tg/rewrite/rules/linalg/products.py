@@ -25,7 +25,7 @@ from tg.ops.shape import (
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.contraction.products import is_all_zero
-from tg.rewrite.rules.linalg.solving.structure import bounded, failed, has_nan, lower, spoilt
+from tg.rewrite.rules.linalg.solving.structure import bounded, failed, has_nan, lower, spoilt, without_nan
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex
 from tg.types.lengths import add as add_lengths
@@ -108,11 +108,11 @@ def _multiplied(a: Variable, b: Variable, y: Variable) -> Variable:
     return _each(lambda v: MatMul()(a, v), lambda v: MatMul()(b, v), y, a.shape[-1], b.shape[-1])
 
 
-def _info(first: Variable, second: Variable, m: Any) -> Variable:
-    """The pivot that is 0 in the Kronecker product of two factorisations, the second of m rows."""
-    rows = cast_variable(as_size_variable(m), "int32")
+def _info(first: Variable, second: Variable, parts: Pair) -> Variable:
+    """The pivot that is 0 in the Kronecker product of two matrices, of those of their factorisations."""
+    rows = cast_variable(as_size_variable(parts[1].shape[0]), "int32")
     of_first = where(equal(first, 0), first, (first - 1) * rows + 1)
-    return where(equal(second, 0), of_first, second)
+    return functools.reduce(without_nan, parts, where(equal(second, 0), of_first, second))
 
 
 def _solve_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
@@ -132,7 +132,7 @@ def _solve_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
 
     a, b = parts
     x = _each(solved(a), solved(b), node.inputs[1], a.shape[0], b.shape[0])
-    return x, _info(found[0], found[1], b.shape[0])
+    return x, _info(found[0], found[1], parts)
 
 
 def _inv_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
@@ -140,7 +140,7 @@ def _inv_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
     if parts is None:
         return None
     (x, first), (y, second) = (Inv(raises=False)(p) for p in parts)
-    return kron(x, y), _info(first, second, parts[1].shape[0])
+    return kron(x, y), _info(first, second, parts)
 
 
 def _slogdet_of_kronecker(node: Apply, outputs: Any) -> Pair | None:
@@ -210,6 +210,7 @@ def _solve_of_blocks(node: Apply, outputs: Any) -> Pair | None:
     sides = [slice_axis(b, -2, block.start, block.matrix.shape[-1]) for block in blocks]
     found = [solve(block.matrix, side) for block, side in zip(blocks, sides, strict=True)]
     info = _first_failing([pair[1] for pair in found], blocks)
+    info = functools.reduce(without_nan, [block.matrix for block in blocks], info)
     x = Concatenate(-2)(*(pair[0] for pair in found))
     lost = [has_nan(block.matrix, (-2, -1)) for block in blocks]
     return spoilt(x, failed(info, op), has_nan(b, (-2,)), *lost), info

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tg.graph.facts import TRIANGULAR, facts_of
 from tg.graph.nodes import as_size_variable
 from tg.ops.assumptions import assume_facts
@@ -68,6 +70,11 @@ def has_nan(a: Variable, axes: tuple[int, ...]) -> Variable | None:
     return None if "not_nan" in facts_of(a) else any_of(isnan(a), axes, keepdims=True)
 
 
+def without_nan(info: Variable, a: Variable) -> Variable:
+    """The pivots that are 0 of matrices without NaN: one with a NaN gives NaN, and is no failure."""
+    return info if "not_nan" in facts_of(a) else where(any_of(isnan(a), (-2, -1)), np.int32(0), info)
+
+
 def spoilt(x: Variable, *conditions: Variable | None) -> Variable:
     """x with NaN wherever one of some conditions holds."""
     nan = numpy_dtype(x.type.dtype).type(float("nan"))
@@ -88,7 +95,7 @@ def _solve_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
     if op.positive or not is_diagonal(a):
         return None
     d = diagonals(a)
-    info = zero_place(d)
+    info = without_nan(zero_place(d), d[..., None])
     x = divide(b, expand_dims_at(conjugated(d) if op.transpose == "c" else d, (-1,)))
     return spoilt(x, has_nan(d[..., None], (-2, -1)), has_nan(b, (-2,)), failed(info, op)), info
 
@@ -100,7 +107,7 @@ def _solve_of_triangular(node: Apply, outputs: Any) -> Pair | None:
     if op.positive or triangle is None:
         return None
     x = SolveTriangular(triangle == "lower_triangular", op.transpose, False, raises=False)(a, b)
-    return spoilt(x, has_nan(a, (-2, -1)), has_nan(b, (-2,))), zero_place(diagonals(a))
+    return spoilt(x, has_nan(a, (-2, -1)), has_nan(b, (-2,))), without_nan(zero_place(diagonals(a)), a)
 
 
 def _solve_of_orthogonal(node: Apply, outputs: Any) -> Pair | None:
@@ -153,7 +160,7 @@ def _inv_of_diagonal(node: Apply, outputs: Any) -> Pair | None:
     if not is_diagonal(a):
         return None
     d = diagonals(a)
-    info = zero_place(d)
+    info = without_nan(zero_place(d), d[..., None])
     kind = numpy_dtype(a.type.dtype).type
     found = divide(kind(1), d)
     return spoilt(where(on_diagonal(a), expand_dims_at(found, (-1,)), kind(0)), failed(info, node.op)), info
@@ -165,7 +172,7 @@ def _inv_of_triangular(node: Apply, outputs: Any) -> Pair | None:
     if triangle is None:
         return None
     x = SolveTriangular(triangle == "lower_triangular", "n", False, raises=False)(a, identities(a))
-    return spoilt(x, has_nan(a, (-2, -1))), zero_place(diagonals(a))
+    return spoilt(x, has_nan(a, (-2, -1))), without_nan(zero_place(diagonals(a)), a)
 
 
 def _inv_of_orthogonal(node: Apply, outputs: Any) -> Pair | None:
