@@ -4,7 +4,7 @@
 others, so that no worker is left alone with it at the end. What is marked `nightly` is left to `make nightly`.
 `@pytest.mark.sampled(n)` is one of many parameters that are much alike: a usual run has an n-th, always the same
 ones, and one at least; of a file that is marked and has tests without parameters about an n-th of these. `make long`
-has a third (`--of-sampled 3`), `make nightly` all. Of the sparse
+has a fifth (`--of-sampled 5`), `make nightly` all. Of the sparse
 tier of conformance, where it is run beside tests, it has every sixth batch of the reference, of each of the six other
 backends every 60th, others for each, and no gap.
 """

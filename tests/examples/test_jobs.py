@@ -98,6 +98,7 @@ def test_differences_are_relative_and_of_what_both_have():
 
 
 @pytest.mark.long(minutes=4)
+@pytest.mark.timeout(1800)  # beside much other work
 def test_all_jobs_are_right(tmp_path):
     for name in ("torch", "sklearn"):
         pytest.importorskip(name)
