@@ -118,7 +118,8 @@ def worker(installed):
         one.close()
 
 
-@pytest.mark.parametrize(("dtypes", "count"), [("float16", 4), pytest.param("", 16, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("dtypes", "count"), [("float16", 4), ("", 16)])
 def test_crash_fails_exactly_the_case_that_crashes(worker, dtypes, count):
     one = worker("bug-crash")
     found = one.run([item.id for item in chosen(rf"^elementwise/exponential:exp2( hostile)?\[{dtypes}")])

@@ -48,6 +48,7 @@ def test_backends_that_work_and_that_do_not_are_listed_together(ask):
     assert listed["perform"][:2] == ["available", "tg-core"]
 
 
+@pytest.mark.long
 def test_a_plugin_that_raises_when_imported_is_told_to_whoever_asks_for_it(ask):
     text, cause = ask(REFUSED.format(name="broken"), *ALL)
     assert text == (

@@ -120,6 +120,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("backend", "mode"), WAYS, ids=IDS)
 def test_programs_give_their_numbers(backend: str, mode: str) -> None:
     for program in PROGRAMS:

@@ -113,6 +113,7 @@ answer = [jax.config.jax_enable_x64, str(jnp.ones(2).dtype), sorted(key for key 
     assert ask(program) == [False, "float32", []]
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("names", [sorted(BACKENDS), sorted(BACKENDS, reverse=True)], ids=["forwards", "backwards"])
 def test_all_backends_work_in_one_process_in_either_order(ask, names):

@@ -58,6 +58,7 @@ answer = [done.returncode, done.stdout[-3000:]]
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", WITH_RULES)
 def test_its_value_and_derivatives_are_right(ask, backend):
     total, slope, curvature, in_source = ask(GRADIENT.format(backend=backend), "tg-thirdparty", "tg-toy")

@@ -66,6 +66,7 @@ def log_of_sum(row):
     return top + math.log(math.fsum(math.exp(v - top) for v in row))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("backend", COMBINING)
 def test_its_values_and_derivatives_are_right(ask, backend):
     value, found, without = ask(VALUES.format(backend=backend), "tg-thirdparty")

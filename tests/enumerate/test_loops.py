@@ -22,6 +22,7 @@ def test_drawn_programs_on_the_reference(first):
     assert count >= 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", native())
 def test_drawn_programs_in_compiled_code(backend):
     faults, count = run(range(2000, 2003), backend)
@@ -43,6 +44,7 @@ def test_what_was_found_once(seed, forms, backend):
     assert compared(seed, backend, forms)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_programs_of_every_form(form):
     count = sum(compared(seed, "perform", (form,)) for seed in range(7000, 7003))

@@ -320,7 +320,7 @@ def a_tail_of_a_probit_regression(draw):
     return [x, y, b], [density, tg.grad(density, b), tg.hessian(density, b)], values, needed
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_gives_what_scipy_gives(name, backend):

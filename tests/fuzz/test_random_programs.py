@@ -26,7 +26,7 @@ def available():
 
 @pytest.mark.parametrize("backend", available())
 def test_a_backend_gives_what_the_program_says(backend):
-    graphs = {"c": 20}.get(backend, 4)
+    graphs = {"c": 8}.get(backend, 4)
     assert search(backend, graphs, 1000).error is None
 
 

@@ -20,6 +20,7 @@ def missing(rewrites, most=None):
     return [one.name for one, beside in wanted if not count(one, (beside,), needed=1, most=most)]
 
 
+@pytest.mark.long
 def test_every_rewrite_fires_beside_all_others_or_is_listed():
     found = missing([(one, beside) for one, beside in ALL if one.name not in LATE], most=120)
     assert not found, "another rule takes what they are for: delete them, or say in tests/mutants/firings.py why not"

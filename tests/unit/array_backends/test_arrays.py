@@ -204,7 +204,7 @@ WINDOWS = [  # sizes, steps, starts to try
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("sizes", "steps", "starts"), WINDOWS)
 def test_windows_are_read_and_written(dtype, sizes, steps, starts, same) -> None:

@@ -21,7 +21,7 @@ from tg_c.program import Unit
 from tg_native.fusion.fused import fuse
 
 pytestmark = [
-    pytest.mark.sampled(16),
+    pytest.mark.sampled(48),
     pytest.mark.skipif(os.uname().machine != "x86_64", reason="the processors are of x86-64"),
 ]
 DTYPES = ("bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex128")
