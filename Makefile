@@ -77,15 +77,15 @@ examples: $(STAMP)
 test: style
 	$(PYTEST) -p tg_conformance tests $(SUITE) --tier sparse
 
-# What a usual run leaves out: tests marked long, a fifth of the parameters of those marked sampled, and conformance: its
-# quick tier but for what is dear to compile, loops and what is made of them, on five backends, the sparse one of that on
-# all and of all on the others.
+# What a usual run leaves out: tests marked long, a fifth of the parameters of those marked sampled, and conformance:
+# every other batch of its quick tier but for what is dear to compile, loops and what is made of them, on five backends,
+# every third of the sparse one of that on all and of all on the others.
 LOOPS := iteration: or loops: or recurrence: or custom: or linalg or special
 long: $(STAMP)
 	$(PYTEST) -p tg_conformance --whole --of-sampled 5 -m 'long or sampled' tests
-	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback
-	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %)
-	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %)
+	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse --backend mlx --backend loopback --every 3
+	$(PYTEST) -p tg_conformance $(SUITE) --tier sparse -k '$(LOOPS)' $(QUICK:%=--backend %) --every 3
+	$(PYTEST) -p tg_conformance $(SUITE) --tier quick -k 'not ($(LOOPS))' $(QUICK:%=--backend %) --every 2
 
 lint: $(STAMP)
 	$(MAKE) --no-print-directory --jobs=2 types style

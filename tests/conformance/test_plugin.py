@@ -95,3 +95,26 @@ def test_a_limit_for_single_tests_does_not_end_the_batch_that_the_first_waits_fo
     command = [sys.executable, "-m", "pytest", "-p", "tg_conformance", str(SUITE), *chosen]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environ, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def collected(*options):
+    """What a run of a backend's sparse tier would consist of, and how it ends."""
+    command = [sys.executable, "-m", "pytest", "-q", "--co", "-p", "tg_conformance", str(SUITE)]
+    chosen = ["--tier", "sparse", "--backend", "loopback", "-k", "elementwise", *options]
+    done = subprocess.run([*command, *chosen], capture_output=True, text=True, check=False)
+    return {line for line in done.stdout.splitlines() if "::" in line}, done
+
+
+@pytest.mark.long
+def test_every_third_batch_is_about_a_third_of_the_cases_and_no_gap():
+    (all_of_them, _), (some, _) = collected(), collected("--every", "3")
+    assert some < all_of_them
+    assert len(all_of_them) / 6 < len(some) < len(all_of_them) * 2 / 3
+    assert not any("gap" in name for name in some)
+
+
+@pytest.mark.long
+def test_there_is_no_zeroth_batch():
+    found, done = collected("--every", "0")
+    assert not found
+    assert "--every: found 0, needed 1 or more" in done.stderr

@@ -33,6 +33,7 @@ def test_drawn_programs_in_compiled_code(backend):
 FOUND = {  # seeds, and the forms of their programs
     "two loops backwards over one length, which the first had computed in its steps for the second": (5049, ()),
     "a length of a slice that was taken from a trace": (1000127, ()),
+    "lengths that are compared in a branch, and behind it": (3044, ()),
 }
 
 FAILING = 4360  # a program whose check fails in the third step

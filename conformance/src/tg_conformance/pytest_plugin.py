@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import io
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +48,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="quick",
         help="sparse: one dtype and layout of each case; quick: pairs of dtype, layout, static shape; full: all",
     )
+    group.addoption(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="every N-th batch of cases alone, others for each backend, and no gaps; 1: all",
+    )
     group.addoption("--mode", help="how functions are rewritten: strict, finite, off, …; as configured by default")
     group.addoption(
         "--exclude",
@@ -73,6 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RESULTS] = report.Results()
     if config.getoption("--certify"):
         _prepare_certificate(config)
+    if config.getoption("--every") < 1:
+        raise pytest.UsageError(f"--every: found {config.getoption('--every')}, needed 1 or more")
     options = config.getoption("--backend-option")
     for name in (config.getoption("--backend") or available()) if options else ():
         try:
@@ -145,12 +155,17 @@ class BackendCases(pytest.Collector):
         self.config.add_cleanup(self.worker.close)
         backend = plugin.registry().backend(self.backend)
         self.level = backend.conformance_level
+        every, shift = self.config.getoption("--every"), zlib.crc32(self.backend.encode())
         for number, batch in enumerate(batches(items(backend, tier))):
+            if (number + shift) % every:
+                continue
             ids = {item.id for item in batch}
             for item in batch:
                 yield CaseItem.from_parent(self, name=item.id, item=item, batch=(number, ids))
         gaps = plugin.registry().gaps(self.backend)
-        if gaps and not (mode or exclude or options):  # gaps are strict about what is compiled by default
+        if (
+            gaps and every == 1 and not (mode or exclude or options)
+        ):  # gaps are strict about what is compiled by default
             from tg_conformance.lowered import gap_name
 
             for k, gap in enumerate(gaps):
@@ -254,6 +269,7 @@ def _prepare_certificate(config: pytest.Config) -> None:
     """Ask for what a certificate needs, and refuse what would make it say less than it seems to."""
     option = config.option
     given = [name for name in ("keyword", "markexpr", "mode", "exclude", "backend_option") if getattr(option, name)]
+    given += ["every"] if option.every != 1 else []
     if given:
         raise pytest.UsageError(f"--certify: found {', '.join(given)}, needed the whole suite compiled as usual")
     if len(option.backend or ()) != 1:

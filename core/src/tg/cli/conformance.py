@@ -34,6 +34,7 @@ def add(commands: Any) -> None:
         help="an option of the backends, such as threads=2; may be repeated",
     )
     command.add_argument("-k", metavar="WORDS", help="only the cases whose names match, as pytest's -k")
+    command.add_argument("--every", type=int, metavar="N", help="every N-th batch of cases alone; all by default")
     command.add_argument("--jobs", "-n", default="auto", help="worker processes, where pytest-xdist is installed")
     command.add_argument("--html", metavar="FILE", help="write the report as a page: case x dtype x backend, failures")
     command.add_argument("--report", metavar="FILE", help="write it as JSON, an entry for each case and dtype")
@@ -72,6 +73,8 @@ def options(given: argparse.Namespace) -> list[str]:
         chosen += ["--mode", given.mode]
     if given.k:
         chosen += ["-k", given.k]
+    if given.every is not None:
+        chosen += ["--every", str(given.every)]
     if importlib.util.find_spec("xdist") is not None:
         chosen += ["-n", given.jobs, "--dist", "loadgroup"]
     files = {"--conformance-html": given.html, "--conformance-report": given.report, "--junitxml": given.junit}

@@ -202,13 +202,16 @@ def cond(op: t.Cond, site: Site) -> Any:
         [a for v, w in zip(site.inputs[1:], graph.input_types, strict=True) for a in argument(site, v, w)]
         for graph in op.branches
     ]
-    sizes = [[r.lengths_in(graph) for r in results] for graph in op.branches]
+    sizes = [[n for r in results for n in r.lengths_in(graph)] for graph in op.branches]
+    # in front of the branches, as all else: what is computed in one is not there behind it, where it may be asked for
+    fits = [
+        [function.expression("==", a, b) for a, b in zip(own, sizes[0], strict=True) if a != b]
+        for own in sizes  # memory is as long as what the first branch gives
+    ]
     for k, graph in enumerate(op.branches):
         with function.where(function.expression("==", index, str(k))):
-            for own, first in zip(sizes[k], sizes[0], strict=True):
-                for a, b in zip(own, first, strict=True):
-                    if a != b:  # memory is as long as what the first branch gives
-                        function.require(function.expression("==", a, b), Failure.UNEQUAL)
+            for condition in fits[k]:
+                function.require(condition, Failure.UNEQUAL)
             places = [(POINTER, r.array.pointer) for r in results]
             code = function.called(graph, [*given[k], *places], status.pointer(graph))
             status.after(code, op.first_check(k), in_loop=False)

@@ -175,6 +175,7 @@ def _keep_in_registers(module: Any, machine: Any) -> None:
 
     The text has each step as a call, with places in memory for its results; nothing else in it gains by passes.
     """
+    module.verify()  # a wrong text is an error; passes over it would end the process
     passes = llvm.create_new_module_pass_manager()
     for add in (
         passes.add_always_inliner_pass,
