@@ -107,10 +107,10 @@ def test_the_workflow_of_a_new_backend_passes(strangers, tmp_path):
     commands = [step["run"] for step in job["steps"] if "run" in step]
     assert [command.split()[0] for command in commands] == ["pip", "pytest", "tg"]
     for command in commands:
-        done = strangers(command, source)
+        done = strangers(command + " --every 30" * command.startswith("tg "), source)  # all takes a quarter of an hour
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     cases = list(ET.parse(source / "reports/conformance.xml").iter("testcase"))
-    assert len(cases) > 5_000
+    assert len(cases) > 300
     assert all(str(case.get("classname")).startswith("conformance.ci") for case in cases)  # no path
 
 

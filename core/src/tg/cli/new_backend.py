@@ -99,10 +99,13 @@ def rule_lines(family: Family, module: ModuleType, text: str) -> Iterator[str]:
 
 def header(family: Family, lines: list[str], package: str) -> str:
     """The beginning of a file of rules, to the first line of its table."""
-    name = family.path.rpartition("/")[2]
+    *folders, name = family.path.removeprefix("elementwise/").split("/")
     used = [word for word in ("ml", "performed", "reference") if any(f" {word}" in line for line in lines)]
-    imports = f"from tg.backend import {name} as ops\nfrom {package}.arrays import {', '.join(used)}\n"
-    return f'"""Rules for `{family.path}`."""\n\n{imports}\nRULES = {{\n'
+    of_folder = bool(folders) and folders[0] != "linalg"  # whose families are at the top of `tg.backend`
+    imports = f"from tg.backend import {folders[0] if of_folder else f'{name} as ops'}\n"
+    imports += f"from {package}.arrays import {', '.join(used)}\n"
+    ops = f"\nops = {folders[0]}.{name}\n" if of_folder else ""
+    return f'"""Rules for `{family.path}`."""\n\n{imports}{ops}\nRULES = {{\n'
 
 
 def table_of_tables(families: list[Family], package: str) -> str:
