@@ -13,6 +13,7 @@ from tg import plugin
 from tg.functions.backends import choose
 from tg.functions.compile import Setting, prepared, requested
 from tg.functions.remembered import is_of
+from tg.link.declines import Declined
 from tg.link.kept import Kept
 
 BACKENDS = ("c", "numba")
@@ -113,6 +114,34 @@ def test_what_rules_of_others_write_is_not_kept(backend, tmp_path):
         assert len([*tmp_path.rglob("*.written")]) == count
     assert kept.read("here") == "written"
     assert kept.read("there") is None
+
+
+def test_programs_are_kept_though_a_rule_has_declined_another(backend):
+    """What declines is another program's, or had its program made without it."""
+    v = tg.vector("v")
+    with pytest.raises(tg.errors.NoRuleError, match="values decide how long"):
+        tg.function([v], tg.cond(v.sum() > 0, lambda v: v[v > 1], lambda v: v[v < 1], v))
+    check(tg.function(*model()))
+    assert not {"code", "rewrite"} & steps(tg.function(*model()))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_is_kept_is_made_without_what_declines(backend, kept):
+    x = tg.vector("x")
+    made = tg.sort(x)
+    if kept:
+        tg.function([x], made)
+    declines = plugin.registry().declines(backend)
+    declined = Declined(made.apply.op, [x.type])
+    try:
+        declines.note(declined)
+        for _ in range(2):
+            f = tg.function([x], made)
+            assert f([2.0, 1.0, 3.0]).tolist() == [1.0, 2.0, 3.0]
+            assert all(node.op.name != "Sort" for node in f.graph.nodes)
+    finally:
+        declines._known.pop(declined.key)
+    assert not {"code", "rewrite"} & steps(f)
 
 
 USER = """

@@ -28,6 +28,7 @@ from tg.graph.text.printer import inner_graphs, is_elementwise
 from tg.graph.timing import Span
 from tg.graph.traversal import sorted_applies
 from tg.link.kept import PROGRAMS, Unnamed, dumped, find, keep, loaded
+from tg.link.linker import operand_types
 from tg.plugin.discovery import top_level
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def remembered(
             return make()
         name = PROGRAMS.key(FORMAT, written.text, repr(ones), _way(setting), *_surroundings(setting.choice.name))
         found = written.read(find(name))
-    if found is None:
+    if found is None or _has_declined(found, setting.choice.name):
         found = make()
         with Span("keep"):
             data = written.written(found)
@@ -81,15 +82,23 @@ def _may_be_kept(setting: Setting) -> bool:
         current().remember
         and setting.mode != "debug"
         and registry.backend(name).cache is not None
-        and not registry.declines(name)
         and registry.packages(name) is not None
     )
 
 
 def _can_be_kept(setting: Setting) -> bool:
-    """The same of a program that has been made: by now rules may have declined, and the rewrites are known."""
+    """The same of a program that has been made: by now the rewrites are known."""
     registry, name = plugin.registry(), setting.choice.name
     return _may_be_kept(setting) and _is_of_packages(registry.rewrites(name), registry.packages(name) or ())
+
+
+def _has_declined(program: FrozenGraph, backend: str) -> bool:
+    """Whether a program that was kept has an op that a rule has declined since: one made without it takes its place."""
+    declines = plugin.registry().declines(backend)
+    if not declines:
+        return False
+    nodes = ((graph, k) for graph in (program, *inner_graphs(program)) for k in range(len(graph.nodes)))
+    return any(declines.has(graph.nodes[k].op, operand_types(graph, k)) for graph, k in nodes)
 
 
 def _is_of_packages(rewrites: Rewrites, packages: Sequence[str]) -> bool:
