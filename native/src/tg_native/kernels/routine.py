@@ -20,15 +20,18 @@ class Block(NamedTuple):
 
     Args:
         first: the index of the first.
-        mask: which lanes are inside of the axis; None if all are.
-        inside: how many, where not all are.
+        inside: how many are inside of the axis, where not all are.
         whole: whether all are after all, where that is asked at each block.
     """
 
     first: Index
-    mask: Lanes | None = None
     inside: Index | None = None
     whole: Condition | None = None
+
+    @property
+    def mask(self) -> Lanes | None:
+        """Which lanes are inside of the axis; None if all are. It is computed where it is asked for."""
+        return None if self.inside is None else self.first.body.first_lanes(self.inside)
 
 
 class Variable(abc.ABC):

@@ -213,13 +213,14 @@ class Fold:
 
     def inside(self, value: Elements, block: Block) -> Elements:
         """The elements of a block, and what changes nothing in the lanes outside."""
-        mask, nothing = block.mask, self._identity(self._dtype_given)
-        if mask is None:
-            return value
+        nothing = self._identity(self._dtype_given)
         if block.whole is None:
-            return select(mask, value, nothing)
+            mask = block.mask
+            return value if mask is None else select(mask, value, nothing)
 
         def chosen(x: Lanes, y: Lanes) -> Lanes:
+            mask = block.mask  # here: whole blocks do without it
+            assert mask is not None
             return select(mask, x, y)
 
         is_partial, body = ~block.whole, self.body

@@ -152,8 +152,7 @@ class Kernel(abc.ABC):
 
     def partial(self, at: Index, length: Index) -> Block:
         """The block from an index on, of which some lanes may be outside."""
-        count = (length - at).least(self.body.lanes)
-        return Block(at, self.body.first_lanes(count), count)
+        return Block(at, (length - at).least(self.body.lanes))
 
     def some(self, at: Index, length: Index) -> Block:
         """The block from an index on, which may be whole or partial."""

@@ -272,7 +272,8 @@ class _Nest:
             known.update((k, _together(program.dtypes[k], carried)) for k in range(stage.carries))
             run(function, asking, known)
             asked: Any = known[goes_on]
-            some: Condition = body.anywhere(asked if block.mask is None else asked & block.mask)
+            mask = block.mask
+            some: Condition = body.anywhere(asked if mask is None else asked & mask)
             return some if stage.length is None else some & (made() < stage.length)
 
         def write(*given: Lanes) -> Sequence[Lanes]:

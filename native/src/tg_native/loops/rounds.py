@@ -59,7 +59,7 @@ class Rounds:
     def write(self, block: Block) -> list[Elements]:
         """A round; what it gives for the folds of the stage."""
         found = self.loaded(block)
-        if block.mask is not None or not self.body.lanes:
+        if block.inside is not None or not self.body.lanes:
             return self._each(found, block)
         if self._usual is None:
             return self._whole(found, block)

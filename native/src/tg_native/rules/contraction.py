@@ -167,7 +167,8 @@ class _Product:
             factor, element = map(self._wide, loaded)
             (total,) = self._values(last)
             more = self._more(total, factor, element)
-            return parts([more if block.mask is None else select(block.mask, more, total)])
+            mask = block.mask
+            return parts([more if mask is None else select(mask, more, total)])
 
         whole, last = self.k & -body.lanes, parts([self._zero()])
         last = body.fold(0, whole, body.lanes, last, lambda at, *so_far: taken(Block(at), *so_far))

@@ -167,4 +167,5 @@ class Moves(Flow):
 
 
 def _mask(block: Block) -> str | None:
-    return None if block.mask is None else str(block.mask.text)
+    mask = block.mask
+    return None if mask is None else str(mask.text)
