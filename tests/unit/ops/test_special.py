@@ -426,7 +426,7 @@ def test_functions_with_loops_are_as_exact_as_their_records_say_over_the_domain(
     right = _right(exact, operands)
     found = getattr(tg, name).op.perform(*operands)[0].astype(np.longdouble)
     inside = (np.abs(right) < float(info.max)) & (np.abs(right) > float(info.tiny))
-    assert inside.sum() > 60
+    assert inside.sum() > (20 if dtype == "float16" else 60)  # whose largest is 65504
     error = np.abs(found - right) / (_size(name, operands, right) * float(info.eps))
     worst = int(np.argmax(np.where(inside, error, 0)))
     at = [a[worst] for a in operands]
@@ -446,3 +446,12 @@ def test_inverses_of_functions_with_loops_lead_back(name):
     slope = _right(lambda *v: v[-1] * density(*v), operands)
     eps = np.finfo(float).eps
     assert (rest <= getattr(tg, name).accuracy * eps * (slope + part[there])).all()
+
+
+def test_what_overflows_in_one_element_is_as_it_is_alone_though_others_go_on():
+    """Inf times 0 is no term: it was added to a sum that had ended."""
+    huge, usual = (1.98e124, -57.33, 1.05e-125, 0.557), (10.2, 18.0, 1.17, 0.99)
+    both = tg.hyp2f1.op.perform(*(np.array(pair) for pair in zip(huge, usual, strict=True)))[0]
+    assert both.tolist() == [tg.hyp2f1.op.perform(*map(np.array, x))[0] for x in (huge, usual)]
+    assert np.isinf(both[0])
+    assert both[1] == pytest.approx(float(mpmath.hyp2f1(*usual)), rel=1e-12)

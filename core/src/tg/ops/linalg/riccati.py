@@ -286,7 +286,8 @@ def solve_continuous_are(
     Shapes:
         a (..., n, n), b (..., n, m), q (..., n, n), r (..., m, m), e (..., n, n), s (..., n, m) -> (..., n, n)
     Raises:
-        LinAlgError: no solution makes the closed loop stable; r or e is singular.
+        LinAlgError: no solution makes the closed loop stable, or none that rounding lets see: in float32, where SciPy
+            computes in float64, x of 1e5 times the other matrices is as good as none; r or e is singular.
     Source:
         scipy.linalg.solve_continuous_are
     """

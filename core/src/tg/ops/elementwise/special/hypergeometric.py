@@ -33,7 +33,7 @@ def _series(a: Any, b: Any, c: Any, z: Any, going: Any) -> Any:
     """The sum of (a)_n (b)_n / ((c)_n n!) z^n."""
 
     def step(going: Any, n: Any, term: Any, total: Any) -> tuple[Any, ...]:
-        term = choose(going, term * ((a + n) * (b + n) / ((c + n) * (n + 1.0))) * z, term * 0.0)
+        term = choose(going, term * ((a + n) * (b + n) / ((c + n) * (n + 1.0))) * z, 0.0)
         total = total + term
         # a factor may be 0 or nearly so for one step, as long as n is less than a parameter's size
         far = absolute(value_of(term)) > DIGIT / 4 * absolute(value_of(total))

@@ -159,7 +159,7 @@ def _series_of_p(a: Any, x: Any) -> Any:
     """The sum of x^n / ((a + 1) ... (a + n)) from n = 0 on."""
 
     def step(going: Any, n: Any, term: Any, total: Any) -> tuple[Any, ...]:
-        term = choose(going, term * x / (a + n), term * 0.0)
+        term = choose(going, term * x / (a + n), 0.0)
         total = total + term
         return going & _has_moved(total, term), n + 1.0, term, total
 
@@ -209,7 +209,7 @@ def _small_q(a: Any, x: Any) -> Any:
     """Q(a, x) where it is the smaller for x <= 1.1: what the first term of the series of P leaves, and the others."""
 
     def step(going: Any, n: Any, power: Any, total: Any) -> tuple[Any, ...]:
-        power = choose(going, power * -1.0 * x / n, power * 0.0)
+        power = choose(going, power * -1.0 * x / n, 0.0)
         term = power / (a + n)
         total = total + term
         return going & _has_moved(total, term), n + 1.0, power, total
