@@ -75,8 +75,8 @@ class Descriptor(Frozen):
 
     def _error(self, values: Sequence[int], steps: str) -> errors.TgError:
         loc = getattr(self, "loc", None)
-        lines = (("at", f"{loc}:  {loc.source}"),) if loc is not None else ()
-        lines += (("step", steps),) if steps else ()
+        lines = [("at", f"{loc}:  {loc.source}")] if loc is not None else []
+        lines += [("step", steps)] if steps else []
         kind = getattr(errors, self.error)
         return kind(errors.message(self.text.format(*values), *lines, hint=self.hint))  # type: ignore[no-any-return]
 

@@ -65,9 +65,9 @@ def _parts(length: int, *, reverse: bool) -> Iterator[range]:
 
 def _first_failure(statuses: Mapping[int, Any]) -> Any:
     """The first status that tells of a failure, of those of steps by their places; zeros where none does."""
-    rows, places = mx.stack([*statuses.values()]), [*statuses]
-    row = int(mx.argmax(rows[:, 0] != 0).item())
-    return _told(rows[row], 0, places[row]) if rows[row, 0] else mx.zeros(STATUS, mx.int64)
+    codes: Any = mx.stack([*statuses.values()])[:, 0].tolist()
+    found = next((place for place, code in zip(statuses, codes, strict=True) if code), None)
+    return mx.zeros(STATUS, mx.int64) if found is None else _told(statuses[found], 0, found)
 
 
 def _told(status: Any, before: int, step: int) -> Any:
