@@ -263,6 +263,9 @@ class Function(graphs.GraphFunction):
     def steps(self, length):
         raise NotImplementedError("inner graphs")
 
+    def clock(self):
+        raise NotImplementedError("inner graphs")
+
     def steps_in_parts(self, length, size, asked):
         raise NotImplementedError("inner graphs")
 

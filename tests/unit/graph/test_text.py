@@ -99,7 +99,7 @@ graph @g0(%0: float64[?]) {
 }
 graph(%0 x: float64[?], %1: bool[], %2: int64[]) {
   %3 = exp(%0) : float64[?]
-  %4, %5 = Call{graph=@g0}(%3) : float64[], int64[5]
+  %4, %5 = Call{graph=@g0}(%3) : float64[], int64[9]
   check %1 shows (%2, %2) TgError "" inner @g0
   return %4
 }

@@ -183,7 +183,7 @@ def test_a_failing_check_is_a_status() -> None:
     _, executable = linked([x, i], [x[i]])
     assert executable.run([np.arange(3.0), np.array(2)])[1] == ()
     status = executable.run([np.arange(3.0), np.array(5)])[1]
-    assert status == (1, 5, 3, 0, 0)
+    assert status == (1, 5, 3, *[0] * 6)
     assert {type(v) for v in status} == {int}
 
 
@@ -367,7 +367,7 @@ def test_what_a_failing_check_tells_is_computed_only_then() -> None:
     assert status == ()
     np.testing.assert_array_equal(outputs[0], [4, 0])
     assert Concatenate not in calls
-    assert executable.run([np.arange(3.0), np.array([2, -4])])[1] == (1, -4, 3, 0, 0)
+    assert executable.run([np.arange(3.0), np.array([2, -4])])[1] == (1, -4, 3, *[0] * 6)
     assert calls[Concatenate] == 1
     assert executable.run([np.arange(3.0), np.array([2, 1])])[1] == ()
 
@@ -384,7 +384,7 @@ def test_a_value_that_a_failing_check_tells_is_neither_freed_nor_overwritten_bef
     outputs, status = executable.run([np.arange(3.0), np.array([1, 0])])
     assert status == ()
     assert [v.tolist() for v in outputs] == [[2, 0], [6, 0]]
-    assert executable.run([np.arange(3.0), np.array([1, 2])])[1] == (1, 4, 3, 0, 0)
+    assert executable.run([np.arange(3.0), np.array([1, 2])])[1] == (1, 4, 3, *[0] * 6)
 
 
 def test_what_follows_from_lengths_of_inputs_is_computed_once_for_them() -> None:

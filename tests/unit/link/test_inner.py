@@ -8,6 +8,7 @@ import pytest
 import tg
 from tests.unit.link.test_funcify import RULES, Jit, linked
 from tg.errors import NoRuleError
+from tg.graph.checks import STATUS_LENGTH
 from tg.graph.function_graph import freeze
 from tg.link.colour import takes_graphs
 from tg.link.host import sizes_inside
@@ -28,7 +29,7 @@ def steps(op, *operands, graphs):
             trace.append(y)
     found = [*map(np.array, carries), *map(np.stack, traces)]
     if op.body.checks:
-        found.append(np.zeros(5, np.int64))
+        found.append(np.zeros(STATUS_LENGTH, np.int64))
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -86,8 +86,8 @@ def test_a_unit_plans_and_runs():
 def test_a_failing_check_gives_its_id_and_values():
     x = np.zeros(1_000_001)
     double = load(DOUBLE)
-    assert double.run([x], [np.empty(1_000_001)]) == (4, (1_000_001, 1_000_000, 0, 0, -1))
-    assert double.plan([x], 1) == (4, (), (1_000_001, 1_000_000, 0, 0, -1))
+    assert double.run([x], [np.empty(1_000_001)]) == (4, (1_000_001, 1_000_000, 0, 0, -1, 0, 0, 0, 0))
+    assert double.plan([x], 1) == (4, (), (1_000_001, 1_000_000, 0, 0, -1, 0, 0, 0, 0))
 
 
 def test_a_unit_gets_the_lengths_of_all_inputs_one_after_another():

@@ -84,7 +84,7 @@ def vjp_scan(
     operands = [*starts, *before, *(sequences[k - n] for k in xs), *(flows[k] for k in dys)]
     operands += [captured[k - n - op.sequences] for k in rest]
     body = freeze(own, [*after, *traced], checks)  # type: ignore[list-item]
-    loop = Scan(body, len(starts), len(states) + len(xs) + len(dys), op.length, not op.reverse)
+    loop = Scan(body, len(starts), len(states) + len(xs) + len(dys), op.length, not op.reverse, op.told)
     results = apply(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * len(inputs)
     for at, k in enumerate((*backwards, *held, *slices)):
@@ -129,7 +129,7 @@ def jvp_scan(
     own += [*inner[n + op.sequences :], *(flows[k] for k in held)]
     operands = [*carries, *starts, *sequences, *(given[k] for k in xs), *captured, *(given[k] for k in held)]
     body = freeze(own, [*made[:n], *after, *(found[k] for k in traced)], checks)  # type: ignore[list-item]
-    loop = Scan(body, n + len(wide), op.sequences + len(xs), op.length, op.reverse)
+    loop = Scan(body, n + len(wide), op.sequences + len(xs), op.length, op.reverse, op.told)
     results = apply(loop, [*inputs[: op.first], *operands])
     totals: Cotangents = [None] * (len(made) + bool(op.body.checks))
     for at, k in enumerate(wide):
@@ -191,7 +191,7 @@ def _batch_count(tools: Any, op: Scan, size: Any, inputs: Sequence[Variable], ba
     start = add(most, -1) if op.reverse else as_size_variable(0)
     operands = [most, *inputs[first : first + n], start, *inputs[first + n :], inputs[0]]
     flags = [False, *batched[first : first + n], False, *batched[first + n :], True]
-    found = batch_scan(tools, Scan(body, n + 1, op.sequences, None, op.reverse), size, operands, flags)
+    found = batch_scan(tools, Scan(body, n + 1, op.sequences, None, op.reverse, op.told), size, operands, flags)
     return [*found[:n], *found[n + 1 : n + 1 + op.traces]]
 
 
@@ -374,7 +374,7 @@ def by_element(op: Op, size: Any, inputs: Sequence[Variable], batched: Sequence[
     results = made[: -1 if op.inner_descriptors else None]
     known = size if type(size) is int else None
     lengths = [] if known is not None else [as_size_variable(size)]
-    loop = Scan(freeze(own, results), 0, len(sequences), known)
+    loop = Scan(freeze(own, results), 0, len(sequences), known, told=())
     found = apply(loop, [*lengths, *sequences, *captured])
     return list(found[: len(results)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg import errors
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from tg.graph.loc import Loc
     from tg.graph.nodes import Apply, Variable
 
-STATUS_VALUES: Final = 4  # how many int64 values a failing check can report
-STATUS_LENGTH: Final = 1 + STATUS_VALUES
+STATUS_VALUES: Final = 4  # how many int64 values a check's message can show
+STEPS_TOLD: Final = 3  # of how many loops, one in another, a message can say the step
+REPORTED: Final = 1 + STATUS_VALUES + STEPS_TOLD  # int64 values of a check of a status: see `Descriptor`
+STATUS_LENGTH: Final = 1 + REPORTED
+STEP: Final = STATUS_LENGTH - 1  # the place in a loop's status of the step in which a check has failed
 SHAPES, SCALARS, ARRAYS = range(3)  # what a condition looks at
 
 
@@ -24,8 +28,10 @@ class Descriptor(Frozen):
 
     The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the number of the
     one that failed, counted from 1. Where that is a call's again, the number inside it, times one more than there are
-    descriptors, is added: so the values of the check that failed keep their room however deep it is.
+    descriptors, is added: so the values of the check that failed keep their room however deep it is. Behind these
+    stand the steps of the loops around it in which it failed, the outermost first.
     What is `stated` no op of the program says: the one that did has been removed, and the check is all that is left.
+    Of a loop `told` says which of the user's steps one of its steps is, as `Op.told_steps`; None where it is no loop.
     The user's line (`loc`) takes no part in equality.
     """
 
@@ -34,39 +40,74 @@ class Descriptor(Frozen):
     hint: str | None = None
     inner: tuple[Any, ...] = ()
     stated: bool = False
+    told: tuple[int, ...] | None = None
     __slots__ = ("loc",)
 
     def at(self, loc: Loc | None) -> Descriptor:
         """The same descriptor with the user's line, unless it has one."""
         if loc is None or getattr(self, "loc", None) is not None:
             return self
-        copy = Descriptor(self.error, self.text, self.hint, self.inner, self.stated)
+        copy = Descriptor(self.error, self.text, self.hint, self.inner, self.stated, self.told)
         object.__setattr__(copy, "loc", loc)
         return copy
 
     def as_stated(self) -> Descriptor:
         """The same descriptor, stated."""
-        return Descriptor(self.error, self.text, self.hint, self.inner, True).at(getattr(self, "loc", None))
+        return Descriptor(self.error, self.text, self.hint, self.inner, True, self.told).at(getattr(self, "loc", None))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _described, (self.error, self.text, self.hint, self.inner, self.stated, getattr(self, "loc", None))
+        parts = (self.error, self.text, self.hint, self.inner, self.stated, self.told)
+        return _described, (*parts, getattr(self, "loc", None))
 
     def build(self, values: Sequence[int]) -> errors.TgError:
         """The exception for the values that the failing check reported."""
-        if self.inner:
-            deeper, number = divmod(values[0], len(self.inner) + 1)
-            found = self.inner[number - 1]
-            return found.build([deeper, *values[1:]] if found.inner else values[1:])  # type: ignore[no-any-return]
+        if not self.inner:
+            return self._error(values, "")
+        number, shown, steps = values[0], values[1 : 1 + STATUS_VALUES], iter(values[1 + STATUS_VALUES :])
+        found: Descriptor = self
+        loops: list[tuple[tuple[int, ...], int]] = []
+        while found.inner:
+            if found.told is not None:
+                loops += [(found.told, step) for step in itertools.islice(steps, 1)]
+            number, place = divmod(number, len(found.inner) + 1)
+            found = found.inner[place - 1]
+        return found._error(shown, _steps_text(loops))
+
+    def _error(self, values: Sequence[int], steps: str) -> errors.TgError:
         loc = getattr(self, "loc", None)
-        lines = (("at", f"{loc}:  {loc.source}"),) if loc is not None else ()
+        lines = [("at", f"{loc}:  {loc.source}")] if loc is not None else []
+        lines += [("step", steps)] if steps else []
         kind = getattr(errors, self.error)
         return kind(errors.message(self.text.format(*values), *lines, hint=self.hint))  # type: ignore[no-any-return]
 
 
+def _steps_text(loops: Iterable[tuple[tuple[int, ...], int]]) -> str:
+    """The user's steps in which a check has failed; "" where no loop of theirs is around it.
+
+    Args:
+        loops: those around it, the outermost first: what each tells of its steps, and the step.
+    """
+    found, before = [], 0
+    for told, step in loops:
+        if told:
+            stride, start = told
+            before += start + stride * step
+            if stride == 1:
+                found.append(before)
+                before = 0
+    return " of the loop in step ".join(str(step) for step in reversed(found))
+
+
 def _described(
-    error: str, text: str, hint: str | None, inner: tuple[Any, ...], stated: bool, loc: Loc | None
+    error: str,
+    text: str,
+    hint: str | None,
+    inner: tuple[Any, ...],
+    stated: bool,
+    told: tuple[int, ...] | None,
+    loc: Loc | None,
 ) -> Descriptor:
-    return Descriptor(error, text, hint, inner, stated).at(loc)
+    return Descriptor(error, text, hint, inner, stated, told).at(loc)
 
 
 class Check(NamedTuple):

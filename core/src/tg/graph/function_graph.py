@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
 from tg.errors import RewriteError, message
 from tg.graph import loc as locs
-from tg.graph.checks import ARRAYS, STATUS_VALUES, Check, Descriptor, shapes_first, source_of
+from tg.graph.checks import (
+    ARRAYS,
+    REPORTED,
+    STATUS_VALUES,
+    STEP,
+    STEPS_TOLD,
+    Check,
+    Descriptor,
+    shapes_first,
+    source_of,
+)
 from tg.graph.collector import paused
 from tg.graph.dims import Dims, bind
 from tg.graph.facts import NONE, forget
@@ -312,7 +322,8 @@ class FunctionGraph:
         condition = take(check.condition)
         if isinstance(condition, Constant) and bool(condition.data):
             return None
-        values = tuple(take(v) for v in check.values[:STATUS_VALUES])
+        most = REPORTED if check.descriptor.inner else STATUS_VALUES
+        values = tuple(take(v) for v in check.values[:most])
         self._keep_check(Check(condition, values, check.descriptor.at(locs.here())))
         return condition
 
@@ -821,15 +832,20 @@ def checks_of(node: Apply) -> tuple[Check, ...]:
     checks = node.op.checks(node.inputs, outputs)
     if not inner:
         return checks
-    number, *values = (NAMESPACE.getitem(outputs[-1], k) for k in range(1 + STATUS_VALUES))
+    number, *values = (NAMESPACE.getitem(outputs[-1], k) for k in range(2 + STATUS_VALUES))
     condition = NAMESPACE.equal(number, 0)
     calls = [NAMESPACE.equal(number, k + 1) for k, d in enumerate(inner) if d.inner]
     if calls:  # what their first value numbers is told with their own number: see `Descriptor`
         is_call = functools.reduce(NAMESPACE.logical_or, calls)
         number = NAMESPACE.where(is_call, number + (len(inner) + 1) * values[0], number)
         values = [NAMESPACE.where(is_call, b, a) for a, b in itertools.pairwise(values)]
-    shown = (number, *values)[:STATUS_VALUES]
-    return (*checks, Check(condition, shown, Descriptor("TgError", "", None, inner)))
+    told = node.op.told_steps
+    places = [*range(STEP + 1 - STEPS_TOLD, STEP + 1)]  # of the steps that the inner check has reported
+    if told is not None:
+        places = [STEP, *places[:-1]]
+    steps = [NAMESPACE.getitem(outputs[-1], k) for k in places]
+    shown = (number, *values[:STATUS_VALUES], *steps)
+    return (*checks, Check(condition, shown, Descriptor("TgError", "", None, inner, told=told)))
 
 
 def _freeze(graph: FunctionGraph) -> FrozenGraph:

@@ -170,6 +170,15 @@ class Op(Frozen):
         return ()
 
     @property
+    def told_steps(self) -> tuple[int, ...] | None:
+        """For a loop: which of the user's steps step t is that a message names; None for other ops.
+
+        (stride, start) stands for start + stride · t, () for none. With a stride that is not 1 an inner loop has those
+        between.
+        """
+        return None
+
+    @property
     def element_programs(self) -> tuple[FrozenGraph, ...]:
         """For a loop nest that a lowering has made: the programs on single elements that it runs, in order."""
         return ()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tg.types.tensor_type import TensorType
 
 Status = tuple[int, ...]
-"""() when all checks held; else 1 + the number of the first failing check, and up to four int64 values."""
+"""() when all checks held; else 1 + the number of the first failing check, and the int64 values that it reports."""
 
 
 @dataclasses.dataclass(frozen=True)

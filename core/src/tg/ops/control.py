@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.errors import DomainError, DtypeError, InputError, message
-from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES, Descriptor
+from tg.graph.checks import REPORTED, STATUS_LENGTH, Descriptor
 from tg.graph.dims import named_type
 from tg.graph.facts import facts_of
 from tg.graph.function_graph import FunctionGraph, freeze
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def lower_checks(frozen: FrozenGraph) -> FrozenGraph:
-    """The graph without checks and with one more output, the status: int64[5].
+    """The graph without checks and with one more output, the status: int64[9].
 
     Its first element is 0, or 1 + the number of the first failing check; the rest are the values that check reports.
     """
@@ -43,7 +43,7 @@ def lower_checks(frozen: FrozenGraph) -> FrozenGraph:
     status = as_variable([0] * STATUS_LENGTH)
     for k in reversed(range(len(frozen.checks))):
         shown = [cast_variable(v, "int64") for v in values[k]]
-        shown += [as_size_variable(0)] * (STATUS_VALUES - len(shown))
+        shown += [as_size_variable(0)] * (REPORTED - len(shown))
         failed = stack([as_size_variable(k + 1), *shown])
         status = where(conditions[k], status, failed)
     with graph.needs:
@@ -60,7 +60,7 @@ def _thawed(frozen: FrozenGraph) -> tuple[FunctionGraph, list[Variable], list[li
 
 @final
 class Call(Op):
-    """A closed graph applied to operands, kept as one node; with checks, its last result is the status (int64[5]).
+    """A closed graph applied to operands, kept as one node; with checks, its last result is the status (int64[9]).
 
     Shapes:
         as the graph's inputs and outputs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tg.errors import InputError, message
-from tg.graph.checks import STATUS_LENGTH
+from tg.graph.checks import STATUS_LENGTH, STEP
 from tg.graph.frozen import types_for
 from tg.graph.function_graph import freeze
 from tg.graph.interpret import with_lengths
@@ -138,6 +138,14 @@ def status_type() -> TensorType:
     return TensorType("int64", (STATUS_LENGTH,))
 
 
-def status_array(status: Sequence[int]) -> np.ndarray[Any, Any]:
-    """A status as an array: zeros where nothing failed."""
-    return np.array([*(status or (0,)), *([0] * STATUS_LENGTH)][:STATUS_LENGTH], np.int64)
+def status_array(status: Sequence[int], step: int | None = None) -> np.ndarray[Any, Any]:
+    """A status as an array: zeros where nothing failed.
+
+    Args:
+        step: of a loop in which a check has failed.
+    """
+    found = np.zeros(STATUS_LENGTH, np.int64)
+    found[: len(status)] = status
+    if status and step is not None:
+        found[STEP] = step
+    return found

@@ -89,6 +89,7 @@ def looped(
     *,
     reverse: bool = False,
     checkpoint: int | None = None,
+    told: tuple[int, ...] = (1, 0),
 ) -> tuple[Any, Any]:
     """What a loop gives, the last carry and the results, for a function of users by the name `what`."""
     sequences, xs_structure = _sequences(xs, what)
@@ -105,7 +106,7 @@ def looped(
 
     with unheard():
         step = _traced(traced, leaves, sequences, init_structure, what)
-    results = _applied(step, leaves, sequences, count, what, reverse=reverse)
+    results = _applied(step, leaves, sequences, count, what, reverse=reverse, told=told)
     carries, ys = results[: len(leaves)], results[len(leaves) :]
     return init_structure(iter(carries)), step.structure(iter(ys))
 
@@ -182,14 +183,17 @@ def _in_segments(
     whole = segments * size
 
     def segment(carry: Any, slices: Any) -> tuple[Any, Any]:
-        return scan(f, carry, structure(iter(slices)), size, reverse=reverse)
+        told = (1, 0) if size > 1 else ()  # of single steps those of the segments are told
+        return looped(f, carry, structure(iter(slices)), size, "scan", reverse=reverse, told=told)
 
     def over_rest(carry: Any) -> tuple[Any, Any]:
-        return scan(f, carry, structure(iter([v[whole:] for v in sequences])), steps - whole, reverse=reverse)
+        slices = structure(iter([v[whole:] for v in sequences]))
+        told = (1, whole) if type(whole) is int else ()
+        return looped(f, carry, slices, steps - whole, "scan", reverse=reverse, told=told)
 
     def over_segments(carry: Any) -> tuple[Any, Any]:
         parts = [reshape(v[:whole], (segments, size, *v.shape[1:])) for v in sequences]
-        carry, ys = scan(segment, carry, parts, segments, reverse=reverse)
+        carry, ys = looped(segment, carry, parts, segments, "scan", reverse=reverse, told=(size, 0))
         leaves, made = flatten(ys)
         return carry, made(iter([reshape(y, (whole, *y.shape[2:])) for y in leaves]))
 
@@ -548,6 +552,7 @@ def _applied(
     what: str,
     *,
     reverse: bool,
+    told: tuple[int, ...],
 ) -> Sequence[Variable]:
     """The results of a loop of a traced step: carries, and what it traces.
 
@@ -560,7 +565,7 @@ def _applied(
         body = freeze([*own, *used], [*after, *step.given, *step.carries])
     given = [as_variable(v, c.type.dtype) for v, c in zip(leaves, step.carries, strict=True)]
     length = [count] if isinstance(count, Variable) else []
-    op = Scan(body, len(given), len(sequences), None if length else count, reverse)  # type: ignore[arg-type]
+    op = Scan(body, len(given), len(sequences), None if length else count, reverse, told)  # type: ignore[arg-type]
     made = op(*length, *given, *sequences, *used)
     results = made if isinstance(made, tuple) else (made,)
     return results[: len(given) + len(step.given)]

@@ -48,7 +48,7 @@ class Scan(Op):
     the step, and what is traced. With `reverse` the last slices come first, and traces are filled from their ends.
 
     Shapes:
-        [length ()], carries (*c), sequences (t, *x), captured (*w) -> carries (*c), traces (t, *y), [status (5)]
+        [length ()], carries (*c), sequences (t, *x), captured (*w) -> carries (*c), traces (t, *y), [status (9)]
     Source:
         `lax.scan` of JAX: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
     """
@@ -59,6 +59,16 @@ class Scan(Op):
     length: int | None = None
     """How many steps; None where the first operand says it."""
     reverse: bool = False
+    told: tuple[int, ...] = (1, 0)
+    """Which of the user's steps step t is: (stride, start) for start + stride · t, () where messages say none of it.
+
+    With a stride that is not 1 the steps between are those of a loop in it.
+    """
+
+    @property
+    def told_steps(self) -> tuple[int, ...]:
+        """The field."""
+        return self.told
 
     @property
     def spelled(self) -> str:
@@ -163,7 +173,7 @@ class Scan(Op):
 
     def with_body(self, body: FrozenGraph) -> Scan:
         """The same loop over another graph."""
-        return Scan(body, self.carries, self.sequences, self.length, self.reverse)
+        return Scan(body, self.carries, self.sequences, self.length, self.reverse, self.told)
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graph interpreted step by step; where a check fails, placeholders and the status."""
@@ -172,7 +182,7 @@ class Scan(Op):
         step = prepared(self.body)
         traces: list[Array] = []
         status: tuple[int, ...] = ()
-        carries = tuple(carries)
+        carries, place = tuple(carries), 0
         for t in range(length):
             place = length - 1 - t if self.reverse else t
             outputs, status = step.run([*carries, *(x[place] for x in sequences), *captured])
@@ -193,7 +203,7 @@ class Scan(Op):
             found += [np.zeros((0,) * (t.ndim + 1), t.numpy_dtype) for t in self.body.output_types[self.carries :]]
         else:
             found = [*copies([np.asarray(v) for v in carries], arrays), *traces]
-        return (*found, status_array(status)) if self.body.checks else tuple(found)
+        return (*found, status_array(status, place)) if self.body.checks else tuple(found)
 
     def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:
         """The graph, once for each step; a check that fails is the last."""
@@ -276,7 +286,7 @@ class While(Op):
     have a slice for every possible step, zeros where none was made.
 
     Shapes:
-        carries (*c), captured (*w) -> carries (*c), steps (), traces (max_steps, *y), [status (5)]
+        carries (*c), captured (*w) -> carries (*c), steps (), traces (max_steps, *y), [status (9)]
     Source:
         `lax.while_loop` of JAX: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
     """
@@ -285,6 +295,11 @@ class While(Op):
     body: FrozenGraph
     carries: int
     max_steps: int | None = None
+
+    @property
+    def told_steps(self) -> tuple[int, ...]:
+        """Each step is one of the user's."""
+        return (1, 0)
 
     @property
     def spelled(self) -> str:
@@ -368,7 +383,7 @@ class While(Op):
             ]
         found = copies([np.asarray(v) for v in carries], arrays)
         results = (*found, np.array(steps, np.int64), *traces)
-        return (*results, status_array(status)) if self.inner_descriptors else results
+        return (*results, status_array(status, steps)) if self.inner_descriptors else results
 
     def refused(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The status with which a step fails on carries and captured operands of these shapes; () if it may run."""
@@ -412,7 +427,7 @@ class Cond(Op):
     A number below 0 counts as 0, one above the last as the last.
 
     Shapes:
-        index (), operands (*x) -> results (*y), [status (5)]
+        index (), operands (*x) -> results (*y), [status (9)]
     Source:
         `lax.switch` of JAX: https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
     """

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import BoundsError, ShapeError, TgError, message
-from tg.graph.checks import STATUS_LENGTH, STATUS_VALUES
+from tg.graph.checks import REPORTED, STATUS_LENGTH
 from tg.link.perform import explained
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def failed(
         KeyboardInterrupt: a loop was left because of it.
     """
     if code > 0:
-        return (), (code, *map(int, list(values)[:STATUS_VALUES]))
+        return (), (code, *map(int, list(values)[:REPORTED]))
     if code == Failure.INTERRUPTED:
         raise KeyboardInterrupt
     if code == Failure.MEMORY:

@@ -126,7 +126,14 @@ class Statements(Lengths):
         """A loop over so many steps: gives the number of each, from 0."""
 
     @abc.abstractmethod
-    def steps_in_parts(self, length: str, size: int, asked: Array) -> contextlib.AbstractContextManager[str]:
+    def clock(self) -> str:
+        """The pointer to memory for the second in which an interrupt was last looked for, which nothing else shares.
+
+        A function outside is given it, so that what it holds is in no register.
+        """
+
+    @abc.abstractmethod
+    def steps_in_parts(self, length: str, size: int, asked: str) -> contextlib.AbstractContextManager[str]:
         """A loop over so many steps, as `steps`, which is left between parts of it as by `leave_if_interrupted`.
 
         Within a part nothing is asked: a condition in each step of few numbers takes up to as long as the step.
@@ -137,7 +144,7 @@ class Statements(Lengths):
         """Leave the loop over steps unless a condition holds."""
 
     @abc.abstractmethod
-    def leave_if_interrupted(self, step: str, asked: Array) -> None:
+    def leave_if_interrupted(self, step: str, asked: str) -> None:
         """Leave the function in a step where an interrupt waits for the call to end.
 
         The clock is looked at in every 64th step, and Python asked when it shows another second than `asked` holds, in

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
+from tg.graph.checks import STEP
 from tg.ops import loops as t
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import LONGEST
@@ -52,23 +53,21 @@ def scan(op: t.Scan, site: Site) -> Any:
         arguments = [a for c in carries for a in c.before(step)]
         arguments += [a for s in slices for a in s.at(place)]
         arguments += [*held, *((POINTER, c.after(step)) for c in carries), *((POINTER, y.at(place)) for y in traces)]
-        status.after(function.called(body, arguments, status.pointer(body)), 0)
+        status.after(function.called(body, arguments, status.pointer(body)), 0, place)
     return [*(c.result(length) for c in carries), *(y.array for y in traces), *status.result]
 
 
 def _steps(op: t.Scan, function: GraphFunction, length: str) -> contextlib.AbstractContextManager[str]:
     """The loop over the steps, which is left between parts of less than a second where it is interrupted.
 
-    Steps of numbers of which there are arrays end before long: 1e5 take less than a millisecond. LLVM would hold fewer
-    values in registers there if anything was called in between: a recurrence and its gradient took 1.6 times as long.
+    It takes as long as a loop in one part: of five recurrences with their gradients one, an epidemic's, took LLVM 1.03
+    times as long, and none took gcc longer.
     """
     has_loops = any(type(one.op).graph_fields for one in op.body.nodes)
-    rank = max(t.ndim for t in op.body.types)
-    size = LOOKS[2 if has_loops else min(2, rank)]
-    is_short = not has_loops and not rank and (op.sequences > 0 or op.traces > 0)
-    if is_short or (op.length is not None and op.length <= size):
+    size = LOOKS[2 if has_loops else min(2, max(t.ndim for t in op.body.types))]
+    if op.length is not None and op.length <= size:
         return function.steps(length)
-    return function.steps_in_parts(length, size, function.place("int64", "0"))
+    return function.steps_in_parts(length, size, function.clock())
 
 
 def _held(site: Site, captured: Sequence[Value], types: Sequence[TensorType]) -> Arguments:
@@ -164,7 +163,7 @@ def while_loop(op: t.While, site: Site) -> Any:
     carries = [_Carry(site, k, value, *(types[k] for types in known)) for k, value in enumerate(site.inputs[:n])]
     captured = [v if isinstance(v, Scalar) else site.contiguous(v) for v in site.inputs[n:]]
     held = [_held(site, captured, types[n:]) for types in known]
-    steps, second = function.place("int64", "0"), function.place("int64", "0")
+    steps, second = function.place("int64", "0"), function.clock()
     asked = site.memory(Scalar("bool", function.literal(np.False_, "bool")))
     traces = [_Trace(site, op.body, site.inputs, n + 1 + k, body.outputs[n + k]) for k in range(op.traces)]
     for trace in traces:
@@ -177,11 +176,11 @@ def while_loop(op: t.While, site: Site) -> Any:
         function.leave_if_interrupted(step, second)
         before = [[*(a for c in carries for a in c.before(step, k)), *same] for k, same in enumerate(held)]
         code = function.called(condition, [*before[0], (POINTER, asked.pointer)], status.pointer(condition))
-        status.after(code, 0)
+        status.after(code, 0, step)
         function.leave_loop_unless(function.holds(asked))
         places = [(POINTER, c.after(step)) for c in carries] + [(POINTER, y.at(step)) for y in traces]
         code = function.called(body, [*before[-1], *places], status.pointer(body))
-        status.after(code, len(condition.checks))
+        status.after(code, len(condition.checks), step)
         function.put(steps.pointer, 0, function.local("int64", function.expression("+", step, "1")))
     made = function.got(steps.pointer, 0)
     found = [*(c.result(made) for c in carries), site.scalar(made, n), *(y.array for y in traces)]
@@ -214,7 +213,7 @@ def cond(op: t.Cond, site: Site) -> Any:
                 function.require(condition, Failure.UNEQUAL)
             places = [(POINTER, r.array.pointer) for r in results]
             code = function.called(graph, [*given[k], *places], status.pointer(graph))
-            status.after(code, op.first_check(k), in_loop=False)
+            status.after(code, op.first_check(k))
     return [*(r.result() for r in results), *status.result]
 
 
@@ -232,19 +231,32 @@ class _Status:
         """Where the values of a check of a graph go that fails; None if it has none."""
         return self.values if graph.checks else None
 
-    def after(self, code: str, before: int, *, in_loop: bool = True) -> None:
-        """Keep what a call gave, whose graph's checks come behind so many, and leave the loop where one failed."""
+    def after(self, code: str, before: int, step: str | None = None) -> None:
+        """Keep what a call gave, whose graph's checks come behind so many, and leave the loop where one failed.
+
+        Args:
+            step: of the loop; None where there is none.
+        """
         function = self.site.function
         function.leave_unless(function.expression(">=", code, "0"), code)
         if self.array is None:
             return
+        if step is not None:
+            with function.where(function.expression("!=", code, "0")):
+                self._keep(code, before)
+                function.put(self.array.pointer, STEP, step)
+            function.leave_loop_unless(function.expression("==", code, "0"))
+        else:
+            self._keep(code, before)
+
+    def _keep(self, code: str, before: int) -> None:
+        function = self.site.function
+        assert self.array is not None
         number = code
         if before:
             shift = function.expression("*", function.expression("min", code, "1"), str(before))
             number = function.local("int64", function.expression("+", code, shift))
         function.put(self.array.pointer, 0, number)
-        if in_loop:
-            function.leave_loop_unless(function.expression("==", code, "0"))
 
     @property
     def result(self) -> list[Value]:

@@ -186,8 +186,11 @@ class GraphFunction(graphs.GraphFunction):
         self._ways_out.pop()
         self.line("}")
 
+    def clock(self) -> str:
+        return self.place("int64", "0").pointer
+
     @contextlib.contextmanager
-    def steps_in_parts(self, length: str, size: int, asked: Array) -> Iterator[str]:
+    def steps_in_parts(self, length: str, size: int, asked: str) -> Iterator[str]:
         first, end, step, out = (self.fresh(name) for name in ("first", "end", "step", "out"))
         self.unit.prelude.need("interrupted", INTERRUPTED)
         self.line(f"for (i64 {first} = 0; {first} < {length}; {first} += {size}) {{")
@@ -196,15 +199,15 @@ class GraphFunction(graphs.GraphFunction):
         self._ways_out.append(f"goto {out}")
         yield step
         self._ways_out.pop()
-        condition = f"{end} < {length} && tg_interrupted({asked.pointer})"
+        condition = f"{end} < {length} && tg_interrupted({asked})"
         self.line(f"}} if ({condition}) {{ code = {int(Failure.INTERRUPTED)}; goto done; }} }} {out}:;")
 
     def leave_loop_unless(self, condition: str) -> None:
         self.line(f"if (!({condition})) {self._ways_out[-1]};")
 
-    def leave_if_interrupted(self, step: str, asked: Array) -> None:
+    def leave_if_interrupted(self, step: str, asked: str) -> None:
         self.unit.prelude.need("interrupted", INTERRUPTED)
-        condition = f"({step} & 63) == 63 && tg_interrupted({asked.pointer})"
+        condition = f"({step} & 63) == 63 && tg_interrupted({asked})"
         self.line(f"if ({condition}) {{ code = {int(Failure.INTERRUPTED)}; goto done; }}")
 
     @contextlib.contextmanager

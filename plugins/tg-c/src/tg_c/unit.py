@@ -38,7 +38,7 @@ void tg_lend(void *lender, void *taker);
 """
 
 ENTRY_HEADER = "# ruff: noqa: E501, Q000\n# fmt: off\n# mypy: ignore-errors\n"
-STATUS_VALUES = 5
+STATUS_VALUES = 9
 
 _STATUS = ffi.typeof(f"int64_t[{STATUS_VALUES}]")
 _DIMS = ffi.typeof("int64_t[]")

@@ -219,8 +219,13 @@ class GraphFunction(graphs.GraphFunction):
         body.do(f"br label %{head}")
         body.open(end)
 
+    def clock(self) -> str:
+        place = self.body.frame("i64")
+        self.body.do(f"store i64 0, ptr {place}")
+        return place
+
     @contextlib.contextmanager
-    def steps_in_parts(self, length: str, size: int, asked: Array) -> Iterator[str]:
+    def steps_in_parts(self, length: str, size: int, asked: str) -> Iterator[str]:
         body, place, (outer, inner) = self.body, self.body.frame("i64"), (self.body.fresh()[1:] for _ in range(2))
         part, inside, look, end = (self.body.fresh()[1:] for _ in range(4))
         body.do(f"store i64 0, ptr {place}")
@@ -244,7 +249,7 @@ class GraphFunction(graphs.GraphFunction):
         body.do(f"store i64 {body.made(f'add i64 {step}, 1')}, ptr {place}")
         body.do(f"br label %{inner}")
         body.open(look)
-        self._leave_if_interrupted(many, asked)
+        self._leave_if_interrupted(body.made(f"icmp slt i64 {limit}, {length}"), asked)
         body.do(f"br label %{outer}")
         body.open(end)
 
@@ -253,17 +258,17 @@ class GraphFunction(graphs.GraphFunction):
         self.body.do(f"br i1 {condition}, label %{label}, label %{self._ends[-1]}")
         self.body.open(label)
 
-    def leave_if_interrupted(self, step: str, asked: Array) -> None:
+    def leave_if_interrupted(self, step: str, asked: str) -> None:
         number = self.body.made(f"and i64 {step}, 63")
         self._leave_if_interrupted(self.body.made(f"icmp eq i64 {number}, 63"), asked)
 
-    def _leave_if_interrupted(self, looks: str, asked: Array) -> None:
+    def _leave_if_interrupted(self, looks: str, asked: str) -> None:
         body = self.body
         for name, result, arguments in INTERRUPTS:
             body.module.declare(name, result, arguments)
         body.module.define("interrupted", INTERRUPTED)
         with self.where(looks):
-            found = body.made(f"call i32 @interrupted(ptr {asked.pointer})")
+            found = body.made(f"call i32 @interrupted(ptr {asked})")
             self.leave_unless(body.made(f"icmp eq i32 {found}, 0"), str(int(Failure.INTERRUPTED)))
 
     @contextlib.contextmanager

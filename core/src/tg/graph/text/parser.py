@@ -247,8 +247,16 @@ class _Body:
         text = self.values.string()
         hint = self.values.string() if tokens.accept("hint") else None
         stated = tokens.accept("stated")
+        told = self._told() if tokens.accept("told") else None
         inner = self._inner(depth) if tokens.accept("inner") else ()
-        return Descriptor(error, text, hint, inner, stated)
+        return Descriptor(error, text, hint, inner, stated, told)
+
+    def _told(self) -> tuple[int, ...]:
+        """Which of the user's steps the steps of a loop are: a stride and a start, or nothing."""
+        at, found = self.tokens.at, self.values.field()
+        if not (isinstance(found, tuple) and len(found) in (0, 2) and all(type(n) is int for n in found)):
+            raise self.tokens.refusal(at, f"found {found!r}, needed a stride and a start, or ()")
+        return found
 
     def _inner(self, depth: int) -> tuple[Descriptor, ...]:
         """The checks of a graph that is defined above, or descriptors one by one."""

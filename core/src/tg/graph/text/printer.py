@@ -94,6 +94,8 @@ class Printer:
             text += f" hint {literals.quoted(descriptor.hint)}"
         if descriptor.stated:
             text += " stated"
+        if descriptor.told is not None:
+            text += f" told {self.field_text(descriptor.told)}"
         if not descriptor.inner:
             return text
         label = self._checks.get(descriptor.inner)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tg.backend import Rule
 
-STATUS: Final = 5  # elements
+STATUS: Final = 9  # elements, of which the last is the step of a loop
 
 
 def _traced(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
@@ -50,7 +50,7 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
         after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries[:n], strict=False)]
         if checked:  # a status None: shapes tell that none fails
             first = carries[n]
-            after.append(first if found[-1] is None else jnp.where(first[0] == 0, found[-1], first))
+            after.append(first if found[-1] is None else _first_failure(first, found[-1]))
         return after, list(found[n : n + op.traces])
 
     if op.counts_only:
@@ -58,7 +58,16 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
     else:
         carries, traces = lax.scan(step, start, list(sequences), length, reverse=op.reverse)
         results = [*carries[:n], *traces, *carries[n:]]
+    if checked and op.reverse:
+        results[-1] = results[-1].at[-1].set(length - 1 - results[-1][-1])
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _first_failure(status: Any, found: Any) -> Any:
+    """The status of a loop after a step with another: as long as none has failed its last element counts steps."""
+    steps = status[-1]
+    told = found.at[-1].set(jnp.where(found[0] != 0, steps, steps + 1))
+    return jnp.where(status[0] == 0, told, status)
 
 
 def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, ...]]]) -> Any:
@@ -72,19 +81,19 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
         goes_on, *status = condition(*carries, *captured)
         may = True if most is None else steps < most
         known = status and status[0] is not None
-        return goes_on & may, jnp.where(may, status[0], clear) if known else clear
+        return goes_on & may, jnp.where(may, status[0].at[-1].set(steps), clear) if known else clear
 
     refused = op.refused([v.shape for v in operands])
 
     def step(state: Any) -> Any:
         carries, steps, traces, _, _ = state
         if refused:  # no step can run on operands of such shapes: its check fails
-            return carries, steps, traces, jnp.asarray(False), _status(refused)
+            return carries, steps, traces, jnp.asarray(False), _status(refused).at[-1].set(steps)
         found = body(*carries, *captured)
         after = [lax.convert_element_type(v, c.dtype) for v, c in zip(found, carries, strict=False)]
         traces = [y.at[steps].set(v) for y, v in zip(traces, found[n : n + op.traces], strict=True)]
         may_fail = op.body.checks and found[-1] is not None
-        status = shifted(found[-1], len(op.condition.checks)) if may_fail else clear
+        status = shifted(found[-1], len(op.condition.checks)).at[-1].set(steps) if may_fail else clear
         goes_on, failed = asked(after, steps + 1)
         return after, steps + 1, traces, goes_on, jnp.where(status[0] != 0, status, failed)
 

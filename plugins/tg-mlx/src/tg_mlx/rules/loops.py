@@ -14,12 +14,12 @@ from tg.backend import loops as t
 from tg_mlx.arrays import NATIVE, copy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tg.backend import Rule
 
 STEPS: Final = 100  # that are evaluated at once
-STATUS: Final = 5  # elements
+STATUS: Final = 9  # elements, of which the last is the step of a loop
 
 
 def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
@@ -32,21 +32,21 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any
     status = mx.zeros(STATUS, mx.int64)
     for places in _parts(length, reverse=op.reverse):
         made: list[Sequence[Any]] = []
-        statuses: list[Any] = []
+        statuses: dict[int, Any] = {}  # by places
         for place in places:
             found = step(*carries, *(x[place] for x in sequences), *captured)
             carries = found[:n]
             made.append(found[n : n + op.traces])
             if has_checks and found[-1] is not None:
-                statuses.append(found[-1])
+                statuses[place] = found[-1]
         if op.reverse:
             made.reverse()
         columns = [mx.stack([*column]) for column in zip(*made, strict=True)]
         for part, rows in zip(parts, columns, strict=True):
             part.append(rows)
-        mx.eval(carries, columns, statuses)
+        mx.eval(carries, columns, [*statuses.values()])
         if statuses:
-            status = _first_failure(mx.stack(statuses))
+            status = _first_failure(statuses)
             if status[0]:
                 break
     traces = [_joined(part, length, reverse=op.reverse) for part in parts] if length else _empty(op, operands)
@@ -63,9 +63,18 @@ def _parts(length: int, *, reverse: bool) -> Iterator[range]:
         yield range(length - 1 - places[0], length - 2 - places[-1], -1) if reverse else places
 
 
-def _first_failure(statuses: Any) -> Any:
-    """The first row that tells of a failure; zeros where none does."""
-    return mx.take(statuses, mx.argmax(statuses[:, 0] != 0), axis=0)
+def _first_failure(statuses: Mapping[int, Any]) -> Any:
+    """The first status that tells of a failure, of those of steps by their places; zeros where none does."""
+    codes: Any = mx.stack([*statuses.values()])[:, 0].tolist()
+    found = next((place for place, code in zip(statuses, codes, strict=True) if code), None)
+    return mx.zeros(STATUS, mx.int64) if found is None else _told(statuses[found], 0, found)
+
+
+def _told(status: Any, before: int, step: int) -> Any:
+    """The status of a failing check that comes behind so many others, in a step of a loop."""
+    found = status + mx.array([before, *[0] * (STATUS - 1)], mx.int64)
+    found[-1] = step
+    return found
 
 
 def _joined(parts: Sequence[Any], length: int, *, reverse: bool) -> Any:
@@ -92,13 +101,13 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Seque
     while op.max_steps is None or steps < op.max_steps:
         goes_on, *told = condition(*carries, *captured)
         if op.condition.checks and told[-1] is not None and told[-1][0]:
-            status = told[-1]
+            status = _told(told[-1], 0, steps)
             break
         if not goes_on:
             break
         found = body(*carries, *captured)
         if op.body.checks and found[-1] is not None and found[-1][0]:
-            status = found[-1] + mx.array([len(op.condition.checks), 0, 0, 0, 0], mx.int64)
+            status = _told(found[-1], len(op.condition.checks), steps)
             break
         carries = found[:n]
         rows.append(found[n : n + op.traces])
@@ -121,7 +130,7 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
     if op.inner_descriptors:
         status = mx.zeros(STATUS, mx.int64)
         if op.branches[k].checks and found[-1] is not None:
-            before = mx.array([op.first_check(k), 0, 0, 0, 0], mx.int64)
+            before = mx.array([op.first_check(k), *[0] * (STATUS - 1)], mx.int64)
             status = mx.where(found[-1][0] != 0, found[-1] + before, found[-1])
         results.append(status)
     return results[0] if len(results) == 1 else tuple(results)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tg.backend import Rule
     from tg_torch.place import Place
 
-STATUS: Final = 5  # elements
+STATUS: Final = 9  # elements, of which the last is the step of a loop
 
 
 def scan(
@@ -38,8 +38,8 @@ def scan(
             rows = [y.unbind(0) for y in traces]
         for row, y in zip(rows, made, strict=True):
             row[place].copy_(y)
-        if has_checks and found[-1] is not None and found[-1][0]:
-            status = found[-1].clone()
+        status = _failed(found[-1], 0, place) if has_checks else None
+        if status is not None:
             break
     if not length:
         types = op.body.output_types[n:]
@@ -64,11 +64,11 @@ def while_loop(
     traces: list[torch.Tensor] = []
     while op.max_steps is None or steps < op.max_steps:
         goes_on, *told = condition(*carries, *captured)
-        status = _failed(told[-1], 0) if op.condition.checks else None
+        status = _failed(told[-1], 0, steps) if op.condition.checks else None
         if status is not None or not goes_on:
             break
         found = body(*carries, *captured)
-        status = _failed(found[-1], len(op.condition.checks)) if op.body.checks else None
+        status = _failed(found[-1], len(op.condition.checks), steps) if op.body.checks else None
         if status is not None:
             break
         carries, made = found[:n], found[n : n + op.traces]
@@ -102,12 +102,18 @@ def cond(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _failed(status: torch.Tensor | None, before: int) -> torch.Tensor | None:
-    """The status of a graph whose checks come behind so many others; None where none of them has failed."""
+def _failed(status: torch.Tensor | None, before: int, step: int | None = None) -> torch.Tensor | None:
+    """The status of a graph whose checks come behind so many others; None where none of them has failed.
+
+    Args:
+        step: of a loop.
+    """
     if status is None or not status[0]:
         return None
     found = status.clone()
     found[0] += before
+    if step is not None:
+        found[-1] = step
     return found
 
 

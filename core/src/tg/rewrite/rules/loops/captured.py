@@ -46,7 +46,7 @@ def _without_repeated(node: Apply, outputs: Outputs) -> Outputs | None:
         return None
     others = [k for k in range(len(operands)) if k not in found]
     body = with_parts(op.body, [*others, *found], op.body.outputs)
-    made = Scan(body, n, op.sequences - len(found), op.length, op.reverse)
+    made = Scan(body, n, op.sequences - len(found), op.length, op.reverse, op.told)
     return apply(made, [*node.inputs[: op.first], *(operands[k] for k in others), *found.values()])
 
 

@@ -80,7 +80,7 @@ def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     rest = [k for k in kept if k >= held]
     smaller = with_parts(body, [*range(n), *xs, *new, *rest], body.outputs)
     given = [*operands[:n], *(values[k] for k in (*xs, *new)), *(operands[k] for k in rest)]
-    loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse)
+    loop = Scan(smaller, n, len(xs) + len(new), op.length, op.reverse, op.told)
     made = apply(loop, [*node.inputs[: op.first], *given])
     return {id(old): v for old, v in zip(view.results(node), made, strict=True)}
 

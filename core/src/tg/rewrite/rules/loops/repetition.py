@@ -82,7 +82,7 @@ def _repeating(node: Apply, op: Scan, other: Apply, first: Scan, view: View) -> 
     xs, rest = [k for k in kept if n <= k < held], [k for k in kept if k >= held]
     smaller = with_parts(body, [*range(n), *xs, *taken, *rest], body.outputs)
     given = [*operands[:n], *(operands[k] for k in xs), *(traces[same_as[k]] for k in taken)]
-    loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse)
+    loop = Scan(smaller, n, len(xs) + len(taken), op.length, op.reverse, op.told)
     again = apply(loop, [*node.inputs[: op.first], *given, *(operands[k] for k in rest)])
     return found | {id(old): new for old, new in zip(view.results(node), again, strict=True)}
 

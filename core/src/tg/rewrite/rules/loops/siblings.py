@@ -72,7 +72,7 @@ def _without_siblings(view: View, least: float = SHARED) -> dict[int, Variable]:
     for node, depth in _depths(view):
         op = node.op
         if isinstance(op, Scan) and not has_effect(op.body):
-            groups.setdefault((depth, op.length, op.reverse, bool(op.carries)), []).append((node, op))
+            groups.setdefault((depth, op.length, op.reverse, op.told, bool(op.carries)), []).append((node, op))
     for group in groups.values():
         waiting = group
         while len(waiting) > 1:
@@ -246,7 +246,7 @@ def _replaced_by(loop: _Loop, members: Sequence[_Loop], first: Apply, op: Scan) 
             for olds, same_one in zip(results, kept, strict=True):
                 found.update((id(v), same_one[0]) for v in olds if id(v) not in own)
             return found
-    joined = Scan(loop.body, len(loop.carries), len(loop.sequences), op.length, op.reverse)
+    joined = Scan(loop.body, len(loop.carries), len(loop.sequences), op.length, op.reverse, op.told)
     for olds, new in zip(results, apply(joined, [*first.inputs[: op.first], *loop.inputs()]), strict=True):
         found.update((id(v), new) for v in olds)
     return found

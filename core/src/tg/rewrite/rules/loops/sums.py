@@ -65,7 +65,7 @@ def _summed(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     smaller = with_parts(body, order, [*(body.outputs[k] for k in kept), *traced])
     read = kept_inputs(smaller, len(kept), ())  # what only sums were of is no sequence of the loop
     smaller, order = with_parts(smaller, read, smaller.outputs), [order[k] for k in read]
-    loop = Scan(smaller, len(kept), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse)
+    loop = Scan(smaller, len(kept), sum(n <= k < n + op.sequences for k in order), op.length, op.reverse, op.told)
     made = apply(loop, [*node.inputs[: op.first], *(operands[k] for k in order)])
     carries = dict(zip(kept, made, strict=False))
     values = {**dict(zip(traced, made[len(kept) :], strict=True)), **dict(enumerate(operands[n : n + op.sequences], n))}

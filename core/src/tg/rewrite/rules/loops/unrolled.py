@@ -30,7 +30,7 @@ def _of_known_length(node: Apply, outputs: Outputs) -> Outputs | None:
     length = node.inputs[0] if op.first else None
     if not isinstance(length, Constant) or int(length.data) < 0:
         return None
-    return apply(Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse), node.inputs[1:])
+    return apply(Scan(op.body, op.carries, op.sequences, int(length.data), op.reverse, op.told), node.inputs[1:])
 
 
 def _of_one_step(node: Apply, outputs: Outputs) -> Outputs | None:

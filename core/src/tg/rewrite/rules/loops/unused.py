@@ -69,7 +69,7 @@ def _reduced(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     length = op.length
     if not sequences and not traces and not carries and not body.checks:
         return found
-    loop = Scan(smaller, len(carries), len(sequences), length, op.reverse)
+    loop = Scan(smaller, len(carries), len(sequences), length, op.reverse, op.told)
     new = apply(loop, [*given, *(operands[k] for k in order)])
     places = {number: len(carries) + k for k, number in enumerate(traces)}
     for k in used:
