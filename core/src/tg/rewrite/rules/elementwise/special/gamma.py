@@ -103,7 +103,7 @@ def _over_growing(v: Variable) -> Over | None:
 
 def _over(v: Variable) -> Over | None:
     if is_made_by(v, divide):
-        return Over(*v.inputs, is_gated=False)
+        return Over(v.inputs[0], v.inputs[1], is_gated=False)
     if is_made_by(v, gate) and is_made_by(v.inputs[1], divide) and is_number(v.inputs[1].inputs[0], 1):
         return Over(v.inputs[0], v.inputs[1].inputs[1], is_gated=True)
     return None

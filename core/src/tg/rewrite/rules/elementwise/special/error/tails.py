@@ -54,9 +54,10 @@ def _multiple(v: Variable) -> Multiple:
             v, factor = v.inputs[0], -factor
             continue
         c = exact(v.inputs[1]) if is_made_by(v, multiply) or is_made_by(v, divide) else None
-        if c is None or not 1 / LARGEST < abs(c) < LARGEST:
+        value = 0.0 if c is None else float(c)
+        if not 1 / LARGEST < abs(value) < LARGEST:
             return Multiple(v, factor)
-        factor = factor / float(c) if is_made_by(v, divide) else factor * float(c)
+        factor = factor / value if is_made_by(v, divide) else factor * value
         v = v.inputs[0]
 
 
@@ -139,13 +140,36 @@ def _density_over_tail(node: Apply, outputs: Any) -> Variable | None:
                 found = _scaled(tail, density, -1)
                 if found is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, divide(1, found)), rest)  # type: ignore[attr-defined]
+                    return node.op.fn(_put(first, place, divide(1, found)), rest)  # type: ignore[attr-defined, no-any-return]
         for place, tail in _leaves(first, -1):
             for other, density in _leaves(second, power, gates=False):
                 found = _scaled(tail, density, -1)
                 if found is not None:
                     rest = _put(second, other, number(1, tail))
-                    return node.op.fn(_put(first, place, found), rest)  # type: ignore[attr-defined]
+                    return node.op.fn(_put(first, place, found), rest)  # type: ignore[attr-defined, no-any-return]
+    return None
+
+
+def _slope_of_quantile(node: Apply, outputs: Any) -> Variable | None:
+    """e^(y^2/2) in one operand and e^x in the other, where x is the logarithm of the probability up to y."""
+    for first, second in (node.inputs, node.inputs[::-1]) if node.op is multiply.op else (node.inputs,):
+        for place, a in _leaves(first, 1):
+            for other, b in _leaves(second, 1, gates=False):
+                found = _slope(a, b)
+                if found is not None:
+                    rest = _put(second, other, number(1, b))
+                    return node.op.fn(_put(first, place, found), rest)  # type: ignore[attr-defined, no-any-return]
+    return None
+
+
+def _slope(a: Variable, b: Variable) -> Variable | None:
+    """The product of two exponentials, where they are these."""
+    for density, power in ((a, b), (b, a)):
+        found = _exponent(density)
+        if found is None or found.factor != 0.5 or not is_made_by(found.base, ndtri_exp):
+            continue
+        if is_made_by(power, exp) and power.inputs[0] is found.base.inputs[0]:
+            return _of_quantile(found.base)
     return None
 
 
@@ -285,12 +309,14 @@ RULES = (
         example=lambda w, x: gate(w / ndtr(x), exp(square(x) * -0.5)),
         below=(*TAILS, exp, *FACTORED),
     ),
-    rule(
+    node_rule(
         "slope_of_quantile",
-        match=lambda x: exp(square(ndtri_exp(x)) * 0.5 + x),
-        replace=lambda x: _of_quantile(ndtri_exp(x)),
+        keys=(multiply, gate),
+        apply=_slope_of_quantile,
         phase=STABILIZE,
         kind=REASSOCIATES,
-        why="y**2 / 2 and x, the logarithm of the probability up to y, cancel.",
+        why="exp(y**2 / 2) overflows where the probability up to y vanishes; their product is about 1 / |y|.",
+        example=lambda x: exp(square(ndtri_exp(x)) * 0.5) * exp(x),
+        below=(exp, *FACTORED),
     ),
 )
