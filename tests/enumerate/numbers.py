@@ -314,11 +314,18 @@ def _ndtr(x):
     return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
+def _ndtri(p):
+    return mp.sqrt(2) * mp.erfinv(2 * p - 1) if 0 <= p <= 1 else mp.nan
+
+
 SPECIAL = {
     "erf": special(mp.erf, scipy.special.erf), "erfc": special(mp.erfc, scipy.special.erfc),
     "erfcx": special(lambda x: mp.exp(x * x) * mp.erfc(x), scipy.special.erfcx), "xlogy": xlogy,
     "ndtr": special(_ndtr, scipy.special.ndtr),
     "log_ndtr": special(lambda x: mp.log(_ndtr(x)), scipy.special.log_ndtr),
+    "ndtri": special(_ndtri, scipy.special.ndtri),
+    "ndtri_exp": special(lambda x: _ndtri(mp.exp(x)), scipy.special.ndtri_exp, -50),
+    "factorial": special(mp.factorial, lambda x: 0.0 if x < 0 else scipy.special.gamma(x + 1), 0),
     "gamma": special(mp.gamma, scipy.special.gamma, 0), "digamma": special(mp.digamma, scipy.special.psi, 0),
     "gammaln": special(mp.loggamma, scipy.special.gammaln, 0),
     "gammasgn": special(lambda x: mpf(1), scipy.special.gammasgn, 0),

@@ -43,6 +43,20 @@ def test_numpy_functions_build_graphs() -> None:
     assert isinstance(np.concatenate([x, np.ones(2)]), tg.Variable)
 
 
+@pytest.mark.parametrize("options", [{}, {"axis": 0}])
+def test_cross_products_of_variables_are_those_of_arrays(options: dict[str, int]) -> None:
+    m, value = tg.matrix("m"), np.arange(9.0).reshape(3, 3) ** 2
+    for build in (lambda v: np.cross(v, value.T, **options), lambda v: np.cross([1.0, 2.0, -1.0], v)):
+        np.testing.assert_array_equal(build(m).eval({m: value}), build(value))
+
+
+@pytest.mark.parametrize("shape", [(None,), (None, 3), (2,)])
+def test_a_function_of_scipy_that_needs_values_tells_where_its_counterpart_is(shape: tuple[int | None, ...]) -> None:
+    special = pytest.importorskip("scipy.special")
+    with pytest.raises(tg.errors.SymbolicError, match=r"tg\.special"):
+        special.logsumexp(tg.tensor("x", "float64", shape))
+
+
 def test_a_numpy_function_without_counterpart_is_refused_by_name() -> None:
     x = tg.vector("x")
     with pytest.raises(tg.InputError, match="spacing"):

@@ -408,7 +408,16 @@ class Operators:
         return NAMESPACE.numpy_function(function, args, kwargs)
 
     def __iter__(self: Any) -> Iterator[Variable]:
-        return iter([self[k] for k in range(len(self))])
+        if self.type.ndim == 0:
+            len(self)  # refuses it
+        return self._rows()  # type: ignore[no-any-return]
+
+    def _rows(self: Any) -> Iterator[Variable]:
+        """What is along the first axis; asked for none, a vector of unknown length is iterable, as NumPy and SciPy see.
+
+        They take what is not iterable for a number, and fail at something else.
+        """
+        yield from [self[k] for k in range(len(self))]
 
     def __len__(self: Any) -> int:
         if self.type.ndim == 0:

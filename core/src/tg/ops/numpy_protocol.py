@@ -23,6 +23,7 @@ METHODS: Final = {  # of ufuncs, and the functions that do the same
     },
     "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
 }
+IN_LINALG: Final = frozenset(("cross",))  # functions of NumPy's own that tg has in `tg.linalg` only
 WRAP_HINT: Final = "tg.wrap makes an op of a Python function of arrays"
 OPTIONS: Final = {
     "reduce": frozenset(("axis", "keepdims", "initial", "where")),
@@ -69,7 +70,7 @@ def numpy_function(function: Any, args: Any, kwargs: Any) -> Any:
     from tg.ops import catalog
 
     found = catalog.NAMES.get(function.__name__)
-    if function.__module__ == "numpy.linalg":
+    if function.__module__ == "numpy.linalg" or function.__name__ in IN_LINALG:
         found = catalog.MODULES["linalg"].get(function.__name__, found)
     if found is None:
         name = f"{function.__module__}.{function.__name__}".replace("numpy.", "np.", 1)

@@ -61,6 +61,16 @@ def test_the_log_density_of_a_normal_vector_has_one_cholesky_factorisation():
     assert count([y, *tg.grad(y, [a, x])], Cholesky, a, x) == 1
 
 
+def test_a_factor_is_asked_for_in_numpys_words_or_in_scipys():
+    a = tg.matrix("a")
+    for lower in (True, False):
+        found = tg.linalg.cholesky(a, lower=lower).eval({a: A})
+        np.testing.assert_array_equal(found, tg.linalg.cholesky(a, upper=not lower).eval({a: A}))
+        np.testing.assert_allclose(found @ found.T if lower else found.T @ found, A, rtol=1e-15)
+    with pytest.raises(tg.InputError, match="upper=True and lower=True"):
+        tg.linalg.cholesky(a, upper=True, lower=True)
+
+
 def test_one_matrix_and_a_batch_of_right_sides_is_solved_once():
     a, x = tg.matrix("a"), tg.matrix("x")
     made = tg.vmap(lambda v: tg.linalg.solve(a, v))(x)

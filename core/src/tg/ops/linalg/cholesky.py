@@ -116,21 +116,26 @@ def _factored(a: Array) -> tuple[Array, int]:
     return np.zeros_like(a), high
 
 
-def cholesky(a: Any, /, *, upper: bool = False, on_error: str = "raise") -> Variable:
+def cholesky(a: Any, /, *, upper: bool = False, lower: bool | None = None, on_error: str = "raise") -> Variable:
     """The triangular factor of Hermitian positive-definite matrices: L of a = L L', or with `upper` U of a = U' U.
 
     Only the lower triangle of a is read, with `upper` the upper one, and the gradient is in what is read.
 
     Args:
+        lower: SciPy's word for the opposite of `upper`, which where neither is given says False there.
         on_error: "raise", or "nan": the factor of a matrix that is not positive definite is NaN.
     Shapes:
         a (..., n, n) -> (..., n, n)
     Raises:
         LinAlgError: a matrix is not positive definite.
+        InputError: `upper` and `lower` contradict one another.
     Source:
         numpy.linalg.cholesky
     """
     a = matrix("cholesky", a)
+    if upper and lower:
+        raise InputError(message("cholesky: found upper=True and lower=True, needed one of them"))
+    upper = upper or lower is False
     op = Cholesky(whether_to_raise("cholesky", on_error))
     return adjoint(op(adjoint(a))[0]) if upper else op(a)[0]
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.rewrite.rules.elementwise.special import bessel, error, normal
+from tg.rewrite.rules.elementwise.special import bessel, error, gamma, incomplete, normal
 
 if TYPE_CHECKING:
     from tg.rewrite.rule import Rule
 
 __all__ = ["RULES"]
 
-RULES: Final[tuple[Rule, ...]] = (*bessel.RULES, *error.RULES, *normal.RULES)
+RULES: Final[tuple[Rule, ...]] = (
+    *bessel.RULES,
+    *error.RULES,
+    *gamma.RULES,
+    *incomplete.RULES,
+    *normal.RULES,
+)
