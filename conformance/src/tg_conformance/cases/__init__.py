@@ -43,6 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_conformance.cases.elementwise import random as random_bits
 from tg_conformance.cases.elementwise.special import (
     bessel,
     beta,
@@ -82,6 +83,7 @@ CASES: Final[tuple[Case, ...]] = (
     *comparison.CASES,
     *complex.CASES,
     *exponential.CASES,
+    *random_bits.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
     *bessel.CASES,

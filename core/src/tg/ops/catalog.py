@@ -37,7 +37,17 @@ from tg.ops import (
     sorting,
     statistics,
 )
-from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
+from tg.ops.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
+from tg.ops.elementwise import random as random_bits
 from tg.ops.elementwise.special import (
     bessel,
     beta,
@@ -80,6 +90,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     exponential.FAMILY,
     rounding.FAMILY,
     trigonometric.FAMILY,
+    random_bits.FAMILY,
     bessel.FAMILY,
     beta.FAMILY,
     error.FAMILY,
