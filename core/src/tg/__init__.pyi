@@ -4,6 +4,7 @@ from typing import Any
 
 from tg import errors as errors
 from tg import linalg as linalg
+from tg import random as random
 from tg import special as special
 from tg.configuration import config as config
 from tg.errors import AssertionFailed as AssertionFailed

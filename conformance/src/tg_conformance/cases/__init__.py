@@ -72,6 +72,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
+from tg_conformance.cases.random import continuous, integers, keys
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -135,4 +136,7 @@ CASES: Final[tuple[Case, ...]] = (
     *solving.CASES,
     *spectral.CASES,
     *triangular.CASES,
+    *keys.CASES,
+    *continuous.CASES,
+    *integers.CASES,
 )

@@ -77,6 +77,7 @@ from tg.ops.linalg import (
     spectral,
     triangular,
 )
+from tg.ops.random import continuous, integers, keys
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -142,6 +143,9 @@ FAMILIES: Final[tuple[Family, ...]] = (
     solving.FAMILY,
     spectral.FAMILY,
     triangular.FAMILY,
+    keys.FAMILY,
+    continuous.FAMILY,
+    integers.FAMILY,
 )
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}
