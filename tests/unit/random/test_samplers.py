@@ -188,6 +188,7 @@ def test_a_gradient_by_the_parameters_of_a_draw():
     np.testing.assert_allclose(by_high, u, rtol=1e-15)
 
 
+@pytest.mark.long
 def test_a_uniform_number_between_limits_is_rounded_twice_on_every_backend():
     """low + u * width as NumPy computes it: no compiler makes one rounding of the two."""
     from tg import plugin
