@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ELEMENTS = 10_000
 ROUNDS = 40
 CALLS = 25  # of a function in a round
-DTYPES = ("float64", "int64", "complex128")
+DTYPES = ("float64", "int64", "complex128", "uint64")
 OWN = {"where": ("bool", "float64", "float64"), "conjugate": ("complex128",), "real": ("complex128",)}
 OWN |= {"imag": ("complex128",)}
 

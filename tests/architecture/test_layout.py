@@ -23,6 +23,7 @@ INFRASTRUCTURE = {
     "matrices",
     "moving_windows",
     "numpy_protocol",
+    "parameters",
     "positions",
     "record",
     "reductions",

@@ -54,6 +54,7 @@ _HOMES = {
     "special": "tg.special",
     "backend": "tg.backend",
     "linalg": "tg.linalg",
+    "random": "tg.random",
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",

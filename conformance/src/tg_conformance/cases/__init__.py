@@ -43,6 +43,7 @@ from tg_conformance.cases.elementwise import (
     rounding,
     trigonometric,
 )
+from tg_conformance.cases.elementwise import random as random_bits
 from tg_conformance.cases.elementwise.special import (
     bessel,
     beta,
@@ -71,6 +72,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
+from tg_conformance.cases.random import continuous, integers, keys
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -82,6 +84,7 @@ CASES: Final[tuple[Case, ...]] = (
     *comparison.CASES,
     *complex.CASES,
     *exponential.CASES,
+    *random_bits.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
     *bessel.CASES,
@@ -133,4 +136,7 @@ CASES: Final[tuple[Case, ...]] = (
     *solving.CASES,
     *spectral.CASES,
     *triangular.CASES,
+    *keys.CASES,
+    *continuous.CASES,
+    *integers.CASES,
 )

@@ -37,7 +37,17 @@ from tg.ops import (
     sorting,
     statistics,
 )
-from tg.ops.elementwise import arithmetic, bitwise, cast, comparison, complex, exponential, rounding, trigonometric
+from tg.ops.elementwise import (
+    arithmetic,
+    bitwise,
+    cast,
+    comparison,
+    complex,
+    exponential,
+    rounding,
+    trigonometric,
+)
+from tg.ops.elementwise import random as random_bits
 from tg.ops.elementwise.special import (
     bessel,
     beta,
@@ -67,6 +77,7 @@ from tg.ops.linalg import (
     spectral,
     triangular,
 )
+from tg.ops.random import continuous, integers, keys
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -80,6 +91,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     exponential.FAMILY,
     rounding.FAMILY,
     trigonometric.FAMILY,
+    random_bits.FAMILY,
     bessel.FAMILY,
     beta.FAMILY,
     error.FAMILY,
@@ -131,6 +143,9 @@ FAMILIES: Final[tuple[Family, ...]] = (
     solving.FAMILY,
     spectral.FAMILY,
     triangular.FAMILY,
+    keys.FAMILY,
+    continuous.FAMILY,
+    integers.FAMILY,
 )
 
 ELEMENTWISE: Final[dict[str, Any]] = {fn.name: fn for family in FAMILIES for fn in family.elementwise}

@@ -24,10 +24,11 @@ class Elementwise:
     """A rule by the kind of the last operand's dtype, each a function of the operands in lanes.
 
     `integer` serves signed and unsigned ones, the first argument all that have none. Halves go through float32 and
-    `floating`; `half` is for what can be done with them as they are stored.
+    `floating`; `half` is for what can be done with them as they are stored. A function whose steps wait for each other
+    says how many vectors should go `abreast`.
     """
 
-    __slots__ = ("choices",)
+    __slots__ = ("abreast", "choices")
     __name__ = "Elementwise"  # in messages about rules
 
     def __init__(
@@ -41,7 +42,9 @@ class Elementwise:
         floating: Function | None = None,
         half: Function | None = None,
         complex: Function | None = None,
+        abreast: int = 1,
     ) -> None:
+        self.abreast = abreast
         self.choices = {
             "boolean": boolean or every,
             "signed": signed or integer or every,

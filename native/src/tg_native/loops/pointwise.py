@@ -17,7 +17,7 @@ from tg_native.loops.divisors import inverses, quotient
 from tg_native.plan.values import Array, Scalar, collapsed, is_one, is_zero, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tg.graph.op import Op
     from tg.ops.elementwise.record import ElementwiseFunction
@@ -145,13 +145,19 @@ def mapped(function: Function, program: ScalarProgram, operands: Sequence[Value]
     space = collapsed(shape, strides)
     stored = [s[-1] for s in space.strides[len(strides) - len(outputs) :] if s]
     inner = space.shape[-1] if space.shape else 1
-    vectors = ABREAST if _is_a_chain(program) else 1
+    vectors = max(ABREAST if _is_a_chain(program) else 1, abreast(function, program.nodes))
     kernel = function.kernel(program.dtypes if all(map(is_one, stored)) else (), vectors, inner)
     moved = [v.dtype for v in (*placed, *outputs) if isinstance(v, Array)]
     function.divide(kernel, space.shape, [(program.nodes, program.dtypes)], moved)
     _Nest(kernel, function, program, placed, space.shape, space.strides).write(outputs)
     kernel.streams = True
     function.run(kernel)
+
+
+def abreast(function: Function, nodes: Iterable[Node]) -> int:
+    """How many vectors some step asks for, as its own steps wait for each other."""
+    rules = (function.rule(node.op) for node in nodes if isinstance(node.op, Elementwise))
+    return max((getattr(rule, "abreast", 1) for rule in rules), default=1)
 
 
 def _is_a_chain(program: ScalarProgram) -> bool:

@@ -16,7 +16,7 @@ from tg_native.kernels.libm import WRITTEN_OUT, is_written
 from tg_native.kernels.routine import Block
 from tg_native.loops.columns import Column
 from tg_native.loops.folds import Fold, is_interleaved, rounds
-from tg_native.loops.pointwise import NO_INVERSES, is_long, program_of, step, uniform
+from tg_native.loops.pointwise import NO_INVERSES, abreast, is_long, program_of, step, uniform
 from tg_native.loops.positions import Scattering, Whole, gathered, last_of, offset, whole, wrapped
 from tg_native.loops.rounds import Rounds
 from tg_native.loops.runs import runs_of
@@ -169,7 +169,9 @@ class StageWriter:
         if not self.axes:
             return 0
         dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
-        return self.kernel.lanes_for(map(working, dtypes), VECTORS if self._waits() else 1, self._along)
+        is_plain = not (self.kept or self.tables or self.scattered)
+        vectors = VECTORS if self._waits() else abreast(self.site, self.late) if is_plain else 1
+        return self.kernel.lanes_for(map(working, dtypes), vectors, self._along)
 
     @property
     def _along(self) -> int | Length:

@@ -145,7 +145,7 @@ def _broadcasting(
     fn: ElementwiseFunction, facts: Facts, dtypes: tuple[str, ...], shared: dict[str, Any]
 ) -> Iterator[Case]:
     """Operands of different ranks, of length 1, and a scalar."""
-    few = tuple(d for d in ("bool", "int32", "uint8", "float32", "float64") if d in dtypes)[-2:]
+    few = tuple(d for d in ("bool", "int32", "uint8", "float32", "float64") if d in dtypes)[-2:] or dtypes[-1:]
     inputs = _inputs(fn, facts.domains)
     shapes: tuple[tuple[tuple[int | str, ...], ...], ...] = (
         (("n", "m"), ("m",), ("n", "m")),

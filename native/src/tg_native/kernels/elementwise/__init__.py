@@ -11,6 +11,7 @@ from tg_native.kernels.elementwise import (
     comparison,
     complex,
     exponential,
+    random,
     rounding,
     trigonometric,
 )
@@ -35,6 +36,7 @@ KERNELS: Final[dict[object, Rule]] = {
     **comparison.KERNELS,
     **complex.KERNELS,
     **exponential.KERNELS,
+    **random.KERNELS,
     **rounding.KERNELS,
     **trigonometric.KERNELS,
     **bessel.KERNELS,

@@ -13,6 +13,7 @@ from tg_jax.rules.elementwise import (
     comparison,
     complex,
     exponential,
+    random,
     rounding,
     trigonometric,
 )
@@ -29,6 +30,7 @@ RULES: Final[dict[object, Rule]] = {
     **comparison.RULES,
     **complex.RULES,
     **exponential.RULES,
+    **random.RULES,
     **rounding.RULES,
     **trigonometric.RULES,
     **error.RULES,

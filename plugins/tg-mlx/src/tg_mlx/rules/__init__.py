@@ -13,6 +13,7 @@ from tg_mlx.rules.elementwise import (
     comparison,
     complex,
     exponential,
+    random,
     rounding,
     trigonometric,
 )
@@ -28,6 +29,7 @@ RULES: Final[dict[object, Rule]] = {
     **comparison.RULES,
     **complex.RULES,
     **exponential.RULES,
+    **random.RULES,
     **rounding.RULES,
     **trigonometric.RULES,
     **contraction.RULES,

@@ -14,6 +14,7 @@ from tg_torch.rules.elementwise import (
     comparison,
     complex,
     exponential,
+    random,
     rounding,
     trigonometric,
 )
@@ -30,6 +31,7 @@ RULES: Final[dict[object, Rule]] = {
     **comparison.RULES,
     **complex.RULES,
     **exponential.RULES,
+    **random.RULES,
     **rounding.RULES,
     **trigonometric.RULES,
     **error.RULES,

@@ -1,0 +1,1 @@
+"""Cases of random numbers, file by file as core's `ops/random`."""

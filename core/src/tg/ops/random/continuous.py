@@ -1,0 +1,268 @@
+"""Draws of real numbers: uniform ones of the high bits, others of these by the inverse of a distribution function.
+
+A float with m binary places has m bits over a power of two, so that all are equally likely; a half is made in float32
+of a uniform half. The formulas are those of `jax.random`: with them, uniform numbers in [0, 1) are JAX's bit for bit,
+and what else is here differs by what the functions of elements differ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tg.ops.elementwise.arithmetic import absolute, copysign, maximum, negative, sign
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import less
+from tg.ops.elementwise.exponential import log, log1p
+from tg.ops.elementwise.special.error import erfinv
+from tg.ops.elementwise.trigonometric import tan
+from tg.ops.family import Family
+from tg.ops.random.keys import drawn_bits
+from tg.ops.random.parameters import broadcast_parameters, floating_dtype, packed_key, parameters
+from tg.ops.shape import broadcast_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tg.graph.nodes import Variable
+    from tg.ops.random.parameters import Shape
+
+
+class Format(NamedTuple):
+    """How uniform numbers of a dtype are made, and its limits.
+
+    Args:
+        bits: the dtype of the bits.
+        whole: the signed dtype that holds those that are used: processors convert it faster.
+        unused: how many low ones are not.
+        places: how many are.
+        least: the exponent of the least normal number.
+    """
+
+    bits: str
+    whole: str
+    unused: int
+    places: int
+    least: int
+
+
+FORMATS: Final = {
+    "float64": Format("uint64", "int64", 12, 52, -1022),
+    "float32": Format("uint32", "int32", 9, 23, -126),
+    "float16": Format("uint16", "int16", 6, 10, -14),
+    "bfloat16": Format("uint8", "int8", 1, 7, -126),
+}
+WIDER: Final = {"float16": "float32", "bfloat16": "float32"}
+ROOT_2: Final = math.sqrt(2)
+
+
+def unit(packed: Variable, shape: Shape, dtype: str) -> Variable:
+    """Uniform numbers in [0, 1), of a key that is one uint64."""
+    form = FORMATS[dtype]
+    whole = drawn_bits(packed, shape, form.bits) >> form.unused
+    return cast_variable(cast_variable(whole, form.whole), dtype) * 2.0**-form.places
+
+
+def _up_from(least: float, u: Variable) -> Variable:
+    """Uniform numbers in [least, 1), of those in [0, 1)."""
+    return maximum(u * (1 - least) + least, least)
+
+
+def _symmetric(u: Variable) -> Variable:
+    """Uniform numbers in (-1, 1): they begin with the number that follows -1."""
+    return _up_from(2.0 ** -(FORMATS[u.type.dtype].places + 1) - 1, u)
+
+
+def _positive(u: Variable) -> Variable:
+    """Uniform numbers in (0, 1): the least normal number in place of 0."""
+    return _up_from(2.0 ** FORMATS[u.type.dtype].least, u)
+
+
+def _wide(u: Variable) -> Variable:
+    return cast_variable(u, WIDER.get(u.type.dtype, u.type.dtype))
+
+
+def _normal(u: Variable) -> Variable:
+    return erfinv(_wide(_symmetric(u))) * ROOT_2
+
+
+def _exponential(u: Variable) -> Variable:
+    return negative(log1p(negative(_wide(u))))
+
+
+def _laplace(u: Variable) -> Variable:
+    t = _wide(_symmetric(u))
+    return sign(t) * log1p(negative(absolute(t)))
+
+
+def _logistic(u: Variable) -> Variable:
+    t = _wide(_positive(u))
+    return log(t) - log1p(negative(t))
+
+
+def _gumbel(u: Variable) -> Variable:
+    return negative(log(negative(log(_wide(_positive(u))))))
+
+
+def _cauchy(u: Variable) -> Variable:
+    t = _up_from(2.0 ** -FORMATS[u.type.dtype].places, u)
+    return tan(_wide(t - 0.5) * math.pi)
+
+
+def _drawn(
+    what: str, key: Any, given: dict[str, Any], shape: Any, dtype: object, standard: Callable[[Variable], Variable]
+) -> tuple[list[Variable], Variable]:
+    """The parameters, and what a distribution makes of uniform numbers."""
+    values = parameters(what, **given)
+    wanted = floating_dtype(what, dtype, values)
+    made, lengths = broadcast_parameters(what, values, shape, wanted)
+    return made, cast_variable(standard(unit(packed_key(what, key), lengths, wanted)), wanted)
+
+
+def _located(
+    what: str, key: Any, loc: Any, scale: Any, shape: Any, dtype: object, standard: Callable[[Variable], Variable]
+) -> Variable:
+    """The numbers `loc + scale * z` of a distribution."""
+    (at, by), z = _drawn(what, key, {"loc": loc, "scale": scale}, shape, dtype, standard)
+    return at + by * z
+
+
+def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Numbers of [low, high) that are equally likely.
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Dtypes:
+        a real floating one, `dtype`, or that of the parameters, float64 for integers and Python's numbers.
+    Raises:
+        DtypeError: another dtype; a key of another one than uint32.
+        InputError: a parameter is a tuple.
+        ShapeError: the parameters do not broadcast to the shape; a key of another one than (2,).
+    Source:
+        numpy.random.Generator.uniform; the bits are those of jax.random.uniform.
+    Example:
+        >>> import tg
+        >>> tg.random.uniform(tg.random.key(0), shape=(2,)).eval()
+        array([0.41845711, 0.21629545])
+    """
+    (least, most), u = _drawn("uniform", key, {"low": low, "high": high}, shape, dtype, lambda u: u)
+    if type(low) in (int, float) and type(high) in (int, float) and (low, high) == (0, 1):
+        return u
+    width = most - least
+    return least + copysign(u * width, width)  # the same product, which no compiler joins with the sum and rounds once
+
+
+def normal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Normally distributed numbers of mean loc and standard deviation scale.
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Dtypes:
+        as `uniform`.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        numpy.random.Generator.normal; the formula of jax.random.normal.
+    Example:
+        >>> import tg
+        >>> tg.random.normal(tg.random.key(0), 10.0, 2.0, shape=(2,)).eval()
+        array([9.58831572, 8.43046845])
+    """
+    return _located("normal", key, loc, scale, shape, dtype, _normal)
+
+
+def exponential(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Exponentially distributed numbers of mean scale.
+
+    Args:
+        shape: that of the draw; that of scale unless given.
+    Dtypes:
+        as `uniform`.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        numpy.random.Generator.exponential; the formula of jax.random.exponential.
+    """
+    (by,), z = _drawn("exponential", key, {"scale": scale}, shape, dtype, _exponential)
+    return by * z
+
+
+def laplace(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Numbers of the density exp(-|x - loc| / scale) / (2 scale).
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Dtypes:
+        as `uniform`.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        numpy.random.Generator.laplace; the formula of jax.random.laplace.
+    """
+    return _located("laplace", key, loc, scale, shape, dtype, _laplace)
+
+
+def logistic(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Numbers whose distribution function is the sigmoid of (x - loc) / scale.
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Dtypes:
+        as `uniform`.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        numpy.random.Generator.logistic; the formula of jax.random.logistic.
+    """
+    return _located("logistic", key, loc, scale, shape, dtype, _logistic)
+
+
+def gumbel(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Numbers whose distribution function is exp(-exp(-(x - loc) / scale)).
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Dtypes:
+        as `uniform`.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        numpy.random.Generator.gumbel; the formula of jax.random.gumbel in its mode "low".
+    """
+    return _located("gumbel", key, loc, scale, shape, dtype, _gumbel)
+
+
+def cauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
+    """Numbers of the density 1 / (pi scale (1 + ((x - loc) / scale)^2)).
+
+    Args:
+        shape: that of the draw; what the parameters broadcast to unless given.
+    Dtypes:
+        as `uniform`.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        the formula of jax.random.cauchy; scipy.stats.cauchy has loc and scale.
+    """
+    return _located("cauchy", key, loc, scale, shape, dtype, _cauchy)
+
+
+def bernoulli(key: Any, p: Any = 0.5, *, shape: Any = None) -> Variable:
+    """Bools that are True with probability p.
+
+    Args:
+        shape: that of the draw; that of p unless given.
+    Raises:
+        DtypeError, InputError, ShapeError: as `uniform`.
+    Source:
+        jax.random.bernoulli: a uniform number in the dtype of p is below p.
+    """
+    (chance,), u = _drawn("bernoulli", key, {"p": p}, shape, None, lambda u: u)
+    return broadcast_to(less(u, chance), u.shape)
+
+
+FAMILY = Family(
+    "random/continuous",
+    functions=(uniform, normal, exponential, laplace, logistic, gumbel, cauchy, bernoulli),
+    module="random",
+)

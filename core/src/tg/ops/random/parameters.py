@@ -1,0 +1,114 @@
+"""What functions of random numbers are given: keys, shapes, dtypes, and parameters that broadcast to the shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tg.errors import DtypeError, InputError, ShapeError, message
+from tg.graph.nodes import Variable, size_value
+from tg.ops.arranging import broadcast_shapes
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.shape import specify_shape
+from tg.ops.shape_ops import merge_sizes, split_sizes
+from tg.types.dtypes import dtype_name, is_float
+from tg.types.lengths import same
+from tg.variables.conversion import as_variable, promoted, weakly_cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg.types.lengths import Length
+
+    Shape = tuple[int | Length, ...]
+
+WORDS: Final = 2  # of a key, each uint32
+
+
+def packed_key(what: str, key: Any) -> Variable:
+    """The words of a key as one uint64: the first one is the high one.
+
+    Raises:
+        DtypeError: the key is no array of uint32.
+        ShapeError: it has not the shape (2,); a check where that is known at run time only.
+    """
+    words = as_variable(key)
+    if words.type.dtype != "uint32":
+        hint = "tg.random.key(seed) makes a key of an integer"
+        raise DtypeError(message(f"{what}: key: found {words.type}, needed uint32[2]", hint=hint))
+    if words.type.ndim != 1 or words.type.shape[0] not in (WORDS, None):
+        hint = "tg.vmap maps over keys: each lane has its own"
+        raise ShapeError(message(f"{what}: key: found {words.type}, needed uint32[2]", hint=hint))
+    high, low = (cast_variable(specify_shape(words, (WORDS,), f"{what}: key")[k], "uint64") for k in range(WORDS))
+    return high << 32 | low
+
+
+def drawn_shape(shape: Any) -> Shape:
+    """A shape as lengths: ints and lengths that are known at run time.
+
+    Raises:
+        InputError: a length is no integer.
+        ShapeError: a known length is negative.
+    """
+    field, sizes = split_sizes(list(shape) if isinstance(shape, tuple | list) else [shape])
+    return merge_sizes(field, [size_value(v) for v in sizes])
+
+
+def parameters(what: str, **given: Any) -> list[Any]:
+    """The parameters of a distribution, none of which is a shape.
+
+    Raises:
+        InputError: one is a tuple: JAX takes a shape there.
+    """
+    for name, value in given.items():
+        if isinstance(value, tuple):
+            text = f"{what}: {name}: found the tuple {value!r}, needed a number or an array"
+            raise InputError(message(text, hint=f"shape={value!r} is the shape of what is drawn"))
+    return list(given.values())
+
+
+def floating_dtype(what: str, dtype: object, given: Sequence[Any]) -> str:
+    """The dtype of a continuous draw: the one asked for, else that of the parameters, float64 for integers.
+
+    Raises:
+        DtypeError: it is no real floating one.
+    """
+    if dtype is None:
+        found = promoted(given)[1] if given else "float64"
+        return "float64" if found == "bool" or found.lstrip("u").startswith("int") else _floating(what, found)
+    return _floating(what, dtype_name(dtype))
+
+
+def _floating(what: str, found: str) -> str:
+    if not is_float(found):
+        raise DtypeError(message(f"{what}: dtype: found {found}, needed a real floating one"))
+    return found
+
+
+def broadcast_parameters(what: str, given: Sequence[Any], shape: Any, dtype: str) -> tuple[list[Variable], Shape]:
+    """The parameters in a dtype, and the shape of the draw.
+
+    Raises:
+        ShapeError: they do not broadcast to it.
+    """
+    made = [weakly_cast(v, dtype) for v in given]
+    return made, common_shape(what, made, shape)
+
+
+def common_shape(what: str, given: Sequence[Variable], shape: Any) -> Shape:
+    """The shape of a draw: the one asked for, else what the parameters broadcast to.
+
+    Raises:
+        ShapeError: they do not broadcast to the one asked for.
+    """
+    common = broadcast_shapes(*(v.shape for v in given))
+    if shape is None:
+        return common
+    asked = drawn_shape(shape)
+    text = f"{what}: found parameters of shape {common}, needed one that broadcasts to {asked}"
+    try:
+        both = broadcast_shapes(common, asked)
+    except ShapeError as error:
+        raise ShapeError(message(text)) from error
+    if len(both) != len(asked) or not all(map(same, both, asked)):
+        raise ShapeError(message(text))
+    return asked
