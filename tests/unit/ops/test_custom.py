@@ -107,6 +107,36 @@ def test_forward_mode_of_a_function_whose_pullback_alone_is_known_is_refused():
     assert "tg.custom_jvp serves both modes" in str(caught.value)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_derivative_of_ones_own_asserts_holds_in_both_modes(backend):
+    """It was dropped: the op that says it is removed where a graph is made of the derivative."""
+    s = tg.scalar("s")
+
+    @tg.custom_vjp
+    def backwards(v):
+        return 2 * v
+
+    @tg.custom_jvp
+    def forwards(v):
+        return 2 * v
+
+    def below(v):
+        return tg.assert_(v, v < 3, "found a large one")  # noqa: PT009
+
+    backwards.defvjp(lambda v: (2 * v, v), lambda v, dy: (dy * below(v),))
+    forwards.defjvp(lambda points, tangents: (2 * points[0], tangents[0] * below(points[0])))
+    slopes = [
+        tg.grad(tg.sin(backwards(s)), s),
+        tg.grad(tg.sin(forwards(s)), s),
+        tg.jvp(tg.sin(forwards(s)), s, tg.constant(1.0)),
+    ]
+    for slope in slopes:
+        f = tg.function([s], slope, backend=backend)
+        assert f(1.5) == pytest.approx(1.5 * np.cos(3.0), rel=1e-14)
+        with pytest.raises(tg.errors.AssertionFailed, match="found a large one"):
+            f(3.0)
+
+
 def test_mistakes_are_told():
     x = tg.vector("x")
 

@@ -24,6 +24,7 @@ from tg.graph.nodes import Apply, Constant, Variable
 from tg.graph.traversal import key_of, sorted_applies, substitute
 from tg.ops.control import Call, StopGradient
 from tg.ops.creation import zeros_like
+from tg.ops.custom import spelled_out
 from tg.ops.elementwise.arithmetic import add, gate, multiply, negative
 from tg.ops.elementwise.cast import Cast, cast_variable
 from tg.ops.elementwise.comparison import where
@@ -289,7 +290,7 @@ class Tools(BatchTools):
         It is linear in the tangents: any will do, and these are zeros.
         """
         ts = {k: StopGradient()(zeros_like(v)) for k, v in enumerate(inputs) if is_inexact(v.type.dtype)}
-        outputs = tangent.instantiate([*inputs, *ts.values()])
+        outputs = spelled_out(tangent, [*inputs, *ts.values()])
         given = [dy for dy in cotangents if dy is not None]
         found = iter(cotangents_of(outputs, given, list(ts.values()), leaves=[*inputs, *ts.values()]))
         return [next(found) if k in ts else None for k in range(len(inputs))]

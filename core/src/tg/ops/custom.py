@@ -64,7 +64,7 @@ class Custom(Op):
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:
         """What the graph computes."""
-        return self.graph.instantiate(inputs)
+        return spelled_out(self.graph, inputs)
 
     def perform(self, *arrays: Any) -> tuple[Any, ...]:
         """The graph interpreted."""
@@ -80,9 +80,10 @@ class Custom(Op):
         ]
         if not self.backward:
             return tools.transposed(self.tangent[0], inputs, dys)  # type: ignore[no-any-return]
-        results = self.forward[0].instantiate(inputs)
+        results = spelled_out(self.forward[0], inputs)
         given = [conjugate(dy) for dy in dys if dy is not None]
-        found = dict(zip(self.gives, self.backward[0].instantiate([*results[len(outputs) :], *given]), strict=True))
+        made = spelled_out(self.backward[0], [*results[len(outputs) :], *given])
+        found = dict(zip(self.gives, made, strict=True))
         return [conjugate(found[k]) if k in found else None for k in range(len(inputs))]
 
     def pushforward(
@@ -93,7 +94,7 @@ class Custom(Op):
             text = "custom_vjp: forward mode: found a function whose pullback alone is known"
             raise NotDifferentiable(message(text, hint="tg.custom_jvp serves both modes"))
         given = [_or_zeros(t, v) for t, v in zip(tangents, inputs, strict=True) if is_inexact(v.type.dtype)]
-        found = iter(self.tangent[0].instantiate([*inputs, *given]))
+        found = iter(spelled_out(self.tangent[0], [*inputs, *given]))
         return [next(found) if is_inexact(y.type.dtype) else None for y in outputs]
 
     def batch(self, tools: Any, size: Any, inputs: Any, batched: Any) -> Sequence[Variable]:
@@ -104,6 +105,12 @@ class Custom(Op):
 def called(graph: FrozenGraph, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
     """The results of a graph applied to variables, without a status."""
     return apply(Call(graph), inputs)[: len(graph.outputs)]
+
+
+def spelled_out(graph: FrozenGraph, inputs: Sequence[Variable]) -> tuple[Variable, ...]:
+    """The results of a graph applied to variables, op by op; by a call where it has checks that no op of it says."""
+    is_stated = any(check.descriptor.stated for check in graph.checks)
+    return called(graph, inputs) if is_stated else graph.instantiate(inputs)
 
 
 def _or_zeros(t: Variable | None, v: Variable) -> Variable:
