@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tg
+from tg.graph.checks import STEP
 from tg.graph.function_graph import freeze
 from tg.ops.loops import Scan
 from tg_torch.compiled import Compiled
@@ -29,13 +30,13 @@ def test_no_step_runs_after_one_that_fails() -> None:
     def step(carry, k, *_):
         seen.append(int(k))
         made = [carry + 1] * len(op.body.outputs)
-        return (*made, torch.tensor([int(k == 7), 0, 0, 0, 0]))
+        return (*made, torch.tensor([int(k == 7), *[0] * STEP]))
 
     zero = torch.zeros((), dtype=torch.float64)
     given = [3, zero, torch.tensor([1, 7, 2]), *([zero] * (op.body.arity - 2))]
     found = scan(op, *given[op.length is not None :], graphs=(step,), context=RUN)
     assert seen == [1, 7]
-    assert found[-1].tolist() == [1, 0, 0, 0, 0]
+    assert found[-1].tolist() == [1, *[0] * (STEP - 1), 1]
     assert found[-2].shape == (3,)
 
 
