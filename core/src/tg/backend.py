@@ -55,6 +55,7 @@ _NAMES = {
     "tg.ops.family": "Family",
     "tg.ops.elementwise.record": "Elementwise ElementwiseFunction binary floating real_floating ternary unary",
     # what rules ask of ops
+    "tg.graph.checks": "STATUS_LENGTH",
     "tg.ops.contraction": "MatMul",
     "tg.ops.control": "Call",
     "tg.ops.indexing": "Gather Nonzero Scatter Slice SliceUpdate WrapIndex window",

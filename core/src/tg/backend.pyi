@@ -3,6 +3,7 @@
 from tg.cache.entries import Cache as Cache
 from tg.cache.machine import cpu as cpu
 from tg.errors import message as message
+from tg.graph.checks import STATUS_LENGTH as STATUS_LENGTH
 from tg.graph.facts import holds as holds
 from tg.graph.frozen import FrozenGraph as FrozenGraph
 from tg.graph.frozen import Node as Node

@@ -12,16 +12,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from tg import ShapeError
+from tg.backend import STATUS_LENGTH, message
 from tg.backend import loops as t
-from tg.backend import message
 from tg_jax.rules.indexing import MAY_NOT_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tg.backend import Rule
-
-STATUS: Final = 9  # elements, of which the last is the step of a loop
 
 
 def _traced(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
@@ -43,7 +41,7 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., tuple[Any, .
     inits, sequences, captured = op.parts(operands)
     n, checked = op.carries, bool(op.body.checks)
     length = op.length if op.length is not None else operands[0]
-    start = [jnp.asarray(v) for v in inits] + ([jnp.zeros(STATUS, jnp.int64)] if checked else [])
+    start = [jnp.asarray(v) for v in inits] + ([jnp.zeros(STATUS_LENGTH, jnp.int64)] if checked else [])
 
     def step(carries: Any, slices: Any) -> tuple[Any, Any]:
         found = function(*carries[:n], *slices, *captured)
@@ -75,7 +73,7 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., tuple
     condition, body = map(_traced, graphs)
     n, most, captured = op.carries, op.max_steps, operands[op.carries :]
     start = [jnp.asarray(v) for v in operands[:n]]
-    clear = jnp.zeros(STATUS, jnp.int64)
+    clear = jnp.zeros(STATUS_LENGTH, jnp.int64)
 
     def asked(carries: Sequence[Any], steps: Any) -> tuple[Any, Any]:
         goes_on, *status = condition(*carries, *captured)
@@ -134,7 +132,9 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
                 results[number] = _as_long(op, number, results[number], shape)
             if op.inner_descriptors:
                 may_fail = op.branches[k].checks and found[-1] is not None
-                results.append(shifted(found[-1], op.first_check(k)) if may_fail else jnp.zeros(STATUS, jnp.int64))
+                results.append(
+                    shifted(found[-1], op.first_check(k)) if may_fail else jnp.zeros(STATUS_LENGTH, jnp.int64)
+                )
             return results
 
         return run
@@ -162,7 +162,7 @@ def _as_long(op: t.Cond, number: int, y: Any, shape: tuple[int, ...]) -> Any:
 
 def _status(status: Sequence[int]) -> Any:
     """A status as an array."""
-    return jnp.asarray([*status, *([0] * STATUS)][:STATUS], jnp.int64)
+    return jnp.asarray([*status, *([0] * STATUS_LENGTH)][:STATUS_LENGTH], jnp.int64)
 
 
 def shifted(status: Any, before: int) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import mlx.core as mx
 
+from tg.backend import STATUS_LENGTH
 from tg.backend import loops as t
 from tg_mlx.arrays import NATIVE, copy
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tg.backend import Rule
 
 STEPS: Final = 100  # that are evaluated at once
-STATUS: Final = 9  # elements, of which the last is the step of a loop
 
 
 def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any]]]) -> Any:
@@ -29,7 +29,7 @@ def scan(op: t.Scan, *operands: Any, graphs: Sequence[Callable[..., Sequence[Any
     n, has_checks = op.carries, bool(op.body.checks)
     length = max(0, int(op.length if op.length is not None else operands[0]))
     parts: list[list[Any]] = [[] for _ in range(op.traces)]
-    status = mx.zeros(STATUS, mx.int64)
+    status = mx.zeros(STATUS_LENGTH, mx.int64)
     for places in _parts(length, reverse=op.reverse):
         made: list[Sequence[Any]] = []
         statuses: dict[int, Any] = {}  # by places
@@ -67,12 +67,12 @@ def _first_failure(statuses: Mapping[int, Any]) -> Any:
     """The first status that tells of a failure, of those of steps by their places; zeros where none does."""
     codes: Any = mx.stack([*statuses.values()])[:, 0].tolist()
     found = next((place for place, code in zip(statuses, codes, strict=True) if code), None)
-    return mx.zeros(STATUS, mx.int64) if found is None else _told(statuses[found], 0, found)
+    return mx.zeros(STATUS_LENGTH, mx.int64) if found is None else _told(statuses[found], 0, found)
 
 
 def _told(status: Any, before: int, step: int) -> Any:
     """The status of a failing check that comes behind so many others, in a step of a loop."""
-    found = status + mx.array([before, *[0] * (STATUS - 1)], mx.int64)
+    found = status + mx.array([before, *[0] * (STATUS_LENGTH - 1)], mx.int64)
     found[-1] = step
     return found
 
@@ -95,7 +95,7 @@ def while_loop(op: t.While, *operands: Any, graphs: Sequence[Callable[..., Seque
     """A loop as long as the condition holds and no check fails; each condition is evaluated."""
     condition, body = graphs
     n, captured, steps = op.carries, operands[op.carries :], 0
-    status = mx.zeros(STATUS, mx.int64)
+    status = mx.zeros(STATUS_LENGTH, mx.int64)
     carries: Sequence[Any] = operands[:n]
     rows: list[Sequence[Any]] = []
     while op.max_steps is None or steps < op.max_steps:
@@ -128,9 +128,9 @@ def cond(op: t.Cond, index: Any, *operands: Any, graphs: Sequence[Callable[..., 
     found = graphs[k](*operands)
     results = [*map(copy, found[: len(op.branches[k].outputs)])]
     if op.inner_descriptors:
-        status = mx.zeros(STATUS, mx.int64)
+        status = mx.zeros(STATUS_LENGTH, mx.int64)
         if op.branches[k].checks and found[-1] is not None:
-            before = mx.array([op.first_check(k), *[0] * (STATUS - 1)], mx.int64)
+            before = mx.array([op.first_check(k), *[0] * (STATUS_LENGTH - 1)], mx.int64)
             status = mx.where(found[-1][0] != 0, found[-1] + before, found[-1])
         results.append(status)
     return results[0] if len(results) == 1 else tuple(results)

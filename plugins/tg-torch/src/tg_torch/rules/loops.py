@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 
+from tg.backend import STATUS_LENGTH
 from tg.backend import loops as t
 from tg_torch.rules.elementwise.cast import DTYPES
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from tg.backend import Rule
     from tg_torch.place import Place
-
-STATUS: Final = 9  # elements, of which the last is the step of a loop
 
 
 def scan(
@@ -49,7 +48,7 @@ def scan(
         ]
     results = [*map(torch.clone, carries), *traces]  # a step may give an operand, a constant, or two carries in one
     if has_checks:
-        held = torch.zeros(STATUS, dtype=torch.int64, device=context.device)
+        held = torch.zeros(STATUS_LENGTH, dtype=torch.int64, device=context.device)
         results.append(held if status is None else status)
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -121,7 +120,7 @@ def _status(op: t.While | t.Cond, status: torch.Tensor | None, context: Place) -
     """The status as a result, if the op has one."""
     if not op.inner_descriptors:
         return []
-    return [torch.zeros(STATUS, dtype=torch.int64, device=context.device) if status is None else status]
+    return [torch.zeros(STATUS_LENGTH, dtype=torch.int64, device=context.device) if status is None else status]
 
 
 RULES: Final[dict[object, Rule]] = {t.Scan: scan, t.While: while_loop, t.Cond: cond}
