@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tg.cache import spare
+from tg.graph.checks import STATUS_LENGTH
 from tg_c import compiler, unit
 from tg_c.compiler import compile_unit
 from tg_c.unit import load
@@ -88,6 +89,11 @@ def test_a_failing_check_gives_its_id_and_values():
     double = load(DOUBLE)
     assert double.run([x], [np.empty(1_000_001)]) == (4, (1_000_001, 1_000_000, 0, 0, -1, 0, 0, 0, 0))
     assert double.plan([x], 1) == (4, (), (1_000_001, 1_000_000, 0, 0, -1, 0, 0, 0, 0))
+
+
+def test_a_unit_has_room_for_all_that_a_check_reports():
+    """It is loaded without core's graphs, so that the length of a status is written there once more."""
+    assert unit.STATUS_VALUES == STATUS_LENGTH
 
 
 def test_a_unit_gets_the_lengths_of_all_inputs_one_after_another():
