@@ -43,6 +43,8 @@ def numpy(model: Model, arrays: Arrays) -> Compiled:
     """The model by NumPy, without gradients."""
     if model.wrt:
         raise NotImplementedError("NumPy has no gradients")
+    if model.batched:
+        raise NotImplementedError("NumPy has no vmap")
     return lambda *given: [np.asarray(model.loss(np, *given))]
 
 

@@ -134,8 +134,8 @@ LOOPS: dict[str, Model] = {
     "AR(1) 1e5, gradient": Model(ar1, _ar_arrays, (0, 1)),
     "SEIR 1200": Model(seir, _seir_arrays),
     "SEIR 1200, gradient": Model(seir, _seir_arrays, (0, 1, 2, 3)),
-    "1000 chains of SIR + AR(2) 200": Model(sir_ar2, _chains_of_sir, (), (0, 1, 2, 3)),
-    "1000 chains of SIR + AR(2) 200, gradient": Model(sir_ar2, _chains_of_sir, (0, 1, 2, 3), (0, 1, 2, 3)),
-    "1000 chains of AR(1) 200": Model(ar1, _chains_of_ar, (), (0,)),
-    "1000 chains of AR(1) 200, gradient": Model(ar1, _chains_of_ar, (0,), (0,)),
+    "1000 chains of SIR + AR(2) 200": Model(sir_ar2, _chains_of_sir, batched=(0, 1, 2, 3)),
+    "1000 chains of SIR + AR(2) 200, gradient": Model(sir_ar2, _chains_of_sir, (0, 1, 2, 3), batched=(0, 1, 2, 3)),
+    "1000 chains of AR(1) 200": Model(ar1, _chains_of_ar, batched=(0,)),
+    "1000 chains of AR(1) 200, gradient": Model(ar1, _chains_of_ar, (0,), batched=(0,)),
 }

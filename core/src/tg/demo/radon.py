@@ -17,7 +17,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 import tg
 
@@ -76,6 +75,7 @@ def density(data: Houses, backend: str) -> Any:
 # 3. The fit: the parameters of the highest density, by SciPy's minimizer on tg's function.
 def fit(logp: Callable[..., Any], size: int) -> np.ndarray[Any, Any]:
     """The mode."""
+    from scipy.optimize import minimize
 
     def loss(theta: np.ndarray[Any, Any]) -> tuple[float, np.ndarray[Any, Any]]:
         value, gradient = logp(theta)
