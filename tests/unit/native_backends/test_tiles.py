@@ -48,6 +48,14 @@ def test_a_chain_of_any_length(backend, dtype):
         assert_close(f(a), [c, b.sum(), b + c])
 
 
+def test_rows_of_no_elements(backend):
+    """What is handed on from loop to loop has no bytes."""
+    x = tg.tensor("x", "float64", (2, 0, 0))
+    y = tg.exp(x) * 2.0
+    f = compiled([x], [y + x, tg.sum(y)], backend)
+    assert_close(f(np.zeros((2, 0, 0))), [np.zeros((2, 0, 0)), 0.0])
+
+
 @pytest.mark.sampled(2)
 def test_gradients_of_many_steps(backend):
     """More steps than one loop takes; a total is in the middle of them."""

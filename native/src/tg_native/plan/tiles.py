@@ -194,6 +194,8 @@ def _tiles(steps: Sequence[Run], graph: FrozenGraph, types: Sequence[TensorType]
     if not inside:
         return None
     size = sum(n * rest * item_size(dtype) for (dtype, rest), n in _sizes(inside).items())
+    if not size:  # rows of no elements
+        return None
     unit = LEAST_TILE if all(slot.rest == 1 for slot in inside.values()) else 1
     rows = min(max(TILE // size // unit, 1) * unit, MOST_TILE)
     if rows * size > MOST_HANDED_ON or (type(length) is int and length <= rows):
