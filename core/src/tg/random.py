@@ -21,26 +21,105 @@ from tg.ops.random.continuous import (
     normal,
     uniform,
 )
-from tg.ops.random.integers import choice, integers, permutation
-from tg.ops.random.keys import bits, fold_in, key, split
+from tg.ops.random.counts import (
+    betabinom,
+    binomial,
+    geometric,
+    hypergeometric,
+    nbinom,
+    poisson,
+)
+from tg.ops.random.gammas import (
+    beta,
+    chisquare,
+    dirichlet,
+    f,
+    gamma,
+    gengamma,
+    invgamma,
+    t,
+)
+from tg.ops.random.integers import (
+    choice,
+    integers,
+    permutation,
+    shuffle,
+)
+from tg.ops.random.keys import (
+    bits,
+    fold_in,
+    key,
+    split,
+)
+from tg.ops.random.transformed import (
+    halfcauchy,
+    halfnormal,
+    lognormal,
+    pareto,
+    power,
+    rayleigh,
+    standard_normal,
+    triangular,
+    truncexpon,
+    truncnorm,
+    vonmises,
+    wald,
+    weibull,
+)
+from tg.ops.random.vectors import (
+    categorical,
+    multinomial,
+    multivariate_normal,
+)
 from tg.words import unknown_in
 
 __all__ = [
     "bernoulli",
+    "beta",
+    "betabinom",
+    "binomial",
     "bits",
+    "categorical",
     "cauchy",
+    "chisquare",
     "choice",
+    "dirichlet",
     "exponential",
+    "f",
     "fold_in",
+    "gamma",
+    "gengamma",
+    "geometric",
     "gumbel",
+    "halfcauchy",
+    "halfnormal",
+    "hypergeometric",
     "integers",
+    "invgamma",
     "key",
     "laplace",
     "logistic",
+    "lognormal",
+    "multinomial",
+    "multivariate_normal",
+    "nbinom",
     "normal",
+    "pareto",
     "permutation",
+    "poisson",
+    "power",
+    "rayleigh",
+    "shuffle",
     "split",
+    "standard_normal",
+    "t",
+    "triangular",
+    "truncexpon",
+    "truncnorm",
     "uniform",
+    "vonmises",
+    "wald",
+    "weibull",
 ]
 
 

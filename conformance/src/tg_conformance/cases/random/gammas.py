@@ -1,0 +1,94 @@
+"""Cases of `ops/random/gammas`: what is made of gamma draws, one by one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from scipy import special
+
+import tg
+from tg.errors import DtypeError, ShapeError
+from tg.ops.random.gammas import FAMILY
+from tg.plugin.case import Case, fixed
+from tg_conformance.cases.elementwise.draws import log_gamma, normal
+from tg_conformance.cases.family import of_family
+from tg_conformance.threefry import bits, number, threefry
+
+KEY: Final = fixed([2718281828, 3141592653], "uint32")
+COUNT: Final = 30
+
+
+def _all(key: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    r, shape = tg.random, (COUNT,)
+    return (
+        r.gamma(key, a, b, shape=shape),
+        r.gamma(key, a, b, shape=shape, dtype="float32"),
+        r.invgamma(key, a, b, shape=shape),
+        r.gengamma(key, a, -2.0, b, shape=shape),
+        r.beta(key, a, b, shape=shape),
+        r.chisquare(key, a, shape=shape),
+        r.t(key, a, 1.0, b, shape=shape),
+        r.f(key, a, b, shape=shape),
+    )
+
+
+def _one_by_one(key: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    a, b = float(a), float(b)
+    own = [int(word) for word in bits(number(key), (COUNT,), 64)]
+    pairs = [(threefry(word, 0), threefry(word, 1)) for word in own]
+    whole = np.array([log_gamma(a, word) for word in own])
+    halves = np.array([(log_gamma(a / 2, x), log_gamma(b / 2, y)) for x, y in pairs]).T
+    both = np.array([(log_gamma(a, x), log_gamma(b, y)) for x, y in pairs]).T
+    under = np.array([log_gamma(a / 2, y) for _, y in pairs])
+    return (
+        b * np.exp(whole),
+        (b * np.exp(whole)).astype("float32"),
+        b * np.exp(-whole),
+        b * np.exp(whole / -2),
+        special.expit(both[0] - both[1]),
+        2 * np.exp([log_gamma(a / 2, word) for word in own]),
+        1 + b * np.array([normal(x) for x, _ in pairs]) * np.exp(0.5 * (np.log(a / 2) - under)),
+        np.exp(halves[0] - halves[1]) * b / a,
+    )
+
+
+def _sizes(key: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    return tuple(4 + np.abs(v) * (4 + np.log1p(np.abs(v))) for v in _one_by_one(key, a, b))
+
+
+def _of_alpha(key: Any, alpha: Any) -> Any:
+    own = bits(number(key), (COUNT, *alpha.shape), 64)
+    places = np.ndindex(own.shape)
+    logs = np.reshape([log_gamma(float(alpha[k]), int(own[j, k])) for j, k in places], own.shape)
+    return special.softmax(logs, -1)
+
+
+WRITTEN: Final = (
+    *(
+        Case(
+            _all,
+            [KEY, fixed(a), fixed(b)],
+            name=f"draws of shape {a}",
+            oracle=_one_by_one,
+            condition=_sizes,
+            accuracy=64,
+            layouts=("C",),
+            static=(False,),
+        )
+        for a, b in ((0.6, 2.0), (7.0, 3.5))
+    ),
+    Case(
+        lambda key, alpha: tg.random.dirichlet(key, alpha, shape=(COUNT,)),
+        [KEY, fixed([0.4, 1e-3, 3.0])],
+        name="dirichlet",
+        oracle=_of_alpha,
+        condition=lambda key, alpha: 1e-3 + 16 * _of_alpha(key, alpha),
+        accuracy=64,
+        layouts=("C",),
+    ),
+    Case(lambda key: tg.random.dirichlet(key, 2.0), [KEY], name="dirichlet of a scalar", raises=ShapeError),
+    Case(lambda key: tg.random.gamma(key, 2.0, dtype="int32"), [KEY], name="gamma of integers", raises=DtypeError),
+)
+
+CASES: Final = of_family(FAMILY.path, WRITTEN)
