@@ -3,7 +3,8 @@
     key = tg.random.key(42)
     x = tg.random.normal(key, shape=(1000,))
 
-A key gives the same numbers whenever it is used: `split` and `fold_in` make others of it.
+A key gives the same numbers whenever it is used: `split` and `fold_in` make others of it. A `RandomStream` has
+NumPy's methods, and gives others at every call.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg.functions.streams import RandomStream
 from tg.ops.random.continuous import (
     bernoulli,
     cauchy,
@@ -74,6 +76,7 @@ from tg.ops.random.vectors import (
 from tg.words import unknown_in
 
 __all__ = [
+    "RandomStream",
     "bernoulli",
     "beta",
     "betabinom",
