@@ -390,3 +390,12 @@ def test_a_shape_by_position_is_pointed_to(name):
     text = rf"{name}: found {most + 1} arguments by position, needed at most {most}\n  hint: shape=\(3,\) is the shape"
     with pytest.raises(tg.InputError, match=text):
         getattr(tg.random, name)(KEY, *[0.5] * (most - 1), (3,))
+
+
+def test_a_name_that_is_near_is_one_of_the_module():
+    with pytest.raises(AttributeError, match=r"no attribute 'choise'\n  hint: tg.random.choice exists"):
+        tg.random.choise  # noqa: B018
+    with pytest.raises(
+        AttributeError, match=r"'default_rng'\n  hint: `tg.random.RandomStream\(0\)` has NumPy's methods"
+    ):
+        tg.random.default_rng  # noqa: B018
