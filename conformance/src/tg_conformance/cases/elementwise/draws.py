@@ -230,6 +230,7 @@ def _draws(function: Any) -> Case:
         [fixed([float(v) for v in each], "float64") for each in values],
         name=function.name,
         layouts=("C",),
+        static=(False,),
         oracle=functools.partial(_one_by_one, method),
         condition=_size(method),
         accuracy=64,

@@ -35,7 +35,7 @@ from tg.ops.elementwise.random import threefry
 from tg.ops.elementwise.record import ElementwiseFunction, real_floating
 from tg.ops.elementwise.rounding import floor, trunc
 from tg.ops.elementwise.special.error import erfcx, erfinv
-from tg.ops.elementwise.special.gamma import digamma, gammaln
+from tg.ops.elementwise.special.gamma import digamma
 from tg.ops.elementwise.special.incomplete import STIRLING, gamma_density, gammainc_da, log1p_rest
 from tg.ops.elementwise.special.iterated import until_settled
 from tg.ops.elementwise.special.series import interpreted, no_derivative, polynomial
@@ -56,6 +56,9 @@ ROOT_2: Final = math.sqrt(2)
 FEW: Final = 10.0
 """From which mean on, or number of things, candidates are accepted or not; below it the quantile is searched for."""
 LARGEST: Final = 2.0**63  # what an int64 does not hold
+MOST_THINGS: Final = 2.0**32
+"""What hypergeometric draws are made of: the sum of logarithms of factorials has an error of 1e-5 there."""
+LEFT: Final = (0.0, *(math.lgamma(k + 1) - k * math.log(k) + k for k in range(1, 8)))
 LEAST: Final = 1e-18  # a probability that no sum of others is changed by
 MOST_TERMS: Final = 200  # of a search: the probability of 70 is below 2^-52 where the mean is 10
 MOST_TRIES: Final = 400  # the rarest acceptance is one in three
@@ -111,12 +114,17 @@ def _searched(u: Variable, first: Variable, ratio: Callable[[Any], Any], going: 
 
 
 def _left_of_factorial(k: Any) -> Any:
-    """log(k!) - (k log(k) - k), which is 0 for 0."""
-    large = k >= FEW
-    inverse = 1.0 / where(large, k, FEW)
-    by_stirling = 0.5 * log(2 * math.pi * where(large, k, FEW)) + inverse * polynomial(inverse * inverse, STIRLING)
-    few = where(large | (k < 1), 1.0, k)
-    return where(large, by_stirling, where(k < 1, 0.0, gammaln(few + 1.0) - (few * log(few) - few)))
+    """log(k!) - (k log(k) - k) of whole numbers: 0 for 0, from 8 on by Stirling's series."""
+    large = maximum(k, float(len(LEFT)))
+    inverse = 1.0 / large
+    found = 0.5 * log(2 * math.pi * large) + inverse * polynomial(inverse * inverse, STIRLING)
+    for number, left in reversed([*enumerate(LEFT)]):
+        found = where(k < number + 0.5, left, found)
+    return found
+
+
+def _log_factorial(k: Any) -> Any:
+    return _left_of_factorial(k) + k * log(maximum(k, 1.0)) - k
 
 
 def _fall(k: Any, mean: Any) -> Any:
@@ -321,12 +329,7 @@ def _many_chosen(n: Variable, k: Variable, s: Variable, own: Variable, going: Va
     width = 2 * math.sqrt(2 / math.e) * spread + (3 - 2 * math.sqrt(3 / math.e))
 
     def log_weight(j: Any) -> Any:
-        parts = (j, k - j, s - j, n - k - s + j)
-        means = (s * p, k - s * p, s - s * p, n - k - s + s * p)
-        found: Any = 0.0
-        for part, mean in zip(parts, means, strict=True):
-            found = found + _fall(part, mean) - _left_of_factorial(part)
-        return found
+        return -(_log_factorial(j) + _log_factorial(k - j) + _log_factorial(s - j) + _log_factorial(n - k - s + j))
 
     at_mode = log_weight(floor((s + 1.0) * (k + 1.0) / (n + 2.0)))
 
@@ -343,7 +346,7 @@ def _many_chosen(n: Variable, k: Variable, s: Variable, own: Variable, going: Va
 def _hypergeometric(good: Variable, bad: Variable, chosen: Variable, own: Variable) -> Variable:
     good, bad, chosen = trunc(good), trunc(bad), trunc(chosen)
     n = good + bad
-    usable = (good >= 0) & (bad >= 0) & (chosen >= 0) & (chosen <= n) & (n < LARGEST)
+    usable = (good >= 0) & (bad >= 0) & (chosen >= 0) & (chosen <= n) & (n < MOST_THINGS)
     rare, half = minimum(good, bad), minimum(chosen, n - chosen)
     least, most = minimum(rare, half), maximum(rare, half)
     few, many = usable & (least < FEW), usable & (least >= FEW)

@@ -129,7 +129,7 @@ def geometric(key: Any, p: Any, *, shape: Any = None, dtype: object = "int64") -
 def hypergeometric(
     key: Any, ngood: Any, nbad: Any, nsample: Any, *, shape: Any = None, dtype: object = "int64"
 ) -> Variable:
-    """How many of nsample things are good, of ngood and nbad; -1 unless there are as many.
+    """How many of nsample things are good, of ngood and nbad; -1 unless there are as many, and fewer than 2^32.
 
     Args:
         shape: that of the draw; what the parameters broadcast to unless given.
