@@ -50,7 +50,7 @@ def poisson(key: Any, lam: Any = 1.0, *, shape: Any = None, dtype: object = "int
     Example:
         >>> import tg
         >>> tg.random.poisson(tg.random.key(0), 4.0, shape=(6,)).eval()
-        array([0])
+        array([3, 2, 8, 4, 4, 3])
     """
     (mean,), bits, wanted = counts_of_own_bits("poisson", key, {"lam": lam}, shape, dtype)
     return as_counts(poisson_draw(mean, bits), wanted)

@@ -45,7 +45,7 @@ def gamma(key: Any, a: Any, scale: Any = 1.0, *, shape: Any = None, dtype: objec
     Example:
         >>> import tg
         >>> tg.random.gamma(tg.random.key(0), 2.5, shape=(2,)).eval()
-        array([0., 0.])
+        array([1.53272282, 5.03231644])
     """
     (power, by), bits, wanted = of_own_bits("gamma", key, {"a": a, "scale": scale}, shape, dtype)
     return cast_variable(by * gamma_draw(power, bits), wanted)
