@@ -107,7 +107,12 @@ WRITTEN: Final = (
         oracle=lambda key, a: (np.array(np.nan),) * 5,
     ),
     Case(lambda key: tg.random.rayleigh(key, dtype="int32"), [KEY], name="rayleigh of integers", raises=DtypeError),
-    Case(lambda key: tg.random.lognormal(key, 0, 1, (3,)), [KEY], name="a shape by position", raises=InputError),
+    Case(
+        lambda *given: tg.random.lognormal(*given, (3,)),
+        [KEY, fixed(0.0), fixed(1.0)],
+        name="a shape by position",
+        raises=InputError,
+    ),
 )
 
 CASES: Final = of_family(FAMILY.path, WRITTEN)
