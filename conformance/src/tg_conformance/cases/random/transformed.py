@@ -108,7 +108,7 @@ WRITTEN: Final = (
     ),
     Case(lambda key: tg.random.rayleigh(key, dtype="int32"), [KEY], name="rayleigh of integers", raises=DtypeError),
     Case(
-        lambda *given: tg.random.lognormal(*given, (3,)),
+        lambda *given: tg.random.lognormal(*given, (3,)),  # type: ignore[call-arg]
         [KEY, fixed(0.0), fixed(1.0)],
         name="a shape by position",
         raises=InputError,

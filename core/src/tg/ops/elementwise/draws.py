@@ -359,14 +359,14 @@ def _hypergeometric(good: Variable, bad: Variable, chosen: Variable, own: Variab
 
 poisson_draw = drawn(
     "poisson_draw", "A draw of the Poisson distribution of mean lam, of the element's own 64 bits.", 1, _poisson,
-    cost=150,
+    cost=100,
 )  # fmt: skip
 binomial_draw = drawn(
     "binomial_draw", "A draw of how many of n trials succeed, of the element's own 64 bits.", 2, _binomial, cost=200
 )
 hypergeometric_draw = drawn(
     "hypergeometric_draw", "A draw of how many of those chosen are good, of the element's own 64 bits.", 3,
-    _hypergeometric, cost=400,
+    _hypergeometric, cost=600,
 )  # fmt: skip
 
 
@@ -426,7 +426,7 @@ def _wald_by_scale(mean: Any, scale: Any, own: Any, x: Any) -> Any:
 
 vonmises_draw = drawn(
     "vonmises_draw", "A draw of the von Mises distribution about 0, of the element's own 64 bits.", 1, _vonmises,
-    d=(no_derivative("vonmises", "kappa"),), cost=150,
+    d=(no_derivative("vonmises", "kappa"),), cost=160,
 )  # fmt: skip
 wald_draw = drawn(
     "wald_draw", "A draw of the inverse Gaussian distribution, of the element's own 64 bits.", 2, _wald,
