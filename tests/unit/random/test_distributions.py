@@ -238,6 +238,7 @@ def test_categories_are_those_of_jax(jax):
         tg.random.categorical(KEY)
 
 
+@pytest.mark.long
 def test_weighted_choices_are_those_of_jax(jax):
     theirs, p = jax.random.wrap_key_data(KEY), np.array([0.1, 0.0, 0.4, 0.2, 0.3])
     x = np.arange(15.0).reshape(3, 5)
@@ -369,6 +370,7 @@ def test_counts_have_no_slope_and_vonmises_none_in_kappa():
 # --- what all samplers share ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [*REAL, *WHOLE])
 def test_a_draw_of_each_lane_and_a_slice_of_draws(name):
     arguments = (REAL.get(name) or WHOLE[name])[0][0]
@@ -381,6 +383,7 @@ def test_a_draw_of_each_lane_and_a_slice_of_draws(name):
     np.testing.assert_array_equal(whole[7:9, 1].eval(), whole.eval()[7:9, 1])
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [*REAL, *WHOLE, "uniform", "normal", "integers"])
 def test_a_shape_by_position_is_pointed_to(name):
     import inspect
