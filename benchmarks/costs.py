@@ -16,6 +16,7 @@ import numpy as np
 
 import tg
 from tg.ops.catalog import ELEMENTWISE
+from tg.ops.elementwise import draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ CALLS = 25  # of a function in a round
 DTYPES = ("float64", "int64", "complex128", "uint64")
 OWN = {"where": ("bool", "float64", "float64"), "conjugate": ("complex128",), "real": ("complex128",)}
 OWN |= {"imag": ("complex128",)}
+OWN |= {fn.name: (*["float64"] * (fn.arity - 1), "uint64") for fn in draws.FAMILY.elementwise}
 
 
 class Timed(NamedTuple):
@@ -54,6 +56,8 @@ def dtypes_of(fn: ElementwiseFunction) -> tuple[str, ...]:
 def operand(fn: ElementwiseFunction, dtype: str, n: int, k: int) -> np.ndarray[Any, Any]:
     """Operand k: numbers where the function is defined, none of them beyond 50."""
     rng = np.random.default_rng(k)
+    if dtype == "uint64":  # bits
+        return rng.integers(0, 1 << 64, n, dtype)
     low, high = fn.domain or ((0.5, 3.0) if k or fn.name == "power" else (-10.0, 10.0))
     values = rng.uniform(max(low, -50), min(high, 50), n)
     return (values > 0 if dtype == "bool" else np.abs(values) if dtype == "int64" else values).astype(dtype)

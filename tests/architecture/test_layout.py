@@ -23,6 +23,7 @@ INFRASTRUCTURE = {
     "matrices",
     "moving_windows",
     "numpy_protocol",
+    "own",
     "parameters",
     "positions",
     "record",

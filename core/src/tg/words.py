@@ -225,16 +225,28 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     ("Module", "parameters are variables in any structure: `tg.grad(cost, {'x': x})`"),
     ("printing", "`tg.print(tg.exp(x))`"),
     # draws
-    ("key PRNGKey RandomStream RandomState Generator default_rng seed manual_seed",
-     "draws are of a key, `tg.random.key(0)`, which says what they are"),
+    ("key PRNGKey seed manual_seed", "draws are of a key, `tg.random.key(0)`, which says what they are"),
+    ("RandomStream RandomState Generator default_rng", "`tg.random.RandomStream(0)` has NumPy's methods"),
     ("bits fold_in", "`tg.random.{name}(tg.random.key(0), 1)`"),
-    ("normal uniform exponential laplace gumbel cauchy", "`tg.random.{name}(tg.random.key(0), shape=(3,))`"),
-    ("randn standard_normal", "`tg.random.normal(tg.random.key(0), shape=(3,))`"),
+    ("normal uniform exponential laplace gumbel cauchy lognormal halfnormal halfcauchy rayleigh standard_normal",
+     "`tg.random.{name}(tg.random.key(0), shape=(3,))`"),
+    ("randn", "`tg.random.normal(tg.random.key(0), shape=(3,))`"),
     ("rand", "`tg.random.uniform(tg.random.key(0), shape=(3,))`"),
-    ("lognormal", "`tg.exp(tg.random.normal(tg.random.key(0), shape=(3,)))`"),
-    ("bernoulli", "`tg.random.bernoulli(tg.random.key(0), 0.3, shape=(3,))`"),
+    ("bernoulli geometric", "`tg.random.{name}(tg.random.key(0), 0.3, shape=(3,))`"),
+    ("poisson chisquare weibull pareto invgamma", "`tg.random.{name}(tg.random.key(0), 4.0, shape=(3,))`"),
+    ("standard_gamma", "`tg.random.gamma(tg.random.key(0), 2.5, shape=(3,))`"),
+    ("standard_t", "`tg.random.t(tg.random.key(0), 4.0, shape=(3,))`"),
+    ("binomial nbinom", "`tg.random.{name}(tg.random.key(0), 20, 0.3, shape=(3,))`"),
+    ("negative_binomial", "`tg.random.nbinom(tg.random.key(0), 20, 0.3, shape=(3,))`"),
+    ("hypergeometric", "`tg.random.hypergeometric(tg.random.key(0), 9, 5, 4, shape=(3,))`"),
+    ("wald vonmises", "`tg.random.{name}(tg.random.key(0), 1.0, 2.0, shape=(3,))`"),
+    ("triangular", "`tg.random.triangular(tg.random.key(0), 0.0, 1.0, 3.0, shape=(3,))`"),
+    ("dirichlet categorical", "`tg.random.{name}(tg.random.key(0), [0.2, 0.3, 0.5])`"),
+    ("multinomial", "`tg.random.multinomial(tg.random.key(0), 20, [0.2, 0.3, 0.5])`"),
+    ("multivariate_normal", "`tg.random.multivariate_normal(tg.random.key(0), np.zeros(2), np.eye(2))`"),
     ("integers randint", "`tg.random.integers(tg.random.key(0), 10, shape=(3,))`"),
-    ("permutation randperm shuffle", "`tg.random.permutation(tg.random.key(0), x)`"),
+    ("permutation shuffle", "`tg.random.{name}(tg.random.key(0), x)`"),
+    ("randperm", "`tg.random.permutation(tg.random.key(0), x)`"),
     ("choice", "`tg.random.choice(tg.random.key(0), x, (3,))`"),
     # loops
     ("remat", "`tg.checkpoint(lambda v: tg.exp(v))(x)`"),
@@ -247,7 +259,7 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
     # draws
-    ("binomial poisson multinomial categorical dirichlet weibull pareto distributions",
+    ("distributions",
      "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
     ("dropout", "`x * tg.random.bernoulli(tg.random.key(0), 0.9, shape=x.shape) / 0.9`"),
     ("stats", "densities are written out: `-0.5 * x**2 - 0.5 * np.log(2 * np.pi)`"),
@@ -302,7 +314,7 @@ def unknown_in(module: str, own: Collection[str], name: str, known: Collection[s
     """
     if name in known:
         return message(f"module {module!r} has no attribute {name!r}", hint=f"tg.{name} exists")
-    return _said(name, module, _near(name, dict.fromkeys(known, "tg") | dict.fromkeys(own, module)))
+    return _said(name, module, _near(name, dict.fromkeys(own, module)) or _near(name, dict.fromkeys(known, "tg")))
 
 
 def _said(name: str, module: str, near: str | None) -> str:

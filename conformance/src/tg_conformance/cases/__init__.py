@@ -39,6 +39,7 @@ from tg_conformance.cases.elementwise import (
     cast,
     comparison,
     complex,
+    draws,
     exponential,
     rounding,
     trigonometric,
@@ -72,7 +73,7 @@ from tg_conformance.cases.linalg import (
 from tg_conformance.cases.linalg import (
     functions as matrix_functions,
 )
-from tg_conformance.cases.random import continuous, integers, keys
+from tg_conformance.cases.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
     from tg.plugin.case import Case
@@ -85,6 +86,7 @@ CASES: Final[tuple[Case, ...]] = (
     *complex.CASES,
     *exponential.CASES,
     *random_bits.CASES,
+    *draws.CASES,
     *rounding.CASES,
     *trigonometric.CASES,
     *bessel.CASES,
@@ -138,5 +140,9 @@ CASES: Final[tuple[Case, ...]] = (
     *triangular.CASES,
     *keys.CASES,
     *continuous.CASES,
+    *transformed.CASES,
+    *gammas.CASES,
+    *counts.CASES,
+    *vectors.CASES,
     *integers.CASES,
 )

@@ -79,6 +79,22 @@ def updates_of(updates: Mapping[Shared, Any]) -> tuple[list[Shared], list[Variab
     return targets, values
 
 
+def own_updates(results: Sequence[Variable], targets: Sequence[Shared]) -> dict[Shared, Variable]:
+    """The updates that shared variables below the results bring, but those that have one already."""
+    known = {id(s) for s in targets}
+    found: dict[Shared, Variable] = {}
+    below = list(results)
+    while below:
+        used = [s for s in inputs_of(below) if isinstance(s, Shared) and id(s) not in known]
+        below = []
+        for s in used:
+            known.add(id(s))
+            if s.default_update is not None:
+                found[s] = s.default_update
+                below.append(s.default_update)
+    return found
+
+
 def givens_of(givens: Mapping[Variable, Any]) -> dict[int, Variable]:
     """What takes the place of variables, by their ids.
 

@@ -12,6 +12,7 @@ from tg.functions.arguments import (
     donated_places,
     givens_of,
     input_named,
+    own_updates,
     pairs_of,
     sources_of,
     updates_of,
@@ -59,6 +60,7 @@ def function(
         backend: a backend's name, `tg.backend(name, …)`, or None for the configured one ("auto": the fastest that can
             run the program, which `f.backend` names).
         updates: new values of shared variables, computed from the old ones and stored together when a call succeeds.
+            The key of a `tg.random.RandomStream` has one of its own.
         givens: variables replaced by expressions before compiling.
         defaults: values of inputs that a call may leave out.
         mode: "default", "strict" (exact rewrites only), "finite" (also those that may hide a NaN or an infinity, for
@@ -102,6 +104,8 @@ def function(
         results = [*leaves, *values]
         if givens is not None:
             results = substitute(results, givens_of(givens))
+        own = updates_of(own_updates(results, targets))
+        targets, results = [*targets, *own[0]], [*results, *own[1]]
         sources = sources_of(given_inputs, results, on_unused_input)
     with Span("choice"):
         choice = choose(backend, config.backend)

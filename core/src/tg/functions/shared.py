@@ -82,12 +82,13 @@ class Value:
 class Shared(Variable):
     """A variable with a value; make one with `tg.shared`."""
 
-    __slots__ = ("claim", "has", "patience")
+    __slots__ = ("claim", "default_update", "has", "patience")
 
     def __init__(self, type_: TensorType, value: Value, name: str | None) -> None:
         super().__init__(type_, name=name)
         self.has: Value | Loan = value
         self.claim = Claim(frozenset([self.serial]))  # of what stores a value
+        self.default_update: Variable | None = None  # of functions that use it, unless `updates` says another
         self.patience = 0  # how many updates are not to overwrite values
 
     def get_value(self) -> np.ndarray[Any, Any]:

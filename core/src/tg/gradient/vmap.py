@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import InputError, ShapeError, message
 from tg.gradient.batching import TOOLS, spread
+from tg.ops.inner import repeated
 from tg.ops.shape import moveaxis, specify_shape
 from tg.types.lengths import same
 from tg.variables.conversion import as_variable, axis_from_end
@@ -81,7 +82,8 @@ def _mapped(f: Callable[..., Any], arguments: tuple[Any, ...], in_axes: Any, out
         raise InputError(message("vmap: in_axes: found no mapped argument, needed one"))
     size, batches = _agreeing(given)
     elements = {k: TOOLS.element(v) for k, v in batches.items()}
-    result = f(*structure(iter([elements.get(k, leaf) for k, leaf in enumerate(leaves)])))
+    with repeated("vmap"):
+        result = f(*structure(iter([elements.get(k, leaf) for k, leaf in enumerate(leaves)])))
     outputs, shape = flatten(result)
     places = repeated_over(result, out_axes, _is_axis, "vmap: out_axes")
     values = {id(elements[k]): v for k, v in batches.items()}

@@ -43,6 +43,7 @@ from tg.ops.elementwise import (
     cast,
     comparison,
     complex,
+    draws,
     exponential,
     rounding,
     trigonometric,
@@ -77,7 +78,7 @@ from tg.ops.linalg import (
     spectral,
     triangular,
 )
-from tg.ops.random import continuous, integers, keys
+from tg.ops.random import continuous, counts, gammas, integers, keys, transformed, vectors
 
 if TYPE_CHECKING:
     from tg.ops.family import Family
@@ -102,6 +103,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     cylinder.FAMILY,
     owens.FAMILY,
     hypergeometric.FAMILY,
+    draws.FAMILY,
     calculus.FAMILY,
     arranging.FAMILY,
     assumptions.FAMILY,
@@ -145,6 +147,10 @@ FAMILIES: Final[tuple[Family, ...]] = (
     triangular.FAMILY,
     keys.FAMILY,
     continuous.FAMILY,
+    transformed.FAMILY,
+    gammas.FAMILY,
+    counts.FAMILY,
+    vectors.FAMILY,
     integers.FAMILY,
 )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import contextlib
+import contextvars
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,10 +20,28 @@ from tg.types import lengths
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.lengths import Atom
+
+
+_REPEATED: Final = contextvars.ContextVar("repeated", default="")
+
+
+@contextlib.contextmanager
+def repeated(what: str) -> Iterator[None]:
+    """What is traced meanwhile is computed again and again, by `what`: it is no place for what has a state."""
+    token = _REPEATED.set(what)
+    try:
+        yield
+    finally:
+        _REPEATED.reset(token)
+
+
+def repeated_by() -> str:
+    """What computes again and again what is traced now; "" for nothing."""
+    return _REPEATED.get()
 
 
 class InnerTypes(NamedTuple):

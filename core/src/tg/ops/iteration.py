@@ -15,7 +15,7 @@ from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import not_equal
 from tg.ops.family import Family
 from tg.ops.indexing import flip
-from tg.ops.inner import captured, inner_types
+from tg.ops.inner import captured, inner_types, repeated
 from tg.ops.loops import Cond, Scan, While
 from tg.ops.shape import concatenate, reshape, specify_shape
 from tg.types.lengths import Length, same, unheard
@@ -104,7 +104,7 @@ def looped(
             raise InputError(message(f"{what}: f gave {_kind(found)}, needed a pair: the next carry and a result"))
         return found
 
-    with unheard():
+    with unheard(), repeated(what):
         step = _traced(traced, leaves, sequences, init_structure, what)
     results = _applied(step, leaves, sequences, count, what, reverse=reverse, told=told)
     carries, ys = results[: len(leaves)], results[len(leaves) :]
@@ -272,7 +272,7 @@ def while_loop(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
     def traced(carries: Sequence[Any], slices: Sequence[Variable]) -> tuple[Any, Any]:
         return body(structure(iter(carries))), None
 
-    with unheard():
+    with unheard(), repeated("while_loop"):
         step = _traced(traced, leaves, [], structure, "while_loop")
         asked = as_variable(cond(structure(iter(step.carries))))
         if asked.type != TensorType("bool"):

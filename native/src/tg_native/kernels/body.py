@@ -204,7 +204,7 @@ class Body(abc.ABC):
 
     @abc.abstractmethod
     def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
-        """The value of a function of lanes of one dtype: in place, or by a call of a function that is written once."""
+        """The value of a function of lanes, of the first one's dtype: in place, or by a call of one written once."""
 
     @abc.abstractmethod
     def uses(self, name: str, dtype: str) -> int:

@@ -40,7 +40,8 @@ WIDE: Final = "float64"
 
 def expanded(fn: ElementwiseFunction) -> Elementwise:
     """The rule of a function that is computed as its expansion says."""
-    return Elementwise(floating=functools.partial(_called, fn))
+    called = functools.partial(_called, fn)
+    return Elementwise(floating=called, unsigned=called)  # the last operand of a draw is its bits
 
 
 def _called(fn: ElementwiseFunction, *operands: Lanes) -> Lanes:
@@ -49,9 +50,9 @@ def _called(fn: ElementwiseFunction, *operands: Lanes) -> Lanes:
     def wide(*given: Lanes) -> Lanes:
         return body.shared(fn.name, functools.partial(_written, fn), given, inline=False)
 
-    if dtype == WIDE:
-        return wide(*operands)
     width = body.machine.vector_bytes // item_size(WIDE)
+    if dtype == WIDE:  # of vectors that go abreast each ends its loops by itself
+        return body.in_vectors(wide, width, *operands) if body.lanes > width else wide(*operands)
     return body.in_vectors(lambda *given: wide(*(x.to(WIDE) for x in given)).to(dtype), width, *operands)
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, final
 
 from tg.backend import is_complex
-from tg_c.body import Body
+from tg_c.routine import Routine, Width
 from tg_native.kernels.dtypes import PARTS, WORDS
 from tg_native.kernels.lanes import Lanes, Pair
 
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tg.backend import Op
+    from tg_c.body import Body
     from tg_c.prelude import Element
     from tg_native.kernels.lanes import Elements
 
-_OPERAND: Final = re.compile(r"\b([xyz])\b")
+LETTERS: Final = "xyzw"
+_OPERAND: Final = re.compile(rf"\b([{LETTERS}])\b")
 
 
 @final
@@ -36,13 +38,13 @@ class Printed:
         template = element.prelude.templates.get(key)
         if template is None:
             kinds = "_".join(WORDS[d] for d in (*element.dtypes, element.result))
-            body = Body(element.prelude)
-            operands = tuple(_one(body, d, x) for d, x in zip(element.dtypes, "xyz", strict=False))
+            body = Routine(element.prelude, Width(0, 1))
+            operands = tuple(_one(body, d, x) for d, x in zip(element.dtypes, LETTERS, strict=False))
             template = self._template(op, body, operands, element.result, f"tg_{op.name}_{kinds}")
             if template is None:
                 return NotImplemented  # type: ignore[no-any-return]
             element.prelude.templates[key] = template
-        return _OPERAND.sub(lambda m: element.operands["xyz".index(m[1])], template)
+        return _OPERAND.sub(lambda m: element.operands[LETTERS.index(m[1])], template)
 
     def _template(self, op: Op, body: Body, operands: tuple[Elements, ...], result: str, name: str) -> str | None:
         """The expression, or a call of the function that the prelude gets; None if the kernel declines."""
@@ -57,10 +59,10 @@ class Printed:
         if len(body.lines) == 1 and text == body.lines[0].split()[2]:  # const f64 v0 = x + y;
             return body.lines[0].partition(" = ")[2].removesuffix(";")
         kind = WORDS[result]
-        parameters = ", ".join(f"{WORDS[x.dtype]} {letter}" for x, letter in zip(operands, "xyz", strict=False))
+        parameters = ", ".join(f"{WORDS[x.dtype]} {letter}" for x, letter in zip(operands, LETTERS, strict=False))
         lines = "\n".join((*body.lines, f"  return {text};"))
         body.prelude.need(name, f"static inline {kind} {name}({parameters}) {{\n{lines}\n}}")
-        return f"{name}({', '.join('xyz'[: len(operands)])})"
+        return f"{name}({', '.join(LETTERS[: len(operands)])})"
 
 
 def _one(body: Body, dtype: str, letter: str) -> Elements:

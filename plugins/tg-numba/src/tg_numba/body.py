@@ -300,10 +300,10 @@ def _pure(symbol: str, *operands: Lanes) -> Lanes:
 def _definition(symbol: str, write: Callable[..., Lanes], operands: Sequence[Lanes]) -> str:
     x = operands[0]
     body = Body(body_of(x).module, x.body.lanes)
-    names = [f"%{letter}" for letter in "xyzw"[: len(operands)]]
-    found = write(*(Lanes(body, x.dtype, name) for name in names))
+    given = [Lanes(body, v.dtype, f"%{letter}") for v, letter in zip(operands, "xyzw", strict=False)]
+    found = write(*given)
     body.do(f"ret {x.kind} {found.text}")
-    parameters = ", ".join(f"{x.kind} {name}" for name in names)
+    parameters = ", ".join(f"{v.kind} {v.text}" for v in given)
     return f"define internal {x.kind} @{symbol}({parameters}) noinline nounwind {{\n{body.text()}\n}}"
 
 

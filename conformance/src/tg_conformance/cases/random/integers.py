@@ -38,6 +38,15 @@ def _order(key: Any, n: int, sorts: int) -> Any:
     return order
 
 
+def _units(key: Any, n: int) -> Any:
+    return np.ldexp((bits(number(key), (n,), 64) >> 12).astype(np.float64), -52)
+
+
+def _weighted(key: Any, p: Any, count: int) -> Any:
+    """The first places up to which the weights sum up to as much."""
+    return np.searchsorted(np.cumsum(p), np.sum(p) * (1 - _units(key, count)))
+
+
 SPANS: Final = tuple(
     (low, high, dtype)
     for dtype in INTEGERS
@@ -115,6 +124,23 @@ WRITTEN: Final = (
             _order(key, 100, 1)[:6].reshape(2, 3),
             x[_order(key, 3, 1)[:2]],
         ),
+    ),
+    Case(
+        lambda key, x, p: (
+            tg.random.choice(key, x, (9,), p=p),
+            tg.random.choice(key, x, (3,), p=p, replace=False),
+            tg.random.choice(key, 4, (9,), p=p),
+            tg.random.shuffle(key, x),
+        ),
+        [KEY, fixed([5.0, 6.0, 7.0, 8.0]), fixed([0.3, 0.1, 0.05, 0.55])],
+        name="choice by weights",
+        oracle=lambda key, x, p: (
+            x[_weighted(key, p, 9)],
+            x[np.argsort(-(np.log(p) - np.log(-np.log(_units(key, 4)))), kind="stable")[:3]],
+            _weighted(key, p, 9),
+            x[_order(key, 4, 1)],
+        ),
+        layouts=("C",),
     ),
     Case(
         lambda key, n: tg.random.choice(key, n, (4,), replace=False),

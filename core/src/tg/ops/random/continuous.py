@@ -18,7 +18,13 @@ from tg.ops.elementwise.special.error import erfinv
 from tg.ops.elementwise.trigonometric import tan
 from tg.ops.family import Family
 from tg.ops.random.keys import drawn_bits
-from tg.ops.random.parameters import broadcast_parameters, floating_dtype, packed_key, parameters
+from tg.ops.random.parameters import (
+    broadcast_parameters,
+    floating_dtype,
+    packed_key,
+    parameters,
+    shape_by_name,
+)
 from tg.ops.shape import broadcast_to
 
 if TYPE_CHECKING:
@@ -82,11 +88,13 @@ def _wide(u: Variable) -> Variable:
     return cast_variable(u, WIDER.get(u.type.dtype, u.type.dtype))
 
 
-def _normal(u: Variable) -> Variable:
+def standard_normal_of(u: Variable) -> Variable:
+    """Of uniform numbers in [0, 1), whose low ends are left out."""
     return erfinv(_wide(_symmetric(u))) * ROOT_2
 
 
-def _exponential(u: Variable) -> Variable:
+def standard_exponential_of(u: Variable) -> Variable:
+    """Of uniform numbers in [0, 1)."""
     return negative(log1p(negative(_wide(u))))
 
 
@@ -100,16 +108,18 @@ def _logistic(u: Variable) -> Variable:
     return log(t) - log1p(negative(t))
 
 
-def _gumbel(u: Variable) -> Variable:
+def standard_gumbel_of(u: Variable) -> Variable:
+    """Of uniform numbers in [0, 1), whose low ends are left out."""
     return negative(log(negative(log(_wide(_positive(u))))))
 
 
-def _cauchy(u: Variable) -> Variable:
+def standard_cauchy_of(u: Variable) -> Variable:
+    """Of uniform numbers in [0, 1)."""
     t = _up_from(2.0 ** -FORMATS[u.type.dtype].places, u)
     return tan(_wide(t - 0.5) * math.pi)
 
 
-def _drawn(
+def standardized(
     what: str, key: Any, given: dict[str, Any], shape: Any, dtype: object, standard: Callable[[Variable], Variable]
 ) -> tuple[list[Variable], Variable]:
     """The parameters, and what a distribution makes of uniform numbers."""
@@ -123,10 +133,11 @@ def _located(
     what: str, key: Any, loc: Any, scale: Any, shape: Any, dtype: object, standard: Callable[[Variable], Variable]
 ) -> Variable:
     """The numbers `loc + scale * z` of a distribution."""
-    (at, by), z = _drawn(what, key, {"loc": loc, "scale": scale}, shape, dtype, standard)
+    (at, by), z = standardized(what, key, {"loc": loc, "scale": scale}, shape, dtype, standard)
     return at + by * z
 
 
+@shape_by_name
 def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Numbers of [low, high) that are equally likely.
 
@@ -145,13 +156,14 @@ def uniform(key: Any, low: Any = 0.0, high: Any = 1.0, *, shape: Any = None, dty
         >>> tg.random.uniform(tg.random.key(0), shape=(2,)).eval()
         array([0.41845711, 0.21629545])
     """
-    (least, most), u = _drawn("uniform", key, {"low": low, "high": high}, shape, dtype, lambda u: u)
+    (least, most), u = standardized("uniform", key, {"low": low, "high": high}, shape, dtype, lambda u: u)
     if type(low) in (int, float) and type(high) in (int, float) and (low, high) == (0, 1):
         return u
     width = most - least
     return least + copysign(u * width, width)  # the same product, which no compiler joins with the sum and rounds once
 
 
+@shape_by_name
 def normal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Normally distributed numbers of mean loc and standard deviation scale.
 
@@ -168,9 +180,10 @@ def normal(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dty
         >>> tg.random.normal(tg.random.key(0), 10.0, 2.0, shape=(2,)).eval()
         array([9.58831572, 8.43046845])
     """
-    return _located("normal", key, loc, scale, shape, dtype, _normal)
+    return _located("normal", key, loc, scale, shape, dtype, standard_normal_of)
 
 
+@shape_by_name
 def exponential(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Exponentially distributed numbers of mean scale.
 
@@ -183,10 +196,11 @@ def exponential(key: Any, scale: Any = 1.0, *, shape: Any = None, dtype: object 
     Source:
         numpy.random.Generator.exponential; the formula of jax.random.exponential.
     """
-    (by,), z = _drawn("exponential", key, {"scale": scale}, shape, dtype, _exponential)
+    (by,), z = standardized("exponential", key, {"scale": scale}, shape, dtype, standard_exponential_of)
     return by * z
 
 
+@shape_by_name
 def laplace(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Numbers of the density exp(-|x - loc| / scale) / (2 scale).
 
@@ -202,6 +216,7 @@ def laplace(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dt
     return _located("laplace", key, loc, scale, shape, dtype, _laplace)
 
 
+@shape_by_name
 def logistic(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Numbers whose distribution function is the sigmoid of (x - loc) / scale.
 
@@ -217,6 +232,7 @@ def logistic(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, d
     return _located("logistic", key, loc, scale, shape, dtype, _logistic)
 
 
+@shape_by_name
 def gumbel(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Numbers whose distribution function is exp(-exp(-(x - loc) / scale)).
 
@@ -229,9 +245,10 @@ def gumbel(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dty
     Source:
         numpy.random.Generator.gumbel; the formula of jax.random.gumbel in its mode "low".
     """
-    return _located("gumbel", key, loc, scale, shape, dtype, _gumbel)
+    return _located("gumbel", key, loc, scale, shape, dtype, standard_gumbel_of)
 
 
+@shape_by_name
 def cauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dtype: object = None) -> Variable:
     """Numbers of the density 1 / (pi scale (1 + ((x - loc) / scale)^2)).
 
@@ -244,9 +261,10 @@ def cauchy(key: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None, dty
     Source:
         the formula of jax.random.cauchy; scipy.stats.cauchy has loc and scale.
     """
-    return _located("cauchy", key, loc, scale, shape, dtype, _cauchy)
+    return _located("cauchy", key, loc, scale, shape, dtype, standard_cauchy_of)
 
 
+@shape_by_name
 def bernoulli(key: Any, p: Any = 0.5, *, shape: Any = None) -> Variable:
     """Bools that are True with probability p.
 
@@ -257,7 +275,7 @@ def bernoulli(key: Any, p: Any = 0.5, *, shape: Any = None) -> Variable:
     Source:
         jax.random.bernoulli: a uniform number in the dtype of p is below p.
     """
-    (chance,), u = _drawn("bernoulli", key, {"p": p}, shape, None, lambda u: u)
+    (chance,), u = standardized("bernoulli", key, {"p": p}, shape, None, lambda u: u)
     return broadcast_to(less(u, chance), u.shape)
 
 

@@ -9,28 +9,40 @@ import numpy as np
 from tg.errors import DtypeError, ShapeError, message
 from tg.graph.nodes import as_size_variable
 from tg.ops.creation import iota
-from tg.ops.elementwise.arithmetic import clip
+from tg.ops.cumulative import cumsum
+from tg.ops.elementwise.arithmetic import clip, negative
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, where
+from tg.ops.elementwise.exponential import log
 from tg.ops.family import Family
 from tg.ops.indexing import take
 from tg.ops.iteration import cond
+from tg.ops.random.continuous import standard_gumbel_of, unit
 from tg.ops.random.keys import drawn_bits, split_packed
-from tg.ops.random.parameters import common_shape, drawn_shape, packed_key, parameters
+from tg.ops.random.parameters import (
+    common_shape,
+    drawn_shape,
+    floating_dtype,
+    packed_key,
+    parameters,
+    shape_by_name,
+)
 from tg.ops.shape import reshape, specify_shape
-from tg.ops.sorting import along, argsort
+from tg.ops.sorting import along, argsort, searchsorted
 from tg.types.dtypes import dtype_name, is_integer
 from tg.types.lengths import Length, product
-from tg.variables.conversion import as_variable, axis_from_end, constant, known_integer
+from tg.variables.conversion import as_variable, axis_from_end, constant, known_integer, weakly_cast
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.ops.random.parameters import Shape
 
 BITS: Final = {"int32": 32, "uint32": 32, "int64": 64, "uint64": 64}
 SORTS: Final = (2, 1626, 2642246, 1 << 32)
 """From each of these numbers on one more sort, so that words of 32 bits that are equal in all sorts are unlikely."""
 
 
+@shape_by_name
 def integers(key: Any, low: Any, high: Any = None, *, shape: Any = None, dtype: object = "int64") -> Variable:
     """Integers in [low, high) that are equally likely; low where there are none.
 
@@ -145,32 +157,74 @@ def _sorted_by(packed: Variable, order: Variable) -> Variable:
     return along(order, argsort(drawn_bits(packed, order.shape, "uint32")))
 
 
-def choice(key: Any, x: Any, shape: Any = (), *, replace: bool = True, axis: int = 0) -> Variable:
-    """Elements of x along an axis that are equally likely; of a number n, those of `arange(n)`.
+def shuffle(key: Any, x: Any, axis: int = 0) -> Variable:
+    """The elements of an array along an axis in a random order, as `permutation` gives them.
+
+    Raises:
+        DtypeError, ShapeError: a key that is none.
+        ShapeError: x is a scalar, or has no such axis.
+    Source:
+        numpy.random.Generator.shuffle, which overwrites x.
+    """
+    made = as_variable(x)
+    if not made.type.ndim:
+        hint = "tg.random.permutation(key, n) is an order of the numbers from 0 on"
+        raise ShapeError(message(f"shuffle: found {made.type}, needed an array", hint=hint))
+    return permutation(key, made, axis)
+
+
+def choice(key: Any, x: Any, shape: Any = (), *, replace: bool = True, p: Any = None, axis: int = 0) -> Variable:
+    """Elements of x along an axis, equally likely unless there are weights; of a number n, those of `arange(n)`.
 
     Args:
         x: an array; or an integer, a length or an integer scalar.
         replace: whether an element can be chosen more than once; if not, the first ones of `permutation`.
+        p: how likely each is, relative to the sum of all.
     Shapes:
         x (..., n, ...) -> (..., *shape, ...)
     Raises:
         BoundsError: there is nothing to choose from.
-        ShapeError: without replacement, more is to be chosen than there is; a check where that is known at run time
-            only.
+        DtypeError: p is not real.
+        ShapeError: without replacement, more is to be chosen than there is; p has not the shape (n,); checks where that
+            is known at run time only.
     Source:
-        jax.random.choice without weights
+        jax.random.choice
     """
     packed = packed_key("choice", key)
     n, values, axis = _population("choice", x, axis)
     lengths = drawn_shape(shape)
-    if replace:
-        found = integers(key, 0, as_size_variable(n), shape=lengths)
-        return take(iota(n) if values is None else values, found, 0 if values is None else axis)
     count = product(lengths)
-    if isinstance(count, int) and isinstance(n, int) and count > n:
+    if not replace and isinstance(count, int) and isinstance(n, int) and count > n:
         raise ShapeError(message(f"choice: found {n} elements, needed at least {count}, as none is chosen twice"))
-    found = reshape(specify_shape(_order(packed, n)[:count], (count,), "choice"), lengths)
-    return found if values is None else take(values, found, axis, mode="promise")
+    if p is not None:
+        weights = specify_shape(weakly_cast(p, floating_dtype("choice", None, [p])), (n,), "choice: p")
+        found = _weighted(packed, weights, lengths) if replace else _weighted_order(packed, weights, n)
+    elif replace:
+        found = integers(key, 0, as_size_variable(n), shape=lengths)
+    else:
+        found = _order(packed, n)
+    if not replace:
+        found = reshape(specify_shape(found[:count], (count,), "choice"), lengths)
+    if values is None:
+        return take(iota(n), found, 0) if replace else found
+    return take(values, found, axis, mode="raise" if replace else "promise")
 
 
-FAMILY = Family("random/integers", functions=(integers, permutation, choice), module="random")
+def _weighted(packed: Variable, weights: Variable, shape: Shape) -> Variable:
+    """Positions, each as likely as its weight: where the running sum is above a part of the sum."""
+    sums = cumsum(weights)
+    return searchsorted(sums, sums[-1] * (1 - unit(packed, shape, weights.type.dtype)))
+
+
+def _weighted_order(packed: Variable, weights: Variable, n: int | Length) -> Variable:
+    """All positions, as if each next one was chosen by the weights of those that are left.
+
+    Source:
+        T. Vieira, Gumbel-max trick and weighted reservoir sampling (2014)
+    """
+    dtype = weights.type.dtype
+    scores = cast_variable(standard_gumbel_of(unit(packed, (n,), dtype)), dtype) + log(weights)
+    return argsort(negative(scores))
+
+
+FAMILY = Family("random/integers", functions=(integers, permutation, shuffle, choice), module="random")

@@ -116,6 +116,11 @@ def bits(key: Any, shape: Any = (), dtype: object = "uint64") -> Variable:
     return drawn_bits(packed_key("bits", key), drawn_shape(shape), wanted)
 
 
+def own_bits(packed: Variable, shape: Shape) -> Variable:
+    """The 64 bits that each element of a draw has as its own, of a key that is one uint64."""
+    return _at_places(packed, shape)
+
+
 def drawn_bits(packed: Variable, shape: Shape, dtype: str) -> Variable:
     """The bits of a key that is one uint64."""
     whole = _at_places(packed, shape)

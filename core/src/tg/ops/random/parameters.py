@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.nodes import Variable, size_value
@@ -10,18 +12,40 @@ from tg.ops.arranging import broadcast_shapes
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.shape import specify_shape
 from tg.ops.shape_ops import merge_sizes, split_sizes
-from tg.types.dtypes import dtype_name, is_float
+from tg.types.dtypes import dtype_name, is_float, is_integer
 from tg.types.lengths import same
 from tg.variables.conversion import as_variable, promoted, weakly_cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tg.types.lengths import Length
 
     Shape = tuple[int | Length, ...]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 WORDS: Final = 2  # of a key, each uint32
+
+
+def shape_by_name(sampler: Callable[P, R]) -> Callable[P, R]:
+    """A sampler that says what to do about one more argument by position, where NumPy has the shape.
+
+    Raises:
+        InputError: there are more arguments than parameters.
+    """
+    kinds = [p.kind for p in inspect.signature(sampler).parameters.values()]
+    most = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    @functools.wraps(sampler)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > most:
+            text = f"{sampler.__name__}: found {len(args)} arguments by position, needed at most {most}"
+            raise InputError(message(text, hint=f"shape={args[most]!r} is the shape of what is drawn"))
+        return sampler(*args, **kwargs)
+
+    return checked
 
 
 def packed_key(what: str, key: Any) -> Variable:
@@ -78,6 +102,18 @@ def floating_dtype(what: str, dtype: object, given: Sequence[Any]) -> str:
     return _floating(what, dtype_name(dtype))
 
 
+def counting_dtype(what: str, dtype: object) -> str:
+    """The dtype of counts, which can say that there is none.
+
+    Raises:
+        DtypeError: it is no signed integer.
+    """
+    found = dtype_name(dtype)
+    if found.startswith("uint") or not is_integer(found):
+        raise DtypeError(message(f"{what}: dtype: found {found}, needed a signed integer"))
+    return found
+
+
 def _floating(what: str, found: str) -> str:
     if not is_float(found):
         raise DtypeError(message(f"{what}: dtype: found {found}, needed a real floating one"))
@@ -100,7 +136,26 @@ def common_shape(what: str, given: Sequence[Variable], shape: Any) -> Shape:
     Raises:
         ShapeError: they do not broadcast to the one asked for.
     """
-    common = broadcast_shapes(*(v.shape for v in given))
+    return agreed_shape(what, broadcast_shapes(*(v.shape for v in given)), shape)
+
+
+def need_vectors(what: str, v: Variable) -> Variable:
+    """A parameter whose last axis is that of a vector.
+
+    Raises:
+        ShapeError: it has no axis.
+    """
+    if not v.type.ndim:
+        raise ShapeError(message(f"{what}: found {v.type}, needed at least one axis"))
+    return v
+
+
+def agreed_shape(what: str, common: Shape, shape: Any) -> Shape:
+    """The shape of a draw: the one asked for, else the one that the parameters have in common.
+
+    Raises:
+        ShapeError: that does not broadcast to the one asked for.
+    """
     if shape is None:
         return common
     asked = drawn_shape(shape)

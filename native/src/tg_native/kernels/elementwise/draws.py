@@ -1,0 +1,13 @@
+"""Draws of one element, as their expansions say: functions of lanes, each with its loop inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tg.ops.elementwise.draws import FAMILY
+from tg_native.kernels.expanded import expanded
+
+if TYPE_CHECKING:
+    from tg.plugin.records import Rule
+
+KERNELS: Final[dict[object, Rule]] = {fn: expanded(fn) for fn in FAMILY.elementwise}
