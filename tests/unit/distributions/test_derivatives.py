@@ -82,13 +82,13 @@ def test_the_log_density(name):
     check(name, "logpdf" if moved else "logpmf", moved)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", [n for n in LAWS if n not in ("hypergeometric", "integers")])
 def test_the_distribution_function(name):
     check(name, "cdf", name in CONTINUOUS)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("name", [n for n in CONTINUOUS if getattr(tg.distributions, n).has("ppf")])
 def test_the_quantile(name):
     law = getattr(tg.distributions, name)

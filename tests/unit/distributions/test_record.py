@@ -37,7 +37,7 @@ def wrong_rows(name):
     return [*rows, *BETWEEN.get(name, [])]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", LAWS)
 def test_a_parameter_that_is_not_what_it_has_to_be_makes_nan(name):
     columns = [np.array(column, float) for column in zip(*wrong_rows(name), strict=True)]
@@ -51,7 +51,7 @@ def test_a_parameter_that_is_not_what_it_has_to_be_makes_nan(name):
         assert found.shape == columns[0].shape
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", LAWS)
 def test_derivatives_outside_of_the_support_are_0(name):
     """And where one element is outside, those of the others are what they are."""

@@ -17,7 +17,7 @@ def agree(found, wanted, what, rtol=1e-11, atol=1e-11):
     np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol, err_msg=what)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", LAWS)
 def test_values_are_those_of_scipy(name):
     methods = asked(name, VALUES)
@@ -38,7 +38,7 @@ def levels_of(name):
     return q, np.tile(q, len(table)), given, [make(*p) for p in table]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", [name for name in LAWS if asked(name, ["ppf"])])
 def test_quantiles_are_those_of_scipy(name):
     methods = ("ppf", "isf")
@@ -63,7 +63,7 @@ def test_moments_are_those_of_scipy(name):
         agree(found, wanted, method)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_discrete_quantile_is_the_first_whose_probability_is_enough(name):
     """Also where the level is the probability itself."""
