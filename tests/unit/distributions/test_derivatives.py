@@ -99,3 +99,18 @@ def test_the_quantile(name):
         right = differences(name, "ppf", LEVELS, parameters, True)
         for one, wanted in zip(found, right, strict=True):
             np.testing.assert_allclose(one, wanted, rtol=1e-7, atol=1e-7, err_msg=str(parameters))
+
+
+@pytest.mark.parametrize("name", ["betabinom", "poisson"])
+def test_an_entropy_that_is_a_sum(name):
+    law, (make, table) = getattr(tg.distributions, name), LAWS[name]
+    values = [float(v) for v in table[0]]
+    given = [tg.scalar(p.name) for p in law.parameters]
+    moved = [k for k, p in enumerate(law.parameters) if p.name not in FIXED.get(name, ())]
+    y = law.entropy(*given)
+    tangents = [tg.jvp(y, given[k], tg.ones_like(given[k])) for k in moved]
+    f = tg.function(given, [tg.grad(y, [given[k] for k in moved]), tangents], backend="perform")
+    reverse, forward = f(*values)
+    wanted = [slope(lambda v, k=k: make(*values[:k], v, *values[k + 1 :]).entropy(), values[k]) for k in moved]
+    np.testing.assert_allclose(reverse, wanted, rtol=1e-7)
+    np.testing.assert_allclose(forward, wanted, rtol=1e-7)

@@ -45,6 +45,11 @@ def _beta_entropy(a, b):
     return logs - (a - 1) * mp.digamma(a) - (b - 1) * mp.digamma(b) + (a + b - 2) * mp.digamma(a + b)
 
 
+def _poisson_entropy(lam):
+    logs = [k * mp.log(lam) - lam - mp.loggamma(k + 1) for k in range(1000)]
+    return -mp.fsum(mp.exp(v) * v for v in logs)
+
+
 def _hypergeometric(ks, g, b, s):
     ways = lambda n, k: mp.binomial(n, k)  # noqa: E731
     return sum(ways(g, k) * ways(b, s - k) for k in ks) / ways(g + b, s)
@@ -118,6 +123,7 @@ CASES = {  # what is asked, what is right, and how far off it may be: relatively
         lambda: 100_003_000 * mp.log(10**8) - 10**8 - mp.loggamma(100_003_001),
         1e-7,
     ),
+    "poisson.entropy": (lambda: d.poisson.entropy(400.0), lambda: _poisson_entropy(400), 1e-12),
     "poisson.sf": (
         lambda: d.poisson.sf(1006004, 1e6),
         lambda: mp.gammainc(1006005, 0, 10**6, regularized=True),

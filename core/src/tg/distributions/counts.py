@@ -17,6 +17,7 @@ from tg.distributions.parameters import (
     Parameter,
 )
 from tg.distributions.record import distribution
+from tg.distributions.sums import entropy
 from tg.distributions.support import COUNTS, Support
 from tg.distributions.urns import betabinom_below, hypergeometric_below, log_betabinom, log_hypergeometric
 from tg.ops.arranging import broadcast_shapes
@@ -41,11 +42,17 @@ P: Final = Parameter("p", PROBABILITY)
 N: Final = Parameter("n", COUNT)
 UP_TO_N: Final = Support("0 … n", 0.0, lambda n, *_: n, whole=True)
 
+
+def _log_poisson(x: Variable, lam: Variable) -> Variable:
+    return xlogy(x, lam) - gammaln(x + 1) - lam
+
+
 poisson: Final = distribution(
     "poisson", "How many events there are where lam are expected.", (Parameter("lam", NONNEGATIVE, 1.0),), COUNTS,
-    lambda x, lam: xlogy(x, lam) - gammaln(x + 1) - lam,
+    _log_poisson,
     cdf=lambda x, lam: gammaincc(x + 1, lam),
     sf=lambda x, lam: gammainc(x + 1, lam),
+    entropy=entropy(_log_poisson, lambda lam: (0.0, np.inf), lambda lam: (lam, lam)),
     mean=lambda lam: lam,
     variance=lambda lam: lam,
 )  # fmt: skip
@@ -64,14 +71,25 @@ geometric: Final = distribution(
     variance=lambda p: (1 - p) / square(p),
 )  # fmt: skip
 
+
+def _log_nbinom(x: Variable, n: Variable, p: Variable) -> Variable:
+    return -betaln(n, x + 1) - log(n + x) + n * log(p) + xlog1py(x, -p)
+
+
+def _nbinom_moments(n: Variable, p: Variable) -> tuple[Variable, Variable]:
+    mean = n * (1 - p) / p
+    return mean, mean / p
+
+
 nbinom: Final = distribution(
     "nbinom", "How many failures there are before the n-th success, n being any positive number.",
     (Parameter("n", POSITIVE), Parameter("p", CHANCE)), COUNTS,
-    lambda x, n, p: -betaln(n, x + 1) - log(n + x) + n * log(p) + xlog1py(x, -p),
+    _log_nbinom,
     cdf=lambda x, n, p: betainc(n, x + 1, p),
     sf=lambda x, n, p: betainc(x + 1, n, 1 - p),
-    mean=lambda n, p: n * (1 - p) / p,
-    variance=lambda n, p: n * (1 - p) / square(p),
+    entropy=entropy(_log_nbinom, lambda n, p: (0.0, np.inf), _nbinom_moments),
+    mean=lambda n, p: _nbinom_moments(n, p)[0],
+    variance=lambda n, p: _nbinom_moments(n, p)[1],
 )  # fmt: skip
 
 bernoulli: Final = distribution(
@@ -93,14 +111,25 @@ def _log_choices(n: Variable, k: Variable) -> Variable:
     return -log(n + 1) - betaln(n - k + 1, k + 1)
 
 
+def _log_binomial(x: Variable, n: Variable, p: Variable) -> Variable:
+    return _log_choices(n, x) + xlogy(x, p) + xlog1py(n - x, -p)
+
+
 binomial: Final = distribution(
     "binomial", "How many of n trials of probability p are successes.", (N, P), UP_TO_N,
-    lambda x, n, p: _log_choices(n, x) + xlogy(x, p) + xlog1py(n - x, -p),
+    _log_binomial,
     cdf=lambda x, n, p: betainc(n - x, x + 1, 1 - p),
     sf=lambda x, n, p: betainc(x + 1, n - x, p),
+    entropy=entropy(_log_binomial, lambda n, p: (0.0, n), lambda n, p: (n * p, n * p * (1 - p))),
     mean=lambda n, p: n * p,
     variance=lambda n, p: n * p * (1 - p),
 )  # fmt: skip
+
+
+def _betabinom_moments(n: Variable, a: Variable, b: Variable) -> tuple[Variable, Variable]:
+    share, rest = a / (a + b), b / (a + b)
+    return n * share, n * share * rest * ((a + b + n) / (a + b + 1))
+
 
 betabinom: Final = distribution(
     "betabinom", "How many of n trials are successes, whose probability is of the beta distribution of a and b.",
@@ -108,15 +137,22 @@ betabinom: Final = distribution(
     log_betabinom,
     cdf=lambda x, n, a, b: betabinom_below(x, n, a, b)[0],
     sf=lambda x, n, a, b: betabinom_below(x, n, a, b)[1],
-    mean=lambda n, a, b: n * (a / (a + b)),
-    variance=lambda n, a, b: n * (a / (a + b)) * (b / (a + b)) * ((a + b + n) / (a + b + 1)),
+    entropy=entropy(
+        log_betabinom, lambda n, a, b: (0.0, n), _betabinom_moments, lambda n, a, b: (a >= 1) & (b >= 1)
+    ),
+    mean=lambda n, a, b: _betabinom_moments(n, a, b)[0],
+    variance=lambda n, a, b: _betabinom_moments(n, a, b)[1],
 )  # fmt: skip
 
 
-def _hypergeometric_variance(ngood: Variable, nbad: Variable, nsample: Variable) -> Variable:
+def _hypergeometric_ends(ngood: Variable, nbad: Variable, nsample: Variable) -> tuple[Variable, Variable]:
+    return maximum(nsample - nbad, 0.0), minimum(ngood, nsample)
+
+
+def _hypergeometric_moments(ngood: Variable, nbad: Variable, nsample: Variable) -> tuple[Variable, Variable]:
     total = ngood + nbad
-    spread = nsample * (ngood / total) * (nbad / total)
-    return spread * ((total - nsample) / maximum(total - 1, 1.0))
+    mean = nsample * (ngood / total)
+    return mean, mean * (nbad / total) * ((total - nsample) / maximum(total - 1, 1.0))
 
 
 hypergeometric: Final = distribution(
@@ -124,16 +160,17 @@ hypergeometric: Final = distribution(
     (Parameter("ngood", COUNT), Parameter("nbad", COUNT), Parameter("nsample", COUNT)),
     Support(
         "max(0, nsample - nbad) … min(ngood, nsample)",
-        lambda ngood, nbad, nsample: maximum(nsample - nbad, 0.0),
-        lambda ngood, nbad, nsample: minimum(ngood, nsample),
+        lambda *urn: _hypergeometric_ends(*urn)[0],
+        lambda *urn: _hypergeometric_ends(*urn)[1],
         whole=True,
     ),
     log_hypergeometric,
     valid=lambda ngood, nbad, nsample: nsample <= ngood + nbad,
     cdf=lambda x, *urn: hypergeometric_below(x, *urn)[0],
     sf=lambda x, *urn: hypergeometric_below(x, *urn)[1],
-    mean=lambda ngood, nbad, nsample: nsample * (ngood / (ngood + nbad)),
-    variance=_hypergeometric_variance,
+    entropy=entropy(log_hypergeometric, _hypergeometric_ends, _hypergeometric_moments),
+    mean=lambda *urn: _hypergeometric_moments(*urn)[0],
+    variance=lambda *urn: _hypergeometric_moments(*urn)[1],
 )  # fmt: skip
 
 integers: Final = distribution(

@@ -65,7 +65,7 @@ def is_whole(v: Variable) -> Variable:
 def misses(v: Variable, total: Any) -> Variable:
     """Whether the sum over the last axis is another number, as far as half of the digits say."""
     off: Variable = absolute(sum_of(v, -1) - total)
-    return off > float(float_limits(v.type.dtype).eps) ** 0.5
+    return off > float(float_limits(v.type.dtype).eps) ** 0.5  # type: ignore[no-any-return]
 
 
 def _are_probabilities(v: Variable) -> Variable:

@@ -318,7 +318,7 @@ class Distribution:
 
         def reached(k: Variable) -> Variable:
             found = side(k, *parameters)
-            return (k >= high) | (found >= p if is_lower else found <= p)
+            return (k >= high) | (found >= p if is_lower else found <= p)  # type: ignore[no-any-return]
 
         if getattr(self.formulas, what) is not None:
             return beside(reached, self._formula(what)(p, *parameters), low)

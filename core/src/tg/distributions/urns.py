@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tg.distributions.sums import tail
-from tg.gradient.api import jvp
+from tg.distributions.sums import by_slopes, tail
 from tg.ops.arranging import broadcast_arrays
 from tg.ops.control import stop_gradient
-from tg.ops.creation import ones_like
-from tg.ops.custom import custom_jvp
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, log
 from tg.ops.elementwise.special.beta import betaln
@@ -80,17 +75,3 @@ def _tails(
     first = stop_gradient(where(upward, x + 1, x))
     found = by_slopes(summed)(*broadcast_arrays(first, upward, calm, *parameters))
     return where(upward, 1 - found, found), where(upward, found, 1 - found)
-
-
-def by_slopes(f: Callable[..., Variable]) -> Callable[..., Variable]:
-    """A function of elements with loops of any length, of which forward mode gives the slopes for both modes."""
-    known = custom_jvp(f)
-
-    def pushed(primals: tuple[Variable, ...], tangents: tuple[Variable | None, ...]) -> tuple[Variable, Variable]:
-        found = f(*primals)
-        pairs = [(v, t) for v, t in zip(primals, tangents, strict=True) if t is not None]
-        slopes = (jvp(found, v, ones_like(v), disconnected="zero") * t for v, t in pairs)
-        return found, functools.reduce(operator.add, slopes)
-
-    known.defjvp(pushed)
-    return known
