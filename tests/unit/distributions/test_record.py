@@ -37,7 +37,7 @@ def wrong_rows(name):
     return [*rows, *BETWEEN.get(name, [])]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", LAWS)
 def test_a_parameter_that_is_not_what_it_has_to_be_makes_nan(name):
     columns = [np.array(column, float) for column in zip(*wrong_rows(name), strict=True)]

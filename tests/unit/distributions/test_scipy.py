@@ -48,6 +48,7 @@ def test_quantiles_are_those_of_scipy(name):
         agree(found, wanted, method)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", LAWS)
 def test_moments_are_those_of_scipy(name):
     slow = ("variance", "std") if name == "vonmises" else ()  # SciPy integrates for half a minute
