@@ -190,3 +190,12 @@ def test_second_derivatives():
         mixed = mp.diff(student, values, (0, 1, 1))
     np.testing.assert_allclose(f(*values), np.array(wanted, float), rtol=1e-12)
     np.testing.assert_allclose(g(*values), float(mixed), rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["gamma", "weibull"])
+def test_derivatives_at_the_end_of_the_support_are_the_limits(name):
+    x, a, scale = (tg.scalar(v) for v in ("x", "a", "scale"))
+    f = tg.function([x, a, scale], tg.grad(getattr(d, name).logpdf(x, a, scale), [x, a, scale]), backend="perform")
+    np.testing.assert_allclose(f(0.0, 2.0, 4.0), [np.inf, -np.inf, -0.5], rtol=1e-14)
+    by_x, _, by_scale = f(0.0, 1.0, 4.0)
+    np.testing.assert_allclose([by_x, by_scale], [-0.25, -0.25], rtol=1e-14)

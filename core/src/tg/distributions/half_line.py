@@ -105,7 +105,7 @@ exponential: Final = distribution(
 
 gamma: Final = distribution(
     "gamma", "The gamma distribution of shape a and mean a scale.", (A, SCALE), HALF_LINE,
-    lambda x, a, scale: xlogy(a - 1, x / scale) - x / scale - gammaln(a) - log(scale),
+    lambda x, a, scale: xlogy(a - 1, x) - x / scale - gammaln(a) - a * log(scale),
     cdf=lambda x, a, scale: gammainc(a, x / scale),
     sf=lambda x, a, scale: gammaincc(a, x / scale),
     ppf=lambda q, a, scale: scale * gammaincinv(a, q),
@@ -131,9 +131,8 @@ invgamma: Final = distribution(
 
 
 def _gengamma_log_density(x: Variable, a: Variable, c: Variable, scale: Variable) -> Variable:
-    z = x / scale
-    found = log(absolute(c)) + xlogy(c * a - 1, z) - power(z, c) - gammaln(a) - log(scale)
-    return where(equal(z, 0) & (c < 0), -np.inf, found)
+    found = log(absolute(c)) + xlogy(c * a - 1, x) - c * a * log(scale) - power(x / scale, c) - gammaln(a)
+    return where(equal(x, 0) & (c < 0), -np.inf, found)
 
 
 def _gengamma_tail(x: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool) -> Variable:
@@ -213,7 +212,7 @@ def _weibull_variance(a: Variable) -> Variable:
 
 weibull: Final = distribution(
     "weibull", "scale e^(1/a), where e is exponential of mean 1.", (A, SCALE), HALF_LINE,
-    lambda x, a, scale: log(a) - log(scale) + xlogy(a - 1, x / scale) - power(x / scale, a),
+    lambda x, a, scale: log(a) + xlogy(a - 1, x) - a * log(scale) - power(x / scale, a),
     cdf=lambda x, a, scale: -expm1(-power(x / scale, a)),
     sf=lambda x, a, scale: exp(-power(x / scale, a)),
     logcdf=lambda x, a, scale: log1mexp(-power(x / scale, a)),
