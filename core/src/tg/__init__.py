@@ -55,6 +55,7 @@ _HOMES = {
     "backend": "tg.backend",
     "linalg": "tg.linalg",
     "random": "tg.random",
+    "distributions": "tg.distributions",
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",

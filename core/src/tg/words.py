@@ -227,6 +227,7 @@ ELSEWHERE: Final = (  # the same thing, which has another name here
     # draws
     ("key PRNGKey seed manual_seed", "draws are of a key, `tg.random.key(0)`, which says what they are"),
     ("RandomStream RandomState Generator default_rng", "`tg.random.RandomStream(0)` has NumPy's methods"),
+    ("stats", "`tg.distributions.normal.logpdf(x, 0.0, 1.0)`"),
     ("bits fold_in", "`tg.random.{name}(tg.random.key(0), 1)`"),
     ("normal uniform exponential laplace gumbel cauchy lognormal halfnormal halfcauchy rayleigh standard_normal",
      "`tg.random.{name}(tg.random.key(0), shape=(3,))`"),
@@ -259,10 +260,7 @@ LATER: Final = (  # what tg does not have yet, and what to do until then
     ("gcd lcm", "`tg.wrap(np.{name}, infer=lambda x, y: x)(i, i)`"),
     ("spacing unwrap", "`tg.wrap(np.{name}, infer=lambda x: x)(x)`"),
     # draws
-    ("distributions",
-     "draws are arguments: `f(rng.normal(size=3))`, with `rng = np.random.default_rng(0)`"),
     ("dropout", "`x * tg.random.bernoulli(tg.random.key(0), 0.9, shape=x.shape) / 0.9`"),
-    ("stats", "densities are written out: `-0.5 * x**2 - 0.5 * np.log(2 * np.pi)`"),
     # signals and images
     ("fft ifft rfft",
      '`tg.wrap(np.fft.{name}, outputs=tg.vector(dtype="complex128"))(x)`, with grad= for a derivative'),

@@ -24,7 +24,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 def pages() -> dict[str, str]:
     """Every generated page: its path below the folder, and its text."""
-    from tg_pages import commands, coverage, families, functions, gaps, hooks
+    from tg_pages import commands, coverage, distributions, families, functions, gaps, hooks
 
     return {
         **families.pages(),
@@ -32,6 +32,8 @@ def pages() -> dict[str, str]:
         "hooks.md": hooks.page(),
         "coverage.md": coverage.page(),
         "commands.md": commands.page(),
+        "parts/distribution.md": distributions.record_part(),
+        "parts/distributions.md": distributions.part(),
         "parts/gaps.md": gaps.part(),
         "parts/backends.md": gaps.backends_part(),
     }

@@ -1,0 +1,167 @@
+"""Large parameters and far tails, where SciPy loses digits: mpmath is the oracle."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import tg
+
+d = tg.distributions
+
+
+def _student(df):
+    df = mp.mpf(df)
+    return lambda z: (
+        mp.gamma((df + 1) / 2) / (mp.sqrt(df * mp.pi) * mp.gamma(df / 2)) * (1 + z * z / df) ** (-(df + 1) / 2)
+    )
+
+
+def _t_below(z, df):
+    df, z = mp.mpf(df), mp.mpf(z)
+    return mp.betainc(df / 2, mp.mpf(1) / 2, 0, df / (df + z * z), regularized=True) / 2
+
+
+def _gamma_entropy(a):
+    a = mp.mpf(a)
+    return a + mp.loggamma(a) + (1 - a) * mp.digamma(a)
+
+
+def _vonmises(power, low, high, kappa):
+    kappa = mp.mpf(kappa)
+    total = mp.quad(lambda t: t**power * mp.exp(kappa * (mp.cos(t) - 1)), mp.linspace(low, high, 8))
+    return total / (2 * mp.pi * mp.besseli(0, kappa) * mp.exp(-kappa))
+
+
+def _t_entropy(df):
+    df = mp.mpf(df)
+    return (df + 1) / 2 * (mp.digamma((df + 1) / 2) - mp.digamma(df / 2)) + mp.log(mp.sqrt(df) * mp.beta(df / 2, 0.5))
+
+
+def _beta_entropy(a, b):
+    a, b = mp.mpf(a), mp.mpf(b)
+    logs = mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+    return logs - (a - 1) * mp.digamma(a) - (b - 1) * mp.digamma(b) + (a + b - 2) * mp.digamma(a + b)
+
+
+def _poisson_entropy(lam):
+    logs = [k * mp.log(lam) - lam - mp.loggamma(k + 1) for k in range(1000)]
+    return -mp.fsum(mp.exp(v) * v for v in logs)
+
+
+def _hypergeometric(ks, g, b, s):
+    ways = lambda n, k: mp.binomial(n, k)  # noqa: E731
+    return sum(ways(g, k) * ways(b, s - k) for k in ks) / ways(g + b, s)
+
+
+def _log_normal_tail(x):
+    return mp.log(mp.erfc(mp.mpf(x) / mp.sqrt(2)) / 2)
+
+
+CASES = {  # what is asked, what is right, and how far off it may be: relatively, or as terms of a size cancel
+    "normal.logsf": (
+        lambda: d.normal.logsf([8.0, 40.0, 1e5]),
+        lambda: [_log_normal_tail(x) for x in (8, 40, 1e5)],
+        1e-14,
+    ),
+    "normal.isf": (lambda: d.normal.sf(d.normal.isf(1e-300)), lambda: 1e-300, 1e-12),
+    "lognormal.logcdf": (
+        lambda: d.lognormal.logcdf(1e-20, 0.0, 1.0),
+        lambda: _log_normal_tail(-mp.log(mp.mpf("1e-20"))),
+        1e-14,
+    ),
+    "gumbel.logsf": (lambda: d.gumbel.logsf([45.0, 1e3]), lambda: [-45, -1e3], 1e-14),
+    "cauchy.cdf": (lambda: d.cauchy.cdf(-1e300), lambda: mp.mpf("1e-300") / mp.pi, 1e-14),
+    "cauchy.ppf": (lambda: d.cauchy.ppf([1e-200, 0.25]), lambda: [-mp.mpf("1e200") / mp.pi, -1], 1e-14),
+    "t.logpdf": (
+        lambda: d.t.logpdf([0.3, 20.0], [1e4, 1e10]),
+        lambda: [mp.log(_student(1e4)(mp.mpf(0.3))), mp.log(_student(1e10)(mp.mpf(20)))],
+        1e-14,
+    ),
+    "t.cdf": (
+        lambda: d.t.cdf([-1e-9, -3.0, -20.0, -2.0, -9.0], [3.0, 9e4, 1.5e5, 1e6, 1e7]),
+        lambda: (
+            [0.5 - mp.mpf("1e-9") * _student(3)(mp.mpf(0))]
+            + [_t_below(*p) for p in ((3, 9e4), (20, 1.5e5), (2, 1e6), (9, 1e7))]
+        ),
+        2e-11,
+    ),
+    "t.ppf": (
+        lambda: d.t.cdf(d.t.ppf([0.009, 0.011, 1e-80], [9e4, 9e4, 2e5]), [9e4, 9e4, 2e5]),
+        lambda: [0.009, 0.011, 1e-80],
+        1e-10,
+    ),
+    "t.entropy": (lambda: d.t.entropy([150.0, 300.0, 1e9]), lambda: [_t_entropy(v) for v in (150, 300, 1e9)], 1e-13),
+    "gamma.entropy": (
+        lambda: d.gamma.entropy([39.0, 41.0, 1e9]),
+        lambda: [_gamma_entropy(a) for a in (39, 41, 1e9)],
+        2e-14,
+    ),
+    "beta.logpdf": (
+        lambda: d.beta.logpdf(0.33, 1e4, 2e4),
+        lambda: mp.log(mp.mpf(0.33)) * 9999 + mp.log(1 - mp.mpf(0.33)) * 19999 - mp.log(mp.beta(10**4, 2 * 10**4)),
+        1e-11,
+    ),
+    "beta.entropy": (
+        lambda: d.beta.entropy([1e4, 0.5], [2e6, 1e5]),
+        lambda: [_beta_entropy(1e4, 2e6), _beta_entropy(0.5, 1e5)],
+        1e-13,
+    ),
+    "vonmises.cdf": (
+        lambda: d.vonmises.cdf([-1.0, -0.01, -3.0], 0.0, [200.0, 1e4, 8.0]),
+        lambda: [_vonmises(0, *p) for p in ((-2, -1, 200), (-0.1, -0.01, 1e4), (-mp.pi, -3, 8))],
+        1e-12,
+    ),
+    "vonmises.variance": (
+        lambda: d.vonmises.variance(0.3, [0.5, 40.0, 1e5]),
+        lambda: [2 * _vonmises(2, *p) for p in ((-mp.pi, 0, 0.5), (-mp.pi / 2, 0, 40), (-0.05, 0, 1e5))],
+        1e-13,
+    ),
+    "poisson.logpmf": (
+        lambda: d.poisson.logpmf(100_003_000, 1e8),
+        lambda: 100_003_000 * mp.log(10**8) - 10**8 - mp.loggamma(100_003_001),
+        1e-7,
+    ),
+    "poisson.entropy": (lambda: d.poisson.entropy(400.0), lambda: _poisson_entropy(400), 1e-12),
+    "poisson.sf": (
+        lambda: d.poisson.sf(1006004, 1e6),
+        lambda: mp.gammainc(1006005, 0, 10**6, regularized=True),
+        1e-11,
+    ),
+    "geometric.logsf": (lambda: d.geometric.logsf(1e6, 1e-3), lambda: 10**6 * mp.log1p(-mp.mpf(1e-3)), 1e-14),
+    "hypergeometric.sf": (
+        lambda: d.hypergeometric.sf(70, 200, 300, 100),
+        lambda: _hypergeometric(range(71, 101), 200, 300, 100),
+        1e-12,
+    ),
+    "truncexpon.mean": (
+        lambda: d.truncexpon.mean([1e-8, 0.49]),
+        lambda: [1 - b / mp.expm1(b) for b in map(mp.mpf, (1e-8, 0.49))],
+        1e-14,
+    ),
+    "truncexpon.variance": (
+        lambda: d.truncexpon.variance([1e-8, 0.49]),
+        lambda: [1 - (b / 2 / mp.sinh(b / 2)) ** 2 for b in map(mp.mpf, (1e-8, 0.49))],
+        1e-14,
+    ),
+    "weibull.variance": (
+        lambda: d.weibull.variance(1e4),
+        lambda: mp.gamma(1 + mp.mpf("2e-4")) - mp.gamma(1 + mp.mpf("1e-4")) ** 2,
+        1e-7,
+    ),
+    "wald.logsf": (
+        lambda: d.wald.logsf(400.0, 1.0, 2.0),
+        lambda: mp.log(mp.quad(lambda x: mp.exp(-((x - 1) ** 2) / x) / mp.sqrt(mp.pi * x**3), [400, 410, 430, 500])),
+        1e-9,
+    ),
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", CASES)
+def test_large_parameters_and_far_tails(name):
+    asked, right, tolerance = CASES[name]
+    with mp.workdps(60):
+        wanted = np.array(right()).astype(float)
+    np.testing.assert_allclose(asked().eval(), wanted, rtol=tolerance)
