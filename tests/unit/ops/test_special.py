@@ -218,6 +218,12 @@ def test_first_and_second_derivatives_are_those_of_mpmath(name):
         np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-13, atol=1e-25)
 
 
+def test_derivatives_beside_a_pole_overflow_where_they_have_to_alone():
+    x = tg.vector("x")
+    f = tg.function([x], tg.grad(tg.sum(tg.trigamma(x)), x), backend="perform")
+    np.testing.assert_allclose(f(np.array([1e-50, 3e-102, 1e-103])), [-2e150, -2 / 3e-102**3, -np.inf], rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["digamma", "erf", "erfc", "gammaln", "i0e", "i1e", "log_ndtr", "ndtr", "trigamma"])
 def test_derivatives_are_no_nan_where_the_function_has_a_limit(name):
     x = tg.vector("x")

@@ -146,7 +146,8 @@ def _trigamma(x: Variable) -> Variable:
     s = i * i
     far = s * (i * polynomial(s, SECOND_SERIES) + 0.5) + i
     b, c, d = ((where(low, a, 0.0) + k) * (where(low, a, 0.0) + k) for k in (1.0, 2.0, 3.0))
-    near = 1 / where(low, a * a, 1.0) + (far + (b * c + d * (b + c)) / (b * c * d))
+    j = 1 / where(low, a, 1.0)  # whose cube is in the derivative, where that of 1 / a^2 by itself is 1 / a^4
+    near = j * j + (far + (b * c + d * (b + c)) / (b * c * d))
     found = where(low, near, far)
     u = np.pi / where(left, sin(np.pi * (x - rint(x))), 1.0)
     return where(left, u * u - found, found)
