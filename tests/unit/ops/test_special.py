@@ -233,6 +233,16 @@ def test_derivatives_are_no_nan_where_the_function_has_a_limit(name):
     assert not np.isnan(f(np.array(ends))).any() or name == "trigamma"
 
 
+@pytest.mark.long
+def test_second_derivatives_of_gammainc_in_a_small_shape_have_their_digits():
+    """By differences in mpmath with 90 digits, which take half a minute."""
+    a, x = tg.vector("a"), tg.vector("x")
+    first = tg.grad(tg.sum(tg.gammainc(a, x)), a)
+    f = tg.function([a, x], tg.grad(tg.sum(first), a), backend="perform")
+    wanted = [-0.00035554152629261717, -0.15278499723069847, 0.6827666183458246]
+    np.testing.assert_allclose(f(np.array([1e-10, 1e-4, 0.7]), np.array([7.5, 2.0, 0.3])), wanted, rtol=1e-12)
+
+
 def test_the_graph_of_a_reference_is_made_once_for_each_dtype():
     x = np.linspace(0.1, 9, 5)
     calls = []
