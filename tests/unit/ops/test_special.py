@@ -471,3 +471,16 @@ def test_what_overflows_in_one_element_is_as_it_is_alone_though_others_go_on():
     assert both.tolist() == [tg.hyp2f1.op.perform(*map(np.array, x))[0] for x in (huge, usual)]
     assert np.isinf(both[0])
     assert both[1] == pytest.approx(float(mpmath.hyp2f1(*usual)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["iv", "ive", "jv", "kv", "kve"])
+def test_derivatives_of_bessel_functions_in_float32_are_those_of_float64_rounded(name):
+    """The terms of that of kve cancel, and are infinite in float32 where the value beside is not."""
+    orders, places = np.array([2.0, 3.0, 18.0]), np.array([1e3 if name in ("ive", "kve") else 9.0, 5.0, 0.25])
+    found = []
+    for dtype in ("float64", "float32"):
+        v, x = tg.vector("v", dtype), tg.vector("x", dtype)
+        f = tg.function([v, x], tg.grad(tg.sum(getattr(tg, name)(v, x)), x), backend="perform")
+        found.append(f(orders.astype(dtype), places.astype(dtype)))
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_max_ulp(found[1], found[0].astype(np.float32), 1)
