@@ -484,3 +484,21 @@ def test_derivatives_of_bessel_functions_in_float32_are_those_of_float64_rounded
         found.append(f(orders.astype(dtype), places.astype(dtype)))
     with np.errstate(over="ignore"):
         np.testing.assert_array_max_ulp(found[1], found[0].astype(np.float32), 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_derivatives_of_erfcx_far_out_have_their_digits(dtype):
+    """They are what little is left of 2 x erfcx(x) - 2 / sqrt(pi)."""
+    x = tg.vector("x", dtype)
+    first = tg.grad(tg.sum(tg.erfcx(x)), x)
+    f = tg.function([x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    places = np.array([4.0, 9.5, 10.5, 25.0, 1e3, 1e9], dtype)
+    with mpmath.workdps(60):
+        slopes = [2 * p * EXACT["erfcx"](p) - 2 / mpmath.sqrt(mpmath.pi) for p in map(mpmath.mpf, places[:5].tolist())]
+        curves = [
+            2 * EXACT["erfcx"](p) + 2 * p * s for p, s in zip(map(mpmath.mpf, places[:5].tolist()), slopes, strict=True)
+        ]
+    size = 1 / np.sqrt(np.pi)  # of the first term of the series, which is all of it
+    wanted = [*map(float, slopes), -size / 1e18], [*map(float, curves), 2 * size / 1e27]
+    for found, right, lost in zip(f(places), wanted, (4e2, 4e4), strict=True):
+        np.testing.assert_allclose(found, right, rtol=max(np.finfo(dtype).eps, lost * np.finfo(float).eps))

@@ -46,7 +46,7 @@ def lgamma(x: Lanes) -> Lanes:
 
     def near() -> Lanes:
         a = select(below, x, x - 1 - once.to(x.dtype) - twice.to(x.dtype))
-        part = a * (a - 1) * LOG_NEAR.at(a + 0.25, polynomial)
+        part: Lanes = a * (a - 1) * LOG_NEAR.at(a + 0.25, polynomial)
         return select(low, part + select(below, -of_p, of_p), y)
 
     odd = ~((x >= form.tiny) & (x <= form.most))
