@@ -502,3 +502,21 @@ def test_the_derivatives_of_erfcx_far_out_have_their_digits(dtype):
     wanted = [*map(float, slopes), -size / 1e18], [*map(float, curves), 2 * size / 1e27]
     for found, right, lost in zip(f(places), wanted, (4e2, 4e4), strict=True):
         np.testing.assert_allclose(found, right, rtol=max(np.finfo(dtype).eps, lost * np.finfo(float).eps))
+
+
+@pytest.mark.parametrize("name", ["ive", "kve"])
+def test_the_derivatives_of_scaled_bessel_functions_far_out_have_their_digits(name):
+    """They are some y / x, of terms as large as y."""
+    v, x = tg.vector("v"), tg.vector("x")
+    first = tg.grad(tg.sum(getattr(tg, name)(v, x)), x)
+    f = tg.function([v, x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    orders, places = np.array([0.3, 2.0, 6.5, 9.0, 1.0]), np.array([51.0, 60.0, 50.5, 300.0, 6e5])
+    wanted = [], []
+    with mpmath.workdps(60):
+        for order, place in zip(map(mpmath.mpf, orders), map(mpmath.mpf, places), strict=True):
+            exact, step = functools.partial(LOOPED[name][0], order), place * mpmath.mpf(10) ** -15
+            low, middle, high = (exact(place + k * step) for k in (-1, 0, 1))
+            wanted[0].append(float((high - low) / (2 * step)))
+            wanted[1].append(float((high - 2 * middle + low) / step**2))
+    for found, right in zip(f(orders, places), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
