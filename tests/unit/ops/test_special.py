@@ -520,3 +520,43 @@ def test_the_derivatives_of_scaled_bessel_functions_far_out_have_their_digits(na
             wanted[1].append(float((high - 2 * middle + low) / step**2))
     for found, right in zip(f(orders, places), wanted, strict=True):
         np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("name", "third"), [("i1", 3 / 8), ("i1e", 0.0), ("j1", -3 / 8)])
+def test_second_derivatives_of_bessel_functions_beside_0_have_their_digits(name, third, dtype):
+    """The quotient by x has derivatives whose terms are as large as 1 / x^2."""
+    x = tg.vector("x", dtype)
+    first = tg.grad(tg.sum(getattr(tg, name)(x)), x)
+    f = tg.function([x], tg.grad(tg.sum(first), x), backend="perform")
+    places = np.array([1e-30, 3e-15, 2e-9], dtype)
+    wanted = -np.ones(3) if name == "i1e" else third * places.astype(float)
+    np.testing.assert_allclose(f(places), wanted, rtol=1e-7 if name == "i1e" else 4 * np.finfo(dtype).eps)
+
+
+def test_the_slope_of_i1_is_infinite_where_it_is():
+    x = tg.vector("x", "float32")
+    f = tg.function([x], tg.grad(tg.sum(tg.i1(x)), x), backend="perform")
+    np.testing.assert_array_equal(f(np.array([-200, 200], "f4")), np.array([np.inf, np.inf], "f4"))
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+def test_derivatives_of_scaled_bessel_functions_are_differences_of_exact_values_far_out(name):
+    x = tg.vector("x")
+    first = tg.grad(tg.sum(getattr(tg, name)(x)), x)
+    f = tg.function([x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    places = np.array([51.0, 1376.5, -1400.0])
+    with mpmath.workdps(60):
+        wanted = [[mpmath.diff(EXACT[name], mpmath.mpf(p), n) for p in places] for n in (1, 2)]
+    for found, right in zip(f(places), wanted, strict=True):
+        np.testing.assert_allclose(found, np.array(right, float), rtol=1e-13)
+
+
+def test_derivatives_of_betaln_in_float32_have_their_digits():
+    x, y = tg.vector("x", "float32"), tg.vector("y", "float32")
+    f = tg.function([x, y], tg.grad(tg.sum(tg.betaln(x, y)), x), backend="perform")
+    large, small = np.array([938355.0, 3e4], "f4"), np.array([0.66738933, 1e-3], "f4")
+    pairs = zip(large.tolist(), small.tolist(), strict=True)
+    with mpmath.workdps(30):
+        wanted = [float(mpmath.digamma(a) - mpmath.digamma(mpmath.mpf(a) + b)) for a, b in pairs]
+    np.testing.assert_allclose(f(large, small), wanted, rtol=1e-6)

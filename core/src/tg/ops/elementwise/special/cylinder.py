@@ -29,6 +29,7 @@ from tg.ops.elementwise.arithmetic import cbrt as cube_root
 from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.rounding import ceil, floor, rint
+from tg.ops.elementwise.special.bessel import slope_of_scaled
 from tg.ops.elementwise.special.gamma import gammaln
 from tg.ops.elementwise.special.incomplete import gamma_density
 from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, until_settled
@@ -49,8 +50,6 @@ TINY: Final = 1e-290
 HUGE: Final = 1e250
 MOST_ORDERS: Final = 21_000
 FARTHEST: Final = 2e4  # orders and arguments that the recurrence goes to
-FAR: Final = 50.0
-FAR_TERMS: Final = 14  # of Hankel's expansion, of which the last is below a unit where x > FAR and x > v^2
 LARGE: Final = 30.0
 """The order from which on ten terms of Debye's expansion serve."""
 
@@ -119,29 +118,13 @@ def _k(v: Variable, x: Variable, scaled: float, *, of_order: bool = False) -> Va
 _k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=True)) for s in (0.0, 1.0))
 
 
-def _slope_of_scaled(v: Variable, x: Variable, y: Variable, beside: Variable, sign: float) -> Variable:
-    """The derivative of kve or ive by the functions `beside` y, or, where all these cancel, -y / x times a ratio.
-
-    It is the one of sums of a_k(v) / x^k (10.40.1, 10.40.2), each term of the first times k + 1/2.
-    """
-    a = absolute(x)
-    far = (a > FAR) & (a > v * v)
-    square, i = 4 * where(far, v * v, 0.0), 0.125 / where(far, a, FAR)
-    term: Any = 1.0
-    total, steep = term, 0.5 * term
-    for k in range(1, FAR_TERMS + 1):
-        term = (square - float((2 * k - 1) ** 2)) * (i * (sign / k)) * term
-        total, steep = total + term, steep + (k + 0.5) * term
-    return where(far, -(y / x) * (steep / total), beside)
-
-
 def _slope_of_k(v: Variable, x: Variable) -> Variable:
     return -0.5 * (kv(v - 1, x) + kv(v + 1, x))
 
 
 def _slope_of_ke(v: Variable, x: Variable) -> Variable:
     y = kve(v, x)
-    return _slope_of_scaled(v, x, y, y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.0)
+    return slope_of_scaled(v, x, y, y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.0)
 
 
 # in double precision: they cancel, and what is beside a value may be out of the range of float32
@@ -246,7 +229,7 @@ def _slope_of_i(v: Variable, x: Variable) -> Variable:
 
 def _slope_of_ie(v: Variable, x: Variable) -> Variable:
     y = ive(v, x)
-    return _slope_of_scaled(v, x, y, 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y), -1.0)
+    return slope_of_scaled(v, x, y, 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y), -1.0)
 
 
 _i_slope, _ie_slope = in_wider(_slope_of_i, WIDEST), in_wider(_slope_of_ie, WIDEST)
