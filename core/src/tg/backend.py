@@ -64,6 +64,8 @@ _NAMES = {
     "tg.ops.shape": "AxisLength BroadcastTo ExpandDims Reshape Squeeze Transpose known_shape merge_sizes",
     "tg.ops.sorting": "ArgSort Sort",
     "tg.ops.linalg.cholesky": "Cholesky",
+    "tg.ops.linalg.equations": "SolveStein SolveSylvester Sqrtm",
+    "tg.ops.linalg.logarithms": "Logm",
     "tg.ops.linalg.lu": "LU",
     "tg.ops.linalg.qr": "QR",
     "tg.ops.linalg.schur": "Eig Eigvals Schur",

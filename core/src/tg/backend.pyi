@@ -74,6 +74,10 @@ from tg.ops.linalg import schur as schur
 from tg.ops.linalg import spectral as spectral
 from tg.ops.linalg import triangular as triangular
 from tg.ops.linalg.cholesky import Cholesky as Cholesky
+from tg.ops.linalg.equations import SolveStein as SolveStein
+from tg.ops.linalg.equations import SolveSylvester as SolveSylvester
+from tg.ops.linalg.equations import Sqrtm as Sqrtm
+from tg.ops.linalg.logarithms import Logm as Logm
 from tg.ops.linalg.lu import LU as LU
 from tg.ops.linalg.qr import QR as QR
 from tg.ops.linalg.schur import Eig as Eig

@@ -218,6 +218,12 @@ def test_first_and_second_derivatives_are_those_of_mpmath(name):
         np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-13, atol=1e-25)
 
 
+def test_derivatives_beside_a_pole_overflow_where_they_have_to_alone():
+    x = tg.vector("x")
+    f = tg.function([x], tg.grad(tg.sum(tg.trigamma(x)), x), backend="perform")
+    np.testing.assert_allclose(f(np.array([1e-50, 3e-102, 1e-103])), [-2e150, -2 / 3e-102**3, -np.inf], rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["digamma", "erf", "erfc", "gammaln", "i0e", "i1e", "log_ndtr", "ndtr", "trigamma"])
 def test_derivatives_are_no_nan_where_the_function_has_a_limit(name):
     x = tg.vector("x")
@@ -225,6 +231,16 @@ def test_derivatives_are_no_nan_where_the_function_has_a_limit(name):
     ends = [np.inf, 1e300, 40.0, *((-np.inf, -1e300, 0.0) if name in ("erf", "erfc", "ndtr") else ())]
     assert np.isfinite(f(np.array(ends))[1:]).all()
     assert not np.isnan(f(np.array(ends))).any() or name == "trigamma"
+
+
+@pytest.mark.long
+def test_second_derivatives_of_gammainc_in_a_small_shape_have_their_digits():
+    """By differences in mpmath with 90 digits, which take half a minute."""
+    a, x = tg.vector("a"), tg.vector("x")
+    first = tg.grad(tg.sum(tg.gammainc(a, x)), a)
+    f = tg.function([a, x], tg.grad(tg.sum(first), a), backend="perform")
+    wanted = [-0.00035554152629261717, -0.15278499723069847, 0.6827666183458246]
+    np.testing.assert_allclose(f(np.array([1e-10, 1e-4, 0.7]), np.array([7.5, 2.0, 0.3])), wanted, rtol=1e-12)
 
 
 def test_the_graph_of_a_reference_is_made_once_for_each_dtype():
@@ -455,3 +471,92 @@ def test_what_overflows_in_one_element_is_as_it_is_alone_though_others_go_on():
     assert both.tolist() == [tg.hyp2f1.op.perform(*map(np.array, x))[0] for x in (huge, usual)]
     assert np.isinf(both[0])
     assert both[1] == pytest.approx(float(mpmath.hyp2f1(*usual)), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["iv", "ive", "jv", "kv", "kve"])
+def test_derivatives_of_bessel_functions_in_float32_are_those_of_float64_rounded(name):
+    """The terms of that of kve cancel, and are infinite in float32 where the value beside is not."""
+    orders, places = np.array([2.0, 3.0, 18.0]), np.array([1e3 if name in ("ive", "kve") else 9.0, 5.0, 0.25])
+    found = []
+    for dtype in ("float64", "float32"):
+        v, x = tg.vector("v", dtype), tg.vector("x", dtype)
+        f = tg.function([v, x], tg.grad(tg.sum(getattr(tg, name)(v, x)), x), backend="perform")
+        found.append(f(orders.astype(dtype), places.astype(dtype)))
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_max_ulp(found[1], found[0].astype(np.float32), 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_derivatives_of_erfcx_far_out_have_their_digits(dtype):
+    """They are what little is left of 2 x erfcx(x) - 2 / sqrt(pi)."""
+    x = tg.vector("x", dtype)
+    first = tg.grad(tg.sum(tg.erfcx(x)), x)
+    f = tg.function([x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    places = np.array([4.0, 9.5, 10.5, 25.0, 1e3, 1e9], dtype)
+    with mpmath.workdps(60):
+        slopes = [2 * p * EXACT["erfcx"](p) - 2 / mpmath.sqrt(mpmath.pi) for p in map(mpmath.mpf, places[:5].tolist())]
+        curves = [
+            2 * EXACT["erfcx"](p) + 2 * p * s for p, s in zip(map(mpmath.mpf, places[:5].tolist()), slopes, strict=True)
+        ]
+    size = 1 / np.sqrt(np.pi)  # of the first term of the series, which is all of it
+    wanted = [*map(float, slopes), -size / 1e18], [*map(float, curves), 2 * size / 1e27]
+    for found, right, lost in zip(f(places), wanted, (4e2, 4e4), strict=True):
+        np.testing.assert_allclose(found, right, rtol=max(np.finfo(dtype).eps, lost * np.finfo(float).eps))
+
+
+@pytest.mark.parametrize("name", ["ive", "kve"])
+def test_the_derivatives_of_scaled_bessel_functions_far_out_have_their_digits(name):
+    """They are some y / x, of terms as large as y."""
+    v, x = tg.vector("v"), tg.vector("x")
+    first = tg.grad(tg.sum(getattr(tg, name)(v, x)), x)
+    f = tg.function([v, x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    orders, places = np.array([0.3, 2.0, 6.5, 9.0, 1.0]), np.array([51.0, 60.0, 50.5, 300.0, 6e5])
+    wanted = [], []
+    with mpmath.workdps(60):
+        for order, place in zip(map(mpmath.mpf, orders), map(mpmath.mpf, places), strict=True):
+            exact, step = functools.partial(LOOPED[name][0], order), place * mpmath.mpf(10) ** -15
+            low, middle, high = (exact(place + k * step) for k in (-1, 0, 1))
+            wanted[0].append(float((high - low) / (2 * step)))
+            wanted[1].append(float((high - 2 * middle + low) / step**2))
+    for found, right in zip(f(orders, places), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("name", "third"), [("i1", 3 / 8), ("i1e", 0.0), ("j1", -3 / 8)])
+def test_second_derivatives_of_bessel_functions_beside_0_have_their_digits(name, third, dtype):
+    """The quotient by x has derivatives whose terms are as large as 1 / x^2."""
+    x = tg.vector("x", dtype)
+    first = tg.grad(tg.sum(getattr(tg, name)(x)), x)
+    f = tg.function([x], tg.grad(tg.sum(first), x), backend="perform")
+    places = np.array([1e-30, 3e-15, 2e-9], dtype)
+    wanted = -np.ones(3) if name == "i1e" else third * places.astype(float)
+    np.testing.assert_allclose(f(places), wanted, rtol=1e-7 if name == "i1e" else 4 * np.finfo(dtype).eps)
+
+
+def test_the_slope_of_i1_is_infinite_where_it_is():
+    x = tg.vector("x", "float32")
+    f = tg.function([x], tg.grad(tg.sum(tg.i1(x)), x), backend="perform")
+    np.testing.assert_array_equal(f(np.array([-200, 200], "f4")), np.array([np.inf, np.inf], "f4"))
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+def test_derivatives_of_scaled_bessel_functions_are_differences_of_exact_values_far_out(name):
+    x = tg.vector("x")
+    first = tg.grad(tg.sum(getattr(tg, name)(x)), x)
+    f = tg.function([x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    places = np.array([51.0, 1376.5, -1400.0])
+    with mpmath.workdps(60):
+        wanted = [[mpmath.diff(EXACT[name], mpmath.mpf(p), n) for p in places] for n in (1, 2)]
+    for found, right in zip(f(places), wanted, strict=True):
+        np.testing.assert_allclose(found, np.array(right, float), rtol=1e-13)
+
+
+def test_derivatives_of_betaln_in_float32_have_their_digits():
+    x, y = tg.vector("x", "float32"), tg.vector("y", "float32")
+    f = tg.function([x, y], tg.grad(tg.sum(tg.betaln(x, y)), x), backend="perform")
+    large, small = np.array([938355.0, 3e4], "f4"), np.array([0.66738933, 1e-3], "f4")
+    pairs = zip(large.tolist(), small.tolist(), strict=True)
+    with mpmath.workdps(30):
+        wanted = [float(mpmath.digamma(a) - mpmath.digamma(mpmath.mpf(a) + b)) for a, b in pairs]
+    np.testing.assert_allclose(f(large, small), wanted, rtol=1e-6)

@@ -134,6 +134,15 @@ def test_the_host_computes_what_its_plugin_says_it_may(install):
     assert (found["cos"], found["sin"], found["Reduce"], found["exp"]) == ("host", "rule", "rule", "none")
 
 
+def test_the_host_computes_what_its_plugin_says_it_may_whole(install):
+    install({}, offered={"hosted": frozenset({tg.log_ndtr})})
+    x = tg.vector("x")
+    f = tg.function([x], tg.log_ndtr(x), backend="mine")
+    value = np.array([-30.0, 0.0, 2.0])
+    np.testing.assert_array_equal(f(value), tg.log_ndtr.op.perform(value)[0])
+    assert "host_log_ndtr(v0)" in f.source()  # whose expansion asks for twenty functions without a rule
+
+
 def test_the_host_computes_nothing_where_programs_are_traced(install):
     install({}, jit=WAYS["traced"], offered={"hosted": frozenset({tg.cos})})
     x = tg.vector("x")

@@ -124,7 +124,8 @@ def supported_by(name: str) -> Callable[[Op, tuple[TensorType, ...]], bool]:
     """Whether a backend runs an op on operands of given types itself."""
     registry = plugin.registry()
     rule_for = functools.partial(registry.rule_for, name)
-    return support(registry.backend(name), registry.gaps(name), rule_for, registry.declines(name))
+    hosted = functools.partial(registry.hosted, name)
+    return support(registry.backend(name), registry.gaps(name), rule_for, registry.declines(name), hosted)
 
 
 def link(frozen: FrozenGraph, setting: Setting, again: Callable[[], FrozenGraph] | None = None) -> Program:
@@ -293,15 +294,19 @@ def _known_from_shapes(frozen: FrozenGraph) -> set[int]:
 
 
 def support(
-    backend: Backend, gaps: Sequence[Gap], rule_for: Callable[[object], Any], declines: Declines
+    backend: Backend,
+    gaps: Sequence[Gap],
+    rule_for: Callable[[object], Any],
+    declines: Declines,
+    hosted: Callable[[], frozenset[object]],
 ) -> Callable[[Op, tuple[TensorType, ...]], bool]:
-    """Whether the backend runs an op on operands of given types itself: else its expansion is inlined."""
+    """Whether the backend, or the host for it, runs an op on operands of given types: else its expansion is inlined."""
     if backend.name == "perform":
         return lambda op, types: type(op).perform is not Op.perform
 
     def supported(op: Op, types: tuple[TensorType, ...]) -> bool:
         if rule_for(op.rule_key) is None or declines.has(op, types):
-            return False
+            return op.rule_key in hosted()
         return find_gap(refused, op, types) is None
 
     refused = refusals(gaps)

@@ -130,7 +130,7 @@ class Rules:
     """One plugin's rules for one backend: what computes each op class or elementwise function.
 
     A rule for what another plugin has a rule for too is an error, unless its key is in `replaces`. A rule that returns
-    `NotImplemented` declines: the op's expansion is computed, else the host's reference if its key is in `hosted`, else
+    `NotImplemented` declines: the host's reference is computed if its key is in `hosted`, else the op's expansion, else
     `NoRuleError` is raised. `gaps` says of these rules what `Backend.gaps` says of a backend: what they do not take, or
     how far their answers may differ.
     """

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tg_native.kernels.lanes import Lanes, Pair
 
 WRITTEN_OUT: Final = 4  # vectors of a function in a unit that are written in place: each costs a compiler 1 to 2 ms
+ABREAST: Final = 2
+"""Vectors that go through a long kernel together: its polynomials and quotients are chains of steps that wait."""
 
 
 def is_written(name: str, dtype: str) -> bool:

@@ -200,7 +200,11 @@ class Routine(Body, routine.Routine):
 
     def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
         plain = super().shared
-        return self.each(lambda *each: plain(name, write, each, inline=inline), *operands)
+        if inline or self.abreast == 1:
+            return self.each(lambda *each: plain(name, write, each, inline=inline), *operands)
+        found = self.subroutine(name, write, operands)
+        assert found is not None
+        return found
 
     def vector_library(self, name: str, operands: Sequence[Lanes]) -> Lanes | None:
         plain = super().vector_library
@@ -450,8 +454,9 @@ class Routine(Body, routine.Routine):
 
     @staticmethod
     def _kept(operands: Sequence[routine.Variable | Index | Lanes]) -> str:
-        """The dtype of the memory that a function is given."""
-        return next(x.dtype for x in operands if isinstance(x, Local))
+        """The dtype of the memory that a function is given, or of the first value where it is given none."""
+        kept = (x.dtype for x in operands if isinstance(x, Local))
+        return next(kept, None) or next(x.dtype for x in operands if isinstance(x, Lanes))
 
     def _given(self, x: routine.Variable | Index | Lanes) -> Sequence[str]:
         """What a function is given for an operand."""

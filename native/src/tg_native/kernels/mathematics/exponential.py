@@ -219,6 +219,20 @@ def log(x: Lanes) -> Lanes:
     return _log(x, lambda k, m: log_of_scaled(k, m - 1))
 
 
+def log_of_normal(x: Lanes) -> Lanes:
+    """The logarithm of numbers that are positive and normal; of others, some number."""
+    k, m = taken_apart(x, x.like(FORMATS[x.dtype].rounder + FORMATS[x.dtype].bias))
+    return log_of_scaled(k, m - 1)
+
+
+def log_as_term(x: Lanes) -> Lanes:
+    """As `log_of_normal`, but for 1.5 units of 1 or of the result, whichever is larger: for what is added to others."""
+    k, m = taken_apart(x, x.like(FORMATS[x.dtype].rounder + FORMATS[x.dtype].bias))
+    s = (m - 1) / (m + 1)
+    z = s * s
+    return fma(k, LN2[WORDS[x.dtype]]["LN2"], s * fma(z, polynomial(z, R[x.dtype]), 2))
+
+
 def log2(x: Lanes) -> Lanes:
     """The logarithm of base 2: that of 1 + f by itself, and k exactly, so that powers of 2 have whole ones."""
     numbers = PARTS[x.dtype]

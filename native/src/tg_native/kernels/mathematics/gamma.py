@@ -20,9 +20,10 @@ from tg.ops.elementwise.special.gamma import (
     ZERO,
     ZERO_REST,
 )
+from tg_native.kernels.dtypes import FORMATS
 from tg_native.kernels.functions import copysign, fabs, fma, redone, rint, unless
 from tg_native.kernels.lanes import select
-from tg_native.kernels.mathematics.exponential import log
+from tg_native.kernels.mathematics.exponential import log_as_term, log_of_normal
 from tg_native.kernels.mathematics.kernel import Kernel, polynomial
 from tg_native.kernels.mathematics.trigonometric import sin, tan
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 def lgamma(x: Lanes) -> Lanes:
     """The logarithm of the size of the gamma function."""
-    body, low, below = x.body, x < 4, x < 0.75
+    body, form, low, below = x.body, FORMATS[x.dtype], x < 4, x < 0.75
     some = body.anywhere(low)
     once, twice = x >= 2.5, x >= 3.5
 
@@ -40,34 +41,36 @@ def lgamma(x: Lanes) -> Lanes:
         p = select(once, x - 1, 1) * select(twice, x - 2, x.like(1))
         return select(low, select(below, x, p), x)
 
-    p = body.replaced(some, x, argument)
-    of_p, i = log(p), 1 / x
+    of_p, i = log_of_normal(body.replaced(some, x, argument)), 1 / x
     y = fma(x - 0.5, of_p - 1, fma(i, polynomial(i * i, LOG_SERIES), CONSTANT))
 
     def near() -> Lanes:
         a = select(below, x, x - 1 - once.to(x.dtype) - twice.to(x.dtype))
-        part = a * (a - 1) * polynomial(a - 0.5, LOG_NEAR)
+        part: Lanes = a * (a - 1) * LOG_NEAR.at(a + 0.25, polynomial)
         return select(low, part + select(below, -of_p, of_p), y)
 
-    return redone("lgamma", x < 0, body.replaced(some, y, near), x)
+    odd = ~((x >= form.tiny) & (x <= form.most))
+    return redone("lgamma", odd, body.replaced(some, y, near), x)
 
 
 def digamma(x: Lanes) -> Lanes:
     """The derivative of the logarithm of the gamma function."""
     body, left = x.body, x < 0
-    a = select(left, 1 - x, x)
-    low, below, above = a < 4, a < 1, a >= 3
-    some, one = body.anywhere(low), a.like(1)
-    shift = body.replaced(some, one, lambda: select(low, above.to(x.dtype) - below.to(x.dtype), one))
-    divisor = body.replaced(some, a, lambda: select(above, select(low, a - 1, a), select(below, a, one)))
-    i = shift / divisor
-    y = log(a) - fma(i * i, polynomial(i * i, SERIES), i * 0.5)
+    reflects = body.anywhere(left)
+    a = body.replaced(reflects, x, lambda: select(left, 1 - x, x))
+    i = 1 / a
+    y = log_as_term(a) - fma(i * i, polynomial(i * i, SERIES), i * 0.5)
 
     def near() -> Lanes:
-        t = a - shift
-        return select(low, fma((t - ZERO) - ZERO_REST, polynomial(t - 2, NEAR), i), y)
+        low, below, above = a < 4, a < 1, a >= 3
+        shift = above.to(x.dtype) - below.to(x.dtype)
+        t = select(low, a - shift, 2)
+        step = shift / select(above, a - 1, a)
+        found = fma((t - ZERO) - ZERO_REST, NEAR.at(t - 1, polynomial), step)
+        return select(low, found, select(a <= FORMATS[x.dtype].most, y, a))
 
-    found = body.replaced(some, y, near)
+    usual = (a >= 4) & (a <= FORMATS[x.dtype].most)
+    found = unless(~usual, y, near)
 
     def reflected() -> Lanes:
         r = x - rint(x)
@@ -75,9 +78,9 @@ def digamma(x: Lanes) -> Lanes:
         far = size > 0.25
         u = tan(np.pi * select(far, 0.5 - size, size))
         slope = np.pi * copysign(select(far, u, 1 / u), r)
-        return select(r == 0, np.nan, found - slope)
+        return select(left, select(r == 0, np.nan, found - slope), found)
 
-    return unless(left, found, reflected)
+    return body.replaced(reflects, found, reflected)
 
 
 def trigamma(x: Lanes) -> Lanes:

@@ -13,7 +13,7 @@ from tg.ops.elementwise.special.error import ERF, FAR, FAR_MIDDLE, LN2, MIDDLE, 
 from tg.ops.elementwise.special.normal import NORMAL
 from tg_native.kernels.functions import copysign, fabs, fma, sqrt, unless
 from tg_native.kernels.lanes import select
-from tg_native.kernels.mathematics.exponential import log
+from tg_native.kernels.mathematics.exponential import log, log_as_term
 from tg_native.kernels.mathematics.kernel import Kernel, polynomial
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ def _quantile(numbers: Quantile, q: Lanes, tail: Lanes, *, halved: bool) -> Lane
     """The quantile at q = p - 1/2, with the smaller p of both tails, or at half of them, if twice both are given."""
     p = tail * 0.5 if halved else tail
     near = p >= TAIL
-    size = -log(select(near, 4 * p * (1 - p), tail))
-    factor = polynomial(size, numbers.centre)
+    factor = polynomial(-log_as_term(4 * p * (1 - p)), numbers.centre)
     centre = q * (factor * 0.5 if halved else factor)
 
     def in_tails() -> Lanes:
-        s = size + LN2 if halved else size
+        s = LN2 - log(tail) if halved else -log(tail)
         root = sqrt(s)
         r = root + fma(-root, root, s) / (root + root)
         far = r > FAR

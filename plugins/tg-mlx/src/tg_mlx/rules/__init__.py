@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.backend import Eig, Schur
+from tg.backend import Eig, Logm, Schur, SolveStein, SolveSylvester, Sqrtm
 from tg_mlx.rules import contraction, control, creation, cumulative, indexing, loops, reduction, shape, sorting
 from tg_mlx.rules.elementwise import (
     arithmetic,
@@ -49,5 +49,11 @@ RULES: Final[dict[object, Rule]] = {
     **triangular.RULES,
 }
 
-HOSTED: Final[frozenset[object]] = frozenset((Eig, Schur, *cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES))
-"""What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor."""
+HOSTED: Final[frozenset[object]] = frozenset((
+    *(Eig, Logm, Schur, SolveStein, SolveSylvester, Sqrtm),
+    *(*cholesky.RULES, *lu.RULES, *qr.RULES, *triangular.RULES),
+))  # fmt: skip
+"""What the host computes where a rule declines: MLX has factorisations of real matrices only, on the processor.
+
+Nor has it Schur forms, nor numbers of complex128 for those of float64: what goes by them is the host's altogether.
+"""

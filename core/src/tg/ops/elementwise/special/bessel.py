@@ -8,11 +8,13 @@ P cos(t) - Q sin(t) over the root of pi x / 2, for t = x - pi / 4 or x - 3 pi / 
 gives, with an error below 1e-17. Of t no difference is taken: sin and cos of it are those of x, added or subtracted.
 
 Source:
-    NIST Digital Library of Mathematical Functions, 10.17.3 and 10.17.4, for P and Q; 10.21 for the zeros.
+    NIST Digital Library of Mathematical Functions, 10.17.3 and 10.17.4, for P and Q; 10.21 for the zeros; 10.2.2,
+    10.25.2, 10.40.1 and 10.40.2 for derivatives.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,16 +23,22 @@ from tg.ops.elementwise.arithmetic import absolute, copysign, maximum, minimum, 
 from tg.ops.elementwise.comparison import equal, isnan, where
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.facts import of_one
-from tg.ops.elementwise.special.series import WIDEST, polynomial, special
+from tg.ops.elementwise.special.series import WIDEST, in_wider, polynomial, special
 from tg.ops.elementwise.trigonometric import cos, sin
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tg.graph.nodes import Variable
     from tg.ops.elementwise.record import ElementwiseFunction
 
 END: Final = 8.0
 ROOT_PI: Final = 1.7724538509055159
+FAR: Final = 50.0
+FAR_TERMS: Final = 14  # of Hankel's expansion, of which the last is below a unit where x > FAR and x > v^2
+I1_PER_X: Final = tuple(0.5 / (4**k * math.factorial(k) * math.factorial(k + 1)) for k in range(10))
+J1_PER_X: Final = tuple((-1) ** k * c for k, c in enumerate(I1_PER_X))
 NEAR_0: Final = (
     1.0, 0.25, 0.015624999999999977, 0.0004340277777777948, 6.781684027771371e-06,
     6.781684027918286e-08, 4.709502795111003e-10, 2.4028075678299263e-12, 9.385965797594732e-15,
@@ -165,11 +173,54 @@ def _j(x: Variable, order: int) -> Variable:
     return found if order == 0 else found * copysign(1.0, x)
 
 
-def _per_x(x: Any, y: Any) -> Variable:
-    """I1(x) / x, scaled as it is."""
-    null = equal(x, 0)
-    return where(null, 0.5, y / where(null, 1.0, x))
+def slope_of_scaled(v: Any, x: Variable, y: Variable, beside: Variable, sign: float) -> Variable:
+    """The derivative of kve or ive by the functions `beside` y, or, where all these cancel, -y / x times a ratio.
 
+    It is the one of sums of a_k(v) / x^k (10.40.1, 10.40.2), each term of the first times k + 1/2.
+    """
+    a = absolute(x)
+    far = (a > FAR) & (a > v * v)
+    square, i = 4 * where(far, v * v, 0.0), 0.125 / where(far, a, FAR)
+    term: Any = 1.0
+    total, steep = term, 0.5 * term
+    for k in range(1, FAR_TERMS + 1):
+        term = (square - float((2 * k - 1) ** 2)) * (i * (sign / k)) * term
+        total, steep = total + term, steep + (k + 0.5) * term
+    return where(far, -(y / x) * (steep / total), beside)
+
+
+def _per_x(x: Variable, y: Variable, coefficients: Sequence[float], *, scaled: bool = False) -> Variable:
+    """A function of order 1 over x: near 0 by its series, of whose derivatives nothing cancels."""
+    near = absolute(x) < 1
+    series = polynomial(where(near, x * x, 0.0), coefficients)
+    if scaled:
+        series = series * exp(-where(near, absolute(x), 0.0))
+    return where(near, series, y / where(near, 1.0, x))
+
+
+def _slope_of_i1(x: Variable) -> Variable:
+    y = i0(x)
+    return where(equal(y, np.inf), y, y - _per_x(x, i1(x), I1_PER_X))
+
+
+def _slope_of_i0e(x: Variable) -> Variable:
+    y = i0e(x)
+    return slope_of_scaled(0.0, x, y, i1e(x) - sign(x) * y, -1.0)
+
+
+def _slope_of_i1e(x: Variable) -> Variable:
+    y = i1e(x)
+    return slope_of_scaled(1.0, x, y, i0e(x) - _per_x(x, y, I1_PER_X, scaled=True) - sign(x) * y, -1.0)
+
+
+def _slope_of_j1(x: Variable) -> Variable:
+    return j0(x) - _per_x(x, j1(x), J1_PER_X)
+
+
+# in double precision: they cancel
+_d_i1, _d_i0e, _d_i1e, _d_j1 = (
+    in_wider(slope, WIDEST) for slope in (_slope_of_i1, _slope_of_i0e, _slope_of_i1e, _slope_of_j1)
+)
 
 i0: ElementwiseFunction = special(
     "i0", 1, _i0, "The modified Bessel function of the first kind of order 0.",
@@ -178,17 +229,17 @@ i0: ElementwiseFunction = special(
 )  # fmt: skip
 i1: ElementwiseFunction = special(
     "i1", 1, _i1, "The modified Bessel function of the first kind of order 1.",
-    d=(lambda x, y: i0(x) - _per_x(x, y),), domain=(-50, 50), cost=12, wider=WIDEST,
+    d=(lambda x, y: _d_i1(x),), domain=(-50, 50), cost=12, wider=WIDEST,
     facts=of_one(keeps=("not_nan", "nonnegative", "nonpositive"), zero=True),
 )  # fmt: skip
 i0e: ElementwiseFunction = special(
     "i0e", 1, _i0e, "exp(-|x|) i0(x).",
-    d=(lambda x, y: i1e(x) - sign(x) * y,), domain=(-500, 500), cost=11,
+    d=(lambda x, y: _d_i0e(x),), domain=(-500, 500), cost=11,
     facts=of_one("nonnegative", "no_negative_zero", rules=((("not_nan",), ("finite",)),)),
 )  # fmt: skip
 i1e: ElementwiseFunction = special(
     "i1e", 1, _i1e, "exp(-|x|) i1(x).",
-    d=(lambda x, y: i0e(x) - _per_x(x, y) - sign(x) * y,), domain=(-500, 500), cost=11,
+    d=(lambda x, y: _d_i1e(x),), domain=(-500, 500), cost=11,
     facts=of_one(
         keeps=("nonnegative", "nonpositive"), rules=((("not_nan",), ("finite",)),), zero=True
     ),
@@ -201,7 +252,7 @@ j0: ElementwiseFunction = special(
 )  # fmt: skip
 j1: ElementwiseFunction = special(
     "j1", 1, lambda x: _j(x, 1), "The Bessel function of the first kind, of order 1.",
-    d=(lambda x, y: j0(x) - _per_x(x, y),), accuracy=8, domain=(-20, 20), cost=100, wider=WIDEST,
+    d=(lambda x, y: _d_j1(x),), accuracy=8, domain=(-20, 20), cost=100, wider=WIDEST,
     facts=of_one(rules=((("not_nan",), ("finite",)),)),
 )  # fmt: skip
 

@@ -27,7 +27,7 @@ from tg.ops.elementwise.special.gamma import (
     is_whole,
     sign_of_gamma,
 )
-from tg.ops.elementwise.special.series import WIDEST, polynomial, special
+from tg.ops.elementwise.special.series import WIDEST, in_wider, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -125,9 +125,12 @@ def _binom(n: Variable, k: Variable) -> Variable:
     return where(undefined, np.nan, where(outside, 0.0, where(exact, rint(found), found)))
 
 
+_slope_of_betaln = in_wider(lambda x, y: digamma(x) - digamma(x + y), WIDEST)
+"""In double precision: where y is the smaller, little is left."""
+
 betaln: ElementwiseFunction = special(
     "betaln", 2, _betaln, "The logarithm of the size of the beta function.",
-    d=(lambda x, y, z: digamma(x) - digamma(x + y), lambda x, y, z: digamma(y) - digamma(x + y)),
+    d=(lambda x, y, z: _slope_of_betaln(x, y), lambda x, y, z: _slope_of_betaln(y, x)),
     commutative="signed_zero", domain=(0.1, 100), accuracy=16, wider=WIDEST, cost=100,
 )  # fmt: skip
 beta: ElementwiseFunction = special(

@@ -12,7 +12,7 @@ of that at arguments of a hundred.
 
 Source:
     NIST Digital Library of Mathematical Functions, 10.2.2, 10.6.1, 10.17.3, 10.23.15, 10.25.2, 10.27.2, 10.32.9,
-    10.40.1, 10.41.3, 10.41.9.
+    10.40.1, 10.40.2, 10.41.3, 10.41.9.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from tg.ops.elementwise.arithmetic import cbrt as cube_root
 from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
 from tg.ops.elementwise.exponential import exp
 from tg.ops.elementwise.rounding import ceil, floor, rint
+from tg.ops.elementwise.special.bessel import slope_of_scaled
 from tg.ops.elementwise.special.gamma import gammaln
 from tg.ops.elementwise.special.incomplete import gamma_density
 from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, until_settled
-from tg.ops.elementwise.special.series import no_derivative
+from tg.ops.elementwise.special.series import WIDEST, in_wider, no_derivative
 from tg.ops.elementwise.trigonometric import arccosh, arcsinh, cos, sin, sinh
 from tg.ops.family import Family
 from tg.ops.iteration import scan
@@ -116,14 +117,27 @@ def _k(v: Variable, x: Variable, scaled: float, *, of_order: bool = False) -> Va
 
 _k_of_order, _ke_of_order = (in_double(functools.partial(_k, scaled=s, of_order=True)) for s in (0.0, 1.0))
 
+
+def _slope_of_k(v: Variable, x: Variable) -> Variable:
+    return -0.5 * (kv(v - 1, x) + kv(v + 1, x))
+
+
+def _slope_of_ke(v: Variable, x: Variable) -> Variable:
+    y = kve(v, x)
+    return slope_of_scaled(v, x, y, y - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.0)
+
+
+# in double precision: they cancel, and what is beside a value may be out of the range of float32
+_k_slope, _ke_slope = in_wider(_slope_of_k, WIDEST), in_wider(_slope_of_ke, WIDEST)
+
 kv: ElementwiseFunction = iterated(
     "kv", 2, functools.partial(_k, scaled=0.0), "The modified Bessel function of the second kind, of real order v.",
-    d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
+    d=(lambda v, x, y: _k_of_order(v, x), lambda v, x, y: _k_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=4500,
 )  # fmt: skip
 kve: ElementwiseFunction = iterated(
     "kve", 2, functools.partial(_k, scaled=1.0), "kv(v, x) times e^x.",
-    d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: y - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
+    d=(lambda v, x, y: _ke_of_order(v, x), lambda v, x, y: _ke_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=4500,
 )  # fmt: skip
 
@@ -213,17 +227,21 @@ def _slope_of_i(v: Variable, x: Variable) -> Variable:
     return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
 
 
+def _slope_of_ie(v: Variable, x: Variable) -> Variable:
+    y = ive(v, x)
+    return slope_of_scaled(v, x, y, 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y), -1.0)
+
+
+_i_slope, _ie_slope = in_wider(_slope_of_i, WIDEST), in_wider(_slope_of_ie, WIDEST)
+
 iv: ElementwiseFunction = iterated(
     "iv", 2, functools.partial(_i, scaled=0.0), "The modified Bessel function of the first kind, of real order v.",
-    d=(no_derivative("iv", "v"), lambda v, x, y: _slope_of_i(v, x)),
+    d=(no_derivative("iv", "v"), lambda v, x, y: _i_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=5000,
 )  # fmt: skip
 ive: ElementwiseFunction = iterated(
     "ive", 2, functools.partial(_i, scaled=1.0), "iv(v, x) times e^-|x|.",
-    d=(
-        no_derivative("ive", "v"),
-        lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y),
-    ),
+    d=(no_derivative("ive", "v"), lambda v, x, y: _ie_slope(v, x)),
     accuracy=64, domain=(0.1, 20), cost=5000,
 )  # fmt: skip
 
@@ -299,9 +317,15 @@ def _j(v: Variable, x: Variable) -> Variable:
     return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
 
 
+def _slope_of_j(v: Variable, x: Variable) -> Variable:
+    return 0.5 * (jv(v - 1, x) - jv(v + 1, x))
+
+
+_j_slope = in_wider(_slope_of_j, WIDEST)
+
 jv: ElementwiseFunction = iterated(
     "jv", 2, _j, "The Bessel function of the first kind, of real order v.",
-    d=(no_derivative("jv", "v"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
+    d=(no_derivative("jv", "v"), lambda v, x, y: _j_slope(v, x)),
     accuracy=512, domain=(0.1, 20), cost=2000,
 )  # fmt: skip
 

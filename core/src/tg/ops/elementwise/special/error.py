@@ -9,21 +9,26 @@ mpmath.
 The inverses are got from q = p - 1/2 and from the smaller p of both tails, each of which is exact. An inverse is
 q P(w) with w = -log(4 p (1 - p)); in the tails, with r = sqrt(-log(p)), it is r C((r - a) / (r + a)), where r > 5 with
 another a and E. All these polynomials have the least relative error too.
+
+Source:
+    NIST Digital Library of Mathematical Functions, 7.12.1.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, sqrt
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, log
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_one
-from tg.ops.elementwise.special.series import exp_of_square, polynomial, special
+from tg.ops.elementwise.special.series import WIDEST, exp_of_square, in_wider, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
 
 ROOT_PI: Final = 1.7724538509055159
 TWO_PER_ROOT_PI: Final = 1.1283791670955126
@@ -50,6 +55,11 @@ SCALED: Final = (
     -1.2494156956286386e-07, -4.2598590929507716e-08, 1.924170338475002e-08, 1.1733737441185584e-08,
     -1.4677729699307091e-09, -1.3404643576579495e-09,
 )  # fmt: skip
+
+ASYMPTOTIC: Final = 10.0
+"""From where on the derivative of erfcx, of whose two terms 1 / (2 x^2) is left, is its asymptotic series."""
+FALLS: Final = tuple(math.prod(range(-1, -2 * n, -2)) / 2**n for n in range(1, 16))
+"""Of the series in 1 / x^2 (7.12.1), without a factor of 2 / sqrt(pi)."""
 
 TAIL: Final = 0.0005  # from which p on the centre's polynomial serves
 MIDDLE: Final = 3.75
@@ -157,6 +167,15 @@ def _slope(x: Any, y: Any) -> Variable:
     return TWO_PER_ROOT_PI * exp(-(x * x))
 
 
+def _erfcx_slope(x: Any) -> Variable:
+    far = x > ASYMPTOTIC
+    i = 1 / where(far, x, ASYMPTOTIC)
+    q = i * i
+    return where(far, TWO_PER_ROOT_PI * (q * polynomial(q, FALLS)), 2 * x * erfcx(x) - TWO_PER_ROOT_PI)
+
+
+_slope_of_erfcx = in_wider(_erfcx_slope, WIDEST)
+
 erf = special(
     "erf", 1, _erf, "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
     d=(_slope,), domain=(-4, 4), cost=9,
@@ -172,9 +191,9 @@ erfc = special(
         rules=((("not_nan",), ("finite", "not_nan")), (("nonpositive",), ("positive",))),
     ),
 )  # fmt: skip
-erfcx = special(
+erfcx: ElementwiseFunction = special(
     "erfcx", 1, _erfcx, "exp(x^2) erfc(x), which neither overflows nor underflows for x > 0.",
-    d=(lambda x, y: 2 * x * y - TWO_PER_ROOT_PI,), domain=(-5, 100), cost=9,
+    d=(lambda x, y: _slope_of_erfcx(x),), domain=(-5, 100), cost=9,
     facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
 )  # fmt: skip
 erfinv = special(

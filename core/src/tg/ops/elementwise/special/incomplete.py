@@ -129,9 +129,12 @@ def stirling_rest(a: Any) -> Any:
 
 
 def gamma_density(a: Any, x: Any) -> Any:
-    """x^a e^-x / gamma(a)."""
-    m = -((a - x) / a)
-    return sqrt(a / (2 * math.pi)) * exp(a * log1p_rest(m, 1.0 / (a / x)) - stirling_rest(a))
+    """x^a e^-x / gamma(a); of a small a it is a x^a e^-x / gamma(1 + a), of whose derivatives no 1 / a^2 cancel."""
+    small = value_of(a) < 1
+    s, t = choose(small, 1.0, a), choose(small, a, 1.0)
+    m = -((s - x) / s)
+    of_large = sqrt(s / (2 * math.pi)) * exp(s * log1p_rest(m, 1.0 / (s / x)) - stirling_rest(s))
+    return choose(small, exp(t * log(x) - x - gammaln(t + 1.0)) * t, of_large)
 
 
 def _has_moved(total: Any, term: Any) -> Any:

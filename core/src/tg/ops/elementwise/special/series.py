@@ -7,7 +7,7 @@ another one is chosen. float32 is computed in float64 and halves in float32: wha
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -114,6 +114,18 @@ def polynomial(t: Variable, coefficients: Sequence[float]) -> Variable:
     for c in reversed(coefficients[:-1]):
         total = total * t + c
     return total  # type: ignore[no-any-return]
+
+
+class Quotient(NamedTuple):
+    """A number and a quotient of two polynomials, from the constant terms on: they have half the steps of one."""
+
+    constant: float
+    top: tuple[float, ...]
+    bottom: tuple[float, ...]
+
+    def at(self, t: Any, polynomial: Callable[..., Any]) -> Any:
+        """The value, by a function for polynomials."""
+        return self.constant + polynomial(t, self.top) / polynomial(t, self.bottom)
 
 
 def exp_of_square(a: Variable, factor: float) -> Variable:

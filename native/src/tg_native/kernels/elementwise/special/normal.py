@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from tg.ops.elementwise.special import normal as t
 from tg_native.kernels.element import Elementwise
-from tg_native.kernels.libm import libm_named
+from tg_native.kernels.libm import ABREAST, libm_named
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
 
 KERNELS: Final[dict[object, Rule]] = {
-    t.ndtri: Elementwise(floating=libm_named("ndtri")),
+    t.ndtri: Elementwise(floating=libm_named("ndtri"), abreast=ABREAST),
 }

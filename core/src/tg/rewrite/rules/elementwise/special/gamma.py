@@ -75,8 +75,14 @@ class Over(NamedTuple):
 def _logarithmic_derivative(node: Apply, outputs: Any) -> Variable | None:
     """gate(w / y, y d) as gate(w, d), and gate(y d, w / y) as gate(d, w); of factorials d is 0 below 0."""
     first, second = node.inputs
-    if not is_float(first.type.dtype):
-        return None
+    return _without_both(first, second) if is_float(first.type.dtype) else None
+
+
+def _without_both(first: Variable, second: Variable) -> Variable | None:
+    if is_made_by(first, where):  # a derivative that is chosen to be 0 gates as 0 does
+        condition, zero, inner = first.inputs
+        found = _without_both(inner, second) if is_number(zero, 0) else None
+        return None if found is None else where(condition, zero, found)
     if (over := _over_growing(first)) is not None:
         if second is over.y:
             return over.times(where(isnan(second), second, number(1, second)))
@@ -86,9 +92,9 @@ def _logarithmic_derivative(node: Apply, outputs: Any) -> Variable | None:
             return None if d is None else where(condition, zero, over.times(d))
         d = _without(second, over.y)
         return None if d is None else over.times(d)
-    found = _over_growing(second)
-    d = None if found is None or found.is_gated else _without(first, found.y)
-    return None if d is None or found is None else gate(d, found.w)
+    growing = _over_growing(second)
+    d = None if growing is None or growing.is_gated else _without(first, growing.y)
+    return None if d is None or growing is None else gate(d, growing.w)
 
 
 def _over_growing(v: Variable) -> Over | None:
@@ -163,6 +169,6 @@ RULES = (
         kind=REASSOCIATES,
         why="The function cancels in the derivative of its logarithm, where it may overflow or vanish.",
         example=lambda w, x: gate(w / gamma(x), gamma(x) * digamma(x)),
-        below=(divide, multiply, gate, gamma, factorial, beta),
+        below=(divide, multiply, gate, where, gamma, factorial, beta),
     ),
 )

@@ -22,9 +22,21 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
         "The difference has lost the digits of the upper tail.",
     ),
     (
+        "gammainc_minus_one",
+        lambda a, x: gammainc(a, x) - 1,
+        lambda a, x: -gammaincc(a, x),
+        "The difference has lost the digits of the upper tail.",
+    ),
+    (
         "one_minus_gammaincc",
         lambda a, x: 1 - gammaincc(a, x),
         gammainc,
+        "The difference has lost the digits of the lower tail.",
+    ),
+    (
+        "gammaincc_minus_one",
+        lambda a, x: gammaincc(a, x) - 1,
+        lambda a, x: -gammainc(a, x),
         "The difference has lost the digits of the lower tail.",
     ),
 )

@@ -17,6 +17,7 @@ FORMS: Final[tuple[tuple[str, Callable[..., Any], Callable[..., Any], str], ...]
     ("erf_minus_one", lambda x: erf(x) - 1, lambda x: -erfc(x), "erf(x) - 1 is 0 for x > 6; erfc(x) is not."),
     ("erf_plus_one", lambda x: erf(x) + 1, lambda x: erfc(-x), "1 + erf(x) is 0 for x < -6; erfc(-x) is not."),
     ("one_minus_erfc", lambda x: 1 - erfc(x), erf, "The difference has lost the digits of a small x."),
+    ("erfc_minus_one", lambda x: erfc(x) - 1, lambda x: -erf(x), "The difference has lost the digits of a small x."),
 )
 
 RULES = (
