@@ -373,6 +373,109 @@ def test_many_steps_are_interrupted(backend):
     assert shown == ["True\n"] * 6
 
 
+LANES = """
+import signal, sys
+import numpy as np
+import tg
+
+signal.alarm(100)  # ends what is not interrupted
+v, n = tg.vector("v"), tg.scalar("n", "int64")
+chain = tg.vmap(lambda c: tg.scan(lambda c, _: (tg.sin(c) + c, None), c, None, n)[0])(v)
+ends = tg.vmap(lambda c: tg.while_loop(lambda c: c < n, lambda c: tg.sin(c) + 1e-300, c))(v)
+a = tg.shared(np.ones(40), "a")
+kinds = {"threads": 2} if sys.argv[1] == "c" else {}
+backends = [tg.backend(sys.argv[1]), tg.backend(sys.argv[1], **kinds)]
+functions = [tg.function([v, n], y, backend=b) for b in backends for y in (chain, ends)]
+functions.append(tg.function([v, n], [], updates={a: a + chain[:40]}, backend=sys.argv[1]))
+
+def interrupted(f, few, many):
+    f(np.linspace(0.1, 0.9, 40), few)
+    before = a.get_value()
+    print("ready", flush=True)
+    try:
+        f(np.linspace(0.1, 0.9, 10**6 if many < 10**6 else 40), many)
+    except KeyboardInterrupt:
+        return bool((a.get_value() == before).all())
+    return False
+
+
+for f in functions:
+    print(interrupted(f, 0 if f in (functions[1], functions[3]) else 3, 10**12))
+print(interrupted(functions[0], 3, 10**5))
+"""
+
+
+@pytest.mark.long
+def test_lanes_are_interrupted(backend):
+    """Within a second or two of one block of lanes, of many blocks, of what threads share; nothing has changed."""
+    shown = []
+    with subprocess.Popen([sys.executable, "-c", LANES, backend], stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            if line == "ready\n":
+                time.sleep(0.5)
+                child.send_signal(signal.SIGINT)
+            else:
+                shown.append(line)
+    assert child.returncode == 0
+    assert shown == ["True\n"] * 6
+
+
+def shared_by(threads, inputs, outputs):
+    """A function of C with so many threads."""
+    return tg.function(inputs, outputs, backend=tg.backend("c", threads=threads))
+
+
+def of_loops(row, rate):
+    c, _ = tg.scan(lambda c, v: (tg.tanh(c * rate + v), None), 0.0, row)
+    return c, tg.while_loop(lambda c: c < 50.0, lambda c: c * 1.1 + 1, tg.abs(c))
+
+
+def of_matrices(m):
+    a = m @ m.T + 3 * tg.eye(3)
+    return tg.linalg.solve(a, m[0]), tg.linalg.cholesky(a), tg.linalg.eigvalsh(a)
+
+
+def of_draws(key):
+    a, b = tg.unstack(tg.random.split(key))
+    walk = tg.fori_loop(0, 3, lambda i, c: c + tg.random.uniform(tg.random.fold_in(b, i)), 0.0)
+    return tg.random.normal(a, shape=(4,)), tg.random.permutation(b, 5), walk
+
+
+@pytest.mark.long
+def test_threads_share_the_steps_of_a_map():
+    """Steps with loops, matrices and draws in them give the same bits, and so do gradients: no step needs another."""
+    x, w = tg.matrix("x"), tg.tensor("w", "float64", (None, 3, 3))
+    keys, rate = tg.matrix("keys", "uint32"), tg.scalar("rate")
+    made = [tg.map(lambda row: of_loops(row, rate), x), tg.map(of_matrices, w), tg.map(of_draws, keys)]
+    outputs = [y for each in made for y in each]
+    gradient = tg.grad(tg.sum(outputs[0]) + tg.sum(outputs[2]), [x, w, rate])
+    one, three = (shared_by(k, [x, w, keys, rate], [*outputs, *gradient]) for k in (1, 3))
+    assert three.source(full=True).count("static void divided_graph") >= 4
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 2, 700):
+        words = rng.integers(0, 2**32, (n, 2)).astype("uint32")
+        given = rng.normal(size=(n, 50)), rng.normal(size=(n, 3, 3)), words, 0.7
+        for a, b in zip(one(*given), three(*given), strict=True):
+            np.testing.assert_array_equal(a, b, strict=True)
+
+
+@pytest.mark.parametrize("failing", [(), (2999,), (2000, 700), (0, 1)], ids=str)
+def test_of_shared_steps_the_first_is_told_that_fails(failing):
+    j, x = tg.vector("j", "int64"), tg.matrix("x")
+
+    def checked(t):
+        return tg.sum(x[t % 7]) * tg.fori_loop(0, t, lambda i, c: c + x[i, 0], 0.0)
+
+    f = shared_by(3, [j, x], tg.map(checked, j))
+    times, rows = np.full(3000, 20), np.ones((40, 30))
+    times[list(failing)] = [41, 55][: len(failing)]
+    if not failing:
+        np.testing.assert_array_equal(f(times, rows), np.full(3000, 600.0))
+        return
+    with pytest.raises(tg.BoundsError, match=f"step  40 of the loop in step {min(failing)}\n"):
+        f(times, rows)
+
+
 def test_two_chains_go_in_step(backend):
     """They are joined where loops are written, and give what each gives alone."""
     x, y = tg.vector("x"), tg.vector("y")

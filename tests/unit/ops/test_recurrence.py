@@ -219,3 +219,27 @@ def test_running_results_of_an_associative_function(count, reverse):
     needed = np.array(needed[::-1] if reverse else needed).reshape(-1, 2)
     np.testing.assert_allclose(found["slope"].eval(), needed[:, 0], rtol=1e-12)
     np.testing.assert_allclose(found["offset"].eval(), needed[:, 1], rtol=1e-12, atol=1e-14)
+
+
+def test_a_truncated_gradient_that_reaches_the_beginning_goes_through_it():
+    x, a, b = tg.vector("x"), tg.scalar("a"), tg.scalar("b")
+    for most, needed in ((6, 0.0), (7, 0.5**7), (100, 0.5**7)):
+        y = tg.recurrence(lambda v, s: a * s + v, sequences=x, outputs_info=b, truncate_gradient=most)
+        assert tg.grad(y[-1], b, disconnected="zero").eval({x: XS, a: 0.5, b: 1.0}) == needed
+
+
+def test_a_truncated_gradient_goes_back_from_the_last_step_that_is_made():
+    x, a = tg.vector("x"), tg.scalar("a")
+
+    def step(v, s):
+        s = a * s + v
+        return s, tg.until(v > XS[3])
+
+    y = tg.recurrence(step, sequences=x, outputs_info=tg.constant(0.0), truncate_gradient=2)
+    given = np.sort(XS)
+    found = y.eval({x: given, a: 0.5})
+    made = len(found)
+    assert 2 < made < 7
+    assert given[made - 1] > XS[3] >= given[made - 2]
+    needed = [0.0] * (made - 2) + [0.5, 1.0] + [0.0] * (7 - made)
+    np.testing.assert_array_equal(tg.grad(y[-1], x).eval({x: given, a: 0.5}), needed)

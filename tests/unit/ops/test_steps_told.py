@@ -13,7 +13,7 @@ from tg.graph.function_graph import freeze
 from tg.graph.text import parse, to_text
 from tg.ops.catalog import FAMILIES
 
-BACKENDS = [s.name for s in plugin.registry().backends() if s.is_available and s.name != "loopback"]
+BACKENDS = [s.name for s in plugin.registry().backends() if s.is_available]
 OPS = {one.name if hasattr(one, "op") else one.__name__: one for f in FAMILIES for one in (*f.elementwise, *f.ops)}
 LIMIT = 3.0
 UP = np.linspace(0.0, 6.0, 9)

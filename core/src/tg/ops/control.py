@@ -5,8 +5,6 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from tg.errors import DomainError, DtypeError, InputError, message
 from tg.graph.checks import REPORTED, STATUS_LENGTH, Descriptor
 from tg.graph.dims import named_type
@@ -20,13 +18,15 @@ from tg.ops.elementwise.arithmetic import clip
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import where
 from tg.ops.family import Family
-from tg.ops.inner import copies, inner_types, respecialize, status_array, status_type
+from tg.ops.inner import copies, inner_types, placeholders, respecialize, status_array, status_type
 from tg.ops.shape import stack
 from tg.types.dtypes import is_complex
 from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
 
     from tg.graph.frozen import FrozenGraph
     from tg.types.tensor_type import TensorType
@@ -97,7 +97,7 @@ class Call(Op):
         if not self.graph.checks:
             return outputs
         if status:
-            outputs = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.graph.output_types)
+            outputs = placeholders("call", self.graph, [a.shape for a in arrays])
         return (*outputs, status_array(status))
 
     def applications(self, *arrays: Any) -> Iterator[tuple[FrozenGraph, Sequence[Any]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tg.errors import InputError, message
+from tg.errors import InputError, ShapeError, message
 from tg.graph.checks import STATUS_LENGTH, STEP
 from tg.graph.frozen import types_for
 from tg.graph.function_graph import freeze
@@ -108,6 +108,28 @@ def refused_by_shapes(graph: FrozenGraph, shapes: Sequence[Sequence[int]]) -> tu
         if check.condition in known and not known[check.condition] and known.keys() >= set(check.values):
             return (k + 1, *(int(known[v]) for v in check.values))
     return ()
+
+
+def placeholders(
+    name: str, graph: FrozenGraph, shapes: Sequence[Sequence[int]], length: Sequence[int] = (), skipped: int = 0
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """Zeros in the place of what a graph has not computed, in which a check failed, for inputs of these shapes.
+
+    Whoever looks at the status at the end alone goes on with them: they are as long as results are, as far as the
+    shapes of the inputs say so.
+
+    Args:
+        length: in front of the shapes of the outputs behind the first `skipped`.
+    """
+    types = [t.with_shape(tuple(shape)) for t, shape in zip(graph.input_types, shapes, strict=True)]
+    try:
+        found = inner_types(name, graph, types, requires=False).outside
+    except ShapeError:  # that is what failed
+        found = tuple(t.with_shape((None,) * t.ndim) for t in graph.output_types)
+    return tuple(
+        np.zeros((*(length if k >= skipped else ()), *(n if type(n) is int else 0 for n in t.shape)), t.numpy_dtype)
+        for k, t in enumerate(found)
+    )
 
 
 def captured(outputs: Sequence[Variable], own: Sequence[Variable], began: int) -> list[Variable]:

@@ -21,6 +21,7 @@ from tg.ops.inner import (
     InnerTypes,
     copies,
     inner_types,
+    placeholders,
     refused_by_shapes,
     respecialize,
     status_array,
@@ -199,8 +200,7 @@ class Scan(Op):
                 np.empty((0, *shape), t.numpy_dtype) for shape, t in zip(self.trace_shapes(arrays), types, strict=True)
             ]
         if status:
-            found = [np.zeros((0,) * t.ndim, t.numpy_dtype) for t in self.body.output_types[: self.carries]]
-            found += [np.zeros((0,) * (t.ndim + 1), t.numpy_dtype) for t in self.body.output_types[self.carries :]]
+            found = [*placeholders("scan", self.body, self._step_shapes(arrays), (length,), self.carries)]
         else:
             found = [*copies([np.asarray(v) for v in carries], arrays), *traces]
         return (*found, status_array(status, place)) if self.body.checks else tuple(found)
@@ -219,16 +219,21 @@ class Scan(Op):
                 return
             carries = outputs[: self.carries]
 
+    def _step_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of what a step is given, for operands of any library."""
+        carries, sequences, captured = self.parts(operands)
+        found = [tuple(v.shape) for v in carries]
+        return [*found, *(tuple(v.shape)[1:] for v in sequences), *(tuple(v.shape) for v in captured)]
+
     def trace_shapes(self, operands: Sequence[Any]) -> list[tuple[int, ...]]:
         """For operands of any library the shape of a slice of each trace, where there is no step that shows it."""
-        carries, sequences, captured = self.parts(operands)
+        captured = self.parts(operands)[2]
 
         def value_of(atom: Any) -> int | None:
             return int(captured[atom.owner.number - self.carries - self.sequences]) if self._is_captured(atom) else None
 
-        shapes = [*(tuple(v.shape) for v in carries), *(tuple(v.shape)[1:] for v in sequences)]
-        shapes += [tuple(v.shape) for v in captured]
-        types = [t.with_shape(shape) for t, shape in zip(self.body.input_types, shapes, strict=True)]
+        pairs = zip(self.body.input_types, self._step_shapes(operands), strict=True)
+        types = [t.with_shape(shape) for t, shape in pairs]
         found = inner_types("scan", self.body, types).inside[self.carries :]
         return [tuple(int(lengths.evaluate(n, value_of)) for n in t.shape) for t in found]  # type: ignore[arg-type]
 
@@ -505,7 +510,7 @@ class Cond(Op):
         found = copies([np.asarray(v) for v in outputs], arrays)
         if status:
             status = (status[0] + self.first_check(k), *status[1:])
-            found = tuple(np.zeros((0,) * t.ndim, t.numpy_dtype) for t in graph.output_types)
+            found = placeholders("cond", self.branches[0], [a.shape for a in arrays[1:]])
         return (*found, status_array(status)) if self.inner_descriptors else found
 
     def pullback(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
-from tg.graph.nodes import Variable, size_value
+from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.ops.control import stop_gradient
 from tg.ops.creation import zeros
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import logical_not
+from tg.ops.elementwise.comparison import logical_not, where
 from tg.ops.family import Family
 from tg.ops.indexing import flip
 from tg.ops.iteration import as_integer, cond, looped
@@ -124,7 +124,11 @@ def recurrence(
         return moved, found if ends is None else _Ending([*found, ends])
 
     probe = _ends(step, begins, slices)
-    run, start = (_until_end(step), (constant(False), constant(np.int64(0)), *begins)) if probe else (step, begins)
+    if probe and truncate_gradient >= 0:  # the last step is known when all are made: a second loop makes as many
+        (_, count, *_), _ = looped(_until_end(step), _unended(begins), slices, steps, "recurrence")
+        steps = size_value(count)
+        slices, step, probe = [v[:steps] for v in slices], _without_end(step), False
+    run, start = (_until_end(step), _unended(begins)) if probe else (step, begins)
     carry, traced = _truncated(run, start, slices, steps, truncate_gradient)
     if probe:
         traced = [y[: size_value(carry[1])] for y in traced]
@@ -146,9 +150,17 @@ def _truncated(
     first = maximum(steps - most, 0)
     carry, before = looped(step, start, [v[:first] for v in slices], first, "recurrence")
     leaves, structure = flatten(carry)
-    carry = structure(iter([stop_gradient(v) for v in leaves]))
+    pairs = zip(flatten(start)[0], leaves, strict=True)
+    carry = structure(iter([_cut(first, begin, v) for begin, v in pairs]))
     carry, after = looped(step, carry, [v[first:] for v in slices], steps - first, "recurrence")
     return carry, [concatenate([stop_gradient(a), b], 0) for a, b in zip(before, after, strict=True)]
+
+
+def _cut(first: int | Length, begin: Variable, v: Variable) -> Variable:
+    """What comes out of the first steps, through which nothing is differentiated: of no step what they began with."""
+    if type(first) is int:
+        return stop_gradient(v) if first else begin
+    return where(as_size_variable(first) > 0, stop_gradient(v), begin)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -273,6 +285,21 @@ def _results(found: Any) -> tuple[list[Variable], Variable | None]:
     if any(isinstance(v, Until) for v in values):
         raise InputError(message("recurrence: fn gave tg.until before an output, needed it behind them, once"))
     return [as_variable(v) for v in values], ends
+
+
+def _unended(begins: Sequence[Variable]) -> tuple[Variable, ...]:
+    """What a loop begins with that notes whether it has ended, and how many steps it has made."""
+    return (constant(False), constant(np.int64(0)), *begins)
+
+
+def _without_end(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step without its condition."""
+
+    def plain(carry: Any, values: Any) -> tuple[Any, Any]:
+        moved, found = step(carry, values)
+        return moved, [*found[:-1]]
+
+    return plain
 
 
 def _until_end(step: Callable[..., Any]) -> Callable[..., Any]:

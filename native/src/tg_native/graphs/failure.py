@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.errors import BoundsError, ShapeError, TgError, message
-from tg.graph.checks import REPORTED, STATUS_LENGTH
+from tg.graph.checks import REPORTED, STATUS_LENGTH, STEP
 from tg.link.perform import explained
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tg.link.linker import Status
 
 STATUS: Final = STATUS_LENGTH  # int64 that a failed check fills: its code, and its values
+STATUS_STEP: Final = STEP  # where, in that of a loop, the step stands
 
 
 class Failure(IntEnum):

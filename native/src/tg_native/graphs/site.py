@@ -72,6 +72,11 @@ class Site:
         return self.function.unit.threads
 
     @property
+    def shares_steps(self) -> bool:
+        """Whether threads may share steps of which none needs another."""
+        return self.threads > 1 and not self.function.plans
+
+    @property
     def most_parts(self) -> int:
         """How many parts such a loop has at most."""
         return SHARE * self.threads

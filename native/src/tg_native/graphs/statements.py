@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tg.graph.op import Op
     from tg.types.lengths import Length
     from tg_native.graphs.site import Site
+    from tg_native.graphs.steps import Steps
     from tg_native.loops.blas import Blas
     from tg_native.loops.function import Function
     from tg_native.loops.kernel import Kernel
@@ -183,6 +184,15 @@ class Statements(Lengths):
             each: nanoseconds that one index of the space takes.
             small: numbers of elements of which none is known to be large, and none may be.
             unit: where parts begin, multiples of this; 0 if it is not said.
+        """
+        raise NotImplementedError  # units have one thread
+
+    def share_steps(self, steps: Steps, status: str | None, each: float) -> None:
+        """Make steps, which threads share if that is worth it, where the unit has several.
+
+        Args:
+            status: the pointer to where the status of the first step goes whose checks fail; None if there are none.
+            each: nanoseconds that a step takes.
         """
         raise NotImplementedError  # units have one thread
 

@@ -14,9 +14,10 @@ from tg.ops.elementwise.record import Elementwise
 from tg.types.dtypes import is_complex
 from tg.types.lengths import LONGEST, ScalarValue, of_atom
 from tg_native.kernels.dtypes import working
-from tg_native.kernels.index import Index
-from tg_native.kernels.lanes import Pair, constant, constant_of, parts
+from tg_native.kernels.index import Index, index
+from tg_native.kernels.lanes import Pair, constant_of, parts
 from tg_native.loops.costs import has_many_steps
+from tg_native.loops.looks import EVERY, Counter, Looks
 from tg_native.loops.pointwise import program_of, run, uniform
 from tg_native.plan.values import Array, collapsed, spread
 
@@ -127,6 +128,7 @@ class _Nest:
             if isinstance(v, Array) and ("operand", k) not in self.placed and uniform(v) is None:
                 self.single[k] = self.kernel.read(v), v.strides[0]
         self.scratch = self._scratch()
+        self.looks = Looks(site, self.kernel)
 
     def _size(self, k: int) -> int | Length:
         return next(length for stage, length in zip(self.op.stages, self.lengths, strict=True) if stage.count == k)
@@ -176,10 +178,19 @@ class _Nest:
             }
             kernel.blocks(self.shape[-1], self._round, twice=True, first=len(self.shape) == 1)
         self.site.run(kernel)
+        self.looks.leave()
         return list(self.stored.values())
 
     def _round(self, block: Block) -> None:
-        """All stages for the elements of one block."""
+        """All stages for the elements of one block, unless an interrupt was there."""
+        with self.kernel.body.when(self.looks.goes_on()):
+            self._stages(block)
+            steps = index(self.kernel.body, 0)
+            for stage, length in zip(self.op.stages, self.lengths, strict=True):
+                steps = steps + (SOME if stage.asks else self.kernel.length(length))
+            self.looks.between_blocks(steps)
+
+    def _stages(self, block: Block) -> None:
         made: dict[int, Elements] = {}  # the carries after all steps, by their numbers among all results
         first = 0
         for s, stage in enumerate(self.op.stages):
@@ -218,7 +229,8 @@ class _Nest:
         if stage.asks:
             after = iter(self._while(stage, program, values, parts(starts), step, block, first))
         else:
-            after = iter(body.fold(0, length, 1, parts(starts), step))
+            is_short = type(self.lengths[s]) is int and self.lengths[s] <= EVERY
+            after = iter(self.looks.fold(length, parts(starts), step, is_short=is_short))
         finals = [_together(program.dtypes[k], after) for k in range(n)]
         for k, value in enumerate(finals):
             if first + k in self.stored:
@@ -256,14 +268,8 @@ class _Nest:
         goes_on = program.outputs[-1]
         asking = program._replace(nodes=_needed(program, goes_on))
         self._clear(stage, block, first)
-        with body.of(0):
-            number = body.variable("int64")
-            number.set(constant(body, 0, "int64"))
+        made = Counter(body)
         known: Values = {}
-
-        def made() -> Index:
-            with body.of(0):
-                return Index(number.get())
 
         def holds(*given: Lanes) -> Condition:
             known.clear()
@@ -274,16 +280,15 @@ class _Nest:
             asked: Any = known[goes_on]
             mask = block.mask
             some: Condition = body.anywhere(asked if mask is None else asked & mask)
-            return some if stage.length is None else some & (made() < stage.length)
+            return some
 
         def write(*given: Lanes) -> Sequence[Lanes]:
-            at = made()
+            at = made.get()
             found = step(at, *given, known=known)
-            with body.of(0):
-                number.set((at + 1).value)
+            made.set(at + 1)
             return found
 
-        return body.while_loop(starts, holds, write)
+        return self.looks.while_loop(made, stage.length, starts, holds, write)
 
     # --- elements ----------------------------------------------------------------------------------------------------
 

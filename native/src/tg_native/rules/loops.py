@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -11,6 +12,8 @@ from tg.ops import loops as t
 from tg.types.dtypes import numpy_dtype
 from tg.types.lengths import LONGEST
 from tg_native.graphs.failure import STATUS, Failure
+from tg_native.graphs.steps import Stepped, Steps
+from tg_native.loops.costs import LIGHT
 from tg_native.plan.shapes import follows_from_inputs
 from tg_native.plan.values import Array, Scalar, count
 from tg_native.rules.control import POINTER, argument, cleared, lengths_inside
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Value
 
 LOOKS: Final = (4096, 64, 8)  # steps of numbers, vectors, and of matrices or loops between looks at the clock
+CALL: Final = 5.0  # nanoseconds
+FEW: Final = 8
 Arguments = list[tuple[str, str]]  # dtypes, POINTER among them, and texts
 
 
@@ -44,6 +49,12 @@ def scan(op: t.Scan, site: Site) -> Any:
     operands = site.inputs[op.first :]
     traces = [_Trace(site, body, operands, k, body.outputs[k]) for k in range(n, len(body.outputs))]
     status = _Status(site, body.checks, len(body.outputs))
+    if not n and site.shares_steps and function.unit.ticks is None:
+        shared = Steps(
+            body, length, op.reverse, _looks(op), [s.stepped for s in slices], held, [y.stepped for y in traces]
+        )
+        function.share_steps(shared, status.array and status.array.pointer, _time_of(body))
+        return [*(y.array for y in traces), *status.result]
     # in front of the loop: what is computed in it is not there behind it, where another loop may ask for the same
     last = function.local("int64", function.expression("+", length, "-1")) if op.reverse else ""
     with _steps(op, function, length) as step:
@@ -57,14 +68,37 @@ def scan(op: t.Scan, site: Site) -> Any:
     return [*(c.result(length) for c in carries), *(y.array for y in traces), *status.result]
 
 
+def _looks(op: t.Scan) -> int:
+    """After how many steps the clock is looked at."""
+    has_loops = any(type(one.op).graph_fields for one in op.body.nodes)
+    return LOOKS[2 if has_loops else min(2, max(t.ndim for t in op.body.types))]
+
+
+def _time_of(graph: FrozenGraph) -> float:
+    """About how many nanoseconds the function of a graph takes at least; a length that is not known counts as few."""
+
+    def elements(shape: Sequence[int | None]) -> int:
+        return math.prod(FEW if n is None else n for n in shape)
+
+    total = CALL
+    for node in graph.nodes:
+        inner = node.op.inner_graphs()
+        if inner:
+            steps = getattr(node.op, "length", 1)
+            total += min(map(_time_of, inner)) * (FEW if steps is None else steps)
+        else:
+            moved = max(elements(graph.types[k].shape) for k in (*node.inputs, *node.outputs))
+            total += LIGHT * 8 * moved
+    return total
+
+
 def _steps(op: t.Scan, function: GraphFunction, length: str) -> contextlib.AbstractContextManager[str]:
     """The loop over the steps, which is left between parts of less than a second where it is interrupted.
 
     It takes as long as a loop in one part: of five recurrences with their gradients one, an epidemic's, took LLVM 1.03
     times as long, and none took gcc longer.
     """
-    has_loops = any(type(one.op).graph_fields for one in op.body.nodes)
-    size = LOOKS[2 if has_loops else min(2, max(t.ndim for t in op.body.types))]
+    size = _looks(op)
     if op.length is not None and op.length <= size:
         return function.steps(length)
     return function.steps_in_parts(length, size, function.clock())
@@ -127,6 +161,11 @@ class _Slices:
         self.size = site.function.local("int64", site.length(count(inside.shape)))
         self.lengths = [] if self.is_scalar else argument(site, inside, wanted)[1:]
 
+    @property
+    def stepped(self) -> Stepped:
+        """The slices as an argument of steps."""
+        return Stepped(self.array.dtype, self.array.pointer, self.size, self.is_scalar, self.lengths)
+
     def at(self, place: str) -> Arguments:
         """The arguments that are the slice at a place."""
         site = self.site
@@ -148,6 +187,11 @@ class _Trace:
         self.array = site.allocate(k)
         self.size = function.local("int64", site.length(count(shape[1:])))
         self.zero = function.literal(numpy_dtype(dtype).type(0), dtype)
+
+    @property
+    def stepped(self) -> Stepped:
+        """The slices as an argument of steps."""
+        return Stepped(self.array.dtype, self.array.pointer, self.size)
 
     def at(self, place: str) -> str:
         """The pointer to the slice at a place."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.backend import TensorType, taken
 from tg_c.blas import CBlas, CLapack
-from tg_c.division import Division, functions
+from tg_c.division import Division, driver, functions
+from tg_c.interrupts import INTERRUPTED, LEFT
 from tg_c.kernel import Kernel
 from tg_c.lanes import by_text
 from tg_c.lengths import FORMS
@@ -17,6 +18,7 @@ from tg_c.pieces import Local, in_pieces
 from tg_c.prelude import Element
 from tg_c.printed import Printed
 from tg_c.site import Site
+from tg_c.steps import FAILED, SharedSteps
 from tg_c.text import INDENT, elements, literal
 from tg_native.calls.blas import NO_BLAS, blas
 from tg_native.graphs import function as graphs
@@ -34,31 +36,13 @@ if TYPE_CHECKING:
 
     from tg.backend import Constant, FrozenGraph, Length, Node, Op
     from tg_c.program import Unit
+    from tg_native.graphs.steps import Steps
     from tg_native.loops import kernel as loops
     from tg_native.loops.pointwise import ScalarProgram
     from tg_native.plan.memory import Buffer
     from tg_native.plan.values import Value
 
 LARGE_CONSTANT: Final = 4096  # bytes; what is larger is an argument of the code
-
-
-# An interrupt that is there is told again, for Python to handle it once it is back. A thread that Python does not know
-# is none of those that handle signals, and must not wait for the lock: whoever has it may wait for the thread.
-INTERRUPTED: Final = """\
-long time(long *);
-void *PyGILState_GetThisThreadState(void);
-int PyGILState_Ensure(void), PyOS_InterruptOccurred(void);
-void PyGILState_Release(int), PyErr_SetInterrupt(void);
-static __attribute__((noinline, cold)) int tg_interrupted(i64 *asked) {
-  const i64 now = time(0), last = *asked;
-  *asked = now;
-  if (now == last || !last || !PyGILState_GetThisThreadState()) return 0;
-  const int before = PyGILState_Ensure(), is_interrupted = PyOS_InterruptOccurred();
-  if (is_interrupted) PyErr_SetInterrupt();
-  PyGILState_Release(before);
-  return is_interrupted;
-}
-"""
 
 
 @final
@@ -75,6 +59,7 @@ class GraphFunction(graphs.GraphFunction):
     def __init__(self, unit: Unit, graph: FrozenGraph, name: str, *, is_main: bool, plans: bool = False) -> None:
         super().__init__(unit, graph, name, is_main=is_main, plans=plans)
         self.lines = []
+        self.before: list[str] = []  # functions that this one calls alone
         self.parameters.append("const void *const *data")
         self.scalars: dict[int, Local] = {}  # by the lines that declare them
         self.slots: dict[str, Slot] = {}  # by the texts of their pointers
@@ -108,7 +93,9 @@ class GraphFunction(graphs.GraphFunction):
         for piece in pieces:
             marks = {k: self.marks[at] for k, at in piece.places.items() if at in self.marks}
             self.unit.note_marks(self, piece.head, marks)
-        return "\n".join([*([shared] if pieces else []), *(piece.text for piece in pieces), head, *inside, "}"])
+        return "\n".join(
+            [*self.before, *([shared] if pieces else []), *(piece.text for piece in pieces), head, *inside, "}"]
+        )
 
     def _scalars_given(self) -> dict[str, str]:
         """The dtypes of inputs without axes, and of lengths, by their names."""
@@ -339,6 +326,23 @@ class GraphFunction(graphs.GraphFunction):
             fits = " && ".join(f"{self.length(n)} <= {MOST_SHARED}" for n in small)
             parts = self.local("int64", f"{fits} ? {parts} : 1")
         kernel.divided(Division(texts[0], unit, parts), most, self.unit.threads)
+
+    def share_steps(self, steps: Steps, status: str | None, each: float) -> None:
+        most, name = SHARE * self.unit.threads, f"{self.name}_{self.fresh('steps')}"
+        self.unit.prelude.need("division", functions(most))
+        self.unit.prelude.need("interrupted", INTERRUPTED)
+        self.unit.prelude.need("left", LEFT)
+        written = SharedSteps(steps, self.unit.function(steps.body), name)
+        self.before += [written.text(), driver(name, written.parameters, self.unit.threads)]
+        parts = self.local("int64", f"tg_parts({steps.length}, 1, {each:.3g})")
+        found = self.allocate("int64", (written.words(most),)).pointer
+        self.line(f"for (i64 k = 0; k < {written.words(most)}; k++) {found}[k] = 0;")
+        self.line(f"divided_{name}({', '.join((steps.length, '1', parts, *written.arguments, found))});")
+        self.line(f"if ({found}[0]) {{ code = {int(Failure.INTERRUPTED)}; goto done; }}")
+        first = self.fresh("first")
+        self.line(f"const i64 {first} = tg_failed({found} + 1, {parts}, {status or 0});")
+        self.unit.prelude.need("failed", FAILED)
+        self.line(f"if ({first} < 0) {{ code = {first}; goto done; }}")
 
     def call(self, kernel: loops.Kernel, guard: str = "") -> None:
         """Call a finished loop, under a condition if there is one."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from tg.backend import is_complex, is_integer
 from tg_c.body import SHARED, Body
+from tg_c.interrupts import INTERRUPTED, LEFT
 from tg_c.text import integer
 from tg_native.kernels import routine
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half, item_size
@@ -413,6 +414,12 @@ class Routine(Body, routine.Routine):
         kind, names = self.vector_type(x.dtype, form, count), self._new_names(count)
         declared += [f"{kind} {name};" for name in names]
         return Lanes(self, x.dtype, names if len(names) > 1 else names[0], form)
+
+    def interrupted(self, left: Pointer, asked: Pointer) -> Condition:
+        self.prelude.need("interrupted", INTERRUPTED)
+        self.prelude.need("left", LEFT)
+        with self.of(0):
+            return Condition(Lanes(self, "bool", self.local(f"{CONST}b8", f"tg_left({left.text}, {asked.text})")))
 
     # --- functions -------------------------------------------------------------------------------------------------
 

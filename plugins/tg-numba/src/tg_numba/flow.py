@@ -10,9 +10,12 @@ from tg_native.kernels.index import Condition, Index, index
 from tg_native.kernels.lanes import Lanes
 from tg_native.kernels.routine import Routine, Variable
 from tg_numba.assembly import ITEMS, Lines
+from tg_numba.interrupts import interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from tg_native.kernels.index import Pointer
 
 INT64 = "i64"
 
@@ -212,6 +215,12 @@ class Flow(Lines, Routine):
         (first, xs), (second, ys) = ends
         pairs = zip(xs, ys, strict=True)
         return [self.made(f"phi {kind} [{x}, %{first}], [{y}, %{second}]") for (kind, x), (_, y) in pairs]
+
+    def interrupted(self, left: Pointer, asked: Pointer) -> Condition:
+        found = self.made(f"sext i32 {interrupted(self, str(asked.text))} to i64")
+        both = self.made(f"or i64 {found}, {self.made(f'load i64, ptr {left.text}')}")  # there is one thread
+        self.do(f"store i64 {both}, ptr {left.text}")
+        return Condition(Lanes(self, "bool", self.made(f"icmp ne i64 {both}, 0")))
 
     # --- functions -------------------------------------------------------------------------------------------------
 

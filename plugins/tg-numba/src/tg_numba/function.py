@@ -20,6 +20,7 @@ from tg_native.show.shown import identifier
 from tg_numba.assembly import memory_cell
 from tg_numba.blas import NumbaBlas, NumbaLapack
 from tg_numba.body import Body
+from tg_numba.interrupts import interrupted
 from tg_numba.kernel import Kernel
 from tg_numba.lengths import countable, derived
 from tg_numba.memory import ArenaMemory, in_slots
@@ -39,44 +40,6 @@ if TYPE_CHECKING:
     from tg_numba.program import Unit
 
 LENGTHS: Final = HEAD + 16  # in an array's object: where its lengths are
-INTERRUPTS: Final = (
-    ("time", "i64", ("ptr",)),
-    ("PyGILState_GetThisThreadState", "ptr", ()),
-    ("PyGILState_Ensure", "i32", ()),
-    ("PyGILState_Release", "void", ("i32",)),
-    ("PyOS_InterruptOccurred", "i32", ()),
-    ("PyErr_SetInterrupt", "void", ()),
-)
-# An interrupt that is there is told again, for Python to handle it once it is back. A thread that Python does not know
-# is none of those that handle signals, and must not wait for the lock: whoever has it may wait for the thread.
-INTERRUPTED: Final = """
-define internal i32 @interrupted(ptr %asked) noinline cold {
-  %now = call i64 @time(ptr null)
-  %before = load i64, ptr %asked
-  store i64 %now, ptr %asked
-  %is_first = icmp eq i64 %before, 0
-  %is_known = icmp eq i64 %now, %before
-  %is_early = or i1 %is_first, %is_known
-  br i1 %is_early, label %no, label %another
-another:
-  %thread = call ptr @PyGILState_GetThisThreadState()
-  %is_other = icmp eq ptr %thread, null
-  br i1 %is_other, label %no, label %ask
-ask:
-  %held = call i32 @PyGILState_Ensure()
-  %found = call i32 @PyOS_InterruptOccurred()
-  %is_there = icmp ne i32 %found, 0
-  br i1 %is_there, label %again, label %end
-again:
-  call void @PyErr_SetInterrupt()
-  br label %end
-end:
-  call void @PyGILState_Release(i32 %held)
-  ret i32 %found
-no:
-  ret i32 0
-}
-"""
 
 
 @final
@@ -263,13 +226,9 @@ class GraphFunction(graphs.GraphFunction):
         self._leave_if_interrupted(self.body.made(f"icmp eq i64 {number}, 63"), asked)
 
     def _leave_if_interrupted(self, looks: str, asked: str) -> None:
-        body = self.body
-        for name, result, arguments in INTERRUPTS:
-            body.module.declare(name, result, arguments)
-        body.module.define("interrupted", INTERRUPTED)
         with self.where(looks):
-            found = body.made(f"call i32 @interrupted(ptr {asked})")
-            self.leave_unless(body.made(f"icmp eq i32 {found}, 0"), str(int(Failure.INTERRUPTED)))
+            found = interrupted(self.body, asked)
+            self.leave_unless(self.body.made(f"icmp eq i32 {found}, 0"), str(int(Failure.INTERRUPTED)))
 
     @contextlib.contextmanager
     def where(self, condition: str) -> Iterator[None]:
