@@ -97,7 +97,7 @@ def test_differences_are_relative_and_of_what_both_have():
     assert jobs.difference(np.array([1.0, 2.5]), np.array([1.0, 2.0])) == 0.25
 
 
-@pytest.mark.long(minutes=4)
+@pytest.mark.long(minutes=8)
 @pytest.mark.timeout(1800)  # beside much other work
 def test_all_jobs_are_right(tmp_path):
     for name in ("torch", "sklearn"):
