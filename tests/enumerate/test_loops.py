@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tg
-from tests.enumerate.loops import FORMS, compared, run
+from tests.enumerate.loop_kinds import TgWide
+from tests.enumerate.loops import FORMS, DifferenceError, compared, run
 from tg import plugin
 
 
@@ -66,7 +67,7 @@ def test_a_wrong_loop_is_noticed(monkeypatch):
     def turned(f, init, xs, length, reverse, types, empty, checkpoint=None):
         return tg.scan(f, init, xs or None, length, reverse=not reverse)
 
-    monkeypatch.setattr("tests.enumerate.loops.Tg.scan", turned)
+    monkeypatch.setattr("tests.enumerate.loop_programs.Tg.scan", turned)
     assert any("DifferenceError" in text for seed in range(4000, 4040, 2) for text in run([seed], "perform")[0])
 
 
@@ -77,13 +78,13 @@ def test_a_check_of_another_step_is_noticed(monkeypatch, late):
     def wrong(value, condition, text, step):
         return tg.assert_(value, condition, text, step + late)  # noqa: PT009
 
-    monkeypatch.setattr("tests.enumerate.loops.Tg.checked", wrong)
+    monkeypatch.setattr("tests.enumerate.loop_programs.Tg.checked", wrong)
     with pytest.raises(AssertionError):
         compared(FAILING, "perform", ("guarded",))
 
 
 def test_a_check_that_never_fails_is_noticed(monkeypatch):
-    monkeypatch.setattr("tests.enumerate.loops.Tg.checked", lambda value, *_: value)
+    monkeypatch.setattr("tests.enumerate.loop_programs.Tg.checked", lambda value, *_: value)
     with pytest.raises(AssertionError):
         compared(FAILING, "perform", ("guarded",))
 
@@ -114,3 +115,32 @@ def test_a_hundred_thousand_steps(backend):
     np.testing.assert_allclose(by_a, np.sum(given * slopes), rtol=1e-9)
     with pytest.raises(tg.AssertionFailed, match=f"found step {count - 1}"):
         f(given, rate, count - 1)
+
+
+WRONG = {  # functions of tg that go wrong, and the seed of a program in which that shows
+    "updated": (300004, lambda v, index, value, how: v.at[index].set(value + 1)),
+    "split": (300022, lambda key, n: tg.random.split(key, n)[::-1]),
+    "fold_in": (300048, lambda key, data: tg.random.fold_in(key, data + 1)),
+    "uniform": (
+        300034,
+        lambda key, like=None: 1 - tg.random.uniform(key, shape=() if like is None else like.shape),
+    ),
+    "linear": (300004, lambda name, a, b: tg.linalg.solve(a.T + tg.eye(2), b)),
+    "reduce": (300063, lambda f, xs, init: tg.reduce(f, xs[::-1], init)),
+    "associated": (300011, lambda f, xs, reverse: tg.associative_scan(f, list(xs), reverse=not reverse)),
+    "stopped": (300025, lambda x: x),
+    "slope": (300011, lambda a, v: a * tg.cos(a * v)),
+    "customized": (300005, lambda which, a, b: tg.tanh(a) * b),
+    "loop": (300004, lambda f, init, xs, length, reverse, empty: tg.scan(f, init, xs, length, reverse=not reverse)),
+    "batched": (300004, lambda f, arrays, dtype: tg.vmap(f)(*(a[::-1] for a in arrays))),
+}
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", WRONG)
+def test_what_goes_wrong_in_wide_programs_is_noticed(name, monkeypatch):
+    seed, wrong = WRONG[name]
+    assert compared(seed, "perform", ("wide",))
+    monkeypatch.setattr(TgWide, name, staticmethod(wrong))
+    with pytest.raises(DifferenceError):
+        compared(seed, "perform", ("wide",))

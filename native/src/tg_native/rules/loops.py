@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tg.graph.frozen import FrozenGraph
     from tg.plugin.records import Rule
+    from tg.types.lengths import Length
     from tg.types.tensor_type import TensorType
     from tg_native.graphs.function import GraphFunction
     from tg_native.graphs.site import Site
@@ -77,8 +78,8 @@ def _looks(op: t.Scan) -> int:
 def _time_of(graph: FrozenGraph) -> float:
     """About how many nanoseconds the function of a graph takes at least; a length that is not known counts as few."""
 
-    def elements(shape: Sequence[int | None]) -> int:
-        return math.prod(FEW if n is None else n for n in shape)
+    def elements(shape: Sequence[int | Length | None]) -> int:
+        return math.prod(n if type(n) is int else FEW for n in shape)
 
     total = CALL
     for node in graph.nodes:
