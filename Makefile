@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every
 
 help:
 	@echo 'make demo         see tg work'
-	@echo 'make examples     six jobs on every backend, beside what is used for them without tg'
+	@echo 'make examples     eleven jobs on every backend, beside what is used for them without tg'
 	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
 	@echo 'make lint         the checks only'

@@ -21,7 +21,8 @@ def effective_size(draws: Array) -> float:
     z = quantiles(halves(draws))
     chains, n = z.shape
     within, whole = variances(z)
-    correlation = 1 - (within - np.mean(autocovariances(z), axis=0) * n / (n - 1)) / whole
+    correlation = 1 - (within - np.mean(autocovariances(z), axis=0)) / whole
+    correlation[0] = 1
     pairs = np.add(*correlation[: n // 2 * 2].reshape(-1, 2).T)
     count = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else len(pairs)  # beyond, noise is all there is
     falling = np.minimum.accumulate(pairs[:count])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import bootstrap
 import epidemic
 import factors
+import kalman
+import mixtures
 import numpy as np
+import particles
 import process
+import radon
 import regressions
 import solvers
 from matplotlib import rc_context
@@ -158,6 +163,81 @@ def _factors(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
         axes.set_axis_off()
 
 
+def _nuts(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    trace, levels, counties = figure.subplots(1, 3, width_ratios=(2, 1, 2))
+    draws = _compiled(found["NUTS"]).draws
+    for one in draws[:, :, 3]:
+        trace.plot(one, linewidth=0.4)
+        levels.hist(one, bins=40, histtype="step", density=True, linewidth=0.8)
+    trace.set_title("log tau, of each chain")
+    trace.set_xlabel("draw")
+    levels.set_title("log tau")
+    levels.set_yticks([])
+    uranium = radon.load().uranium
+    a, b, tau = draws[..., 0, None], draws[..., 1, None], np.exp(draws[..., 3, None])
+    level = (a + b * uranium + tau * draws[..., len(radon.NAMES) :]).reshape(-1, len(uranium))
+    counties.errorbar(uranium, np.mean(level, axis=0), 2 * np.std(level, axis=0), fmt=".", markersize=3, linewidth=0.6)
+    ends = np.array([np.min(uranium), np.max(uranium)])
+    counties.plot(ends, np.mean(a) + np.mean(b) * ends, color="0.6", linewidth=0.8, zorder=0)
+    counties.set_title("levels of counties, ± 2 deviations")
+    counties.set_xlabel("uranium")
+
+
+def _kalman(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    data, r = kalman.voyages(), _compiled(found["Kalman"])
+    track, width = figure.subplots(1, 2)
+    for k in range(len(data.y)):
+        track.plot(*data.y[k, ::5, :2].T, ".", markersize=1.5, color="0.7")
+        track.plot(*r.places[k, :, :2].T, linewidth=0.9)
+    track.set_title("ships: measured, and where they are held to have been")
+    for k, name in enumerate("xyz"):
+        width.plot(r.deviations[0, :, k], linewidth=0.9, label=name)
+    width.set_title("standard deviation of a place")
+    width.set_xlabel("step")
+    width.set_ylim(0)
+    width.legend(frameon=False)
+
+
+def _bootstrap(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    r = _compiled(found["bootstrap"])
+    for k, axes in enumerate(figure.subplots(1, 3)):
+        axes.hist(r.b[:, k], bins=60, histtype="stepfilled", alpha=0.5, density=True)
+        for quantile in np.quantile(r.b[:, k], [0.025, 0.975]):
+            axes.axvline(quantile, color="k", linewidth=0.8)
+        axes.set_title(bootstrap.NAMES[k])
+        axes.set_yticks([])
+
+
+def _particles(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    data, r = particles.series(), _compiled(found["particles"])
+    levels, densities = figure.subplots(1, 2, width_ratios=(3, 1))
+    total, expected = particles.exact(data.y)
+    levels.plot(data.y, ".", markersize=3, color="0.7")
+    levels.plot(expected, linewidth=1, label="Kalman's filter")
+    levels.plot(np.mean(r.means, axis=0), linewidth=1, linestyle=":", color="k", label="particles")
+    levels.set_title("the level")
+    levels.set_xlabel("step")
+    levels.legend(frameon=False)
+    densities.hist(r.log_densities, bins=15, histtype="stepfilled", alpha=0.5)
+    densities.axvline(total, color="k", linewidth=0.8)
+    densities.set_title("log-density, of each cloud")
+
+
+def _mixtures(figure: Figure, found: Mapping[str, Mapping[str, Any]]) -> None:
+    plane, states = figure.subplots(1, 2, width_ratios=(1, 2))
+    data, p = mixtures.points(), _compiled(found["mixture"]).p
+    plane.plot(*data.x.T, ".", markersize=1.5, color="0.7")
+    circle = np.stack([np.cos(np.linspace(0, 2 * np.pi, 100)), np.sin(np.linspace(0, 2 * np.pi, 100))])
+    for mean, covariance in zip(p.means, p.covariances, strict=True):
+        plane.plot(*(mean[:, None] + 2 * np.linalg.cholesky(covariance) @ circle), linewidth=1)
+    plane.set_title("points, and ellipses of 2 deviations")
+    chain, r = mixtures.heard(), _compiled(found["hidden chain"])
+    states.plot(chain.x[:300], ".", markersize=3, color="0.6")
+    states.plot(r.states[:300] @ r.theta[6:9], linewidth=1)
+    states.set_title("what is heard, and the expected mean of the state")
+    states.set_xlabel("step")
+
+
 DRAWN = {
     "epidemic": _series,
     "gru": _losses,
@@ -165,4 +245,9 @@ DRAWN = {
     "process": _process,
     "regressions": _regressions,
     "factors": _factors,
+    "nuts": _nuts,
+    "kalman": _kalman,
+    "bootstrap": _bootstrap,
+    "particles": _particles,
+    "mixtures": _mixtures,
 }
