@@ -100,12 +100,14 @@ def _needed(body: FrozenGraph, carries: int, finals: Iterable[int], traces: Iter
 
 
 def _with_needed(node: Node, needed: set[int]) -> Node:
-    """A node, of branches that cannot fail with the results only that are needed."""
+    """A node, of branches that cannot fail with the results and the operands only that are needed."""
     op = node.op
     wanted = [k for k, number in enumerate(node.outputs) if number in needed]
-    if not isinstance(op, Cond) or op.inner_descriptors or not 0 < len(wanted) < len(node.outputs):
+    if not isinstance(op, Cond) or op.inner_descriptors or not wanted:
         return node
     narrow, read = _of_results(op, wanted)
+    if len(wanted) == len(node.outputs) and len(read) == len(node.inputs) - 1:
+        return node
     inputs = (node.inputs[0], *(node.inputs[1 + k] for k in read))
     return Node(narrow, inputs, tuple(node.outputs[k] for k in wanted))
 
