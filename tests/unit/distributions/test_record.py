@@ -97,20 +97,6 @@ def test_draws_are_distributed_as_the_record_says(name):
         assert abs(np.mean(draws <= place) - p) <= 5.5 * np.sqrt(p * (1 - p) / count)
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("name", LAWS)
-def test_draws_of_the_same_parameters_are_of_the_distribution(name):
-    """The middle of both sides' probabilities is one half on average: 5 standard errors of 4,000 draws, a fixed key."""
-    law, row = getattr(d, name), [float(v) for v in LAWS[name][1][0]]
-    if not hasattr(tg.random, law.sampler):
-        pytest.xfail(f"tg.random has no {law.sampler} yet")
-    whole = (int(v) if p.constraint.text.startswith("an integer") else v
-             for p, v in zip(law.parameters, row, strict=True))  # fmt: skip
-    x = law.sample(tg.random.key(3), *whole, shape=(4000,)).eval().astype(float)
-    below, above = tg.function([], [law.cdf(x, *row), law.sf(x - law.support.whole, *row)], backend="perform")()
-    assert abs(np.mean(below - above) / 2) < 5 * np.sqrt(1 / 12 / 4000)
-
-
 def test_draws_are_those_of_tg_random():
     key = tg.random.key(7)
     found = d.normal(2.0).sample(key, scale=3.0, shape=(4,))
