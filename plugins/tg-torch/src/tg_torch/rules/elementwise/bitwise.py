@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import bitwise as t
-from tg_torch.unsigned import HIGHEST, signed, unary
+from tg_torch.unsigned import HIGHEST, binary, signed, unary
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -42,10 +42,11 @@ def _inside(count: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return (count >= 0) & (count < 8 * x.dtype.itemsize)
 
 
+# PyTorch has these of uint64 on the CPU, not on CUDA
 RULES: Final[dict[object, Rule]] = {
-    t.bitwise_and: torch.bitwise_and,
-    t.bitwise_or: torch.bitwise_or,
-    t.bitwise_xor: torch.bitwise_xor,
+    t.bitwise_and: binary(torch.bitwise_and),
+    t.bitwise_or: binary(torch.bitwise_or),
+    t.bitwise_xor: binary(torch.bitwise_xor),
     t.bitwise_invert: unary(torch.bitwise_not),
     t.left_shift: left_shift,
     t.right_shift: right_shift,

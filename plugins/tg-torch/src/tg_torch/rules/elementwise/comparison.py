@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from tg.backend import comparison as t
-from tg_torch.unsigned import ordered
+from tg_torch.unsigned import ordered, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 def equal(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Whether x == y; operands of two dtypes are an int64 and a uint64, here and below."""
     if x.dtype == y.dtype:
-        return torch.eq(x, y)
+        return torch.eq(signed(x), signed(y))
     return (x.view(torch.int64) == y.view(torch.int64)) & (x.view(torch.int64) >= 0)
 
 
 def not_equal(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Whether x != y."""
-    return torch.ne(x, y) if x.dtype == y.dtype else ~equal(x, y)
+    return torch.ne(signed(x), signed(y)) if x.dtype == y.dtype else ~equal(x, y)
 
 
 def less(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -60,6 +60,11 @@ def greater_equal(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return less_equal(y, x)
 
 
+def where(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """What the condition chooses."""
+    return torch.where(condition, signed(x), signed(y)).view(x.dtype)
+
+
 def _lexicographic(first: Comparison, second: Comparison, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     known = ~(torch.isnan(x.imag) | torch.isnan(y.imag))
     return (first(x.real, y.real) & known) | ((x.real == y.real) & second(x.imag, y.imag))
@@ -80,5 +85,5 @@ RULES: Final[dict[object, Rule]] = {
     t.isinf: torch.isinf,
     t.isfinite: torch.isfinite,
     t.signbit: torch.signbit,
-    t.where: torch.where,
+    t.where: where,
 }
