@@ -318,6 +318,9 @@ class Interpreter(routine.Routine):
             self._change(found, [write()])
         return found[0]
 
+    def interrupted(self, left, asked):
+        return Condition(self._found("bool", "np.bool_(False)", lanes=0))
+
     def _width(self, x):
         return self._widths.get(x.text, 0)
 

@@ -76,7 +76,7 @@ _NAMES = {
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
     "tg.ops.linalg": "cholesky lu qr schur spectral triangular",
-    "tg.ops.elementwise": "arithmetic bitwise cast comparison complex exponential random rounding"
+    "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"
     " special trigonometric",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

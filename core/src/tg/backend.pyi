@@ -45,6 +45,7 @@ from tg.ops.elementwise import bitwise as bitwise
 from tg.ops.elementwise import cast as cast
 from tg.ops.elementwise import comparison as comparison
 from tg.ops.elementwise import complex as complex
+from tg.ops.elementwise import draws as draws
 from tg.ops.elementwise import exponential as exponential
 from tg.ops.elementwise import random as random
 from tg.ops.elementwise import rounding as rounding
