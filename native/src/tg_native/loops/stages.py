@@ -170,12 +170,8 @@ class StageWriter:
             return 0
         dtypes = {self.program.dtypes[k] for k in (*self.varying, *self.program.outputs)}
         is_plain = not (self.kept or self.tables or self.scattered)
-        vectors = self._vectors() if self._waits() else abreast(self.site, self.late) if is_plain else 1
+        vectors = VECTORS if self._waits() else abreast(self.site, self.late) if is_plain else 1
         return self.kernel.lanes_for(map(working, dtypes), vectors, self._along)
-
-    def _vectors(self) -> int:
-        """As many as accumulators have to wait for: half as many where each step is one of several."""
-        return VECTORS if len(self.numbered) == 1 else VECTORS // 2
 
     @property
     def _along(self) -> int | Length:
