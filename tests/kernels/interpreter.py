@@ -236,7 +236,7 @@ class Interpreter(routine.Routine):
     def has_form(self, word, dtype):
         return word == "scaled" and self.tables
 
-    def shared(self, name, write, operands, *, inline):
+    def shared(self, name, write, operands, *, inline, together=False):
         return write(*operands)
 
     def uses(self, name, dtype):

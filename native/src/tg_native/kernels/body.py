@@ -203,8 +203,20 @@ class Body(abc.ABC):
         """Whether one instruction finds numbers of a dtype in a table of 16."""
 
     @abc.abstractmethod
-    def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
-        """The value of a function of lanes, of the first one's dtype: in place, or by a call of one written once."""
+    def shared(
+        self,
+        name: str,
+        write: Callable[..., Lanes],
+        operands: Sequence[Lanes],
+        *,
+        inline: bool,
+        together: bool = False,
+    ) -> Lanes:
+        """The value of a function of lanes, of the first one's dtype: in place, or by a call of one written once.
+
+        Args:
+            together: whether vectors that go abreast gain by one call for all: they are handed over in memory.
+        """
 
     @abc.abstractmethod
     def uses(self, name: str, dtype: str) -> int:

@@ -397,7 +397,15 @@ class Body(kernels.Body):
         self.has_counted = True
         return self.prelude.uses(name, self.abreast)
 
-    def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
+    def shared(
+        self,
+        name: str,
+        write: Callable[..., Lanes],
+        operands: Sequence[Lanes],
+        *,
+        inline: bool,
+        together: bool = False,
+    ) -> Lanes:
         kind = self.kind(operands[0].dtype)
         made = f"tg_{'inline_' if inline else ''}{name}_{kind}"
         if not self.prelude.has(made):

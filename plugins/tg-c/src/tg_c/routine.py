@@ -199,9 +199,17 @@ class Routine(Body, routine.Routine):
         plain = super().in_vectors
         return self.each(lambda *each: plain(function, width, *each), *operands)
 
-    def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
+    def shared(
+        self,
+        name: str,
+        write: Callable[..., Lanes],
+        operands: Sequence[Lanes],
+        *,
+        inline: bool,
+        together: bool = False,
+    ) -> Lanes:
         plain = super().shared
-        if inline or self.abreast == 1:
+        if inline or not together or self.abreast == 1:
             return self.each(lambda *each: plain(name, write, each, inline=inline), *operands)
         found = self.subroutine(name, write, operands)
         assert found is not None

@@ -218,7 +218,15 @@ class Body(Moves):
     def uses(self, name: str, dtype: str) -> int:
         return self.module.used(name, max(1, self.lanes * item_size(dtype) // vector_bytes()))
 
-    def shared(self, name: str, write: Callable[..., Lanes], operands: Sequence[Lanes], *, inline: bool) -> Lanes:
+    def shared(
+        self,
+        name: str,
+        write: Callable[..., Lanes],
+        operands: Sequence[Lanes],
+        *,
+        inline: bool,
+        together: bool = False,
+    ) -> Lanes:
         if inline:
             return write(*operands)
         x = operands[0]

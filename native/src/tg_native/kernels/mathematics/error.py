@@ -82,7 +82,7 @@ def erfcx(x: Lanes) -> Lanes:
 
 
 KERNELS: Final = {
-    "erf": Kernel(erf, error=4.0, dtypes=("float64",)),
-    "erfc": Kernel(erfc, error=4.0, dtypes=("float64",)),
-    "erfcx": Kernel(erfcx, error=4.0, dtypes=("float64",), only=True),
+    "erf": Kernel(erf, error=4.0, dtypes=("float64",), together=True),
+    "erfc": Kernel(erfc, error=4.0, dtypes=("float64",), together=True),
+    "erfcx": Kernel(erfcx, error=4.0, dtypes=("float64",), only=True, together=True),
 }

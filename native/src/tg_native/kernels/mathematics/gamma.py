@@ -106,6 +106,6 @@ def trigamma(x: Lanes) -> Lanes:
 
 
 KERNELS: Final = {
-    name: Kernel(write, error=4.0, dtypes=("float64",), only=name != "lgamma")
+    name: Kernel(write, error=4.0, dtypes=("float64",), only=name != "lgamma", together=True)
     for name, write in {"lgamma": lgamma, "digamma": digamma, "trigamma": trigamma}.items()
 }

@@ -28,6 +28,7 @@ class Kernel(NamedTuple):
         preferred: the dtypes in which it is faster than a library's function where it is written in place, and as fast
             where it is called.
         only: libm has no such function.
+        together: it is long, so that vectors that go abreast are computed by one call.
     """
 
     write: Callable[..., Lanes]
@@ -35,10 +36,11 @@ class Kernel(NamedTuple):
     dtypes: tuple[str, ...] = tuple(FORMATS)
     preferred: tuple[str, ...] = ()
     only: bool = False
+    together: bool = False
 
     def on(self, name: str, operands: Sequence[Lanes], *, inline: bool) -> Lanes:
         """The value, in place or by a call of a function that the unit has once."""
-        return operands[0].body.shared(name, self.written, operands, inline=inline)
+        return operands[0].body.shared(name, self.written, operands, inline=inline, together=self.together)
 
     def written(self, *operands: Lanes) -> Lanes:
         """The value, in place."""

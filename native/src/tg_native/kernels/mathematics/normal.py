@@ -60,6 +60,6 @@ def erfcinv(x: Lanes) -> Lanes:
 
 
 KERNELS: Final = {
-    name: Kernel(write, error=4.0, dtypes=("float64",), only=True)
+    name: Kernel(write, error=4.0, dtypes=("float64",), only=True, together=True)
     for name, write in {"ndtri": ndtri, "erfinv": erfinv, "erfcinv": erfcinv}.items()
 }
