@@ -68,7 +68,8 @@ def test_the_fit_is_near_what_made_the_data_and_knows_how_near():
     r = kalman.run("c", data)
     assert np.all(np.abs(r.theta - kalman.TRUTH) < 4 * r.errors)
     np.testing.assert_allclose(kalman.compiled("c", data.y)(r.theta)[1] * r.errors, 0, atol=1e-2)
-    assert abs(np.sqrt(np.mean(((r.places - data.places) / r.deviations) ** 2)) - 1) < 0.05
+    off = np.sqrt(np.mean(((r.places - data.places) / r.deviations) ** 2))
+    assert abs(off - 1) < 4 * 0.028  # of 40 other draws of the data: 0.997 on average, with a deviation of 0.028
 
 
 @pytest.mark.long
