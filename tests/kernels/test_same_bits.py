@@ -10,6 +10,7 @@ from tests.kernels.operations import kind_of
 from tests.kernels.printed import Case, in_c, in_llvm, in_numpy, run
 from tg.errors import DtypeError, NoRuleError
 from tg.ops.catalog import FAMILIES
+from tg.ops.elementwise import draws
 from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import where
 from tg.types.dtypes import is_complex, is_float, numpy_dtype
@@ -153,7 +154,30 @@ def test_elementwise_functions(single, part):
         same(case, arrays, name, [("NumPy", right), ("C", run(c, case, arrays)), ("LLVM", run(other, case, arrays))])
 
 
-LOOPS = [fn for family in FAMILIES for fn in family.elementwise if fn.cost >= 500 and fn in RULES]
+LOOPS = [
+    fn
+    for family in FAMILIES
+    for fn in family.elementwise
+    if fn in RULES and family is not draws.FAMILY and fn.cost >= 500
+]
+DRAWS = [fn for fn in draws.FAMILY.elementwise if fn in RULES]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fn", DRAWS, ids=lambda fn: fn.name)
+def test_draws(fn):
+    """The words that one element takes are its own, and no other's: with whole and hostile parameters."""
+    operands = ("float64",) * (fn.arity - 1) + ("uint64",)
+    case = Case(lambda *x: RULES[fn](fn.op, x, "float64"), operands, "float64")
+    rng = np.random.default_rng(1)
+    usual = rng.uniform(0.05, 0.95 if fn.name == "binomial_draw" else 30, (fn.arity - 1, 400))
+    if fn.name in ("binomial_draw", "hypergeometric_draw"):  # how many there are, and are chosen
+        usual[0] = rng.integers(0, 60, 400)
+    parameters = [np.concatenate([x, hostile("float64", k)[:200]]) for k, x in enumerate(usual)]
+    arrays = [*parameters, rng.integers(0, 2**64, 600, dtype="uint64")]
+    found = [("NumPy", interpreted(case, arrays, tables=False)), ("C", run(in_c([case])[0], case, arrays))]
+    found.append(("LLVM", run(in_llvm([case])[0], case, arrays)))
+    same(case, arrays, fn.name, found)
 
 
 @pytest.mark.long
