@@ -59,6 +59,7 @@ _HOMES = {
     "backends": "tg.functions.backends",
     "release_memory": "tg.functions.backends",
     "print": "tg.functions.show",
+    "created_at": "tg.graph.loc",
     "to_text": "tg.functions.show",
     "parse": "tg.functions.show",
 }

@@ -53,6 +53,7 @@ from tg.gradient.matrices import hvp as hvp
 from tg.gradient.matrices import jacobian as jacobian
 from tg.gradient.vmap import vmap as vmap
 from tg.graph.frozen import FrozenGraph as FrozenGraph
+from tg.graph.loc import created_at as created_at
 from tg.graph.nodes import Constant as Constant
 from tg.graph.nodes import Variable as Variable
 from tg.graph.op import Op as Op
@@ -230,6 +231,7 @@ from tg.ops.shape import moveaxis as moveaxis
 from tg.ops.shape import named as named
 from tg.ops.shape import ravel as ravel
 from tg.ops.shape import reshape as reshape
+from tg.ops.shape import same_shape as same_shape
 from tg.ops.shape import specify_shape as specify_shape
 from tg.ops.shape import squeeze as squeeze
 from tg.ops.shape import stack as stack

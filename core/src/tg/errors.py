@@ -5,7 +5,9 @@ A message reads `op: fact: what was found, what was needed`, then indented label
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import functools
+import sys
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from numpy.linalg import LinAlgError as NumpyLinAlgError
 
@@ -114,6 +116,35 @@ class PluginError(TgError, RuntimeError):
 
 class OptionError(TgError, ValueError):
     """A backend or configuration option that does not exist, or has a value it cannot have."""
+
+
+FOREIGN: Final = ":"  # between module and name of a class that is not tg's
+_GIVEN: Final[dict[str, type[Exception]]] = {}  # classes that checks were given, those inside functions too
+
+
+def error_name(kind: type[Exception]) -> str:
+    """The name by which a check keeps a class of exceptions: one of tg's own, any other behind its module's."""
+    own: str = kind.__name__
+    if globals().get(own) is kind:
+        return own
+    name = f"{kind.__module__}{FOREIGN}{kind.__qualname__}"
+    _GIVEN[name] = kind
+    return name
+
+
+def error_class(name: str) -> type[Exception]:
+    """The class of a name that `error_name` gave.
+
+    No module is imported for it: what is read from a file would run its code. Where the class is not there the check
+    raises `AssertionFailed`.
+    """
+    module, is_foreign, qualified = name.partition(FOREIGN)
+    found = _GIVEN.get(name) if is_foreign else globals()[name]
+    if found is None:
+        found = functools.reduce(
+            lambda at, part: getattr(at, part, None), qualified.split("."), sys.modules.get(module)
+        )
+    return found if isinstance(found, type) and issubclass(found, Exception) else AssertionFailed
 
 
 def blamed(error: Exception, what: str, *lines: tuple[str, str], hint: str | None = None) -> Exception:

@@ -24,7 +24,7 @@ SHAPES, SCALARS, ARRAYS = range(3)  # what a condition looks at
 
 
 class Descriptor(Frozen):
-    """The error of a check that fails: an error class of `tg.errors` by name, a text with `{0}`…`{3}`, a hint.
+    """The error of a check that fails: a class of exceptions by its name, a text with `{0}`…`{3}`, a hint.
 
     The descriptor of a call of an inner graph has the inner graph's descriptors instead: value 0 is the number of the
     one that failed, counted from 1. Where that is a call's again, the number inside it, times one more than there are
@@ -59,7 +59,7 @@ class Descriptor(Frozen):
         parts = (self.error, self.text, self.hint, self.inner, self.stated, self.told)
         return _described, (*parts, getattr(self, "loc", None))
 
-    def build(self, values: Sequence[int]) -> errors.TgError:
+    def build(self, values: Sequence[int]) -> Exception:
         """The exception for the values that the failing check reported."""
         if not self.inner:
             return self._error(values, "")
@@ -73,12 +73,11 @@ class Descriptor(Frozen):
             found = found.inner[place - 1]
         return found._error(shown, _steps_text(loops))
 
-    def _error(self, values: Sequence[int], steps: str) -> errors.TgError:
+    def _error(self, values: Sequence[int], steps: str) -> Exception:
         loc = getattr(self, "loc", None)
         lines = [("at", f"{loc}:  {loc.source}")] if loc is not None else []
         lines += [("step", steps)] if steps else []
-        kind = getattr(errors, self.error)
-        return kind(errors.message(self.text.format(*values), *lines, hint=self.hint))  # type: ignore[no-any-return]
+        return errors.error_class(self.error)(errors.message(self.text.format(*values), *lines, hint=self.hint))
 
 
 def _steps_text(loops: Iterable[tuple[tuple[int, ...], int]]) -> str:

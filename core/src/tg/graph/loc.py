@@ -130,6 +130,22 @@ def at(loc: Loc | None) -> Iterator[None]:
         _LOCAL.fixed, _LOCAL.muted = before
 
 
+def created_at(file: str, line: int, function: str = "<module>") -> contextlib.AbstractContextManager[None]:
+    """Give what is built inside a `with` block another place: for what is read from a program of another kind.
+
+    Args:
+        file, line: where the other program's line stands, counted from 1.
+        function: the function that it stands in.
+    Example:
+        >>> import tg
+        >>> with tg.created_at("model.py", 12, "likelihood"):
+        ...     y = tg.log(tg.vector("x"))
+        >>> str(y.apply.loc)
+        'model.py:12 in likelihood'
+    """
+    return at(_restored(file, line, function))
+
+
 def _text() -> str | None:
     """The place in the user's program that is being executed, with the text of its line."""
     place = here()

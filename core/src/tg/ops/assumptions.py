@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, final
 
-from tg.errors import DtypeError, InputError, message
+from tg.errors import AssertionFailed, DtypeError, InputError, error_name, message
 from tg.graph.checks import STATUS_VALUES, Check, Descriptor
 from tg.graph.facts import FACTS, fact_holds, facts_of, possible
 from tg.graph.nodes import Constant, Variable
@@ -127,7 +127,7 @@ class Required(Op):
     Shapes:
         x (...), condition (), shown () -> y (...)
     Raises:
-        the class of `tg.errors` that `error` names: the condition does not hold.
+        the class that `error` names, as `tg.errors.error_name` does: the condition does not hold.
     """
 
     error: str
@@ -190,7 +190,13 @@ def required(x: Variable, condition: Variable, shown: Sequence[Variable], failur
     return Required(failure.error, failure.text, failure.hint)(x, condition, *shown)  # type: ignore[no-any-return]
 
 
-def assert_(x: Any, condition: Any, text: str = "a condition does not hold", *shown: Any) -> Variable:
+def assert_(
+    x: Any,
+    condition: Any,
+    text: str = "a condition does not hold",
+    *shown: Any,
+    error: type[Exception] = AssertionFailed,
+) -> Variable:
     """x, of which it is made sure, on every backend and before results are returned, that a condition holds.
 
     Inside of a branch of `tg.cond` that is not taken, and in a loop without steps, nothing is asked.
@@ -199,10 +205,11 @@ def assert_(x: Any, condition: Any, text: str = "a condition does not hold", *sh
         condition: a bool array, of which all elements must be true.
         text: of the error; `{0}` to `{3}` stand for what is shown.
         shown: integer scalars.
+        error: the class of exceptions to raise, which takes the text.
     Raises:
-        AssertionFailed: the condition does not hold: of constants now, else when the program runs.
+        error: the condition does not hold: of constants now, else when the program runs.
         DtypeError: the condition is not of dtype bool, or what is shown not integer.
-        InputError: more than four values are shown.
+        InputError: more than four values are shown; `error` is no class of exceptions.
     Example:
         >>> import tg
         >>> n = tg.scalar("n", dtype="int64")
@@ -221,7 +228,9 @@ def assert_(x: Any, condition: Any, text: str = "a condition does not hold", *sh
             raise DtypeError(message(f"assert_: shown: found {v.type}, needed an integer scalar"))
     if asked.type.ndim:
         asked = NAMESPACE.all(asked)
-    return required(as_variable(x), asked, values, Descriptor("AssertionFailed", text))
+    if not (isinstance(error, type) and issubclass(error, Exception)):
+        raise InputError(message(f"assert_: error: found {error!r}, needed a class of exceptions"))
+    return required(as_variable(x), asked, values, Descriptor(error_name(error), text))
 
 
 FAMILY = Family("assumptions", ops=(Assume, Required), functions=(assume, assert_))

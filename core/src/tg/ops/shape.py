@@ -70,6 +70,25 @@ def specify_shape(x: Any, shape: Any, what: str = "specify_shape") -> Variable:
     return SpecifyShape(field, what)(x, *sizes)  # type: ignore[no-any-return]
 
 
+def same_shape(*operands: Any) -> tuple[Variable, ...]:
+    """Operands, of which it is made sure that they have one shape: nothing is repeated along an axis of length 1.
+
+    Raises:
+        ShapeError: shapes differ: known lengths now, others when the program runs.
+    Example:
+        >>> import tg
+        >>> x, y = tg.same_shape(tg.vector("x"), tg.vector("y"))
+        >>> tg.evaluate(x + y, {"x": [1.0, 2.0], "y": [2.0, 3.0]}).tolist()
+        [3.0, 5.0]
+    """
+    found: list[Variable] = []
+    for v in map(as_variable, operands):
+        if found and v.type.ndim != found[0].type.ndim:
+            raise ShapeError(message(f"same_shape: ranks differ: found {found[0].type} and {v.type}"))
+        found.append(specify_shape(v, found[0].shape, "same_shape") if found else v)
+    return tuple(found)
+
+
 def with_lengths(x: Variable, lengths: Mapping[int, int | Length], what: str) -> Variable:
     """x, of which it is made sure that some axes have given lengths.
 
@@ -372,7 +391,7 @@ __all__ = [
     "AxisLength", "BroadcastTo", "Concatenate", "ExpandDims", "Named", "Reshape", "Sized", "SpecifyShape", "Squeeze",
     "SumTo", "Transpose", "array", "axis_length", "broadcast_to", "concatenate", "expand_dims", "expand_dims_at",
     "inverse_permutation", "known", "known_shape", "matrix_transpose", "merge_sizes", "moveaxis", "named",
-    "ravel", "reshape", "specify_shape", "split_sizes", "squeeze", "stack", "sum_to", "swapaxes",
+    "ravel", "reshape", "same_shape", "specify_shape", "split_sizes", "squeeze", "stack", "sum_to", "swapaxes",
     "transpose",
 ]  # fmt: skip
 
@@ -393,6 +412,7 @@ FAMILY = Family(
         squeeze,
         broadcast_to,
         specify_shape,
+        same_shape,
         concatenate,
         stack,
         array,

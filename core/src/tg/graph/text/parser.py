@@ -242,7 +242,7 @@ class _Body:
         at, quoted = tokens.at, tokens.kind == "string"
         error = self.values.string() if quoted else tokens.take("name", "an error class of tg")
         known = getattr(errors, error, None)
-        if not (isinstance(known, type) and issubclass(known, errors.TgError)):
+        if errors.FOREIGN not in error and not (isinstance(known, type) and issubclass(known, errors.TgError)):
             raise tokens.refusal(at, f"found {error}, needed an error class of tg")
         text = self.values.string()
         hint = self.values.string() if tokens.accept("hint") else None
