@@ -20,9 +20,12 @@ SHARDS ?= $(shell nproc 2>/dev/null || echo 2)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+PYTENSOR := plugins/tg-pytensor
+PYTENSOR_BIN := $(PYTENSOR)/.venv/bin
 
 # The distributions: installed here, editable, and built as wheels.
-WORKSPACE := core native $(sort $(wildcard plugins/*)) conformance
+# tg-pytensor has an environment of its own: PyTensor wants an older Numba.
+WORKSPACE := core native $(filter-out $(PYTENSOR),$(sort $(wildcard plugins/*))) conformance
 TOOLS := basedpyright build editables furo hatchling hypothesis import-linter mypy myst-parser pytest pytest-timeout pytest-xdist ruff sphinx
 
 SUITE := conformance/src/tg_conformance/suite
@@ -31,7 +34,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo examples test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install pytensor demo examples test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -40,6 +43,7 @@ help:
 	@echo 'make examples     eleven jobs on every backend, beside what is used for them without tg'
 	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
+	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
@@ -64,6 +68,16 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 	$(PIP_INSTALL) $(TOOLS)
 	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
 	touch $@
+
+$(PYTENSOR)/.venv/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR)/constraints.txt
+	test -x $(PYTENSOR_BIN)/python || $(PYTHON) -m venv $(PYTENSOR)/.venv
+	$(PYTENSOR_BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint $(PYTENSOR)/constraints.txt \
+		--editable core --editable native --editable plugins/tg-c --editable plugins/tg-numba --editable '$(PYTENSOR)[test]'
+	touch $@
+
+# The tests of tg-pytensor, beside PyTensor and PyMC.
+pytensor: $(PYTENSOR)/.venv/installed
+	cd $(PYTENSOR) && .venv/bin/pytest tests
 
 demo: $(STAMP)
 	$(BIN)/tg demo
@@ -172,11 +186,11 @@ docs: $(STAMP)
 
 wheels: $(STAMP)
 	rm -rf dist
-	for folder in $(WORKSPACE); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
+	for folder in $(WORKSPACE) $(PYTENSOR); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$folder || exit 1; done
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PYTENSOR)/.venv dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,191 @@
+"""From PyTensor's graphs to tg's: a walk from what is wanted to what it is made of."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pytensor
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant, Variable
+
+import tg
+from tg.backend import message
+from tg_pytensor.registry import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tg_pytensor.registry import Rule
+
+LIBRARIES = tuple(str(Path(pytensor.__file__).parent.parent / name) for name in ("pytensor", "pymc"))
+
+
+class Converted(NamedTuple):
+    """A graph of tg made of one of PyTensor."""
+
+    inputs: tuple[tg.Variable, ...]
+    outputs: tuple[tg.Variable, ...]
+    shared: dict[Variable, tg.Shared]
+    """tg's shared variables, by PyTensor's: they begin with the values that those have now."""
+
+
+class Conversion:
+    """The variables of tg that stand for some of PyTensor's, and how more of these are converted."""
+
+    def __init__(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> None:
+        self._known = dict(known)
+        self._outer = outer
+        self.shared: dict[Variable, tg.Shared] = {} if outer is None else outer.shared
+
+    def __contains__(self, v: Variable) -> bool:
+        return v in self._known or (self._outer is not None and v in self._outer)
+
+    def __getitem__(self, v: Variable) -> Any:
+        """What stands for a variable: converted now, with all that it is made of, unless it was before."""
+        if v in self._known or v not in self:
+            return self._known[v] if v in self._known else self._walk(v)
+        assert self._outer is not None
+        return self._outer[v]
+
+    def inside(self) -> Conversion:
+        """A conversion that knows what this one does, and keeps to itself what it adds: of a branch."""
+        return Conversion({}, self)
+
+    def of_graph(self, graph: Any, operands: Sequence[Any]) -> list[Any]:
+        """The outputs of an op's inner graph for some operands."""
+        inner = Conversion(dict(zip(graph.inputs, operands, strict=True)))
+        inner.shared = self.shared
+        return [inner[v] for v in graph.outputs]
+
+    def _walk(self, wanted: Variable) -> Any:
+        waiting = [wanted]
+        while waiting:
+            v = waiting[-1]
+            if v in self:
+                waiting.pop()
+            elif v.owner is None:
+                self._known[v] = self._root(v)
+            else:
+                rule = rule_of(v.owner)
+                needed = v.owner.inputs[: rule.needs]
+                missing = [u for u in needed if u not in self]
+                if missing:
+                    waiting.extend(reversed(missing))
+                else:
+                    self._known.update(zip(v.owner.outputs, self._results(v.owner, rule), strict=True))
+        return self._known[wanted]
+
+    def _results(self, node: Any, rule: Rule) -> list[Any]:
+        with located(node):
+            if rule.whole:
+                found = rule.write(self, node)
+            else:
+                found = rule.write(node.op, node, *(self[v] for v in node.inputs))
+            results = list(found) if isinstance(found, list | tuple) else [found]
+            if len(results) != len(node.outputs):
+                text = f"the rule of {node.op} gave {len(results)} results, needed {len(node.outputs)}"
+                raise tg.InputError(message(text))
+            return [as_declared(r, v.type) for r, v in zip(results, node.outputs, strict=True)]
+
+    def _root(self, v: Variable) -> Any:
+        if isinstance(v, Constant):
+            return constant(v)
+        if isinstance(v, SharedVariable):
+            return self.shared.setdefault(v, shared(v))
+        raise tg.InputError(message(f"found the variable {v}, which is none of the inputs, needed all that are used"))
+
+
+def rule_of(node: Any) -> Rule:
+    """The rule of a node's op.
+
+    Raises:
+        NoRuleError: there is none, with the place where the user made the node.
+    """
+    rule = convert.rule(node.op)
+    if rule is None:
+        name = type(node.op).__name__
+        with located(node):
+            hint = f"@tg_pytensor.convert.register({name}) makes a function of (op, node, *operands) its rule"
+            raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", hint=hint))
+    return rule
+
+
+def as_declared(found: Any, declared: Any) -> Any:
+    """A result in the dtype, and with the lengths, that PyTensor says it has; what is no array as it is."""
+    if not hasattr(declared, "dtype") or found is None:
+        return found
+    found = tg.cast(tg.as_variable(found), declared.dtype)
+    lengths = getattr(declared, "shape", ())
+    if found.type.ndim != len(lengths):
+        raise tg.ShapeError(message(f"the rule gave {found.type}, needed what PyTensor says: {declared}"))
+    return with_lengths(found, lengths)
+
+
+def with_lengths(x: tg.Variable, lengths: Iterable[int | None]) -> tg.Variable:
+    """x, with the lengths that PyTensor knows and tg does not."""
+    known = [n if own is None else None for own, n in zip(x.type.shape, lengths, strict=True)]
+    return tg.specify_shape(x, known) if any(n is not None for n in known) else x
+
+
+def constant(v: Constant) -> Any:
+    """The value of a constant: an array as one of tg's, anything else (None, a slice, text) as it is."""
+    if hasattr(v.type, "dtype") and isinstance(v.data, np.ndarray | np.generic | int | float | complex):
+        return tg.constant(np.asarray(v.data, dtype=v.type.dtype), name=v.name)
+    return v.data
+
+
+def shared(v: SharedVariable) -> tg.Shared:
+    """A shared variable that begins with the value of PyTensor's; of a generator, a key drawn from a copy of it."""
+    value = v.get_value(borrow=True)
+    if isinstance(value, np.random.Generator):
+        return tg.shared(tg.random.key(int(copy.deepcopy(value).integers(2**63))).eval(), v.name)
+    return tg.shared(value, v.name, dtype=v.type.dtype, shape=v.type.shape)
+
+
+def placeholder(v: Variable) -> tg.Variable:
+    """The input that stands for a variable: a key for a generator of random numbers."""
+    if not hasattr(v.type, "dtype"):
+        return tg.tensor(v.name, "uint32", (2,))
+    return tg.tensor(v.name, v.type.dtype, getattr(v.type, "shape", ()))
+
+
+def located(node: Any) -> contextlib.AbstractContextManager[None]:
+    """Give what is built in a `with` block the place where the user made a node of PyTensor's, where that is known."""
+    traces = getattr(node.outputs[0].tag, "trace", None) or []
+    for file, line, function, _ in reversed([frame for trace in traces for frame in trace]):
+        if file is not None and not file.startswith(LIBRARIES):
+            return tg.created_at(file, line, function)
+    return contextlib.nullcontext()
+
+
+def from_pytensor(
+    inputs: Sequence[Variable] | Variable,
+    outputs: Sequence[Variable] | Variable,
+    known: Mapping[Variable, Any] | None = None,
+) -> Converted:
+    """The graph of tg that computes what one of PyTensor does.
+
+    It is read as the user wrote it, before PyTensor rewrites it. Derivatives are not: `tg.grad` of the result makes
+    them anew. Random variables draw from keys: what they draw has the same distributions, not the same numbers.
+
+    Args:
+        inputs: variables of PyTensor.
+        outputs: what is computed of them.
+        known: variables of tg for others of PyTensor, instead of inputs of their own.
+    Raises:
+        NoRuleError: an op has no rule.
+        InputError: an output depends on a variable that is none of the inputs.
+    Example:
+        >>> x = pt.vector("x")
+        >>> (x_,), (y_,), _ = tg_pytensor.from_pytensor([x], [pt.exp(x).sum()])
+        >>> tg.function([x_], tg.grad(y_, x_), backend="c")([0.0, 1.0])
+    """
+    inputs, outputs = ([v] if isinstance(v, Variable) else list(v) for v in (inputs, outputs))
+    given = {**{v: placeholder(v) for v in inputs}, **(known or {})}
+    conversion = Conversion(given)
+    found = tuple(conversion[v] for v in outputs)
+    return Converted(tuple(given[v] for v in inputs), found, conversion.shared)

@@ -1,0 +1,42 @@
+"""Reading and writing by indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg_pytensor.registry import convert
+
+
+def places(op: Any, node: Any, indices: Any) -> tuple[Any, ...]:
+    """The indices of an op as tg takes them: `idx_list` says which are slices of what is given as operands."""
+    given = iter(indices)
+
+    def taken(entry: Any) -> Any:
+        if isinstance(entry, slice):
+            return slice(*(None if part is None else taken(part) for part in (entry.start, entry.stop, entry.step)))
+        # an entry says a type, or since 3.0 a place, of the next operand; None stands for a new axis
+        return entry if entry is None else next(given)
+
+    listed = getattr(op, "idx_list", None)
+    return tuple(indices) if listed is None else tuple(taken(entry) for entry in listed)
+
+
+@convert.register("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
+def read(op: Any, node: Any, x: Any, *indices: Any) -> Any:
+    """x at indices."""
+    return x[places(op, node, indices)]
+
+
+@convert.register("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
+def write(op: Any, node: Any, x: Any, value: Any, *indices: Any) -> Any:
+    """x with a value set, or added, at indices."""
+    at = x.at[places(op, node, indices)]
+    value = tg.cast(value, x.type.dtype)
+    return at.set(value) if op.set_instead_of_inc else at.add(value)
+
+
+@convert.register("MakeSlice")
+def make_slice(op: Any, node: Any, *parts: Any) -> Any:
+    """A slice."""
+    return slice(*parts)

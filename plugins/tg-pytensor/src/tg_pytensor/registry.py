@@ -1,0 +1,73 @@
+"""The rules by which ops of PyTensor become tg's, kept by the ops' classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+class Rule(NamedTuple):
+    """How nodes of an op are converted.
+
+    Of a plain rule, `rule(op, node, *operands)` gives the results for operands that have been converted. One that is
+    `whole` is `rule(conversion, node)`, for which those operands have been converted that `needs` says: all, or the
+    first ones. A rule that is `batched` takes leading axes as the op without `Blockwise` around it does not.
+    """
+
+    write: Callable[..., Any]
+    whole: bool = False
+    needs: int | None = None
+    batched: bool = False
+
+
+class Registry:
+    """Rules by class: a class is found for those derived from it, too.
+
+    tg's own rules are kept by the names of classes: these move between modules from one release to the next.
+    """
+
+    def __init__(self) -> None:
+        self._rules: dict[type | str, Rule] = {}
+
+    def register(
+        self, *ops: type | str, whole: bool = False, needs: int | None = None, batched: bool = False
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Make a function the rule of some classes of ops.
+
+        Args:
+            ops: classes, or their names.
+            whole: the function is given the conversion and the node.
+            needs: how many of a node's inputs are converted before a whole rule is asked; all by default.
+            batched: the function takes operands with leading axes, of which one that is 1 stands for any length.
+        Example:
+            >>> @convert.register(MyOp)
+            ... def _(op, node, x, y):
+            ...     return tg.exp(x) + y
+        """
+
+        def registered(write: Callable[..., Any]) -> Callable[..., Any]:
+            for op in ops:
+                self._rules[op] = Rule(write, whole, needs, batched)
+            return write
+
+        return registered
+
+    def table(self, names: Iterable[str], write: Callable[..., Any]) -> None:
+        """Make a function the rule of classes by their names."""
+        self.register(*names)(write)
+
+    def rule(self, op: object) -> Rule | None:
+        """The rule of an op's class, or of the nearest class that it is derived from."""
+        for known in type(op).__mro__:
+            for key in (known, known.__name__):
+                if key in self._rules:
+                    return self._rules[key]
+        return None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(key if isinstance(key, str) else key.__name__ for key in self._rules))
+
+
+convert = Registry()

@@ -1,0 +1,73 @@
+"""Functions of single elements: PyTensor's scalar ops, by the names of their classes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tg
+from tg_pytensor.registry import convert
+
+# The operands are cast to the node's dtype first.
+IN_RESULT = {
+    "Maximum": tg.maximum, "Minimum": tg.minimum, "Sub": tg.subtract, "TrueDiv": tg.divide, "Pow": tg.power,
+    "IntDiv": tg.floor_divide, "Mod": tg.remainder, "Identity": lambda x: x, "Cast": lambda x: x, "Sign": tg.sign,
+    "Ceil": tg.ceil, "Floor": tg.floor, "Trunc": tg.trunc, "RoundHalfToEven": tg.rint, "Neg": tg.negative,
+    "Reciprocal": tg.reciprocal, "Log": tg.log, "Log2": tg.log2, "Log10": tg.log10, "Log1p": tg.log1p, "Exp": tg.exp,
+    "Exp2": tg.exp2, "Expm1": tg.expm1, "Sqr": tg.square, "Sqrt": tg.sqrt, "Deg2Rad": tg.deg2rad, "Rad2Deg": tg.rad2deg,
+    "Cos": tg.cos, "ArcCos": tg.arccos, "Sin": tg.sin, "ArcSin": tg.arcsin, "Tan": tg.tan, "ArcTan": tg.arctan,
+    "ArcTan2": tg.arctan2, "Cosh": tg.cosh, "ArcCosh": tg.arccosh, "Sinh": tg.sinh, "ArcSinh": tg.arcsinh,
+    "Tanh": tg.tanh, "ArcTanh": tg.arctanh, "Conj": tg.conj, "Erf": tg.erf, "Erfc": tg.erfc, "Erfcx": tg.erfcx,
+    "Erfinv": tg.erfinv, "Erfcinv": tg.erfcinv, "Owens_t": tg.owens_t, "Gamma": tg.gamma, "GammaLn": tg.gammaln,
+    "Psi": tg.digamma, "TriGamma": tg.trigamma, "PolyGamma": tg.polygamma, "GammaInc": tg.gammainc,
+    "GammaIncC": tg.gammaincc, "GammaIncInv": tg.gammaincinv, "GammaIncCInv": tg.gammainccinv, "Jv": tg.jv, "J0": tg.j0,
+    "J1": tg.j1, "Iv": tg.iv, "I0": tg.i0, "I1": tg.i1, "I0e": tg.i0e, "I1e": tg.i1e, "Ive": tg.ive, "Kve": tg.kve,
+    "Sigmoid": tg.sigmoid, "Softplus": tg.softplus, "Log1mexp": tg.log1mexp, "BetaInc": tg.betainc,
+    "BetaIncInv": tg.betaincinv, "Hyp2F1": tg.hyp2f1, "OR": tg.bitwise_or, "XOR": tg.bitwise_xor,
+    "AND": tg.bitwise_and, "Invert": tg.bitwise_invert,
+    "Add": lambda *x: functools.reduce(tg.add, x), "Mul": lambda *x: functools.reduce(tg.multiply, x),
+    "Clip": lambda x, low, high: tg.where(x < low, low, tg.where(x > high, high, x)),
+    "Second": lambda x, y: tg.broadcast_arrays(x, y)[1],
+    "RoundHalfAwayFromZero": lambda x: tg.trunc(x) + tg.sign(x) * (abs(x - tg.trunc(x)) >= 0.5),
+    "GammaU": lambda a, x: tg.gammaincc(a, x) * tg.gamma(a), "GammaL": lambda a, x: tg.gammainc(a, x) * tg.gamma(a),
+    "XLogX": lambda x: tg.xlogy(x, x), "XlogX": lambda x: tg.xlogy(x, x), "XLogY0": tg.xlogy, "XlogY0": tg.xlogy,
+    "MulWithoutZeros": lambda x, y: tg.where(x == 0, y, tg.where(y == 0, x, x * y)),
+    "Complex": tg.complex,
+    "ComplexFromPolar": lambda r, angle: tg.complex(r * tg.cos(angle), r * tg.sin(angle)),
+}  # fmt: skip
+# The operands stay as they are, or are cast to their common dtype.
+AS_GIVEN = {
+    "LT": tg.less, "GT": tg.greater, "LE": tg.less_equal, "GE": tg.greater_equal, "EQ": tg.equal, "NEQ": tg.not_equal,
+    "IsNan": tg.isnan, "IsInf": tg.isinf, "Abs": tg.absolute, "Real": tg.real, "Imag": tg.imag, "Angle": tg.angle,
+    "ScalarFromTensor": lambda x: x, "TensorFromScalar": lambda x: x,
+}  # fmt: skip
+REAL_PARTS = frozenset(("Complex", "ComplexFromPolar"))  # whose operands have the dtype of the result's parts
+HALVES = {"complex64": "float32", "complex128": "float64"}
+
+
+def in_result(function: Any, op: Any, node: Any, *operands: Any) -> Any:
+    """A function of operands in the dtype of the node."""
+    dtype = node.outputs[0].type.dtype
+    if type(op).__name__ in REAL_PARTS:
+        dtype = HALVES[dtype]
+    return function(*(tg.cast(x, dtype) for x in operands))
+
+
+for _name, _function in IN_RESULT.items():
+    convert.register(_name)(functools.partial(in_result, _function))
+for _name, _function in AS_GIVEN.items():
+    convert.register(_name)(lambda op, node, *x, _function=_function: _function(*x))
+
+
+@convert.register("Switch")
+def switch(op: Any, node: Any, condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition is not 0, else y."""
+    dtype = node.outputs[0].type.dtype
+    chosen = condition if condition.type.dtype == "bool" else condition != 0
+    return tg.where(chosen, tg.cast(x, dtype), tg.cast(y, dtype))
+
+
+@convert.register("ScalarInnerGraphOp", whole=True)
+def composite(conversion: Any, node: Any) -> Any:
+    """Scalar ops that were fused into one."""
+    return conversion.of_graph(node.op.fgraph, [conversion[v] for v in node.inputs])

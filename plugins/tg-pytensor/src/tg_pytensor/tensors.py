@@ -1,0 +1,264 @@
+"""Elementwise functions, reductions, shapes and joining."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import tg
+from tg_pytensor.conversion import rule_of
+from tg_pytensor.registry import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tg_pytensor.conversion import Conversion
+
+
+# --- elements and reductions -----------------------------------------------------------------------------------------
+
+
+class ScalarNode:
+    """What rules of scalar ops read of a node: the op and the dtypes of operands and results, here of arrays."""
+
+    def __init__(self, op: Any, node: Any) -> None:
+        self.op, self.inputs, self.outputs = op, node.inputs, node.outputs
+
+
+@convert.register("Elemwise", whole=True)
+def elementwise(conversion: Conversion, node: Any) -> Any:
+    """A scalar op for every element. No axis is repeated whose length PyTensor does not know to be 1."""
+    operands = one_shape([conversion[v] for v in node.inputs], [v.type.shape for v in node.inputs])
+    inner = ScalarNode(node.op.scalar_op, node)
+    rule = rule_of(inner)
+    if rule.whole:
+        return conversion.of_graph(inner.op.fgraph, operands)
+    return rule.write(inner.op, inner, *operands)
+
+
+def one_shape(operands: Sequence[Any], shapes: Sequence[Sequence[int | None]]) -> list[Any]:
+    """Operands of which those that have no known length of 1 along an axis are made sure to have one length there."""
+    wanted: dict[int, Any] = {}
+    found = []
+    for x, shape in zip(operands, shapes, strict=True):
+        lengths: list[Any] = list(x.shape)
+        for k, n in enumerate(shape):
+            if n != 1:
+                lengths[k] = wanted.setdefault(k - len(shape), x.shape[k])
+        found.append(tg.specify_shape(x, lengths))
+    return found
+
+
+REDUCTIONS = {
+    "Add": tg.sum, "Mul": tg.prod, "Maximum": tg.max, "Minimum": tg.min, "ScalarMaximum": tg.max,
+    "ScalarMinimum": tg.min, "MulWithoutZeros": lambda x, axis: tg.prod(tg.where(x == 0, 1, x), axis),
+}  # fmt: skip
+BITS = {"AND": tg.bitwise_and, "OR": tg.bitwise_or, "XOR": tg.bitwise_xor}
+
+
+@convert.register("CAReduce")
+def reduce(op: Any, node: Any, x: Any) -> Any:
+    """A reduction, in the dtype that the op accumulates in."""
+    axis = tuple(range(x.type.ndim)) if op.axis is None else op.axis
+    name, dtype = type(op.scalar_op).__name__, node.outputs[0].type.dtype
+    if name in REDUCTIONS:
+        inner = getattr(op, "acc_dtype", None) or (dtype if name in ("Add", "Mul", "MulWithoutZeros") else x.type.dtype)
+        return REDUCTIONS[name](tg.cast(x, inner), axis=axis)
+    if x.type.dtype == "bool" and name != "XOR":
+        return (tg.all if name == "AND" else tg.any)(x, axis=axis)
+    function = BITS[name]
+    for k in sorted(axis, reverse=True):
+        first = tg.full(x.shape[:k] + x.shape[k + 1 :], -1 if name == "AND" else 0, dtype=x.type.dtype)
+        x = tg.reduce(function, tg.moveaxis(x, k, 0), first)
+    return x
+
+
+@convert.register("Argmax")
+def argmax(op: Any, node: Any, x: Any) -> Any:
+    """The place of the greatest element, in C order where axes are several."""
+    axes = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
+    kept = [k for k in range(x.type.ndim) if k not in axes]
+    x = tg.transpose(x, (*kept, *axes))
+    return tg.argmax(tg.reshape(x, (*x.shape[: len(kept)], -1)), axis=-1)
+
+
+@convert.register("MaxAndArgmax")
+def max_and_argmax(op: Any, node: Any, x: Any) -> Any:
+    """The greatest element and its place."""
+    axes = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
+    return tg.max(x, axis=axes), argmax(op, node, x)
+
+
+@convert.register("Dot")
+def dot(op: Any, node: Any, x: Any, y: Any) -> Any:
+    """The product of matrices or vectors."""
+    dtype = node.outputs[0].type.dtype
+    return tg.dot(tg.cast(x, dtype), tg.cast(y, dtype))
+
+
+@convert.register("CumOp")
+def cumulative(op: Any, node: Any, x: Any) -> Any:
+    """Running sums or products, of all elements in C order where no axis is named."""
+    x = tg.cast(tg.ravel(x) if op.axis is None else x, node.outputs[0].type.dtype)
+    return (tg.cumsum if op.mode == "add" else tg.cumprod)(x, axis=0 if op.axis is None else op.axis)
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+
+def entries(conversion: Conversion, v: Any) -> list[Any]:
+    """The elements of a vector of known length, each by itself: lengths of arrays stay lengths."""
+    owner = v.owner
+    name = type(owner.op).__name__ if owner is not None else ""
+    if name == "MakeVector":
+        return [conversion[u] for u in owner.inputs]
+    if name == "Shape":
+        return list(conversion[owner.inputs[0]].shape)
+    if name == "Elemwise" and type(owner.op.scalar_op).__name__ in ("Cast", "Identity"):
+        return entries(conversion, owner.inputs[0])
+    found = conversion[v]
+    if isinstance(found, tg.Constant):
+        return [int(n) for n in found.data]
+    (count,) = v.type.shape
+    return [found[k] for k in range(count)]
+
+
+@convert.register("Shape", whole=True)
+def shape(conversion: Conversion, node: Any) -> Any:
+    """The lengths of all axes."""
+    found = conversion[node.inputs[0]].shape
+    return tg.stack([tg.as_variable(n) for n in found]) if found else tg.zeros((0,), dtype="int64")
+
+
+@convert.register("Shape_i")
+def length(op: Any, node: Any, x: Any) -> Any:
+    """The length of one axis."""
+    return tg.as_variable(x.shape[op.i])
+
+
+@convert.register("SpecifyShape")
+def specify_shape(op: Any, node: Any, x: Any, *lengths: Any) -> Any:
+    """x, which has the lengths given."""
+    return tg.specify_shape(x, list(lengths))
+
+
+@convert.register("Reshape", whole=True)
+def reshape(conversion: Conversion, node: Any) -> Any:
+    """The elements in another shape."""
+    x, lengths = node.inputs
+    return tg.reshape(conversion[x], entries(conversion, lengths))
+
+
+@convert.register("JoinDims")
+def join_dims(op: Any, node: Any, x: Any) -> Any:
+    """Axes side by side made one."""
+    first, count = op.start_axis, op.n_axes
+    return tg.reshape(x, (*x.shape[:first], -1 if count else 1, *x.shape[first + count :]))
+
+
+@convert.register("SplitDims", whole=True)
+def split_dims(conversion: Conversion, node: Any) -> Any:
+    """One axis made several."""
+    x, k = conversion[node.inputs[0]], node.op.axis
+    return tg.reshape(x, (*x.shape[:k], *entries(conversion, node.inputs[1]), *x.shape[k + 1 :]))
+
+
+@convert.register("DimShuffle")
+def dimshuffle(op: Any, node: Any, x: Any) -> Any:
+    """Axes permuted, inserted and left out."""
+    kept = [k for k in op.new_order if k != "x"]
+    dropped = [k for k in range(x.type.ndim) if k not in kept]
+    x = tg.squeeze(tg.transpose(x, (*dropped, *kept)), axis=tuple(range(len(dropped)))) if x.type.ndim else x
+    return tg.expand_dims(x, tuple(k for k, old in enumerate(op.new_order) if old == "x"))
+
+
+# --- making and joining ----------------------------------------------------------------------------------------------
+
+
+@convert.register("Alloc")
+def alloc(op: Any, node: Any, value: Any, *lengths: Any) -> Any:
+    """A value repeated to a shape."""
+    return tg.broadcast_to(value, list(lengths))
+
+
+@convert.register("AllocEmpty")
+def alloc_empty(op: Any, node: Any, *lengths: Any) -> Any:
+    """An array whose elements are to be set: zeros."""
+    return tg.zeros(list(lengths), dtype=node.outputs[0].type.dtype)
+
+
+@convert.register("MakeVector")
+def make_vector(op: Any, node: Any, *elements: Any) -> Any:
+    """Scalars side by side."""
+    dtype = node.outputs[0].type.dtype
+    return tg.stack([tg.cast(x, dtype) for x in elements]) if elements else tg.zeros((0,), dtype=dtype)
+
+
+@convert.register("Join")
+def join(op: Any, node: Any, axis: Any, *arrays: Any) -> Any:
+    """Arrays joined along an axis."""
+    dtype = node.outputs[0].type.dtype
+    return tg.concatenate([tg.cast(x, dtype) for x in arrays], axis=int(known(axis, "Join: axis")))
+
+
+@convert.register("Split", whole=True)
+def split(conversion: Conversion, node: Any) -> Any:
+    """An array cut along an axis into pieces of given lengths."""
+    x, axis = conversion[node.inputs[0]], int(known(conversion[node.inputs[1]], "Split: axis"))
+    pieces, start = [], tg.as_variable(0)
+    before: tuple[Any, ...] = (slice(None),) * (axis % x.type.ndim)
+    for n in entries(conversion, node.inputs[2]):
+        pieces.append(x[(*before, slice(start, start + n))])
+        start = start + n
+    return pieces
+
+
+@convert.register("Eye")
+def eye(op: Any, node: Any, rows: Any, columns: Any, k: Any) -> Any:
+    """Ones on a diagonal."""
+    return tg.cast(tg.arange(rows)[:, None] + k == tg.arange(columns), op.dtype)
+
+
+@convert.register("ARange")
+def arange(op: Any, node: Any, start: Any, stop: Any, step: Any) -> Any:
+    """Numbers at equal distances."""
+    return tg.cast(tg.arange(start, stop, step), op.dtype)
+
+
+def known(v: Any, what: str) -> Any:
+    """The value of a constant.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(v, tg.Constant):
+        raise tg.InputError(f"{what}: found {v!r}, needed a constant")
+    return v.data
+
+
+# --- what passes its operand on --------------------------------------------------------------------------------------
+
+for _name in ("ViewOp", "DeepCopyOp", "OutputGuard", "CpuContiguous", "TypeCastingOp", "UndefinedGrad"):
+    convert.register(_name)(lambda op, node, x, *rest: x)
+for _name in ("DisconnectedGrad", "ZeroGrad"):
+    convert.register(_name)(lambda op, node, x: tg.stop_gradient(x))
+convert.register("GradClip")(lambda op, node, x: tg.grad_clip(x, op.clip_lower_bound, op.clip_upper_bound))
+convert.register("GradScale")(lambda op, node, x: tg.grad_scale(x, op.multiplier))
+
+
+@convert.register("CheckAndRaise")
+def check_and_raise(op: Any, node: Any, x: Any, *conditions: Any) -> Any:
+    """x, if all conditions hold."""
+    holds = functools.reduce(tg.logical_and, (tg.all(tg.cast(c, "bool")) for c in conditions))
+    return tg.assert_(x, holds, op.msg.replace("{", "{{").replace("}", "}}"), error=op.exc_type)
+
+
+@convert.register("CheckParameterValue")
+def check_parameter(op: Any, node: Any, x: Any, *conditions: Any) -> Any:
+    """PyMC's check of a parameter: -inf where it does not hold, if it may be that."""
+    if not op.can_be_replaced_by_ninf:
+        return check_and_raise(op, node, x, *conditions)
+    holds = functools.reduce(tg.logical_and, (tg.all(tg.cast(c, "bool")) for c in conditions))
+    return tg.where(holds, x, -np.inf)
