@@ -81,10 +81,8 @@ class Conversion:
 
     def _results(self, node: Any, rule: Rule) -> list[Any]:
         with located(node):
-            if rule.whole:
-                found = rule.write(self, node)
-            else:
-                found = rule.write(node.op, node, *(self[v] for v in node.inputs))
+            given = (self, node) if rule.whole else (node.op, node, *(self[v] for v in node.inputs))
+            found = rule.write(*given)
             results = list(found) if isinstance(found, list | tuple) else [found]
             if len(results) != len(node.outputs):
                 text = f"the rule of {node.op} gave {len(results)} results, needed {len(node.outputs)}"
