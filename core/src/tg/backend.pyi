@@ -22,6 +22,7 @@ from tg.link.funcify import FuncifyLinker as FuncifyLinker
 from tg.link.hosted import Hosted as Hosted
 from tg.link.linker import Executable as Executable
 from tg.link.linker import Linker as Linker
+from tg.link.linker import MachineCode as MachineCode
 from tg.link.linker import Request as Request
 from tg.link.linker import Status as Status
 from tg.link.linker import node_lines as node_lines

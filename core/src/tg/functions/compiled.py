@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tg.functions.background import Background
     from tg.functions.explain import Explanation
     from tg.functions.nonfinite import NonFinite
+    from tg.functions.pointers import Pointer
     from tg.functions.profile import Profile
     from tg.functions.report import CompileReport
     from tg.functions.watch import Watch
@@ -183,6 +184,19 @@ class Function:
         from tg.functions.profile import of_function
 
         return of_function(self, args, kwargs, calls)
+
+    def pointer(self, *args: Any, **kwargs: Any) -> Pointer:
+        """The function for arguments like these as a C function, which runs without Python: for samplers and solvers.
+
+        It is called once with them: their shapes, and the values of shared variables now, are what it is made for.
+
+        Raises:
+            InputError: the backend writes no machine code (C and Numba do), or the function updates shared variables;
+                as for a call.
+        """
+        from tg.functions.pointers import of_function
+
+        return of_function(self, args, kwargs)
 
     def explain(self) -> Explanation:
         """How the main specialisation was rewritten: node by node, with the user's lines and the reasons."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tg.errors import NoRuleError, TgError, message
 from tg.link.declines import Declines
@@ -154,6 +154,18 @@ def node_lines(graph: FrozenGraph, number: int) -> list[tuple[str, str]]:
     return lines
 
 
+class MachineCode(NamedTuple):
+    """A program for callers that are not Python: see `tg.functions.pointers.Pointer`.
+
+    `call` and `density` are addresses of functions, `data` that of what both are given last; `owner` holds all three.
+    """
+
+    call: int
+    density: int
+    data: int
+    owner: object
+
+
 class Executable(abc.ABC):
     """A compiled program. It holds no state of a call: `run` may be called from any number of threads at once."""
 
@@ -198,6 +210,20 @@ class Executable(abc.ABC):
 
         It takes and gives what the function does, in NumPy arrays, and hands every call that is unusual or fails to
         `signature.general`, as it was made.
+        """
+        return None
+
+    def machine_code(
+        self,
+        shapes: Sequence[tuple[int, ...]],
+        held: Sequence[np.ndarray[Any, Any]],
+        results: Sequence[tuple[int, ...]],
+    ) -> MachineCode | None:
+        """The program for shapes that are known, to be called without Python; None where it needs Python, or a device.
+
+        Args:
+            shapes: of the inputs that each call gives; the inputs behind them are `held`, which live as long.
+            results: of the outputs.
         """
         return None
 

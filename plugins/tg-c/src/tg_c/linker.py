@@ -18,9 +18,11 @@ from tg_native.graphs.linker import Compiled, NativeLinker
 from tg_native.plan.shapes import follows_from_inputs, needs_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from tg.backend import FrozenGraph, Request, Signature
+    import numpy as np
+
+    from tg.backend import FrozenGraph, MachineCode, Request, Signature
     from tg_c import Options
     from tg_c.ticks import Ticks
     from tg_native.graphs.written import Shown
@@ -93,6 +95,17 @@ class CExecutable(Compiled[Program]):
         if made is not None:
             self._unit.lend(*entry.memory())
         return made
+
+    def machine_code(
+        self,
+        shapes: Sequence[tuple[int, ...]],
+        held: Sequence[np.ndarray[Any, Any]],
+        results: Sequence[tuple[int, ...]],
+    ) -> MachineCode:
+        """The unit's entry behind one that has the lengths."""
+        from tg_c import pointer
+
+        return pointer.of_unit(self.graph, self._unit, shapes, (*held, *self.program.arguments), results)
 
 
 def _cffi_call(graph: FrozenGraph, program: Program, loaded: unit.Unit) -> Call:

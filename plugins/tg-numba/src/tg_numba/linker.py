@@ -22,7 +22,7 @@ from tg_numba.written import Needs, Program, in_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tg.backend import FrozenGraph, Request, Signature
+    from tg.backend import FrozenGraph, MachineCode, Request, Signature
     from tg_native.graphs.written import Shown
     from tg_numba.ticks import Ticks
 
@@ -76,6 +76,14 @@ class NumbaExecutable(Compiled[Program]):
     def entry(self, signature: Signature) -> Callable[..., Any] | None:
         """The compiled entry; None where this machine has none."""
         return entry.make(self.graph, Native(*self.program.addresses, (), self.program), signature)
+
+    def machine_code(
+        self, shapes: Sequence[tuple[int, ...]], held: Sequence[Array], results: Sequence[tuple[int, ...]]
+    ) -> MachineCode:
+        """The module's entry behind one that makes arrays of pointers."""
+        from tg_numba import pointer
+
+        return pointer.of_program(self.graph, self.program, shapes, held, results)
 
 
 def _array_call(graph: FrozenGraph, program: Program) -> Call:
