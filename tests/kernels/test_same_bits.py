@@ -19,6 +19,7 @@ from tg_c.machine import has_fused, vector_bytes
 from tg_c.prelude import Prelude
 from tg_native.kernels.body import Machine
 from tg_native.kernels.elementwise import KERNELS as RULES
+from tg_native.kernels.elementwise.cast import by_words
 from tg_native.kernels.lanes import in_all_lanes, lane_of
 from tg_native.kernels.mathematics import KERNELS
 from tg_numba import body as numba_body
@@ -152,6 +153,18 @@ def test_elementwise_functions(single, part):
     compiled = zip(in_c(listed, single=single), in_llvm(listed, single=single), strict=True)
     for (name, (case, arrays, right)), (c, other) in zip(cases.items(), compiled, strict=True):
         same(case, arrays, name, [("NumPy", right), ("C", run(c, case, arrays)), ("LLVM", run(other, case, arrays))])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_an_integer_of_64_bits_by_its_words_is_rounded_once(dtype):
+    limits = np.iinfo(dtype)
+    near = (-1025, -1024, -513, -512, -511, -3, -1, 0, 1, 3, 512, 1025)
+    powers = [2**k + d for k in range(limits.bits) for d in near]
+    known = [sign * n for n in (*powers, limits.max) for sign in (1, -1) if limits.min <= sign * n <= limits.max]
+    array = np.concatenate([np.array(known, dtype), hostile(dtype, 0, 4000)])
+    body = Interpreter(array.size, Machine(32, fused=True))
+    found = body.run({"x": array}, by_words(body.argument("x", dtype)).text)
+    np.testing.assert_array_equal(found.view(np.uint64), array.astype("float64").view(np.uint64))
 
 
 LOOPS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tg_native.graphs.statements import Statements
 from tg_native.graphs.tiles import TileWriter, may_be_written
 from tg_native.kernels.dtypes import item_size
 from tg_native.loops.pointwise import one_op
+from tg_native.plan.counts import counts_of
 from tg_native.plan.shapes import new_shapes, number_of
 from tg_native.plan.tiles import Tiles, in_tiles
 from tg_native.plan.values import Array, Scalar, row_major
@@ -128,6 +130,11 @@ class GraphFunction(Statements):
         if _is_uniform(array):
             return Array(dtype, "", array.shape, (0,) * array.ndim, None, self.literal(array.flat[0], dtype))
         return Array(dtype, self.table(number, constant), array.shape, row_major(array.shape))
+
+    @functools.cached_property
+    def counts(self) -> frozenset[int]:
+        """The values that are counts without memory."""
+        return counts_of(self.graph)
 
     # --- memory ------------------------------------------------------------------------------------------------------
 

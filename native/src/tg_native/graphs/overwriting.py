@@ -69,7 +69,8 @@ class Overwriting:
                 self._roots[number] = below
 
     def _is_view(self, value: Array) -> bool:
-        return value.buffer is None and value.fill is None and value.pointer not in self.function.outputs.pointers
+        has_own = value.buffer is not None or value.fill is not None or value.counts
+        return not has_own and value.pointer not in self.function.outputs.pointers
 
     def guards(self, source: Value, target: Array) -> bool:
         """Whether the next line, a copy, is to be run only if the two are not the same memory, which they may be."""

@@ -154,6 +154,10 @@ class Site:
         """An array that has a pointer; a value that all elements share gets a place for one."""
         if isinstance(value, Scalar):
             return self.function.place(value.dtype, value.text)
+        if value.counts:
+            target = self.temporary(value.dtype, value.shape)
+            self.copy(value, target)
+            return target
         if value.fill is None:
             return value
         place = self.function.place(value.dtype, value.fill)

@@ -81,7 +81,12 @@ class TileWriter:
         if isinstance(value, Scalar) or value.fill is not None or not value.shape or is_one(value.shape[0]):
             return value
         stride = self.function.length(value.strides[0])
-        there = self.function.moved(value, self.function.expression("*", self.first, stride))
+        offset = self.function.expression("*", self.first, stride)
+        if value.counts:
+            first = self.function.expression("+", value.pointer, offset) if value.pointer else offset
+            there = value._replace(pointer=self.function.local("int64", first))
+        else:
+            there = self.function.moved(value, offset)
         return there._replace(shape=(rows, *value.shape[1:]), buffer=None)
 
     def _target(self, number: int, rows: Any) -> Array:

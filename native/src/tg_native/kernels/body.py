@@ -188,6 +188,13 @@ class Body(abc.ABC):
         Where there are fewer, lanes are repeated.
         """
 
+    def in_full_vectors(self, write: Callable[..., Sequence[Lanes]], *operands: Lanes) -> Sequence[Lanes]:
+        """What is written for lanes of one dtype, which is narrower than others beside it, in vectors full of it.
+
+        A printer that has vectors of one number of lanes puts the lanes of some that go abreast into one.
+        """
+        return write(*operands)
+
     @abc.abstractmethod
     def anywhere(self, condition: Lanes) -> Any:
         """Whether a condition holds in some lane: what `replaced` branches on."""

@@ -176,6 +176,30 @@ class Pointer:
         return self if offset.known == 0 else self.body.shifted(self, offset)
 
 
+@final
+class Counted:
+    """Where an element is that is its own number: a place in no memory."""
+
+    __slots__ = ("first",)
+    dtype = INT64
+
+    def __init__(self, first: Index) -> None:
+        self.first = first
+
+    def moved(self, offset: Index | int) -> Counted:
+        """The place some elements on."""
+        return Counted(self.first + offset)
+
+    def load(self) -> Lanes:
+        """The element, in all lanes."""
+        return self.first.lanes() if self.first.body.lanes else self.first.value
+
+    def load_apart(self, stride: Index) -> Lanes:
+        """As many elements as there are lanes, at a distance."""
+        numbers = self.first.body.own_numbers()
+        return self.first.lanes() + (numbers if stride.known == 1 else numbers * stride.lanes())
+
+
 def index(body: Routine, number: Index | int) -> Index:
     """A number that all lanes share."""
     if isinstance(number, Index):

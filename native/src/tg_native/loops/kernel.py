@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from tg_native.kernels.dtypes import PARTS, item_size
-from tg_native.kernels.index import index
+from tg_native.kernels.index import INT64, Counted, Index, Pointer, index
 from tg_native.kernels.routine import Block
-from tg_native.plan.values import is_one, is_zero
+from tg_native.plan.values import Scalar, is_one, is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tg.types.lengths import Length
-    from tg_native.kernels.index import Index, Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Routine
-    from tg_native.plan.values import Array, Scalar
+    from tg_native.plan.values import Array
 
 MOST: Final = 64  # lanes
+Place = TypeVar("Place", Pointer, Counted)
 
 
 def lanes_for(vector_bytes: int, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
@@ -92,7 +92,7 @@ class Kernel(abc.ABC):
             total = total + index(self.body, at) * self.length(stride)
         return total
 
-    def moved(self, place: Pointer, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Pointer:
+    def moved(self, place: Place, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Place:
         """The place at a position."""
         return place.moved(self.offset(indices, strides))
 
@@ -162,12 +162,26 @@ class Kernel(abc.ABC):
 
     # --- elements ----------------------------------------------------------------------------------------------------
 
-    def load(self, place: Pointer, stride: int | Length, block: Block) -> Elements:
+    def operand(self, array: Array) -> Pointer | Counted:
+        """The place of an array of which a loop reads elements by their numbers."""
+        if not array.counts:
+            return self.read(array)
+        with self.body.of(0):
+            first: Any = self.scalar(Scalar(INT64, array.pointer)) if array.pointer else None
+        return Counted(index(self.body, 0) if first is None else Index(first))
+
+    def load_one(self, place: Pointer | Counted) -> Elements:
+        """An element, in all lanes."""
+        return place.load() if isinstance(place, Counted) else self.body.load(place)
+
+    def load(self, place: Pointer | Counted, stride: int | Length, block: Block) -> Elements:
         """The elements of a block; lanes outside get some number."""
         if is_zero(stride):
-            return self.body.load(place)
+            return self.load_one(place)
         if not self.body.lanes:
-            return self.body.load(self.moved(place, [block.first], [stride]))
+            return self.load_one(self.moved(place, [block.first], [stride]))
+        if isinstance(place, Counted):
+            return self.moved(place, [block.first], [stride]).load_apart(self.length(stride))
         if is_one(stride):
             return self.body.load_row(place.moved(block.first), block)
         return self.body.load_apart(place, self.length(stride), block)

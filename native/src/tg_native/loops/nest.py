@@ -133,7 +133,7 @@ class LoopNest:
         """Where an array lies for the part of the loop that a call runs; None where each part has its own result."""
         kernel, share, staging = self.kernel, self.kernel.share, self.staging
         if what == "operand":
-            return kernel.read(a)
+            return kernel.operand(a)
         if share is None:
             return kernel.write(a)
         if what == "column":

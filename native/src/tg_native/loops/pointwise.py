@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
     from tg.types.lengths import Length
     from tg_native.graphs.site import Site
-    from tg_native.kernels.index import Pointer
+    from tg_native.kernels.index import Counted, Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.kernels.routine import Block, Routine
     from tg_native.loops.divisors import Inverse
@@ -194,7 +194,7 @@ class Place(NamedTuple):
     """Where the elements of an operand begin along the inner axis, and how far they are apart."""
 
     number: int
-    place: Pointer
+    place: Pointer | Counted
     stride: int | Length
 
 
@@ -214,7 +214,7 @@ class _Nest(NamedTuple):
         values = {k: constant_of(body, value, program.dtypes[k]) for k, value in program.constants.items()}
         values.update((k, kernel.scalar(v)) for k, v in enumerate(self.operands) if isinstance(v, Scalar))
         strides = iter(self.strides)
-        reads = [(k, kernel.read(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
+        reads = [(k, kernel.operand(v), next(strides)) for k, v in enumerate(self.operands) if isinstance(v, Array)]
         stores = [(kernel.write(y), next(strides)) for y in outputs]
         for n in self.shape:
             kernel.length(n)
@@ -222,7 +222,7 @@ class _Nest(NamedTuple):
             places = [Place(k, kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 0) for k, p, s in reads]
             targets = [(kernel.moved(p, outer, s[: len(outer)]), s[-1] if s else 1) for p, s in stores]
             late = [place for place in places if not is_zero(place.stride)]
-            values.update((p.number, body.load(p.place)) for p in places if p not in late)
+            values.update((p.number, kernel.load_one(p.place)) for p in places if p not in late)
             run(self.function, program, values)
             shared = inverses(program.nodes, values) if not body.exact else NO_INVERSES
 

@@ -230,7 +230,7 @@ class StageWriter:
             for k in self.inputs:
                 where = self.read(k)
                 if where is not None and k not in self.varying:
-                    values[k] = body.load(self.pointer(where, indices))
+                    values[k] = kernel.load_one(self.pointer(where, indices))
             self.run(self.early, values)
             with body.of(self.lanes):
                 self._over_elements(self._spread(values), values, indices)

@@ -33,7 +33,8 @@ class Array(NamedTuple):
     """A value with axes: `pointer` is text of the language, strides count elements.
 
     `buffer` is the memory of this call that it lies in (None for inputs, constants and outputs); `fill` is the text
-    of the one value that all elements have, and then there need be no pointer.
+    of the one value that all elements have, and then there need be no pointer. Where it `counts`, each element is its
+    own place, by the strides, and the pointer, if there is one, the int64 that it is counted from.
     """
 
     dtype: str
@@ -42,6 +43,7 @@ class Array(NamedTuple):
     strides: Lengths
     buffer: Buffer | None = None
     fill: str | None = None
+    counts: bool = False
 
     @property
     def ndim(self) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.ops import creation as t
+from tg.ops import creation
+from tg_native.plan.values import Array, row_major
 
 if TYPE_CHECKING:
     from tg.plugin.records import Rule
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Value
 
 
-def arange(op: t.Arange, site: Site) -> Value:
+def arange(op: creation.Arange, site: Site) -> Value:
     """0, 1, ..."""
+    if site.number(0) in site.function.counts:
+        (t,) = site.types
+        return Array(t.dtype, "", t.shape, row_major(t.shape), counts=True)
     y = site.allocate(0)
     kernel = site.kernel()
     place = kernel.write(y)
@@ -23,4 +27,4 @@ def arange(op: t.Arange, site: Site) -> Value:
     return y
 
 
-RULES: Final[dict[object, Rule]] = {t.Arange: arange}
+RULES: Final[dict[object, Rule]] = {creation.Arange: arange}

@@ -128,6 +128,8 @@ class Routine(Body, routine.Routine):
             texts = [self.local(f"{CONST}{kind}", text) for text in self.texts(value, form)]
         elif len(self._names(value)) == count:
             return value
+        elif len(self._names(value)) > count:
+            texts = self._merged(value, count)
         else:
             width = self.lanes // count
             with self.of(self.lanes // len(self._names(value))):
@@ -135,6 +137,26 @@ class Routine(Body, routine.Routine):
                 pieces = range(self.lanes // width)
                 texts = [self._piece(x, k, width).text for x in wide for k in pieces]
         return Lanes(self, value.dtype, tuple(texts) if count > 1 else texts[0], form)
+
+    def _merged(self, x: Lanes, count: int) -> list[str]:
+        """The lanes of a value in so many vectors, which are fewer than it has."""
+        texts = self._names(x)
+        while len(texts) > count:
+            width = 2 * self.lanes // len(texts)
+            places = ", ".join(map(str, range(width)))
+            with self.of(width):
+                kind = self.vectors.type(x.form or self.item(x.dtype))
+                pairs = zip(texts[::2], texts[1::2], strict=True)
+                texts = [self.local(f"{CONST}{kind}", f"__builtin_shufflevector({a}, {b}, {places})") for a, b in pairs]
+        return list(texts)
+
+    def in_full_vectors(self, write: Callable[..., Sequence[Lanes]], *operands: Lanes) -> Sequence[Lanes]:
+        full = min(self.machine.vector_bytes // item_size(operands[0].dtype), self.lanes)
+        if full <= self.native:
+            return write(*operands)
+        with self.of(Width(self.lanes, full)):
+            found = write(*map(self.regrouped, operands))
+        return [self.regrouped(x) for x in found]
 
     def _part(self, x: Lanes, k: int) -> Lanes:
         return Lanes(self, x.dtype, x.text[k], x.form) if isinstance(x.text, tuple) else x

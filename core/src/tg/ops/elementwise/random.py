@@ -50,10 +50,15 @@ def rounds(k0: Any, k1: Any, x0: Any, x1: Any, rotated: Callable[[Any, int], Any
     return x0, x1
 
 
-def mixed(key: Any, counter: Any, to: Callable[[Any, str], Any]) -> Any:
-    """`threefry` of anything with the operators of uint64; `to` gives it in another dtype, where it wraps."""
+def mixed(key: Any, counter: Any, to: Callable[[Any, str], Any], run: Callable[..., Any] = rounds) -> Any:
+    """`threefry` of anything with the operators of uint64.
+
+    Args:
+        to: gives it in another dtype, where it wraps.
+        run: takes the words through the `rounds`.
+    """
     words = [to(word, WORD) for x in (key, counter) for word in (x >> 32, x)]
-    high, low = (to(word, "uint64") for word in rounds(*words))
+    high, low = (to(word, "uint64") for word in run(*words))
     return (high << 32) | low
 
 
