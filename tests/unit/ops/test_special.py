@@ -218,6 +218,21 @@ def test_first_and_second_derivatives_are_those_of_mpmath(name):
         np.testing.assert_allclose(found, np.array(wanted, float), rtol=1e-13, atol=1e-25)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_derivatives_of_log_ndtr_far_above_0_have_their_digits(dtype):
+    """Of c / erfcx(-x) the second is over a square that is infinite from 27 on."""
+    x = tg.vector("x", dtype)
+    first = tg.grad(tg.sum(tg.log_ndtr(x)), x)
+    f = tg.function([x], [first, tg.grad(tg.sum(first), x)], backend="perform")
+    values = np.array([0, 0.5, 4.0, 12.5, *((26.9, 28.0, 37.0) if dtype == "float64" else ())], dtype)
+    with mpmath.workdps(30):
+        slope = lambda v: mpmath.npdf(v) / _ndtr(v)
+        right = [[slope(v), -slope(v) * (v + slope(v))] for v in map(mpmath.mpf, values.tolist())]
+    allowed = np.finfo(dtype).eps * (8 + values.astype(float) ** 2 * np.finfo(float).eps / np.finfo(dtype).eps)
+    for found, wanted in zip(f(values), np.array([*zip(*right, strict=True)], float), strict=True):
+        assert (np.abs(found / wanted - 1) <= allowed).all()
+
+
 def test_derivatives_beside_a_pole_overflow_where_they_have_to_alone():
     x = tg.vector("x")
     f = tg.function([x], tg.grad(tg.sum(tg.trigamma(x)), x), backend="perform")

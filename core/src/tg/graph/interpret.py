@@ -64,8 +64,12 @@ class Prepared:
         """The outputs and (), or nothing and the status of the first failing check."""
         frozen, values = self._frozen, [*arrays, *self._constants, *self._places]
         for perform, inputs, outputs, asked in self._steps:
-            for number, value in zip(outputs, perform(*[values[i] for i in inputs]), strict=True):
-                values[number] = value
+            found = perform(*[values[i] for i in inputs])
+            if len(outputs) == 1:  # as most have: zip takes as long as NumPy does for a number
+                (values[outputs[0]],) = found
+            else:
+                for number, value in zip(outputs, found, strict=True):
+                    values[number] = value
             if asked and not all(values[k] for k in asked):
                 return (), failure(frozen, values)
         status = failure(frozen, values) if frozen.checks else ()

@@ -317,6 +317,9 @@ def of_discrete(a, b, q, r, x):
     gain = inverse(r + h(b) @ x @ b) @ xa
     rest = h(a) @ x @ a - x - h(xa) @ gain + q
     terms = size(a, x, a) + size(x) + size(xa, gain) + size(q) + size(gain, r, gain)
+    moved = x @ (a - b @ gain)  # where one input hardly moves a state, of large terms little is left in b* x a
+    given = abs(b) @ abs(inverse(r)) @ abs(h(b))
+    terms = terms + size(abs(h(moved)) @ given @ abs(moved)) / max(1, a.shape[-1])
     return [(size(rest), terms * conditions(r) * max(1, a.shape[-1]))]
 
 

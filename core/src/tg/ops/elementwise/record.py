@@ -138,6 +138,7 @@ class ElementwiseFunction:
         "shortcut",
         "_known_facts",
         "_loop_cache",
+        "_result_cache",
     )
 
     def __init__(
@@ -177,6 +178,7 @@ class ElementwiseFunction:
         self.expansion = expansion
         self._known_facts: dict[tuple[str, bool, tuple[frozenset[str], ...]], frozenset[str]] = {}
         self._loop_cache: dict[tuple[Kind, ...], Loop] = {}
+        self._result_cache: dict[tuple[np.dtype[Any], ...], np.dtype[Any]] = {}
         self.doc = doc
         self.op = Elementwise(self)
 
@@ -197,6 +199,14 @@ class ElementwiseFunction:
             except DtypeError as error:
                 raise DtypeError(f"{self.name}: {error}") from error.__cause__
             self._loop_cache[kinds] = found
+        return found
+
+    def result_of(self, dtypes: tuple[np.dtype[Any], ...]) -> np.dtype[Any]:
+        """NumPy's dtype of the result for operands of these, found once: the reference asks it in every step."""
+        found = self._result_cache.get(dtypes)
+        if found is None:
+            found = numpy_dtype(self.loop(tuple([dtype_name(dtype) for dtype in dtypes]))[1])
+            self._result_cache[dtypes] = found
         return found
 
     def __call__(self, *operands: Any) -> Variable:
@@ -347,9 +357,8 @@ class Elementwise(Op):
 
     def perform(self, *arrays: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
         """The NumPy reference, in the loop's dtype."""
-        _, result = self.fn.loop(tuple(dtype_name(a.dtype) for a in arrays))
+        target = self.fn.result_of(tuple([a.dtype for a in arrays]))
         found = np.asarray(self.fn.reference(*arrays))
-        target = numpy_dtype(result)
         return (found if found.dtype == target else found.astype(target),)
 
     def expansion(self, *inputs: Variable) -> Variable:

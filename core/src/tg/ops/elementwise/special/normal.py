@@ -15,7 +15,7 @@ from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1p
 from tg.ops.elementwise.facts import of_one
 from tg.ops.elementwise.special.error import Quantile, erfcx, near_zero, quantile, scaled
-from tg.ops.elementwise.special.series import exp_of_square, special
+from tg.ops.elementwise.special.series import WIDER, exp_of_square, in_wider, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -94,6 +94,20 @@ def _ndtri_exp(x: Variable) -> Variable:
     return where(x < -DEEP, -deep, near)
 
 
+def _log_slope(x: Any, y: Any) -> Variable:
+    """The density over the distribution function, whose logarithm is y.
+
+    Above 0 it is e^(-x^2/2 - y): of 1 / erfcx the derivative is over a square, which is infinite from 27 on. Below 0
+    the terms of that exponent cancel.
+    """
+    above = x > 0
+    high, low = where(above, x, 0.0), where(above, 0.0, x)
+    return where(above, exp(-0.5 * (high * high) - y) / ROOT_2_PI, 2 / ROOT_2_PI / erfcx(low * -ROOT_HALF))
+
+
+_slope_of_log = in_wider(_log_slope, WIDER)
+
+
 def _density(x: Any, y: Any) -> Variable:
     return exp(-0.5 * (x * x)) / ROOT_2_PI
 
@@ -105,7 +119,7 @@ ndtr = special(
 )  # fmt: skip
 log_ndtr = special(
     "log_ndtr", 1, _log_ndtr, "The logarithm of the standard normal distribution function.",
-    d=(lambda x, y: 2 / ROOT_2_PI / erfcx(x * -ROOT_HALF),), domain=(-100, 5), cost=30,
+    d=(lambda x, y: _slope_of_log(x, y),), domain=(-100, 5), cost=30,
     facts=of_one("nonpositive", keeps=("not_nan",)),
 )  # fmt: skip
 ndtri = special(
