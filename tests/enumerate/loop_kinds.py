@@ -720,6 +720,7 @@ class Wide(Drawn):
         begin = [self.value(kind, (), scope, 1, loops) for _ in range(depth)]
         (after,) = self.after(given[-1:], [(kind, ())], inner, loops, [(name, (kind, ())) for name in given[:-1]])
         ends = rng.random() < 0.4 and "batched" not in self.forms and not self.has_lanes  # else a length by element
+        self.may_end |= ends
         asked = self.value("b", (), inner, 2) if ends else None
         most = rng.choice((-1, -1, 0, 1, 2, 100))
         steps = None if sequence else rng.choice((0, 1, 3, 5, "k"))

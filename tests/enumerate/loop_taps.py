@@ -44,6 +44,7 @@ class Tapped(Wide):
         given = [name for name, _ in (*slices, *(pair for each in earlier for pair in each), *fixed)]
 
         ends = rng.random() < 0.4 and "batched" not in self.forms and not self.has_lanes  # else a length by element
+        self.may_end |= ends
         asked = self.value("b", (), inner, 2) if ends else None
         most = rng.choice((-1, -1, -1, 0, 1, 2, 100))
         steps = None if read else rng.choice((0, 1, 3, 5, "k"))
