@@ -105,28 +105,36 @@ class PlainWide(Plain):
         return [np.stack(column) for column in zip(*found[:: -1 if reverse else 1], strict=True)]
 
     def recurrence(self, f, sequences, outputs, steps, most, ends, backwards):
-        """The first output; `outputs` are pairs of first values and taps, `ends` says whether f gives a condition."""
+        """The first output alone, a scalar of each step."""
+        kind = np.asarray(outputs[0][0][0]).dtype
+        return self.recurrences(f, sequences, outputs, (), steps, most, ends, backwards, lambda _: np.empty(0, kind))[0]
+
+    def recurrences(self, f, sequences, outputs, fixed, steps, most, ends, backwards, empty):
+        """All outputs, which are pairs of first values and taps.
+
+        `ends` says whether f gives a condition too, `empty` makes of its number what an output is without a step.
+        """
         given = [(array[::-1] if backwards else array, taps) for array, taps in sequences]
         first = [max(0, -min(taps)) for _, taps in given]
-        spans = [len(array) - low - max(0, *taps) for (array, taps), low in zip(given, first, strict=True)]
+        spans = [max(0, len(array) - low - max(0, *taps)) for (array, taps), low in zip(given, first, strict=True)]
         count = min(spans) if steps is None else int(steps)
         if ends and most >= 0:  # of the steps that are made, the last ones
-            count = len(self.recurrence(f, sequences, outputs, steps, -1, ends, backwards))
+            count = len(self.recurrences(f, sequences, outputs, fixed, steps, -1, ends, backwards, empty)[0])
         histories = [[*begin] for begin, _ in outputs]
         for t in range(count):
             if t and t == count - most:
                 histories = [[self.stopped(v) for v in history] for history in histories]
             args = [array[low + t + tap] for (array, taps), low in zip(given, first, strict=True) for tap in taps]
             args += [history[tap] for history, (_, taps) in zip(histories, outputs, strict=True) for tap in taps]
-            found = f(*args)
+            found = f(*args, *fixed)
             for history, value in zip(histories, found, strict=False):
                 history.append(value)
             if ends and found[-1]:
                 break
         if most == 0:
             histories = [[self.stopped(v) for v in history] for history in histories]
-        made = histories[0][len(outputs[0][0]) :]
-        return np.stack(made) if made else np.empty(0, np.asarray(outputs[0][0][0]).dtype)
+        made = [history[len(begin) :] for history, (begin, _) in zip(histories, outputs, strict=True)]
+        return [np.stack(values) if values else empty(k) for k, values in enumerate(made)]
 
     @staticmethod
     def batched(f, arrays, dtype):
@@ -262,15 +270,23 @@ class TgWide(Tg):
 
     @staticmethod
     def recurrence(f, sequences, outputs, steps, most, ends, backwards):
+        return TgWide.recurrences(f, sequences, outputs, (), steps, most, ends, backwards, None)[0]
+
+    @staticmethod
+    def recurrences(f, sequences, outputs, fixed, steps, most, ends, backwards, empty):
         def step(*given):
             found = [*f(*given)]
             return [*found[:-1], tg.until(found[-1])] if ends else found
 
+        def info(begin, taps):
+            if taps == (-1,):
+                return begin[0]
+            return {"initial": tg.stack(begin), "taps": list(taps)} if taps else None
+
         given = [{"input": array, "taps": list(taps)} for array, taps in sequences]
-        infos = [{"initial": tg.stack(begin), "taps": list(taps)} for begin, taps in outputs]
-        infos = [begin[0] if taps == (-1,) else info for (begin, taps), info in zip(outputs, infos, strict=True)]
-        found = tg.recurrence(step, given, infos, None, steps, truncate_gradient=most, go_backwards=backwards)
-        return found[0] if isinstance(found, list) else found
+        infos = [info(begin, taps) for begin, taps in outputs]
+        found = tg.recurrence(step, given, infos, list(fixed), steps, truncate_gradient=most, go_backwards=backwards)
+        return found if isinstance(found, list) else [found]
 
     @staticmethod
     def batched(f, arrays, dtype):
@@ -704,6 +720,7 @@ class Wide(Drawn):
         begin = [self.value(kind, (), scope, 1, loops) for _ in range(depth)]
         (after,) = self.after(given[-1:], [(kind, ())], inner, loops, [(name, (kind, ())) for name in given[:-1]])
         ends = rng.random() < 0.4 and "batched" not in self.forms and not self.has_lanes  # else a length by element
+        self.may_end |= ends
         asked = self.value("b", (), inner, 2) if ends else None
         most = rng.choice((-1, -1, 0, 1, 2, 100))
         steps = None if sequence else rng.choice((0, 1, 3, 5, "k"))

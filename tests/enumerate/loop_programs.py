@@ -133,6 +133,7 @@ class Drawn:
     spaces = (Plain, Tg)
     has_lanes = False
     only_reverse = False
+    may_end = False  # by a condition, so that a step decides a length
 
     def __init__(self, seed, *, smooth, forms=(), kinds="fgibc"):
         self.rng, self.smooth, self.forms = random.Random(seed), smooth, forms

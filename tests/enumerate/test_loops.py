@@ -144,3 +144,15 @@ def test_what_goes_wrong_in_wide_programs_is_noticed(name, monkeypatch):
     monkeypatch.setattr(TgWide, name, staticmethod(wrong))
     with pytest.raises(DifferenceError):
         compared(seed, "perform", ("wide",))
+
+
+def test_taps_in_another_order_are_noticed(monkeypatch):
+    right = TgWide.recurrences
+
+    def turned(f, sequences, *rest):
+        return right(f, [(x, taps[::-1]) for x, taps in sequences], *rest)
+
+    assert compared(400031, "perform", ("taps",))
+    monkeypatch.setattr(TgWide, "recurrences", staticmethod(turned))
+    with pytest.raises(DifferenceError):
+        compared(400031, "perform", ("taps",))

@@ -50,6 +50,18 @@ def test_taps_ahead_shorten_the_loop(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_sequence_shorter_than_its_taps_has_no_step(backend):
+    x = tg.vector("x")
+    y = tg.recurrence(lambda behind, ahead: behind * ahead, sequences={"input": x, "taps": [-2, 1]})
+    f = tg.function([x], y, backend=backend)
+    for count in range(8):
+        np.testing.assert_array_equal(f(XS[:count]), XS[: max(count - 3, 0)] * XS[3:][: max(count - 3, 0)])
+    known = tg.tensor("known", shape=(2,))
+    short = tg.recurrence(lambda behind, ahead: behind * ahead, sequences={"input": known, "taps": [-2, 1]})
+    assert tg.function([known], short, backend=backend)(XS[:2]).shape == (0,)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_several_outputs_of_which_some_are_not_read(backend):
     x = tg.vector("x")
     total, squares = tg.recurrence(

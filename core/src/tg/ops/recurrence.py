@@ -13,10 +13,10 @@ from tg.ops.creation import zeros
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import logical_not, where
 from tg.ops.family import Family
-from tg.ops.indexing import flip
+from tg.ops.indexing import flip, slice_axis
 from tg.ops.iteration import as_integer, cond, looped
 from tg.ops.shape import concatenate
-from tg.types.lengths import maximum, minimum
+from tg.types.lengths import maximum, minimum, same
 from tg.variables.conversion import as_variable, constant
 from tg.variables.structure import flatten
 
@@ -73,7 +73,7 @@ def recurrence(
 
     Args:
         sequences: an array, or `dict(input=array, taps=[-1, 0])`, or a list of these. The steps are those at which all
-            taps exist.
+            taps exist: none if the sequence is shorter.
         outputs_info: for each output None, an initial value (the tap -1), or `dict(initial=array, taps=[-2, -1])`,
             whose array has as many first values as the lowest tap says.
         non_sequences: what fn is given in every step. Whatever else it uses is captured.
@@ -126,12 +126,13 @@ def recurrence(
     probe = _ends(step, begins, slices)
     if probe and truncate_gradient >= 0:  # the last step is known when all are made: a second loop makes as many
         (_, count, *_), _ = looped(_until_end(step), _unended(begins), slices, steps, "recurrence")
-        steps = size_value(count)
-        slices, step, probe = [v[:steps] for v in slices], _without_end(step), False
+        made = size_value(count)
+        slices, step, probe = [_rows(v, 0, made, steps) for v in slices], _without_end(step), False
+        steps = made
     run, start = (_until_end(step), _unended(begins)) if probe else (step, begins)
     carry, traced = _truncated(run, start, slices, steps, truncate_gradient)
     if probe:
-        traced = [y[: size_value(carry[1])] for y in traced]
+        traced = [_rows(y, 0, size_value(carry[1]), steps) for y in traced]
     return traced[0] if shown["single"] else list(traced)
 
 
@@ -148,12 +149,24 @@ def _truncated(
     if most < 0:
         return looped(step, start, list(slices), steps, "recurrence")
     first = maximum(steps - most, 0)
-    carry, before = looped(step, start, [v[:first] for v in slices], first, "recurrence")
+    carry, before = looped(step, start, [_rows(v, 0, first, steps) for v in slices], first, "recurrence")
     leaves, structure = flatten(carry)
     pairs = zip(flatten(start)[0], leaves, strict=True)
     carry = structure(iter([_cut(first, begin, v) for begin, v in pairs]))
-    carry, after = looped(step, carry, [v[first:] for v in slices], steps - first, "recurrence")
+    rest = [_rows(v, first, steps - first, steps) for v in slices]
+    carry, after = looped(step, carry, rest, steps - first, "recurrence")
     return carry, [concatenate([stop_gradient(a), b], 0) for a, b in zip(before, after, strict=True)]
+
+
+def _rows(v: Variable, start: int | Length, size: int | Length, steps: int | Length) -> Variable:
+    """`size` rows from `start`, of one for each of so many steps, among which they are.
+
+    A slice by a user's numbers may reach beyond, so its length is the least of several, which what is computed of it
+    has again and again: two loops of a truncated gradient took eight times as long to compile.
+    """
+    if not same(v.shape[0], steps):  # n_steps may be more than there are, which the loop finds out
+        return v[start : start + size]
+    return slice_axis(v, -v.type.ndim, start, size)
 
 
 def _cut(first: int | Length, begin: Variable, v: Variable) -> Variable:
@@ -240,8 +253,8 @@ def _windows(output: _Output) -> list[Variable]:
 
 def _span(each: _Sequence) -> tuple[int, int | Length]:
     """The position of the first step in a sequence, and at how many all its taps exist."""
-    first = max(0, -min(each.taps))
-    return first, each.array.shape[0] - first - max(0, *each.taps)
+    first, last = max(0, -min(each.taps)), max(0, *each.taps)
+    return first, maximum(each.array.shape[0] - (first + last), 0)  # a sequence shorter than its taps has no step
 
 
 def _steps(given: Sequence[_Sequence], n_steps: Any) -> int | Length:
@@ -266,7 +279,9 @@ def _steps(given: Sequence[_Sequence], n_steps: Any) -> int | Length:
 def _taken(each: _Sequence, steps: int | Length, *, go_backwards: bool) -> list[Variable]:
     """The slices of a sequence at its taps, in their order."""
     array = flip(each.array, 0) if go_backwards else each.array
-    first, _ = _span(each)
+    first, most = _span(each)
+    if same(minimum(steps, most), steps):  # as many as there are for all taps
+        return [slice_axis(array, -array.type.ndim, first + tap, steps) for tap in each.taps]
     return [array[first + tap : first + tap + steps] for tap in each.taps]
 
 
