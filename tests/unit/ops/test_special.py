@@ -226,8 +226,8 @@ def test_derivatives_of_log_ndtr_far_above_0_have_their_digits(dtype):
     f = tg.function([x], [first, tg.grad(tg.sum(first), x)], backend="perform")
     values = np.array([0, 0.5, 4.0, 12.5, *((26.9, 28.0, 37.0) if dtype == "float64" else ())], dtype)
     with mpmath.workdps(30):
-        slope = lambda v: mpmath.npdf(v) / _ndtr(v)
-        right = [[slope(v), -slope(v) * (v + slope(v))] for v in map(mpmath.mpf, values.tolist())]
+        slopes = [(v, mpmath.npdf(v) / _ndtr(v)) for v in map(mpmath.mpf, values.tolist())]
+        right = [[slope, -slope * (v + slope)] for v, slope in slopes]
     allowed = np.finfo(dtype).eps * (8 + values.astype(float) ** 2 * np.finfo(float).eps / np.finfo(dtype).eps)
     for found, wanted in zip(f(values), np.array([*zip(*right, strict=True)], float), strict=True):
         assert (np.abs(found / wanted - 1) <= allowed).all()

@@ -119,7 +119,7 @@ ndtr = special(
 )  # fmt: skip
 log_ndtr = special(
     "log_ndtr", 1, _log_ndtr, "The logarithm of the standard normal distribution function.",
-    d=(lambda x, y: _slope_of_log(x, y),), domain=(-100, 5), cost=30,
+    d=(_slope_of_log,), domain=(-100, 5), cost=30,
     facts=of_one("nonpositive", keeps=("not_nan",)),
 )  # fmt: skip
 ndtri = special(
