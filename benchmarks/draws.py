@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SEED = 3
 LARGE, SMALL = 10_000_000, 1_000_000
 STREAM = np.random.default_rng(SEED)  # NumPy's draws have no key
+PLAIN = {"uniform": "random", "normal": "standard_normal", "exponential": "standard_exponential"}  # without parameters
 NUMPY_ALONE = ("numpy", "torch")  # draw other numbers than tg does
 JAX_TOO = (*NUMPY_ALONE, "jax")
 
@@ -31,7 +32,7 @@ def draw(xp: Any, key: Any, name: str, size: int, parameters: tuple[float, ...])
         return xp.random.permutation(key, size) if kind == "tg" else STREAM.permutation(size)
     if kind == "tg":
         return getattr(xp.random, name)(key, *parameters, shape=(size,))
-    return getattr(STREAM, name)(*parameters, size=size)
+    return getattr(STREAM, PLAIN.get(name, name))(*parameters, size=size)
 
 
 def _by_jax(key: Any, name: str, size: int, parameters: tuple[float, ...]) -> Any:
