@@ -74,10 +74,12 @@ def jax(model: Model, arrays: Arrays) -> Compiled:
 
 
 def torch_namespace() -> Any:
-    """NumPy's names where torch has others."""
+    """What models are given of torch."""
     import torch as library
 
-    class Namespace:
+    class Torch:
+        """NumPy's names where torch has others."""
+
         exp, sin, log1p, log, tanh, dot, diagonal = (
             getattr(library, n) for n in ("exp", "sin", "log1p", "log", "tanh", "matmul", "diagonal")
         )
@@ -100,7 +102,7 @@ def torch_namespace() -> Any:
         def maximum(x: Any, y: float) -> Any:
             return library.clamp(x, min=y)
 
-    return Namespace
+    return Torch
 
 
 def torch(model: Model, arrays: Arrays) -> Compiled:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import draws
 import models
 import numpy as np
 import recurrences
@@ -135,6 +136,10 @@ def deep(x: Array) -> Written:
     return Written("deep.c", "deep", [np.empty_like(x)], (x, x.size))
 
 
+def uniform(key: Array) -> Written:
+    return Written("draws.c", "uniform", [np.empty(draws.LARGE)], (key, draws.LARGE))
+
+
 def _recurrence(name: str, results: int, slots: int, *given: Array, besides: tuple[int, ...] = ()) -> Written:
     """A recurrence over the last array, with room for so many numbers of each step that its reverse sweep reads."""
     sequence = given[-1]
@@ -176,6 +181,7 @@ PROGRAMS: dict[tuple[Callable[..., Any], bool], Callable[..., Written]] = {  # b
     (models.radon, True): radon,
     (models.logistic, True): logistic,
     (models.deep, False): deep,
+    (draws.DRAWS["uniform 1e7"].loss, False): uniform,
     (recurrences.sir_ar2, True): partial(_recurrence, "sir_ar2", 5, 5),
     (recurrences.ar1, False): partial(_recurrence, "ar1", 1, 0),
     (recurrences.ar1, True): ar1_gradient,

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from draws import DRAWS
 from engines import compiled
 from models import MODELS, Model, squares
 from recurrences import LOOPS
@@ -74,7 +75,7 @@ class Measured:
         """Make a row's arrays, compile for it and call once."""
         self.at_hand, self.arrays = "", []
         gc.collect()
-        model = (MODELS | LOOPS)[name]
+        model = (MODELS | LOOPS | DRAWS)[name]
         self.arrays = [aligned(a) for a in model.arrays()]
         key = (model.loss, model.wrt, model.batched, *(a.dtype for a in self.arrays))
         known = key in self.functions and not self.engine.startswith("limit")  # which is bound to its arrays

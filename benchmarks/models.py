@@ -30,6 +30,8 @@ class Model(NamedTuple):
     known: int = 0
     batched: tuple[int, ...] = ()
     """The arrays of which each element along the first axis has an expression and gradients of its own."""
+    others: tuple[str, ...] = ()
+    """The engines that draw other numbers, whose results are not compared."""
 
     def axes(self, count: int) -> tuple[int | None, ...]:
         """What `vmap` of any library is told of so many arrays."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from models import Model, draw
+from models import Model, draw, solve_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DAYS, PER_DAY = 150, 8  # of the epidemic, and steps in each
 
 
-def scan(xp: Any, step: Callable[..., Any], start: Sequence[float], sequence: Any) -> tuple[Sequence[Any], Any]:
+def scan(xp: Any, step: Callable[..., Any], start: Sequence[Any], sequence: Any) -> tuple[Sequence[Any], Any]:
     """What goes from step to step, after the last one, and what each step gives besides.
 
     `step(carries, element)` gives the next carries and that, or None.
@@ -37,7 +37,7 @@ def scan(xp: Any, step: Callable[..., Any], start: Sequence[float], sequence: An
     return carries, None if traces[0] is None else np.array(traces)
 
 
-def _by_pytensor(step: Callable[..., Any], start: Sequence[float], sequence: Any) -> tuple[Sequence[Any], Any]:
+def _by_pytensor(step: Callable[..., Any], start: Sequence[Any], sequence: Any) -> tuple[Sequence[Any], Any]:
     import pytensor
     import pytensor.tensor as pt
 
@@ -48,7 +48,7 @@ def _by_pytensor(step: Callable[..., Any], start: Sequence[float], sequence: Any
         gives_trace.append(traced is not None)
         return [*after, *([traced] if gives_trace[-1] else [])]
 
-    starts = [pt.as_tensor_variable(np.float64(v)) for v in start]
+    starts = [pt.as_tensor_variable(np.asarray(v, np.float64)) for v in start]
     one(sequence[0], *starts)
     info = [*starts, *([None] * gives_trace[0])]
     found, _ = pytensor.scan(one, sequences=[sequence], outputs_info=info, return_list=True)
@@ -94,6 +94,31 @@ def seir(xp: Any, beta: Any, sigma: Any, gamma: Any, share: Any, y: Any) -> Any:
     return xp.sum(density) - 0.5 * ((recovered - 0.5) * 10) ** 2
 
 
+IDENTITY, EACH = np.eye(3), np.stack([np.diag(row) for row in np.eye(3)])
+FORWARD = (
+    np.kron([[1, 1], [0, 0]], IDENTITY),
+    np.kron([[0, 0], [0, 1]], IDENTITY),
+)  # places, and velocities that fall off
+PUSHES = np.stack([np.kron([[1 / 3, 1 / 2], [1 / 2, 1]], one) for one in EACH])
+
+
+def kalman(xp: Any, theta: Any, y: Any) -> Any:
+    """The log-density of a path seen with noise: 6 numbers of which 3 are measured (`examples/kalman.py`)."""
+    p = xp.exp(theta)
+    forward = FORWARD[0] + FORWARD[1] * xp.exp(-p[6])
+    push, noise = (xp.sum(p[k : k + 3][:, None, None] ** 2 * x, axis=0) for k, x in ((0, PUSHES), (3, EACH)))
+
+    def step(carries: Any, seen: Any) -> Any:
+        mean, covariance, value = carries
+        factor = xp.linalg.cholesky(covariance[:3, :3] + noise)
+        z, across = solve_lower(xp, factor, seen - mean[:3]), solve_lower(xp, factor, covariance[:3])
+        value = value - 0.5 * xp.sum(z * z) - xp.sum(xp.log(xp.diagonal(factor)))
+        after, left = mean + xp.dot(across.T, z), covariance - xp.dot(across.T, across)
+        return (xp.dot(forward, after), xp.dot(xp.dot(forward, left), forward.T) + push, value), None
+
+    return scan(xp, step, (np.zeros(6), 100 * np.eye(6), 0.0), y)[0][-1]
+
+
 def _scalars(*values: float) -> list[np.ndarray[Any, Any]]:
     return [np.array(v) for v in values]
 
@@ -109,6 +134,10 @@ def _ar_arrays() -> list[np.ndarray[Any, Any]]:
 def _seir_arrays() -> list[np.ndarray[Any, Any]]:
     counts = np.random.default_rng(3).poisson(30.0, DAYS * PER_DAY).astype(float)
     return [*_scalars(0.4, 0.2, 0.1, 0.3), counts]
+
+
+def _kalman_arrays() -> list[np.ndarray[Any, Any]]:
+    return [np.log([0.1, 0.2, 0.05, 1.0, 0.5, 2.0, 0.05]), np.cumsum(0.3 * draw(500, 3), axis=0)]
 
 
 CHAINS = 1000
@@ -134,6 +163,7 @@ LOOPS: dict[str, Model] = {
     "AR(1) 1e5, gradient": Model(ar1, _ar_arrays, (0, 1)),
     "SEIR 1200": Model(seir, _seir_arrays),
     "SEIR 1200, gradient": Model(seir, _seir_arrays, (0, 1, 2, 3)),
+    "Kalman 500, gradient": Model(kalman, _kalman_arrays, (0,), known=1),
     "1000 chains of SIR + AR(2) 200": Model(sir_ar2, _chains_of_sir, batched=(0, 1, 2, 3)),
     "1000 chains of SIR + AR(2) 200, gradient": Model(sir_ar2, _chains_of_sir, (0, 1, 2, 3), batched=(0, 1, 2, 3)),
     "1000 chains of AR(1) 200": Model(ar1, _chains_of_ar, batched=(0,)),

@@ -3,7 +3,8 @@
 Tables are printed; benchmarks/results/latest.json has the figures and benchmarks/results/index.html shows them.
 PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
 `pip install pytensor numba jax`. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the
-pages `run` and `loops`; the others keep their last figures. `--quick` leaves out the engines that compile for minutes.
+pages `run`, `loops` and `draws`; the others keep their last figures. `--quick` leaves out the engines that compile for
+minutes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draws import DRAWS
 from harness import PEER, child, in_turn, seconds
 from models import MODELS
 from page import TITLES, write
@@ -84,6 +86,13 @@ def loops(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
     return measured(rows, [name for name in engines if not name.startswith(SLOW * quick)], rounds)
 
 
+def draws(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
+    """As `run`, for random numbers."""
+    rows = [row for row in DRAWS if not words or any(row.startswith(word) for word in words)]
+    engines = ["limit", "numpy", "jax", "torch", *(f"tg-{name}" for name in BACKENDS), THREADED]
+    return measured(rows, engines if has_threads() else engines[:-1], rounds)
+
+
 def has_threads() -> bool:
     """Whether tg-c can use several threads."""
     try:
@@ -132,8 +141,8 @@ def steps(rounds: int) -> dict[str, Any]:
     return found
 
 
-ROWS = {"run": (run, MODELS), "loops": (loops, LOOPS)}
-PAGES = {"start": start, "calls": calls, "run": run, "loops": loops, "engine": engine, "steps": steps}
+ROWS = {"run": (run, MODELS), "loops": (loops, LOOPS), "draws": (draws, DRAWS)}
+PAGES = {"start": start, "calls": calls, "run": run, "loops": loops, "draws": draws, "engine": engine, "steps": steps}
 
 
 def machine() -> dict[str, str]:
@@ -155,6 +164,8 @@ def wrong(results: dict[str, Any]) -> list[str]:
     found = []
     for model, row in rows_of(results).items():
         sums = {name: got["checksum"] for name, got in row.items() if "checksum" in got}
+        others = DRAWS[model].others if model in DRAWS else ()
+        sums = {name: values for name, values in sums.items() if name not in others}
         reference = sums.get("tg-perform", sums.get("limit"))
         tolerance = 1e-3 if "float32" in model else 1e-6
         for name, values in sums.items() if reference else ():
@@ -235,7 +246,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PAGES, default=list(PAGES))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", nargs="+", default=[], help="of the pages run and loops: what their names begin with")
+    parser.add_argument("--rows", nargs="+", default=[], help="of run, loops and draws: what their names begin with")
     parser.add_argument("--quick", action="store_true", help="without PyTensor and torch.compile")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from draws import DRAWS
 from models import MODELS
 from recurrences import LOOPS
 
@@ -44,8 +45,8 @@ class Verdict(NamedTuple):
 
 
 def rows_of(results: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What was found by row and engine: of programs of arrays, then of loops."""
-    return {**results.get("run", {}), **results.get("loops", {})}
+    """What was found by row and engine: of programs of arrays, of loops, of random numbers."""
+    return {row: found for page in ("run", "loops", "draws") for row, found in results.get(page, {}).items()}
 
 
 def tables(results: Mapping[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
@@ -147,6 +148,9 @@ RUN = {  # the bounds of OWN, by the first words of a row
     "SEIR 1200, gradient": _times(5, "forward limit"),
     "SEIR": _times(1.5),
     "1000 chains": _times(1.5, call=CALL),
+    "Kalman": _ahead(),
+    **dict.fromkeys(("uniform", "normal 1e7"), _times(1, "numpy")),
+    **dict.fromkeys(("gamma", "poisson", "binomial"), _times(2, "numpy")),
 }
 FORWARD = {row: row.removesuffix(", gradient") for row in LOOPS}  # the row of the value alone, by hand
 COMPILE = {
@@ -207,9 +211,20 @@ def _targets_of_loops() -> list[Target]:
     return found
 
 
+def _targets_of_draws() -> list[Target]:
+    found = []
+    for row in DRAWS:
+        own = next((bound for words, bound in RUN.items() if row.startswith(words)), None)
+        found += [Target("run", row, engine, *own) for engine in OWN if own]
+        if row in ("uniform 1e7", "normal 1e7"):
+            found.append(Target("run", row, "tg-jax", *_times(NOISE, "jax")))
+    return found
+
+
 TARGETS = (
     *_targets_of_run(),
     *_targets_of_loops(),
+    *_targets_of_draws(),
     *(Target("compile", row, engine, *bound) for (row, engine), bound in COMPILE.items()),
     *_targets_of_calls(),
     *(Target("start", "first result", engine, *bound) for engine, bound in START.items()),

@@ -153,7 +153,7 @@ class Result(NamedTuple):
 
     backend: str
     first_seconds: float  # until there is a log-likelihood with its gradient: building, compiling, a call
-    call_microseconds: float
+    call_microseconds: float  # of a processor
     at_start: np.ndarray[Any, Any]  # the log-likelihood and its gradient where the fit begins, to be compared
     one_microseconds: float | None = None  # of a call for one ship
     calls: int = 0  # of the log-likelihood, in the fit
@@ -185,12 +185,12 @@ def curvature_errors(f: Any, theta: np.ndarray[Any, Any], step: float = 1e-4) ->
 
 
 def timed(f: Any, theta: np.ndarray[Any, Any], calls: int) -> float:
-    """The median of so many calls, in microseconds."""
+    """The median of so many calls, in microseconds of a processor."""
     seconds = []
     for _ in range(calls):
-        began = time.perf_counter()
+        began = time.process_time()
         f(theta)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.process_time() - began)
     return 1e6 * float(np.median(seconds))
 
 

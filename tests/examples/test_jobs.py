@@ -14,6 +14,7 @@ import jobs
 import numpy as np
 import pytest
 from rich.console import Console
+from tables.cells import Peer, difference
 
 from tg.demo.run import REFERENCE, chosen, compare
 from tg.errors import InputError, NoRuleError
@@ -74,7 +75,7 @@ def test_a_backend_without_a_rule_says_so_and_one_that_fails_is_no_success(newto
 
 
 def test_a_peer_is_what_calls_are_compared_with():
-    peer = jobs.Peer(lambda microseconds: SimpleNamespace(call_microseconds=microseconds, step_microseconds=7.0))
+    peer = Peer(lambda microseconds: SimpleNamespace(call_microseconds=microseconds, step_microseconds=7.0))
     assert peer.ratio(2.0) == "–"
     assert peer(50.0) is peer.result
     assert [peer.ratio(its) for its in (50.0, 100.0, 2.0, 0.04)] == ["1", "0.5", "25", "1,250"]
@@ -93,8 +94,8 @@ def test_a_peer_that_is_not_installed_is_told_of_and_no_failure(newton):
 
 
 def test_differences_are_relative_and_of_what_both_have():
-    assert jobs.difference(np.array([1.0, 2.0]), np.array([1.0])) == 0.0
-    assert jobs.difference(np.array([1.0, 2.5]), np.array([1.0, 2.0])) == 0.25
+    assert difference(np.array([1.0, 2.0]), np.array([1.0])) == 0.0
+    assert difference(np.array([1.0, 2.5]), np.array([1.0, 2.0])) == 0.25
 
 
 @pytest.mark.long(minutes=2)

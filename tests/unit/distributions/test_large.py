@@ -92,6 +92,24 @@ CASES = {  # what is asked, what is right, and how far off it may be: relatively
         lambda: [0.009, 0.011, 1e-80],
         1e-10,
     ),
+    "t.logcdf": (
+        lambda: d.t.logcdf([-60.0, -1e3, 3.0, -8.0], [1.1e5, np.inf, np.inf, 5.0]),
+        lambda: [
+            mp.log(_t_below(60, 1.1e5)),
+            _log_normal_tail(1e3),
+            mp.log1p(-mp.exp(_log_normal_tail(3))),
+            mp.log(_t_below(8, 5)),
+        ],
+        1e-11,
+    ),
+    "t of infinite df": (
+        lambda: tg.concatenate([d.t.ppf([0.01, 0.7], np.inf), d.t.logpdf([3.0], np.inf), d.t.sf([5.0], np.inf)]),
+        lambda: (
+            [mp.sqrt(2) * mp.erfinv(2 * mp.mpf(q) - 1) for q in (0.01, 0.7)]
+            + [-mp.mpf(4.5) - mp.log(2 * mp.pi) / 2, mp.exp(_log_normal_tail(5))]
+        ),
+        1e-14,
+    ),
     "t.entropy": (lambda: d.t.entropy([150.0, 300.0, 1e9]), lambda: [_t_entropy(v) for v in (150, 300, 1e9)], 1e-13),
     "gamma.entropy": (
         lambda: d.gamma.entropy([39.0, 41.0, 1e9]),

@@ -59,7 +59,12 @@ REAL = {
         ((1e5, 2e5), stats.beta(1e5, 2e5)),
     ],
     "chisquare": [((3.0,), stats.chi2(3)), ((0.5,), stats.chi2(0.5))],
-    "t": [((4.0, 1.0, 2.0), stats.t(4, 1, 2)), ((1.0,), stats.cauchy()), ((1e6,), stats.norm())],
+    "t": [
+        ((4.0, 1.0, 2.0), stats.t(4, 1, 2)),
+        ((1.0,), stats.cauchy()),
+        ((1e6,), stats.norm()),
+        ((INF, 1.0, 2.0), stats.norm(1, 2)),
+    ],
     "f": [((3.0, 7.0), stats.f(3, 7))],
 }
 WHOLE = {

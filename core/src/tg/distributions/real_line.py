@@ -9,7 +9,7 @@ import numpy as np
 
 from tg.distributions.parameters import POSITIVE, REAL, Parameter
 from tg.distributions.record import distribution
-from tg.distributions.students_t import t_entropy, t_log_density, t_lower, t_quantile
+from tg.distributions.students_t import t_entropy, t_log_density, t_log_lower, t_lower, t_quantile
 from tg.distributions.support import REAL_LINE
 from tg.ops.elementwise.arithmetic import absolute, square
 from tg.ops.elementwise.comparison import equal, where
@@ -137,6 +137,8 @@ t: Final = distribution(
     lambda x, df, loc, scale: t_log_density(_z(x, loc, scale), df) - log(scale),
     cdf=lambda x, df, loc, scale: t_lower(_z(x, loc, scale), df),
     sf=lambda x, df, loc, scale: t_lower(-_z(x, loc, scale), df),
+    logcdf=lambda x, df, loc, scale: t_log_lower(_z(x, loc, scale), df),
+    logsf=lambda x, df, loc, scale: t_log_lower(-_z(x, loc, scale), df),
     ppf=lambda q, df, loc, scale: loc + scale * t_quantile(q, df),
     isf=lambda q, df, loc, scale: loc - scale * t_quantile(q, df),
     entropy=lambda df, loc, scale: t_entropy(df) + log(scale),

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tg.distributions.shapes import HALF_LOG_2_PI
 from tg.ops.control import stop_gradient
 from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, sqrt, square
@@ -20,7 +22,7 @@ from tg.ops.elementwise.exponential import log, log1p
 from tg.ops.elementwise.special.beta import betaln
 from tg.ops.elementwise.special.gamma import digamma
 from tg.ops.elementwise.special.incomplete import betainc, betaincinv
-from tg.ops.elementwise.special.normal import ndtr, ndtri
+from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri
 from tg.ops.elementwise.special.series import polynomial
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ NORMAL: Final = 1e30
 LARGE: Final = 1e5
 BEYOND: Final = 1e4
 """The square of a normal number of which the tail is 0."""
+FARTHER: Final = 1e60
+"""The same, where the tail's logarithm is what is asked for."""
 FAR: Final = 200.0
 """Degrees of freedom from which on the entropy is that of the normal distribution and a series."""
 TAIL: Final = 0.01
@@ -50,11 +54,11 @@ def t_log_density(z: Variable, df: Variable) -> Variable:
     return -betaln(0.5 * n, 0.5) - 0.5 * log(n) - 0.5 * (n + 1) * log1p(square(z) / n)
 
 
-def _as_normal(z: Variable, df: Variable) -> Variable:
+def _as_normal(z: Variable, df: Variable, beyond: float = BEYOND) -> Variable:
     """The number that the standard normal distribution is as far below as this one is below z > 0."""
     a = df - 0.5
     b = 48 * a * a
-    y = minimum(a * log1p(z * z / df), BEYOND)
+    y = minimum(a * log1p(z * z / df), beyond)
     rest = (((-0.4 * y - 3.3) * y - 24) * y - 85.5) / (0.8 * y * y + 100 + b)
     return sqrt(y) * (1 + (rest + y + 3) / b)
 
@@ -69,6 +73,18 @@ def t_lower(z: Variable, df: Variable) -> Variable:
     by_beta = where(inner, 0.5 + copysign(half, z), where(z < 0, half, 1 - half))
     by_normal = ndtr(copysign(_as_normal(where(large, z, 1.0), where(large, minimum(df, NORMAL), LARGE)), z))
     return where(large, by_normal, by_beta)
+
+
+def t_log_lower(z: Variable, df: Variable) -> Variable:
+    """The logarithm of the distribution function."""
+    z = _off_zero(z)
+    large, few = df > LARGE, minimum(df, LARGE)
+    above = z > 0
+    lower = log(t_lower(where(above, -1.0, z), few))
+    upper = log1p(-t_lower(where(above, -z, -1.0), few))
+    number = _as_normal(where(large, z, 1.0), where(large, minimum(df, NORMAL), LARGE), FARTHER)
+    by_normal = where(equal(z, -np.inf), -np.inf, log_ndtr(copysign(number, z)))
+    return where(large, by_normal, where(above, upper, lower))
 
 
 def t_quantile(q: Variable, df: Variable) -> Variable:

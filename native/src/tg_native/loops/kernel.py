@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from tg_native.kernels.dtypes import PARTS, item_size
 from tg_native.kernels.index import INT64, Counted, Index, Pointer, index
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tg_native.plan.values import Array
 
 MOST: Final = 64  # lanes
-Place = TypeVar("Place", Pointer, Counted)
 
 
 def lanes_for(vector_bytes: int, dtypes: Iterable[str], vectors: int, length: int | Length) -> int:
@@ -92,7 +91,13 @@ class Kernel(abc.ABC):
             total = total + index(self.body, at) * self.length(stride)
         return total
 
-    def moved(self, place: Place, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Place:
+    @overload
+    def moved(self, place: Pointer, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Pointer: ...
+    @overload
+    def moved(self, place: Counted, indices: Sequence[Index | int], strides: Sequence[int | Length]) -> Counted: ...
+    def moved(
+        self, place: Pointer | Counted, indices: Sequence[Index | int], strides: Sequence[int | Length]
+    ) -> Pointer | Counted:
         """The place at a position."""
         return place.moved(self.offset(indices, strides))
 
@@ -178,10 +183,11 @@ class Kernel(abc.ABC):
         """The elements of a block; lanes outside get some number."""
         if is_zero(stride):
             return self.load_one(place)
-        if not self.body.lanes:
-            return self.load_one(self.moved(place, [block.first], [stride]))
         if isinstance(place, Counted):
-            return self.moved(place, [block.first], [stride]).load_apart(self.length(stride))
+            first = self.moved(place, [block.first], [stride])
+            return first.load_apart(self.length(stride)) if self.body.lanes else first.load()
+        if not self.body.lanes:
+            return self.body.load(self.moved(place, [block.first], [stride]))
         if is_one(stride):
             return self.body.load_row(place.moved(block.first), block)
         return self.body.load_apart(place, self.length(stride), block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.ops.reductions import REDUCTIONS
 from tg.types.dtypes import is_float
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tg.types.lengths import Length
     from tg_native.fusion.loop import Loop
     from tg_native.graphs.site import Site
-    from tg_native.kernels.index import Pointer
+    from tg_native.kernels.index import Counted, Pointer
     from tg_native.kernels.lanes import Elements
     from tg_native.loops.columns import Column
     from tg_native.loops.folds import Fold
@@ -45,7 +45,7 @@ def loop(op: Loop, site: Site) -> list[Value]:
 class Strided(NamedTuple):
     """An array over the space: where it lies, and its strides over the outer and over the inner axes."""
 
-    place: Pointer
+    place: Any  # a Pointer; of an operand it may be Counted
     outer: Sequence[int | Length]
     inner: Sequence[int | Length]
 
@@ -129,7 +129,7 @@ class LoopNest:
         for row, host in self.hosts.items():
             self.placed["result", row] = self.placed["result", host]
 
-    def _placed(self, what: str, k: int, a: Array) -> Pointer | None:
+    def _placed(self, what: str, k: int, a: Array) -> Pointer | Counted | None:
         """Where an array lies for the part of the loop that a call runs; None where each part has its own result."""
         kernel, share, staging = self.kernel, self.kernel.share, self.staging
         if what == "operand":
@@ -183,7 +183,8 @@ class LoopNest:
         """Where a reduction over all axes is stored, or what a part has met, to be joined after all parts."""
         share = self.kernel.share
         if share is None:
-            return self.placed["result", j].place
+            place: Pointer = self.placed["result", j].place
+            return place
         memory = self.site.temporary(fold.working, (share.most,))
         self.joins.append(lambda: join_totals(self.site, fold.fn, fold.dtype, memory, share.parts, self.stored[j]))
         return self.kernel.write(memory).moved(share.part)
@@ -192,7 +193,8 @@ class LoopNest:
         """Where a reduction over the outer axes is stored; None: what a part has met is joined after all parts."""
         share = self.kernel.share
         if share is None:
-            return self.placed["result", j].place
+            place: Pointer = self.placed["result", j].place
+            return place
         self.joins.append(lambda: join_columns(self.site, column, self.columns[j], share.parts, self.stored[j]))
         return None
 

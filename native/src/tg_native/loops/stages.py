@@ -243,7 +243,8 @@ class StageWriter:
         """Where the elements of an array begin at some outer and inner indices."""
         a = self.nest.placed[where]
         strides = (*a.outer, *a.inner)[: len(indices)]
-        return self.kernel.moved(a.place, indices, strides)
+        place: Pointer = self.kernel.moved(a.place, indices, strides)
+        return place
 
     def _spread(self, values: Values) -> Values:
         """What is known of a row in all lanes, and lengths besides, so that the rounds need not do it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops import creation
 from tg_native.plan.values import Array, row_major
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def arange(op: creation.Arange, site: Site) -> Value:
     """0, 1, ..."""
     if site.number(0) in site.function.counts:
-        (t,) = site.types
-        return Array(t.dtype, "", t.shape, row_major(t.shape), counts=True)
+        shape: Any = site.types[0].shape
+        return Array("int64", "", shape, row_major(shape), counts=True)
     y = site.allocate(0)
     kernel = site.kernel()
     place = kernel.write(y)

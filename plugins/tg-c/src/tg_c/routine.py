@@ -140,7 +140,7 @@ class Routine(Body, routine.Routine):
 
     def _merged(self, x: Lanes, count: int) -> list[str]:
         """The lanes of a value in so many vectors, which are fewer than it has."""
-        texts = self._names(x)
+        texts = [*self._names(x)]
         while len(texts) > count:
             width = 2 * self.lanes // len(texts)
             places = ", ".join(map(str, range(width)))
@@ -148,7 +148,7 @@ class Routine(Body, routine.Routine):
                 kind = self.vectors.type(x.form or self.item(x.dtype))
                 pairs = zip(texts[::2], texts[1::2], strict=True)
                 texts = [self.local(f"{CONST}{kind}", f"__builtin_shufflevector({a}, {b}, {places})") for a, b in pairs]
-        return list(texts)
+        return texts
 
     def in_full_vectors(self, write: Callable[..., Sequence[Lanes]], *operands: Lanes) -> Sequence[Lanes]:
         full = min(self.machine.vector_bytes // item_size(operands[0].dtype), self.lanes)

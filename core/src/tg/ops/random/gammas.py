@@ -6,8 +6,9 @@ of one below 0 the draw is NaN. Quotients are those of logarithms, so that nothi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from tg.ops.elementwise.arithmetic import minimum
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.draws import gamma_draw, log_gamma_draw, normal_of
 from tg.ops.elementwise.exponential import exp, log, sigmoid
@@ -22,6 +23,9 @@ from tg.variables.conversion import constant, weakly_cast
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+
+NORMAL: Final = 1e30
+"""Degrees of freedom from which on Student's distribution is the normal one, infinity among them."""
 
 
 def _pair(bits: Variable) -> tuple[Variable, Variable]:
@@ -140,7 +144,7 @@ def t(key: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0, *, shape: Any = None,
     """
     (degrees, at, by), bits, wanted = of_own_bits("t", key, {"df": df, "loc": loc, "scale": scale}, shape, dtype)
     first, second = _pair(bits)
-    half = degrees / 2.0
+    half = minimum(degrees, NORMAL) / 2.0
     return cast_variable(at + by * (normal_of(first) * exp(0.5 * (log(half) - log_gamma_draw(half, second)))), wanted)
 
 

@@ -28,7 +28,7 @@ def threefry(key: Lanes, counter: Lanes) -> Lanes:
 
     if body.lanes:
         return write(key, counter)
-    return body.shared("threefry", lambda *words: t.mixed(*words, Lanes.to), (key, counter), inline=False)
+    return body.shared("threefry", lambda *both: t.mixed(both[0], both[1], Lanes.to), (key, counter), inline=False)
 
 
 KERNELS: Final[dict[object, Rule]] = {t.threefry: Elementwise(unsigned=threefry, abreast=ABREAST)}

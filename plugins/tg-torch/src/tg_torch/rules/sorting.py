@@ -1,6 +1,7 @@
 """Orders along an axis: stable, NaN last, as `torch.sort` has them.
 
-Deviations from PyTorch: complex numbers are ordered as NumPy orders them, and NaN can be searched for.
+Deviations from PyTorch: complex numbers are ordered as NumPy orders them, NaN can be searched for, and many unsigned
+integers are sorted too, by signed ones in the same order.
 """
 
 from __future__ import annotations
@@ -14,12 +15,22 @@ from tg.backend import sorting as t
 if TYPE_CHECKING:
     from tg.backend import Rule
 
+LEAST: Final = -(2**63)
+UNSIGNED: Final = (torch.uint16, torch.uint32)
+
 
 def arg_sort(op: t.ArgSort, x: torch.Tensor) -> torch.Tensor:
     """The positions that sort; complex numbers by real, then imaginary part, those with a NaN behind all others."""
     if x.is_complex():
         return _order_of_complex(x, op.axis)
-    return torch.sort(x, dim=op.axis, stable=True).indices
+    return torch.sort(_signed(x), dim=op.axis, stable=True).indices
+
+
+def _signed(x: torch.Tensor) -> torch.Tensor:
+    """Numbers in the same order, of a dtype whose sort has several threads too."""
+    if x.dtype is torch.uint64:
+        return x.view(torch.int64) ^ LEAST
+    return x.to(torch.int64) if x.dtype in UNSIGNED else x
 
 
 def _order_of_complex(x: torch.Tensor, axis: int) -> torch.Tensor:
@@ -35,7 +46,9 @@ def sort(op: t.Sort, x: torch.Tensor) -> torch.Tensor:
     """The elements in ascending order."""
     if x.is_complex():
         return x.gather(op.axis, _order_of_complex(x, op.axis))
-    return torch.sort(x, dim=op.axis, stable=True).values
+    if x.dtype is torch.uint64:
+        return (torch.sort(_signed(x), dim=op.axis, stable=True).values ^ LEAST).view(torch.uint64)
+    return torch.sort(_signed(x), dim=op.axis, stable=True).values.to(x.dtype)
 
 
 def search_sorted(op: t.SearchSorted, a: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def threefry(key: jax.Array, counter: jax.Array) -> jax.Array:
     """The bits of a key at a counter."""
     words = [word.astype(jnp.uint32) for x in (key, counter) for word in (x >> 32, x)]
-    found = threefry2x32_p.bind(*jnp.broadcast_arrays(*words))  # type: ignore[no-untyped-call]
+    shape = jnp.broadcast_shapes(key.shape, counter.shape)
+    whole = [jnp.broadcast_to(word, shape) if word.ndim else word for word in words]  # a loop would carry many copies
+    found = threefry2x32_p.bind(*whole)  # type: ignore[no-untyped-call]
     high, low = (word.astype(jnp.uint64) for word in found)
     return (high << 32) | low  # type: ignore[no-any-return]
 
