@@ -69,13 +69,14 @@ _NAMES = {
     "tg.ops.linalg.lu": "LU",
     "tg.ops.linalg.qr": "QR",
     "tg.ops.linalg.schur": "Eig Eigvals Schur",
+    "tg.ops.linalg.solving": "Det Inv SlogDet Solve",
     "tg.ops.linalg.spectral": "SVD Eigh Eigvalsh Svdvals",
     "tg.ops.linalg.triangular": "SolveTriangular",
     "tg.ops.elementwise.arithmetic": "gate",
     "tg.ops.elementwise.cast": "Cast",
     # ops of core, family by family
     "tg.ops": "contraction control creation cumulative indexing loops reduction shape sorting",
-    "tg.ops.linalg": "cholesky lu qr schur spectral triangular",
+    "tg.ops.linalg": "cholesky lu qr schur solving spectral triangular",
     "tg.ops.elementwise": "arithmetic bitwise cast comparison complex draws exponential random rounding"
     " special trigonometric",
 }

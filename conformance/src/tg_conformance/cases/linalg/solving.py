@@ -27,6 +27,7 @@ RANKS: Final = (
     [[1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [3.0, 1.0, 2.0]],
 )
 WITH_NAN: Final = [[NAN, 2.0, 0.0], [0.0, 1.0, 0.0], [3.0, 1.0, 2.0]]
+NAN_FIRST: Final = [[[NAN, 1.0], [1.0, 1.0]], [[NAN, 2.0], [3.0, 7.0]]]  # OpenBLAS: a pivot of 0, a number in x
 
 
 def wide(a: Any, b: Any) -> Any:
@@ -229,6 +230,34 @@ WRITTEN: Final = (
         [fixed(WITH_NAN)],
         name="inv and det of a matrix with nan",
         oracle=lambda a: (np.array(True), np.array(True), np.array(True)),
+    ),
+    Case(
+        lambda a: tg.isnan(tg.linalg.inv(a)),
+        [fixed(NAN_FIRST, None)],
+        name="inv of matrices that begin with nan",
+        dtypes=("float64",),
+        oracle=lambda a: np.ones((2, 2, 2), bool),
+    ),
+    Case(
+        lambda a: tg.isnan(tg.linalg.solve(a, tg.ones_like(a[..., :1]))),
+        [fixed(NAN_FIRST, None)],
+        name="solve of matrices that begin with nan",
+        dtypes=("float64",),
+        oracle=lambda a: np.ones((2, 2, 1), bool),
+    ),
+    Case(
+        lambda a: tg.isnan(tg.linalg.solve(a, tg.ones_like(a[:, :1]))),
+        [fixed(np.diag([NAN, *np.ones(16)]) + np.eye(17)[::-1])],
+        name="solve of a large matrix that begins with nan",
+        dtypes=("float64", "complex128"),
+        oracle=lambda a: np.ones((17, 1), bool),
+    ),
+    Case(
+        lambda a: tg.isnan(tg.linalg.det(a)),
+        [fixed(NAN_FIRST, None)],
+        name="det of matrices that begin with nan",
+        dtypes=("float64",),
+        oracle=lambda a: np.ones(2, bool),
     ),
     Case(
         tg.linalg.det,

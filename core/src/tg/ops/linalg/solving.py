@@ -99,6 +99,10 @@ class Solve(Op):
     def perform(self, a: Array, b: Array) -> tuple[Array, ...]:
         """`np.linalg.solve`; by the expansion where a matrix is singular, and of triangles."""
         if not self.positive:
+            lost, a = without_nan(a)
+            if lost is not None:
+                x, info = self.perform(a, b)
+                return np.where(lost[..., None, None], x.dtype.type(np.nan), x), info
             try:
                 given = a if self.transpose == "n" else np.swapaxes(a, -1, -2)
                 return (np.linalg.solve(np.conj(given) if self.transpose == "c" else given, b), info_of(a))
@@ -175,6 +179,10 @@ class Inv(Op):
 
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.inv`; by the expansion where a matrix is singular."""
+        lost, a = without_nan(a)
+        if lost is not None:
+            x, info = self.perform(a)
+            return np.where(lost[..., None, None], x.dtype.type(np.nan), x), info
         try:
             return (np.linalg.inv(a), info_of(a))
         except np.linalg.LinAlgError:
@@ -199,6 +207,17 @@ class Inv(Op):
             return (None,)
         right = matrix_transpose(outputs[0])
         return (negative(MatMul()(MatMul()(right, dx), right)),)
+
+
+def without_nan(a: Array) -> tuple[Array | None, Array]:
+    """Which matrices have a NaN, or None, and all of them, identities in the place of these.
+
+    Of [[nan, 1], [1, 1]] OpenBLAS finds a pivot of 0, of [[nan, 2], [3, 1]] a solution with one number.
+    """
+    lost = np.isnan(a).any((-2, -1))
+    if not lost.any():
+        return None, a
+    return lost, np.where(lost[..., None, None], np.eye(a.shape[-1], dtype=a.dtype), a)
 
 
 def identities(a: Variable) -> Variable:
@@ -227,7 +246,9 @@ class Det(Op):
 
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.det`."""
-        return (np.asarray(np.linalg.det(a)),)
+        lost, a = without_nan(a)
+        found = np.asarray(np.linalg.det(a))
+        return (found if lost is None else np.where(lost, found.dtype.type(np.nan), found),)
 
     def expansion(self, *inputs: Variable) -> Variable:
         """The product of the pivots, with the sign of the permutation."""
@@ -335,8 +356,10 @@ class SlogDet(Op):
 
     def perform(self, a: Array) -> tuple[Array, ...]:
         """`np.linalg.slogdet`, whose sign of what is NaN is 1; here it is NaN."""
+        lost, a = without_nan(a)
         found = np.linalg.slogdet(a)
         size = np.asarray(found.logabsdet)
+        size = size if lost is None else np.where(lost, size.dtype.type(np.nan), size)
         return (np.where(np.isnan(size), size.dtype.type(np.nan), found.sign), size)
 
     def expansion(self, *inputs: Variable) -> tuple[Variable, ...]:

@@ -12,7 +12,9 @@ from tg_native.kernels.lanes import in_all_lanes
 from tg_native.matrices import unrolled
 from tg_native.matrices.elements import (
     Matrix,
+    any_of,
     by_size,
+    fill_nan,
     magnitude,
     matrix_at,
     minus_product,
@@ -154,12 +156,29 @@ class _Factors:
             self._transposed(lambda i, j: columns.store(self.given.load(i, j), j, i))
             lapack.call(self.kernel, "getrf", [self.m, self.n, place, self.m, exchanges])
             self._transposed(lambda i, j: self.made.store(columns.load(j, i), i, j))
+            self._spread_nan()
             self._begin_order()
             with body.loop(0, self.few) as k:
                 at = body.load(exchanges.moved(k))
                 row = Index(at) - 1  # type: ignore[arg-type]
                 body.store(row.single("int32"), self.pivots.moved(k))
                 self._exchange(k, row)
+
+    def _spread_nan(self) -> None:
+        """Make all NaN where the matrix has one: behind a pivot of NaN LAPACK goes on with numbers, of which one is 0.
+
+        The matrix is looked through only where a pivot is NaN.
+        """
+        body = self.body
+
+        def in_row(i: Index) -> Index:
+            return any_of(body, 0, self.n, lambda j: Condition(self.given.load(i, j).is_nan())).number()
+
+        with (
+            body.when(any_of(body, 0, self.few, lambda k: Condition(self.made.load(k, k).is_nan()))),
+            body.when(any_of(body, 0, self.m, in_row)),
+        ):
+            fill_nan(self.made, self.m, lambda i: self.n)
 
     def _transposed(self, write: Callable[[Index, Index], None]) -> None:
         """Do something for all elements, some columns of every row at a time."""

@@ -18,7 +18,7 @@ from tg_jax.rules.elementwise import (
     trigonometric,
 )
 from tg_jax.rules.elementwise.special import error
-from tg_jax.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
+from tg_jax.rules.linalg import cholesky, lu, qr, schur, solving, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -47,6 +47,7 @@ RULES: Final[dict[object, Rule]] = {
     **lu.RULES,
     **qr.RULES,
     **schur.RULES,
+    **solving.RULES,
     **spectral.RULES,
     **triangular.RULES,
     **decays.RULES,

@@ -19,7 +19,7 @@ from tg_torch.rules.elementwise import (
     trigonometric,
 )
 from tg_torch.rules.elementwise.special import error, gamma, normal
-from tg_torch.rules.linalg import cholesky, lu, qr, schur, spectral, triangular
+from tg_torch.rules.linalg import cholesky, lu, qr, schur, solving, spectral, triangular
 
 if TYPE_CHECKING:
     from tg.backend import Rule
@@ -50,6 +50,7 @@ RULES: Final[dict[object, Rule]] = {
     **lu.RULES,
     **qr.RULES,
     **schur.RULES,
+    **solving.RULES,
     **spectral.RULES,
     **triangular.RULES,
     **fused.RULES,

@@ -1,4 +1,4 @@
-"""LU factors, as JAX has them."""
+"""LU factors. Deviation from jax.lax.linalg: those of a matrix with NaN are NaN, for which LAPACK may find a 0."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def lu(op: LU, a: Any) -> tuple[Any, Any, Any]:
         order = jnp.broadcast_to(jnp.arange(m, dtype=jnp.int32), (*lead, m))
         return a, order[..., : min(m, n)], order
     factors, pivots, order = lax.linalg.lu(a)
+    factors = jnp.where(jnp.isnan(a).any((-2, -1), keepdims=True), jnp.nan, factors)
     return factors, pivots.astype(jnp.int32), order.astype(jnp.int32)
 
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 
 def cholesky(op: Cholesky, a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The factors of the lower triangles."""
+    return factors_of(a)
+
+
+def factors_of(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The factors, NaN on and below the diagonal where there is none, and the orders of the minors at fault."""
     factor, info = torch.linalg.cholesky_ex(a)
     absent = torch.isnan(torch.tril(a)).any(-1).any(-1)

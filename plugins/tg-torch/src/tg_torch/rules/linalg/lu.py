@@ -20,7 +20,8 @@ def lu(op: LU, a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tenso
         return a, order[..., : min(m, n)].contiguous(), order.contiguous()
     factors, pivots, _ = torch.linalg.lu_factor_ex(a)
     permutation, _, _ = torch.lu_unpack(factors, pivots, unpack_data=False)
-    order = permutation.real.argmax(-2) if permutation.is_complex() else permutation.argmax(-2)
+    rows = torch.arange(m, dtype=permutation.real.dtype, device=a.device)
+    order = (permutation.real * rows[:, None]).sum(-2)  # argmax along this axis takes five times as long
     return factors, pivots - 1, order.to(torch.int32)
 
 
