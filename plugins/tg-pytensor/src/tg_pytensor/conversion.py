@@ -15,6 +15,7 @@ from pytensor.graph.basic import Constant, Variable
 import tg
 from tg.backend import message
 from tg_pytensor.registry import convert
+from tg_pytensor.updates import default_updates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -186,4 +187,5 @@ def from_pytensor(
     given = {**{v: placeholder(v) for v in inputs}, **(known or {})}
     conversion = Conversion(given)
     found = tuple(conversion[v] for v in outputs)
+    default_updates(conversion, outputs)
     return Converted(tuple(given[v] for v in inputs), found, conversion.shared)

@@ -228,14 +228,17 @@ def arange(op: Any, node: Any, start: Any, stop: Any, step: Any) -> Any:
 
 
 def known(v: Any, what: str) -> Any:
-    """The value of a constant.
+    """The value of a constant, or of what is made of constants alone.
 
     Raises:
-        InputError: it is none.
+        InputError: it depends on an input.
     """
-    if not isinstance(v, tg.Constant):
-        raise tg.InputError(f"{what}: found {v!r}, needed a constant")
-    return v.data
+    if isinstance(v, tg.Constant):
+        return v.data
+    try:
+        return tg.as_variable(v).eval()
+    except tg.InputError as error:
+        raise tg.InputError(f"{what}: found {v!r}, needed what depends on no input") from error
 
 
 # --- what passes its operand on --------------------------------------------------------------------------------------
