@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.op import RNGConsumerOp
+from pytensor.tensor.random.type import RandomType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,14 +36,8 @@ def generators_left(outputs: Sequence[Variable], generators: Iterable[Variable])
     """
     after: dict[Variable, Variable] = {}
     for v in ancestors(outputs):
-        if v.owner is None:
-            continue
-        node, op = v.owner, v.owner.op
-        if hasattr(op, "outer_untraced_sit_sot"):
-            held = op.outer_untraced_sit_sot(node.inputs), op.outer_untraced_sit_sot_outs(node.outputs)
-            after |= zip(*held, strict=True)
-        elif isinstance(op, RNGConsumerOp):
-            after |= op.update(node)
+        if v.owner is not None and any(isinstance(x.type, RandomType) for x in v.owner.inputs):
+            after |= left_by(v.owner)
 
     def last(v: Variable) -> Variable:
         while v in after:
@@ -49,3 +45,19 @@ def generators_left(outputs: Sequence[Variable], generators: Iterable[Variable])
         return v
 
     return {v: last(v) for v in generators}
+
+
+def left_by(node: Any) -> dict[Variable, Variable]:
+    """The generators that one node leaves of those that it is given."""
+    op = node.op
+    if isinstance(op, RNGConsumerOp):
+        return op.update(node)
+    if hasattr(op, "outer_untraced_sit_sot"):
+        before, after = op.outer_untraced_sit_sot(node.inputs), op.outer_untraced_sit_sot_outs(node.outputs)
+        return dict(zip(before, after, strict=True))
+    if isinstance(op, OpFromGraph):
+        left = generators_left(op.fgraph.outputs, op.fgraph.inputs)
+        outer = dict(zip(op.fgraph.outputs, node.outputs, strict=True))
+        pairs = zip(node.inputs, op.fgraph.inputs, strict=True)
+        return {x: outer[left[inner]] for x, inner in pairs if left[inner] in outer}
+    return {}
