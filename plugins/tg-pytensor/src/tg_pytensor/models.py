@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from pytensor.graph.fg import FunctionGraph
 
 import tg
 from tg.backend import message
-from tg_pytensor.conversion import from_pytensor, shared
+from tg_pytensor.conversion import from_pytensor
+from tg_pytensor.updates import is_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,21 +28,25 @@ class ConvertedModel:
     """The parameters, by the names and in the order of `model.value_vars`."""
     logp: tg.Variable
     """The logarithm of their density and that of what was observed, as `model.logp()` is."""
-    deterministics: dict[str, tg.Variable]
-    """The values of `pm.Deterministic` variables, and of parameters before they were transformed."""
     shared: dict[str, tg.Shared]
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        untransformed = [v for v in model.unobserved_value_vars if v not in model.value_vars]
-        wanted = [model.logp(), *model.replace_rvs_by_values(untransformed)]
-        if not model.check_bounds:
-            wanted = unchecked(wanted)
-        converted = from_pytensor(model.value_vars, wanted)
-        self.inputs, self._shared = converted.inputs, converted.shared
-        self.logp, *values = converted.outputs
-        self.deterministics = {v.name: value for v, value in zip(untransformed, values, strict=True)}
+        converted = from_pytensor(model.value_vars, self._wanted([model.logp()]))
+        self.inputs, (self.logp,), self._shared = converted
         self.shared = {v.name: s for v, s in self._shared.items() if v.name is not None}
+
+    @functools.cached_property
+    def deterministics(self) -> dict[str, tg.Variable]:
+        """The values of `pm.Deterministic` variables, and of parameters before they were transformed."""
+        model = self._model
+        untransformed = [v for v in model.unobserved_value_vars if v not in model.value_vars]
+        known = {**dict(zip(model.value_vars, self.inputs, strict=True)), **self._shared}
+        outputs = from_pytensor((), self._wanted(untransformed), known).outputs
+        return {v.name: value for v, value in zip(untransformed, outputs, strict=True)}
+
+    def _wanted(self, graphs: list[Any]) -> list[Any]:
+        return graphs if self._model.check_bounds else unchecked(graphs)
 
     @property
     def continuous(self) -> list[tg.Variable]:
@@ -54,7 +60,8 @@ class ConvertedModel:
     def refresh(self) -> None:
         """Give the shared variables the values that those of PyTensor have now, as after `pm.set_data`."""
         for theirs, ours in self._shared.items():
-            ours.set_value(shared(theirs).get_value())
+            if not is_generator(theirs):
+                ours.set_value(theirs.get_value(borrow=True))
 
     def logp_fn(self, backend: str | None = None) -> PointFunction:
         """The function of a point that gives the logarithm of its density."""
@@ -93,7 +100,10 @@ class ConvertedModel:
             [vector, *rest], (self.logp, slope), givens=givens, backend=backend, on_unused_input="ignore"
         )
 
-    def _lengths(self) -> dict[str, tuple[int, ...]]:
+    def _lengths(self) -> dict[Any, tuple[int, ...]]:
+        """The shapes of the parameters; PyMC compiles a function to find those that are not declared."""
+        if all(isinstance(n, int) for x in self.inputs for n in x.type.shape):
+            return {x.name: x.type.shape for x in self.inputs}
         return {name: np.shape(value) for name, value in self.initial_point(0).items()}
 
     def prior_predictive(self, backend: str | None = None, names: Iterable[str] | None = None) -> PointFunction:
@@ -111,7 +121,7 @@ class ConvertedModel:
     ) -> PointFunction:
         """Variables of the model by their names, for given ones: of other draws the generators are left as they are."""
         chosen = [v for v in wanted if names is None or v.name in set(names)]
-        known = {theirs: ours for theirs, ours in self._shared.items() if hasattr(theirs.type, "dtype")}
+        known = {theirs: ours for theirs, ours in self._shared.items() if not is_generator(theirs)}
         converted = from_pytensor(given, chosen, known)
         outputs = dict(zip([v.name for v in chosen], converted.outputs, strict=True))
         return PointFunction(converted.inputs, outputs, backend)

@@ -29,6 +29,11 @@ def default_updates(conversion: Conversion, outputs: Sequence[Variable]) -> None
                 conversion.shared[v].default_update = conversion[after]
 
 
+def is_generator(v: Variable) -> bool:
+    """Whether a variable is a generator of random numbers."""
+    return isinstance(v.type, RandomType)
+
+
 def generators_left(outputs: Sequence[Variable], generators: Iterable[Variable]) -> dict[Variable, Variable]:
     """The generators that all draws of a graph leave of others.
 
@@ -36,7 +41,7 @@ def generators_left(outputs: Sequence[Variable], generators: Iterable[Variable])
     """
     after: dict[Variable, Variable] = {}
     for v in ancestors(outputs):
-        if v.owner is not None and any(isinstance(x.type, RandomType) for x in v.owner.inputs):
+        if v.owner is not None and any(map(is_generator, v.owner.inputs)):
             after |= left_by(v.owner)
 
     def last(v: Variable) -> Variable:
