@@ -115,6 +115,7 @@ def warmed() -> None:
     import pytensor.tensor as pt
 
     import tg
+    import tg_pytensor  # noqa: F401  what is imported is not compiling
 
     x = pt.dvector("x")
     for linker in LINKERS.values():
