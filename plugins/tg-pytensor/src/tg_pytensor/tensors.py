@@ -32,10 +32,7 @@ def elementwise(conversion: Conversion, node: Any) -> Any:
     """A scalar op for every element. No axis is repeated whose length PyTensor does not know to be 1."""
     operands = one_shape([conversion[v] for v in node.inputs], [v.type.shape for v in node.inputs])
     inner = ScalarNode(node.op.scalar_op, node)
-    rule = rule_of(inner)
-    if rule.whole:
-        return conversion.of_graph(inner.op.fgraph, operands)
-    return rule.write(inner.op, inner, *operands)
+    return conversion.of_node(rule_of(inner), inner, operands)
 
 
 def one_shape(operands: Sequence[Any], shapes: Sequence[Sequence[int | None]]) -> list[Any]:
