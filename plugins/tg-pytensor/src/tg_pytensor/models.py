@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,17 +90,42 @@ class ConvertedModel:
         slope = tg.concatenate([tg.ravel(d) for d in slopes])
         if not flat:
             return PointFunction(self.inputs, (self.logp, slope), backend)
-        lengths = self._lengths()
-        sizes = [int(np.prod(lengths[x.name])) for x in parts]
-        vector = tg.tensor("parameters", parts[0].type.dtype, (sum(sizes),))
-        stops = np.cumsum(sizes)
-        pieces = [vector[stop - size : stop] for stop, size in zip(stops, sizes, strict=True)]
-        givens = {x: tg.reshape(piece, lengths[x.name]) for x, piece in zip(parts, pieces, strict=True)}
+        vector = tg.tensor("parameters", parts[0].type.dtype, (self.size,))
+        givens = dict(zip(parts, self._pieces(vector), strict=True))
         rest = [x for x in self.inputs if x not in givens]
         return tg.function(
             [vector, *rest], (self.logp, slope), givens=givens, backend=backend, on_unused_input="ignore"
         )
 
+    def density(self, parameters: tg.Variable) -> tg.Variable:
+        """The logarithm of the density of one vector, in a program of tg: of a sampler, or of many points by `tg.vmap`.
+
+        Raises:
+            InputError: there are parameters that are integers.
+        """
+        names = {x.name for x in self.continuous}
+        if rest := [str(x.name) for x in self.inputs if x.name not in names]:
+            text = f"density: found parameters that are integers, {', '.join(rest)}, needed floats alone"
+            raise tg.InputError(message(text))
+        known = dict(zip(self._model.value_vars, self._pieces(parameters), strict=True))
+        return from_pytensor((), self._wanted([self._model.logp()]), {**known, **self._shared}).outputs[0]
+
+    @property
+    def size(self) -> int:
+        """How many continuous parameters there are."""
+        return sum(math.prod(self._lengths[x.name]) for x in self.continuous)
+
+    def _pieces(self, vector: tg.Variable) -> list[tg.Variable]:
+        """The continuous parameters, cut out of one vector."""
+        pieces, start = [], 0
+        for x in self.continuous:
+            lengths = self._lengths[x.name]
+            stop = start + math.prod(lengths)
+            pieces.append(tg.reshape(vector[start:stop], lengths))
+            start = stop
+        return pieces
+
+    @functools.cached_property
     def _lengths(self) -> dict[Any, tuple[int, ...]]:
         """The shapes of the parameters; PyMC compiles a function to find those that are not declared."""
         if all(isinstance(n, int) for x in self.inputs for n in x.type.shape):
