@@ -133,15 +133,17 @@ def table(found: dict[str, dict[str, Any]]) -> str:
     ]
     calls, compiles = [], []
     for name, row in found.items():
-        if any("error" in row.get(engine, {"error"}) for engine in ENGINES):
-            lines.append(f"| {name} | " + "; ".join(f"{e}: {row[e]['error']}" for e in row if "error" in row[e]) + " |")
+        if failed := {engine: got["error"] for engine, got in row.items() if "error" in got}:
+            lines.append(f"| {name} | " + "; ".join(f"{engine}: {text}" for engine, text in failed.items()) + " |")
             continue
-        call, cold = ({e: row[e][what] for e in ENGINES} for what in ("call", "compile"))
-        peers = ("pytensor-C", "pytensor-NUMBA")
-        calls.append(min(call[p] for p in peers) / min(call["tg-c"], call["tg-numba"]))
-        compiles.append(min(cold[p] for p in peers) / cold["tg-c"])
-        shown = [f"{call[e]:.1f}" for e in ENGINES] + [f"{calls[-1]:.1f}"]
-        shown += [f"{cold[e]:.2f}" for e in ("tg-c", *peers)] + [f"{compiles[-1]:.1f}"]
+        call, cold = ({engine: got[what] for engine, got in row.items()} for what in ("call", "compile"))
+        ours, peers = ([engine for engine in row if engine.startswith(who)] for who in ("tg", "pytensor"))
+        if not ours or not peers:
+            continue
+        calls.append(min(call[e] for e in peers) / min(call[e] for e in ours))
+        compiles.append(min(cold[e] for e in peers) / cold[ours[0]])
+        shown = [f"{call[e]:.1f}" if e in call else "" for e in ENGINES] + [f"{calls[-1]:.1f}"]
+        shown += [f"{cold[e]:.2f}" if e in cold else "" for e in ENGINES if e != "tg-numba"] + [f"{compiles[-1]:.1f}"]
         lines.append(f"| {name} | " + " | ".join(shown) + " |")
     if calls:
         mean = [math.exp(sum(map(math.log, ratios)) / len(ratios)) for ratios in (calls, compiles)]

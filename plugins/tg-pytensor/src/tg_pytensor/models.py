@@ -128,8 +128,9 @@ class ConvertedModel:
     @functools.cached_property
     def _lengths(self) -> dict[Any, tuple[int, ...]]:
         """The shapes of the parameters; PyMC compiles a function to find those that are not declared."""
-        if all(isinstance(n, int) for x in self.inputs for n in x.type.shape):
-            return {x.name: x.type.shape for x in self.inputs}
+        declared = {x.name: tuple(n for n in x.type.shape if isinstance(n, int)) for x in self.inputs}
+        if all(len(declared[x.name]) == x.type.ndim for x in self.inputs):
+            return declared
         return {name: np.shape(value) for name, value in self.initial_point(0).items()}
 
     def prior_predictive(self, backend: str | None = None, names: Iterable[str] | None = None) -> PointFunction:
@@ -157,7 +158,7 @@ class PointFunction:
     """A compiled function of the values of named variables: of a mapping, or of keywords."""
 
     def __init__(self, inputs: Sequence[tg.Variable], outputs: Any, backend: str | None) -> None:
-        self.names = [x.name for x in inputs]
+        self.names = [str(x.name) for x in inputs]
         self.function = tg.function(list(inputs), outputs, backend=backend, on_unused_input="ignore")
 
     def __call__(self, point: Mapping[str, Any] | None = None, **values: Any) -> Any:
@@ -170,7 +171,7 @@ class PointFunction:
         try:
             return self.function(*[given[name] for name in self.names])
         except KeyError:
-            missing = [str(name) for name in self.names if name not in given]
+            missing = [name for name in self.names if name not in given]
             if not missing:
                 raise
             raise tg.InputError(message(f"point: found no value of {', '.join(missing)}, needed one of each")) from None

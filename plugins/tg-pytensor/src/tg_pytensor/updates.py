@@ -56,7 +56,7 @@ def left_by(node: Any) -> dict[Variable, Variable]:
     """The generators that one node leaves of those that it is given."""
     op = node.op
     if isinstance(op, RNGConsumerOp):
-        return op.update(node)
+        return dict(op.update(node))
     if hasattr(op, "outer_untraced_sit_sot"):
         before, after = op.outer_untraced_sit_sot(node.inputs), op.outer_untraced_sit_sot_outs(node.outputs)
         return dict(zip(before, after, strict=True))
