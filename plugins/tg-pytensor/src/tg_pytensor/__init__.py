@@ -1,7 +1,17 @@
 """PyTensor programs and PyMC models in tg, and tg programs in them."""
 
-from tg_pytensor import batches, indexing, loops, scalars, tensors  # noqa: F401  their rules
+from tg_pytensor import (  # noqa: F401  their rules
+    batches,
+    indexing,
+    linalg,
+    loops,
+    random,
+    scalars,
+    selection,
+    tensors,
+)
 from tg_pytensor.conversion import Converted, from_pytensor
+from tg_pytensor.models import ConvertedModel, PointFunction, from_pymc
 from tg_pytensor.registry import convert
 
-__all__ = ["Converted", "convert", "from_pytensor"]
+__all__ = ["Converted", "ConvertedModel", "PointFunction", "convert", "from_pymc", "from_pytensor"]

@@ -23,10 +23,10 @@ def blockwise(conversion: Conversion, node: Any) -> Any:
     operands = same_batches([conversion[v] for v in node.inputs], [v.type.shape[:depth] for v in node.inputs])
     rule = rule_of(inner)
     if rule.batched:
-        return rule.write(op.core_op, inner, *operands)
+        return conversion.of_node(rule, inner, operands)
 
     def each(*lanes: Any) -> tuple[Any, ...]:
-        found = conversion.of_graph(op.core_op.fgraph, lanes) if rule.whole else rule.write(op.core_op, inner, *lanes)
+        found = conversion.of_node(rule, inner, lanes)
         return tuple(found) if isinstance(found, list | tuple) else (found,)
 
     return in_lanes(each, operands, depth)
@@ -50,8 +50,13 @@ def in_lanes(each: Callable[..., tuple[Any, ...]], operands: Sequence[Any], dept
     if not depth:
         return each(*operands)
     single = [x.type.shape[0] == 1 for x in operands]
-    taken = [x[0] if one else x for x, one in zip(operands, single, strict=True)]
+    taken = [first(x) if one else x for x, one in zip(operands, single, strict=True)]
     if all(single):
         return tuple(tg.expand_dims(y, 0) for y in in_lanes(each, taken, depth - 1))
     axes = tuple(None if one else 0 for one in single)
     return tuple(tg.vmap(lambda *lanes: in_lanes(each, lanes, depth - 1), in_axes=axes)(*taken))
+
+
+def first(x: Any) -> Any:
+    """The only element along the first axis: of a constant a constant, which some rules need."""
+    return tg.constant(x.data[0]) if isinstance(x, tg.Constant) else x[0]

@@ -15,6 +15,7 @@ from pytensor.graph.basic import Constant, Variable
 import tg
 from tg.backend import message
 from tg_pytensor.registry import convert
+from tg_pytensor.updates import default_updates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,9 +58,19 @@ class Conversion:
 
     def of_graph(self, graph: Any, operands: Sequence[Any]) -> list[Any]:
         """The outputs of an op's inner graph for some operands."""
-        inner = Conversion(dict(zip(graph.inputs, operands, strict=True)))
-        inner.shared = self.shared
+        inner = self._for(graph.inputs, operands)
         return [inner[v] for v in graph.outputs]
+
+    def of_node(self, rule: Rule, node: Any, operands: Sequence[Any]) -> Any:
+        """What a rule gives for a node, whose inputs stand for some operands."""
+        if rule.whole:
+            return rule.write(self._for(node.inputs, operands), node)
+        return rule.write(node.op, node, *operands)
+
+    def _for(self, variables: Sequence[Variable], operands: Sequence[Any]) -> Conversion:
+        inner = Conversion(dict(zip(variables, operands, strict=True)))
+        inner.shared = self.shared
+        return inner
 
     def _walk(self, wanted: Variable) -> Any:
         waiting = [wanted]
@@ -114,7 +125,7 @@ def rule_of(node: Any) -> Rule:
 
 def as_declared(found: Any, declared: Any) -> Any:
     """A result in the dtype, and with the lengths, that PyTensor says it has; what is no array as it is."""
-    if not hasattr(declared, "dtype") or found is None:
+    if not hasattr(declared, "dtype") or found is None or isinstance(found, list):
         return found
     found = tg.cast(tg.as_variable(found), declared.dtype)
     lengths = getattr(declared, "shape", ())
@@ -186,4 +197,5 @@ def from_pytensor(
     given = {**{v: placeholder(v) for v in inputs}, **(known or {})}
     conversion = Conversion(given)
     found = tuple(conversion[v] for v in outputs)
+    default_updates(conversion, outputs)
     return Converted(tuple(given[v] for v in inputs), found, conversion.shared)

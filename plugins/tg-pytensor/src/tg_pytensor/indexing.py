@@ -31,9 +31,11 @@ def read(op: Any, node: Any, x: Any, *indices: Any) -> Any:
 @convert.register("IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1")
 def write(op: Any, node: Any, x: Any, value: Any, *indices: Any) -> Any:
     """x with a value set, or added, at indices."""
-    at = x.at[places(op, node, indices)]
+    chosen = places(op, node, indices)
     value = tg.cast(value, x.type.dtype)
-    return at.set(value) if op.set_instead_of_inc else at.add(value)
+    if getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc:
+        return x.at[chosen].set(x[chosen] + value)
+    return x.at[chosen].set(value) if op.set_instead_of_inc else x.at[chosen].add(value)
 
 
 @convert.register("MakeSlice")

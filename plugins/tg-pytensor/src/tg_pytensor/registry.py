@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Rule(NamedTuple):
@@ -25,11 +25,12 @@ class Rule(NamedTuple):
 class Registry:
     """Rules by class: a class is found for those derived from it, too.
 
-    tg's own rules are kept by the names of classes: these move between modules from one release to the next.
+    tg's own rules are kept by the names of PyTensor's and PyMC's classes: these move between modules from one release
+    to the next. A class of anybody else's, and one of sparse matrices, may have such a name and is not found by it.
     """
 
     def __init__(self) -> None:
-        self._rules: dict[type | str, Rule] = {}
+        self._rules: dict[type | str | None, Rule] = {}
 
     def register(
         self, *ops: type | str, whole: bool = False, needs: int | None = None, batched: bool = False
@@ -37,7 +38,7 @@ class Registry:
         """Make a function the rule of some classes of ops.
 
         Args:
-            ops: classes, or their names.
+            ops: classes, or the names of PyTensor's or PyMC's.
             whole: the function is given the conversion and the node.
             needs: how many of a node's inputs are converted before a whole rule is asked; all by default.
             batched: the function takes operands with leading axes, of which one that is 1 stands for any length.
@@ -54,20 +55,22 @@ class Registry:
 
         return registered
 
-    def table(self, names: Iterable[str], write: Callable[..., Any]) -> None:
-        """Make a function the rule of classes by their names."""
-        self.register(*names)(write)
-
     def rule(self, op: object) -> Rule | None:
         """The rule of an op's class, or of the nearest class that it is derived from."""
         for known in type(op).__mro__:
-            for key in (known, known.__name__):
+            for key in (known, known.__name__ if is_own(known) else None):
                 if key in self._rules:
                     return self._rules[key]
         return None
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(key if isinstance(key, str) else key.__name__ for key in self._rules))
+
+
+def is_own(op: type) -> bool:
+    """Whether a class is PyTensor's or PyMC's, and not of sparse matrices."""
+    home, *rest = op.__module__.split(".")
+    return home in ("pytensor", "pymc") and rest[:1] != ["sparse"]
 
 
 convert = Registry()

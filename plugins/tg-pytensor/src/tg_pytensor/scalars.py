@@ -71,3 +71,24 @@ def switch(op: Any, node: Any, condition: Any, x: Any, y: Any) -> Any:
 def composite(conversion: Any, node: Any) -> Any:
     """Scalar ops that were fused into one."""
     return conversion.of_graph(node.op.fgraph, [conversion[v] for v in node.inputs])
+
+
+@convert.register("ScalarLoop", whole=True)
+def loop(conversion: Any, node: Any) -> Any:
+    """Scalar ops applied again and again: every element for its own number of steps, or until its own end."""
+    steps, *operands = tg.broadcast_arrays(*(conversion[v] for v in node.inputs))
+    graph, is_while = node.op.fgraph, node.op.is_while
+    count = len(graph.outputs) - is_while
+    fixed = operands[count:]
+    ended = [tg.zeros_like(steps, dtype="bool")] * is_while
+    start = (tg.constant(0, dtype=steps.type.dtype), (*operands[:count], *ended))
+
+    def goes_on(i: Any, state: Any) -> Any:
+        return tg.logical_and(i < steps, tg.logical_not(state[-1])) if is_while else i < steps
+
+    def step(carry: Any) -> Any:
+        i, state = carry
+        found = conversion.of_graph(graph, [*state[:count], *fixed])
+        return i + 1, tuple(tg.where(goes_on(i, state), new, old) for new, old in zip(found, state, strict=True))
+
+    return tg.while_loop(lambda carry: tg.any(goes_on(*carry)), step, start)[1]

@@ -32,10 +32,7 @@ def elementwise(conversion: Conversion, node: Any) -> Any:
     """A scalar op for every element. No axis is repeated whose length PyTensor does not know to be 1."""
     operands = one_shape([conversion[v] for v in node.inputs], [v.type.shape for v in node.inputs])
     inner = ScalarNode(node.op.scalar_op, node)
-    rule = rule_of(inner)
-    if rule.whole:
-        return conversion.of_graph(inner.op.fgraph, operands)
-    return rule.write(inner.op, inner, *operands)
+    return conversion.of_node(rule_of(inner), inner, operands)
 
 
 def one_shape(operands: Sequence[Any], shapes: Sequence[Sequence[int | None]]) -> list[Any]:
@@ -228,14 +225,17 @@ def arange(op: Any, node: Any, start: Any, stop: Any, step: Any) -> Any:
 
 
 def known(v: Any, what: str) -> Any:
-    """The value of a constant.
+    """The value of a constant, or of what is made of constants alone.
 
     Raises:
-        InputError: it is none.
+        InputError: it depends on an input.
     """
-    if not isinstance(v, tg.Constant):
-        raise tg.InputError(f"{what}: found {v!r}, needed a constant")
-    return v.data
+    if isinstance(v, tg.Constant):
+        return v.data
+    try:
+        return tg.as_variable(v).eval()
+    except tg.InputError as error:
+        raise tg.InputError(f"{what}: found {v!r}, needed what depends on no input") from error
 
 
 # --- what passes its operand on --------------------------------------------------------------------------------------

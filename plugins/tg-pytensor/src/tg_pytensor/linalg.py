@@ -1,0 +1,218 @@
+"""Linear algebra: of matrices by themselves and, where the rule says so, of every one of a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tg
+from tg_pytensor.registry import convert
+from tg_pytensor.tensors import known
+
+la = tg.linalg
+
+
+def floating(x: Any) -> Any:
+    """x in the dtype in which NumPy's linear algebra computes."""
+    return x if x.type.dtype.startswith(("float", "complex")) else tg.cast(x, "float64")
+
+
+def spoilt(failed: Any, x: Any) -> Any:
+    """x, of which matrices are NaN that have failed."""
+    return tg.where(tg.expand_dims(failed, (-2, -1)), float("nan"), x)
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of matrices."""
+    return tg.conj(tg.matrix_transpose(x))
+
+
+# --- factors ---------------------------------------------------------------------------------------------------------
+
+
+@convert.register("Cholesky", batched=True)
+def cholesky(op: Any, node: Any, x: Any) -> Any:
+    """The triangular factor; all of it NaN where there is none."""
+    found = la.cholesky(floating(x), upper=not op.lower, on_error="nan")
+    return spoilt(tg.any(tg.isnan(la.diagonal(found)), axis=-1), found)
+
+
+@convert.register("LU", batched=True)
+def lu(op: Any, node: Any, x: Any) -> Any:
+    """The factors P, L and U."""
+    return la.lu(tg.cast(x, node.outputs[-1].type.dtype), op.permute_l, p_indices=op.p_indices)
+
+
+@convert.register("LUFactor", batched=True)
+def lu_factor(op: Any, node: Any, x: Any) -> Any:
+    """Both factors in one, all NaN for a singular matrix, and the pivots."""
+    factors, pivots = la.lu_factor(floating(x))
+    return spoilt(tg.any(la.diagonal(factors) == 0, axis=-1), factors), pivots
+
+
+@convert.register("PivotToPermutations")
+def permutation(op: Any, node: Any, pivots: Any) -> Any:
+    """The order of rows that pivots make, or what undoes it."""
+
+    def swap(i: Any, rows: Any) -> Any:
+        k = pivots[i]
+        return rows.at[tg.stack([i, tg.cast(k, "int64")])].set(tg.stack([rows[k], rows[i]]))
+
+    rows = tg.fori_loop(0, pivots.shape[0], swap, tg.arange(pivots.shape[0]))
+    return rows if op.inverse else tg.argsort(rows)
+
+
+@convert.register("QR", batched=True)
+def qr(op: Any, node: Any, x: Any) -> Any:
+    """The factors Q and R, with no negative elements on the diagonal of R."""
+    if op.pivoting or op.mode == "raw":
+        raise tg.NoRuleError(f"tg_pytensor has no rule for QR with mode {op.mode!r}, pivoting {op.pivoting}")
+    mode = {"full": "complete", "economic": "reduced", "r": "complete"}[op.mode]
+    q, r = la.qr(tg.cast(x, node.outputs[0].type.dtype), mode)
+    return r if op.mode == "r" else (q, r)
+
+
+@convert.register("Schur", batched=True)
+def schur(op: Any, node: Any, x: Any) -> Any:
+    """The Schur form and its basis."""
+    if op.sort is not None:
+        raise tg.NoRuleError(f"tg_pytensor has no rule for Schur with sort {op.sort!r}")
+    return la.schur(tg.cast(x, node.outputs[0].type.dtype), op.output, on_error="nan")
+
+
+@convert.register("SVD", batched=True)
+def svd(op: Any, node: Any, x: Any) -> Any:
+    """Singular values, with their vectors where these are asked for."""
+    return la.svd(floating(x), op.full_matrices, op.compute_uv)
+
+
+# --- eigenvalues -----------------------------------------------------------------------------------------------------
+
+
+def is_lower(op: Any) -> bool:
+    """Whether an op reads the lower triangle."""
+    return getattr(op, "UPLO", "L") == "L" and getattr(op, "lower", True)
+
+
+def eigenpairs(op: Any, a: Any, b: Any = None) -> tuple[Any, Any]:
+    """w and V of a V = b V diag(w) for Hermitian a, of which one triangle is read, and positive-definite b."""
+    if b is None:
+        return la.eigh(floating(a), "L" if is_lower(op) else "U")
+    factor = la.cholesky(floating(b), upper=not is_lower(op))
+    factor = factor if is_lower(op) else adjoint(factor)
+    half = tg.tril(a) if is_lower(op) else adjoint(tg.triu(a))
+    whole = tg.where(tg.tri(a.shape[-1], dtype="bool"), half, adjoint(half))
+    inner = la.solve_triangular(factor, adjoint(la.solve_triangular(factor, whole, lower=True)), lower=True)
+    w, vectors = la.eigh(inner)
+    return w, la.solve_triangular(adjoint(factor), vectors)
+
+
+@convert.register("Eig", batched=True)
+def eig(op: Any, node: Any, x: Any) -> Any:
+    """Eigenvalues and vectors."""
+    return la.eig(floating(x))
+
+
+@convert.register("Eigh", batched=True)
+def eigh(op: Any, node: Any, *operands: Any) -> Any:
+    """Eigenvalues and vectors of Hermitian matrices."""
+    return eigenpairs(op, *operands)
+
+
+@convert.register("Eigvalsh", batched=True)
+def eigvalsh(op: Any, node: Any, *operands: Any) -> Any:
+    """Eigenvalues of Hermitian matrices."""
+    return eigenpairs(op, *operands)[0]
+
+
+def in_triangle(op: Any, x: Any) -> Any:
+    """The gradient of a whole matrix as that of the triangle that is read."""
+    if is_lower(op):
+        return tg.tril(x) + tg.matrix_transpose(tg.triu(x, 1))
+    return tg.triu(x) + tg.matrix_transpose(tg.tril(x, -1))
+
+
+@convert.register("EighGrad")
+def eigh_grad(op: Any, node: Any, x: Any, w: Any, v: Any, dw: Any, dv: Any) -> Any:
+    """The derivative of `Eigh`, without what vectors of one eigenvalue do to each other."""
+    own = tg.eye(w.shape[0], dtype="bool")
+    gap = tg.where(own, 1, w[:, None] - w[None, :])
+    mixed = tg.where(own, dw[:, None], tg.matmul(dv.T, v) / gap)
+    return in_triangle(op, tg.matmul(tg.matmul(v, mixed), v.T))
+
+
+@convert.register("EigvalshGrad")
+def eigvalsh_grad(op: Any, node: Any, a: Any, b: Any, dw: Any) -> Any:
+    """The derivatives of `Eigvalsh`."""
+    w, v = eigenpairs(op, a, b)
+    return [in_triangle(op, tg.matmul(v * scale, v.T)) for scale in (dw, -dw * w)]
+
+
+# --- equations -------------------------------------------------------------------------------------------------------
+
+
+def as_columns(op: Any, b: Any) -> tuple[Any, Any]:
+    """The right sides as matrices, and what makes a solution of it one of the op's."""
+    return (b[..., None], lambda x: x[..., 0]) if op.b_ndim == 1 else (b, lambda x: x)
+
+
+@convert.register("Solve", batched=True)
+def solve(op: Any, node: Any, a: Any, b: Any) -> Any:
+    """The solution of a x = b; NaN for a singular matrix."""
+    b, back = as_columns(op, b)
+    kind = "gen" if op.assume_a == "banded" else op.assume_a
+    return back(la.solve(floating(a), floating(b), op.lower, assume_a=kind, on_error="nan"))
+
+
+@convert.register("SolveTriangular", batched=True)
+def solve_triangular(op: Any, node: Any, a: Any, b: Any) -> Any:
+    """The solution of a x = b for triangular a; NaN for a singular one."""
+    b, back = as_columns(op, b)
+    return back(la.solve_triangular(floating(a), floating(b), 0, op.lower, op.unit_diagonal, on_error="nan"))
+
+
+@convert.register("CholeskySolve", batched=True)
+def cholesky_solve(op: Any, node: Any, factor: Any, b: Any) -> Any:
+    """The solution by a Cholesky factor."""
+    b, back = as_columns(op, b)
+    return back(la.cho_solve((floating(factor), op.lower), floating(b)))
+
+
+@convert.register("Lstsq")
+def lstsq(op: Any, node: Any, x: Any, y: Any, rcond: Any) -> Any:
+    """Least squares: the solution, residuals, rank and singular values."""
+    limit = float(known(rcond, "Lstsq: rcond"))
+    found, residuals, rank, values = la.lstsq(floating(x), floating(y), limit)
+    full = tg.logical_and(rank == x.shape[1], x.shape[0] > tg.as_variable(x.shape[1]))
+    return found, residuals[: tg.where(full, residuals.shape[0], 0)], rank, values
+
+
+@convert.register("TRSYL", batched=True)
+def trsyl(op: Any, node: Any, a: Any, b: Any, c: Any) -> Any:
+    """The solution of a x + x b = c."""
+    return la.solve_sylvester(*(floating(x) for x in (a, b, c)))
+
+
+convert.register("MatrixInverse", batched=True)(lambda op, node, x: la.inv(floating(x)))
+convert.register("MatrixPinv", batched=True)(lambda op, node, x: la.pinv(floating(x), 1e-15, op.hermitian))
+convert.register("Det", batched=True)(lambda op, node, x: la.det(floating(x)))
+convert.register("SLogDet", batched=True)(lambda op, node, x: la.slogdet(floating(x)))
+convert.register("Expm", batched=True)(lambda op, node, x: la.expm(floating(x)))
+convert.register("TensorInv")(lambda op, node, x: la.tensorinv(floating(x), op.ind))
+convert.register("TensorSolve")(lambda op, node, a, b: la.tensorsolve(floating(a), floating(b), op.axes))
+convert.register("BlockDiagonal")(lambda op, node, *x: la.block_diag(*x))
+
+
+# --- products of rewritten graphs ------------------------------------------------------------------------------------
+
+
+def plus(x: Any, scale: Any, y: Any) -> Any:
+    """scale * x + y, where x is not looked at if the scale is 0."""
+    return tg.where(scale == 0, 0, scale * x) + y
+
+
+convert.register("Dot22")(lambda op, node, x, y: tg.dot(x, y))
+convert.register("Dot22Scalar")(lambda op, node, x, y, a: a * tg.dot(x, y))
+convert.register("BatchedDot", batched=True)(lambda op, node, x, y: tg.matmul(x, y))
+convert.register("Gemm")(lambda op, node, z, a, x, y, b: plus(z, b, a * tg.dot(x, y)))
+convert.register("Gemv")(lambda op, node, y, alpha, a, x, beta: plus(y, beta, alpha * tg.dot(a, x)))
+convert.register("Ger")(lambda op, node, a, alpha, x, y: a + alpha * tg.outer(x, y))

@@ -1,0 +1,197 @@
+"""Models of PyMC: their densities, gradients and draws as functions of tg."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pytensor.graph.fg import FunctionGraph
+
+import tg
+from tg.backend import message
+from tg_pytensor.conversion import from_pytensor
+from tg_pytensor.updates import is_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class ConvertedModel:
+    """What tg knows of a model of PyMC: the density of its parameters, transformed as PyMC samples them.
+
+    The variables of PyTensor that have values, such as those of `pm.Data`, are shared variables here, too, which keep
+    values of their own: `refresh` takes what PyTensor's have now.
+    """
+
+    inputs: tuple[tg.Variable, ...]
+    """The parameters, by the names and in the order of `model.value_vars`."""
+    logp: tg.Variable
+    """The logarithm of their density and that of what was observed, as `model.logp()` is."""
+    shared: dict[str, tg.Shared]
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        converted = from_pytensor(model.value_vars, self._wanted([model.logp()]))
+        self.inputs, (self.logp,), self._shared = converted
+        self.shared = {v.name: s for v, s in self._shared.items() if v.name is not None}
+
+    @functools.cached_property
+    def deterministics(self) -> dict[str, tg.Variable]:
+        """The values of `pm.Deterministic` variables, and of parameters before they were transformed."""
+        model = self._model
+        untransformed = [v for v in model.unobserved_value_vars if v not in model.value_vars]
+        known = {**dict(zip(model.value_vars, self.inputs, strict=True)), **self._shared}
+        outputs = from_pytensor((), self._wanted(untransformed), known).outputs
+        return {v.name: value for v, value in zip(untransformed, outputs, strict=True)}
+
+    def _wanted(self, graphs: list[Any]) -> list[Any]:
+        return graphs if self._model.check_bounds else unchecked(graphs)
+
+    @property
+    def continuous(self) -> list[tg.Variable]:
+        """The parameters with respect to which there is a gradient."""
+        return [x for x in self.inputs if np.dtype(x.type.dtype).kind == "f"]
+
+    def initial_point(self, random_seed: Any = None) -> dict[str, np.ndarray[Any, Any]]:
+        """A point to begin with, as PyMC finds it."""
+        return dict(self._model.initial_point(random_seed))
+
+    def refresh(self) -> None:
+        """Give the shared variables the values that those of PyTensor have now, as after `pm.set_data`."""
+        for theirs, ours in self._shared.items():
+            if not is_generator(theirs):
+                ours.set_value(theirs.get_value(borrow=True))
+
+    def logp_fn(self, backend: str | None = None) -> PointFunction:
+        """The function of a point that gives the logarithm of its density."""
+        return PointFunction(self.inputs, self.logp, backend)
+
+    def value_and_grad(self, backend: str | None = None, *, flat: bool = False) -> Any:
+        """The compiled function that gives the logarithm of the density, and its gradient.
+
+        The gradient is one vector of the continuous parameters, in the order of PyMC's `DictToArrayBijection`.
+
+        Args:
+            backend: "c", "numba" or another that is installed.
+            flat: the function takes the continuous parameters as one such vector, too, and after it those of integers;
+                it is a `tg.Function`, and nothing stands between it and a sampler.
+        Returns:
+            A function of a point: of a mapping as `model.initial_point()` gives it, or of its parts by their names.
+        Raises:
+            ParameterValueError: by the function, where PyMC's does, too.
+        Example:
+            >>> f = tg_pytensor.from_pymc(model).value_and_grad("c")
+            >>> value, slope = f(model.initial_point())
+        """
+        parts = self.continuous
+        slopes = tg.grad(self.logp, parts)
+        slope = tg.concatenate([tg.ravel(d) for d in slopes])
+        if not flat:
+            return PointFunction(self.inputs, (self.logp, slope), backend)
+        vector = tg.tensor("parameters", parts[0].type.dtype, (self.size,))
+        givens = dict(zip(parts, self._pieces(vector), strict=True))
+        rest = [x for x in self.inputs if x not in givens]
+        return tg.function(
+            [vector, *rest], (self.logp, slope), givens=givens, backend=backend, on_unused_input="ignore"
+        )
+
+    def density(self, parameters: tg.Variable) -> tg.Variable:
+        """The logarithm of the density of one vector, in a program of tg: of a sampler, or of many points by `tg.vmap`.
+
+        Raises:
+            InputError: there are parameters that are integers.
+        """
+        names = {x.name for x in self.continuous}
+        if rest := [str(x.name) for x in self.inputs if x.name not in names]:
+            text = f"density: found parameters that are integers, {', '.join(rest)}, needed floats alone"
+            raise tg.InputError(message(text))
+        known = dict(zip(self._model.value_vars, self._pieces(parameters), strict=True))
+        return from_pytensor((), self._wanted([self._model.logp()]), {**known, **self._shared}).outputs[0]
+
+    @property
+    def size(self) -> int:
+        """How many continuous parameters there are."""
+        return sum(math.prod(self._lengths[x.name]) for x in self.continuous)
+
+    def _pieces(self, vector: tg.Variable) -> list[tg.Variable]:
+        """The continuous parameters, cut out of one vector."""
+        pieces, start = [], 0
+        for x in self.continuous:
+            lengths = self._lengths[x.name]
+            stop = start + math.prod(lengths)
+            pieces.append(tg.reshape(vector[start:stop], lengths))
+            start = stop
+        return pieces
+
+    @functools.cached_property
+    def _lengths(self) -> dict[Any, tuple[int, ...]]:
+        """The shapes of the parameters; PyMC compiles a function to find those that are not declared."""
+        declared = {x.name: tuple(n for n in x.type.shape if isinstance(n, int)) for x in self.inputs}
+        if all(len(declared[x.name]) == x.type.ndim for x in self.inputs):
+            return declared
+        return {name: np.shape(value) for name, value in self.initial_point(0).items()}
+
+    def prior_predictive(self, backend: str | None = None, names: Iterable[str] | None = None) -> PointFunction:
+        """A function without arguments: one draw of all random and deterministic variables, another at every call."""
+        model = self._model
+        return self._draws((), [*model.basic_RVs, *model.deterministics], backend, names)
+
+    def posterior_predictive(self, backend: str | None = None, names: Iterable[str] | None = None) -> PointFunction:
+        """A function of the parameters, as a trace holds them, that draws what was observed anew at every call."""
+        model = self._model
+        return self._draws(model.free_RVs, model.observed_RVs, backend, names)
+
+    def _draws(
+        self, given: Sequence[Any], wanted: Sequence[Any], backend: str | None, names: Iterable[str] | None
+    ) -> PointFunction:
+        """Variables of the model by their names, for given ones: of other draws the generators are left as they are."""
+        chosen = [v for v in wanted if names is None or v.name in set(names)]
+        known = {theirs: ours for theirs, ours in self._shared.items() if not is_generator(theirs)}
+        converted = from_pytensor(given, chosen, known)
+        outputs = dict(zip([v.name for v in chosen], converted.outputs, strict=True))
+        return PointFunction(converted.inputs, outputs, backend)
+
+
+class PointFunction:
+    """A compiled function of the values of named variables: of a mapping, or of keywords."""
+
+    def __init__(self, inputs: Sequence[tg.Variable], outputs: Any, backend: str | None) -> None:
+        self.names = [str(x.name) for x in inputs]
+        self.function = tg.function(list(inputs), outputs, backend=backend, on_unused_input="ignore")
+
+    def __call__(self, point: Mapping[str, Any] | None = None, **values: Any) -> Any:
+        """The outputs for a point.
+
+        Raises:
+            InputError: a value is missing, or stands for nothing.
+        """
+        given = {**(point or {}), **values}
+        try:
+            return self.function(*[given[name] for name in self.names])
+        except KeyError:
+            missing = [name for name in self.names if name not in given]
+            if not missing:
+                raise
+            raise tg.InputError(message(f"point: found no value of {', '.join(missing)}, needed one of each")) from None
+
+
+def unchecked(outputs: Sequence[Any]) -> list[Any]:
+    """Graphs without PyMC's checks of parameters, as a model made with `check_bounds=False` wants them."""
+    graph = FunctionGraph(outputs=list(outputs), clone=True, copy_inputs=False)
+    for node in graph.toposort():
+        if type(node.op).__name__ == "CheckParameterValue":
+            graph.replace(node.outputs[0], node.inputs[0], import_missing=True)
+    return list(graph.outputs)
+
+
+def from_pymc(model: Any) -> ConvertedModel:
+    """A model of PyMC for tg: its density, which tg differentiates and compiles, and its draws.
+
+    Raises:
+        NoRuleError: an op of the model's density has no rule.
+    Example:
+        >>> f = tg_pytensor.from_pymc(model).value_and_grad("c", flat=True)
+    """
+    return ConvertedModel(model)
