@@ -11,7 +11,19 @@ from tg_pytensor import (  # noqa: F401  their rules
     tensors,
 )
 from tg_pytensor.conversion import Converted, from_pytensor
+from tg_pytensor.linker import Linked, linked
 from tg_pytensor.models import ConvertedModel, PointFunction, from_pymc
+from tg_pytensor.modes import mode
 from tg_pytensor.registry import convert
 
-__all__ = ["Converted", "ConvertedModel", "PointFunction", "convert", "from_pymc", "from_pytensor"]
+__all__ = [
+    "Converted",
+    "ConvertedModel",
+    "Linked",
+    "PointFunction",
+    "convert",
+    "from_pymc",
+    "from_pytensor",
+    "linked",
+    "mode",
+]

@@ -1,0 +1,240 @@
+"""Functions of PyTensor that run on tg: regions of a graph become one op each, and PyTensor runs what is left."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytensor.configdefaults import config
+from pytensor.graph.basic import Apply, Constant
+from pytensor.graph.destroyhandler import DestroyHandler
+from pytensor.graph.op import Op
+from pytensor.link.vm import VMLinker
+from pytensor.scalar.basic import ScalarType
+from pytensor.tensor.type import TensorType
+
+import tg
+from tg_pytensor.conversion import Conversion, located, placeholder
+from tg_pytensor.regions import SLICES, Partition, partition
+from tg_pytensor.registry import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytensor.graph.basic import Variable
+
+    from tg_pytensor.registry import Rule
+
+# What PyTensor would do in place, by BLAS or in loops of several functions, tg does by itself.
+EXCLUDED = ("inplace", "fusion", "BlasOpt", "cxx_only", "local_careduce_fusion", "scan_save_mem_prealloc")
+
+
+class Linked(NamedTuple):
+    """What became of the graph of a function."""
+
+    backends: tuple[str, ...]
+    """The backend of every region: more than one where a region needs what PyTensor has to compute in between."""
+    converted: int
+    """How many nodes of PyTensor are in them."""
+    left: tuple[tuple[Apply, str], ...]
+    """The nodes that PyTensor runs, each with the reason."""
+
+    def __str__(self) -> str:
+        where = ", ".join(self.backends) or "none"
+        lines = [f"{self.converted} nodes in regions on {where}; {len(self.left)} left with PyTensor"]
+        lines += [f"  {node.op}: {reason.splitlines()[0]}" for node, reason in self.left]
+        return "\n".join(lines)
+
+
+def linked(f: Any) -> Linked:
+    """What became of the graph of a function that PyTensor compiled in one of tg's modes.
+
+    Raises:
+        InputError: the function was compiled in another mode.
+    """
+    linker = getattr(getattr(f, "maker", None), "linker", None)
+    if not isinstance(linker, TgLinker):
+        raise tg.InputError(f"linked: found {f!r}, needed a function compiled in one of tg's modes")
+    return linker.made[1]
+
+
+class Region(Op):
+    """A part of a graph, computed by one function of tg."""
+
+    def __init__(self, function: tg.Function, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.function, self.types = function, tuple(outputs)
+        self.inputs = tuple(inputs)
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """A node of fresh outputs."""
+        return Apply(self, list(inputs), [t() for t in self.types])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], outputs: Sequence[list[Any]]) -> None:
+        """Call the function: what it returns are new arrays."""
+        for cell, t, y in zip(outputs, self.types, self.function(*inputs), strict=True):
+            cell[0] = y[()] if isinstance(t, ScalarType) else y
+
+    def make_thunk(self, node: Any, storage_map: Any, compute_map: Any, no_recycling: Any, impl: Any = None) -> Any:
+        """`perform` for these cells, with as little of Python between as there can be."""
+        cells = [storage_map[v] for v in node.inputs]
+        function = self.function
+        given = [storage_map[v] for v in node.outputs]
+        done = [compute_map[v] for v in node.outputs] if compute_map is not None else []
+        scalars = [cell for cell, t in zip(given, self.types, strict=True) if isinstance(t, ScalarType)]
+
+        def thunk() -> None:
+            for cell, y in zip(given, function(*[cell[0] for cell in cells]), strict=True):
+                cell[0] = y
+            for cell in scalars:
+                cell[0] = cell[0][()]
+            for cell in done:
+                cell[0] = True
+
+        thunk.inputs, thunk.outputs, thunk.lazy = cells, given, False  # type: ignore[attr-defined]
+        return thunk
+
+    def __str__(self) -> str:
+        return f"tg[{self.function.backend}]"
+
+
+class TgLinker(VMLinker):
+    """PyTensor's linker of a virtual machine, for which what tg converts is one node, or a few.
+
+    Args:
+        backend: as `tg.function` takes it; "auto" is the fastest that is installed and can run a region.
+        fallback: "pytensor" leaves with PyTensor what does not convert; "raise" refuses it.
+    """
+
+    incompatible_rewrites = EXCLUDED
+
+    def __init__(
+        self, backend: str = "auto", fallback: str = "pytensor", allow_gc: bool | None = None, **options: Any
+    ) -> None:
+        python = backend == "perform"
+        super().__init__(allow_gc, **{"use_cloop": bool(config.cxx) and not python, **options})
+        self.incompatible_rewrites = tuple({*self.incompatible_rewrites, *EXCLUDED})
+        self.backend, self.fallback = backend, fallback
+
+    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> TgLinker:
+        """The linker of a graph: this one, unless it has another."""
+        linker = self if self.fgraph is None or self.fgraph is fgraph else copy.copy(self)
+        linker.fgraph, linker.no_recycling, linker.profile = fgraph, no_recycling or [], profile
+        linker.updated_vars = {}
+        return linker
+
+    def make_all(
+        self, profiler: Any = None, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None
+    ) -> Any:
+        """Link the graph of regions: PyTensor sees its own where it asks for nodes and storage."""
+        whole, recycled, updated = self.fgraph, self.no_recycling, self.updated_vars
+        self.made = made, _ = self._partitioned(whole)
+        names = made.names
+        given = None if storage_map is None else {names[v]: s for v, s in storage_map.items() if v in names}
+        self.fgraph, self.no_recycling = made.graph, [names[v] for v in recycled if v in names]
+        self.updated_vars = {names[v]: names[new] for v, new in updated.items()}
+        try:
+            vm, inputs, outputs, thunks, order = super().make_all(profiler, input_storage, output_storage, given)
+        finally:
+            self.fgraph, self.no_recycling, self.updated_vars = whole, recycled, updated
+        for container, v in zip((*inputs, *outputs), (*whole.inputs, *whole.outputs), strict=True):
+            container.name = v.name
+        if hasattr(vm, "position_of_error"):  # the one in C, whose errors are made by PyTensor from these
+            vm.nodes = [made.origins.get(node, node) for node in order]
+            cells = vm.storage_map
+            vm.storage_map = {v: cells[u] for v, u in names.items() if u in cells}
+        return vm, inputs, outputs, thunks, order
+
+    def _partitioned(self, fgraph: Any) -> tuple[Partition, Linked]:
+        """The graph of regions, and what is said of it: made again without the nodes at which it has failed."""
+        left = {node: reason for node in fgraph.apply_nodes if (reason := self._obstacle(node)) is not None}
+        while True:
+            found = self._attempted(fgraph, left)
+            if isinstance(found, Partition):
+                regions = {node.op for node in found.graph.apply_nodes if isinstance(node.op, Region)}
+                kept = {node: left.get(node, "in a branch that may not be taken") for node in found.left}
+                report = Linked(
+                    tuple(sorted(r.function.backend for r in regions)),
+                    len(fgraph.apply_nodes) - len(kept),
+                    tuple(kept.items()),
+                )
+                return found, report
+            self._refuse(found)
+            left |= {node: str(error) for node, error in found.items()}
+
+    def _refuse(self, failed: dict[Apply, Exception]) -> None:
+        if self.fallback == "raise" and failed:
+            raise next(iter(failed.values()))
+
+    def _obstacle(self, node: Apply) -> str | None:
+        """Why a node is left with PyTensor before anybody has tried it."""
+        name = type(node.op).__name__
+        variables = [v for v in (*node.inputs, *node.outputs) if not isinstance(v, Constant)]
+        others = [v.type for v in variables if type(v.type) not in (TensorType, ScalarType) and name not in SLICES]
+        others = [t for t in others if type(t).__name__ != "SliceType"]
+        reason = None
+        if convert.rule(node.op) is None:
+            reason = f"no rule for {name}"
+        elif others:
+            reason = f"has {others[0]}, no array"
+        elif node.op.destroy_map:
+            reason = "works in place"
+        if reason is not None and self.fallback == "raise":
+            with located(node):
+                raise tg.NoRuleError(f"tg_pytensor: {node.op}: {reason}, needed all of the graph")
+        return reason
+
+    def _attempted(self, fgraph: Any, left: dict[Apply, str]) -> Partition | dict[Apply, Exception]:
+        failed: dict[Apply, Exception] = {}
+        made = partition(fgraph, set(left), lambda inputs, outputs, nodes: self._region(inputs, outputs, nodes, failed))
+        if made is None:
+            return failed
+        if any(node.op.destroy_map for node in made.graph.apply_nodes):
+            made.graph.attach_feature(DestroyHandler())
+        return made
+
+    def _region(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        nodes: dict[Apply, Apply],
+        failed: dict[Apply, Exception],
+    ) -> Region | None:
+        """The op of a part of a graph; the nodes that did not convert are told."""
+        tried = Tried({v: placeholder(v) for v in inputs}, nodes)
+        results = [tried[v] for v in outputs]
+        failed.update(tried.failed)
+        if failed:
+            return None
+        given = [tried[v] for v in inputs]
+        try:
+            function = compiled(given, results, self.backend, self.fallback)
+        except Exception as error:  # noqa: BLE001  what is wrong with these nodes, PyTensor says when they run
+            failed.update(dict.fromkeys(nodes.values(), error))
+            return None
+        return Region(function, [v.type for v in inputs], [v.type for v in outputs])
+
+
+class Tried(Conversion):
+    """A conversion that goes on where a node does not convert, and remembers it."""
+
+    def __init__(self, known: Any, nodes: dict[Apply, Apply]) -> None:
+        super().__init__(known)
+        self._nodes = nodes
+        self.failed: dict[Apply, Exception] = {}
+
+    def _results(self, node: Any, rule: Rule) -> list[Any]:
+        try:
+            return super()._results(node, rule)
+        except Exception as error:  # noqa: BLE001  whatever it is, PyTensor may still run the node
+            self.failed[self._nodes[node]] = error
+            return [placeholder(v) for v in node.outputs]
+
+
+def compiled(inputs: Sequence[Any], outputs: Sequence[Any], backend: str, fallback: str) -> tg.Function:
+    """A function on a backend, or on the reference where the backend lacks something."""
+    try:
+        return tg.function(inputs, list(outputs), backend=backend, on_unused_input="ignore")
+    except tg.NoRuleError:
+        if fallback == "raise":
+            raise
+        return tg.function(inputs, list(outputs), backend="perform", on_unused_input="ignore")
