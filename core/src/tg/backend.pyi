@@ -73,6 +73,7 @@ from tg.ops.linalg import cholesky as cholesky
 from tg.ops.linalg import lu as lu
 from tg.ops.linalg import qr as qr
 from tg.ops.linalg import schur as schur
+from tg.ops.linalg import solving as solving
 from tg.ops.linalg import spectral as spectral
 from tg.ops.linalg import triangular as triangular
 from tg.ops.linalg.cholesky import Cholesky as Cholesky
@@ -85,6 +86,10 @@ from tg.ops.linalg.qr import QR as QR
 from tg.ops.linalg.schur import Eig as Eig
 from tg.ops.linalg.schur import Eigvals as Eigvals
 from tg.ops.linalg.schur import Schur as Schur
+from tg.ops.linalg.solving import Det as Det
+from tg.ops.linalg.solving import Inv as Inv
+from tg.ops.linalg.solving import SlogDet as SlogDet
+from tg.ops.linalg.solving import Solve as Solve
 from tg.ops.linalg.spectral import SVD as SVD
 from tg.ops.linalg.spectral import Eigh as Eigh
 from tg.ops.linalg.spectral import Eigvalsh as Eigvalsh

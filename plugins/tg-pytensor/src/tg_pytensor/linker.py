@@ -105,7 +105,10 @@ class TgLinker(VMLinker):
         fallback: "pytensor" leaves with PyTensor what does not convert; "raise" refuses it.
     """
 
-    incompatible_rewrites = EXCLUDED
+    incompatible_rewrites: tuple[str, ...] = EXCLUDED
+    fgraph: Any
+    no_recycling: Any
+    updated_vars: dict[Any, Any]
 
     def __init__(
         self, backend: str = "auto", fallback: str = "pytensor", allow_gc: bool | None = None, **options: Any

@@ -58,7 +58,8 @@ class Registry:
     def rule(self, op: object) -> Rule | None:
         """The rule of an op's class, or of the nearest class that it is derived from."""
         for known in type(op).__mro__:
-            for key in (known, known.__name__ if is_own(known) else None):
+            keys: list[type | str] = [known, *([known.__name__] if is_own(known) else [])]
+            for key in keys:
                 if key in self._rules:
                     return self._rules[key]
         return None

@@ -214,7 +214,7 @@ def without_nan(a: Array) -> tuple[Array | None, Array]:
 
     Of [[nan, 1], [1, 1]] OpenBLAS finds a pivot of 0, of [[nan, 2], [3, 1]] a solution with one number.
     """
-    lost = np.isnan(a).any((-2, -1))
+    lost = np.asarray(np.isnan(a).any((-2, -1)))
     if not lost.any():
         return None, a
     return lost, np.where(lost[..., None, None], np.eye(a.shape[-1], dtype=a.dtype), a)
