@@ -58,10 +58,9 @@ class Registry:
     def rule(self, op: object) -> Rule | None:
         """The rule of an op's class, or of the nearest class that it is derived from."""
         for known in type(op).__mro__:
-            keys: list[type | str] = [known, *([known.__name__] if is_own(known) else [])]
-            for key in keys:
-                if key in self._rules:
-                    return self._rules[key]
+            found = self._rules.get(known) or (self._rules.get(known.__name__) if is_own(known) else None)
+            if found is not None:
+                return found
         return None
 
     def __iter__(self) -> Iterator[str]:
