@@ -64,7 +64,7 @@ class Registry:
         return None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(key if isinstance(key, str) else key.__name__ for key in self._rules))
+        return iter(sorted(str(getattr(key, "__name__", key)) for key in self._rules))
 
 
 def is_own(op: type) -> bool:
