@@ -11,6 +11,7 @@ import numpy as np
 import pytensor
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
+from pytensor.scalar.basic import ScalarType
 
 import tg
 from tg.backend import message
@@ -128,6 +129,8 @@ def as_declared(found: Any, declared: Any) -> Any:
     if not hasattr(declared, "dtype") or found is None or isinstance(found, list):
         return found
     found = tg.cast(tg.as_variable(found), declared.dtype)
+    if isinstance(declared, ScalarType):
+        return found  # an array stands for what a scalar op says of each of its elements
     lengths = getattr(declared, "shape", ())
     if found.type.ndim != len(lengths):
         raise tg.ShapeError(message(f"the rule gave {found.type}, needed what PyTensor says: {declared}"))

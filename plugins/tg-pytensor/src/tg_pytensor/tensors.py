@@ -67,7 +67,8 @@ def reduce(op: Any, node: Any, x: Any) -> Any:
         return (tg.all if name == "AND" else tg.any)(x, axis=axis)
     function = BITS[name]
     for k in sorted(axis, reverse=True):
-        first = tg.full(x.shape[:k] + x.shape[k + 1 :], -1 if name == "AND" else 0, dtype=x.type.dtype)
+        none = tg.zeros(x.shape[:k] + x.shape[k + 1 :], dtype=x.type.dtype)
+        first = tg.bitwise_invert(none) if name == "AND" else none
         x = tg.reduce(function, tg.moveaxis(x, k, 0), first)
     return x
 

@@ -1,0 +1,154 @@
+"""Sorting, searching, diagonals, repeating and convolution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from differential import DTYPES, Case, check, hostile
+from pytensor.tensor.basic import Choose, ExtractDiag, Nonzero, PermuteRowElements
+from pytensor.tensor.extra_ops import (
+    Bartlett,
+    CumOp,
+    FillDiagonal,
+    FillDiagonalOffset,
+    RavelMultiIndex,
+    Repeat,
+    SearchsortedOp,
+    Unique,
+    UnravelIndex,
+)
+from pytensor.tensor.signal.conv import Convolve1d, Convolve2d
+from pytensor.tensor.sort import ArgSortOp, SortOp
+from pytensor.tensor.special import LogSoftmax, Softmax
+
+DRAWS = np.random.default_rng(17)
+
+
+def case(op: Any, *values: Any, fixed: tuple[Any, ...] = (), scale: float = 10.0) -> Case:
+    """An op of inputs, and of constants behind them."""
+    arrays = [np.asarray(x) for x in values]
+    inputs = [pt.tensor(dtype=x.dtype, shape=tuple(1 if n == 1 else None for n in x.shape)) for x in arrays]
+    outputs = op(*inputs, *fixed)
+    outputs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    return Case(f"{op} of {[f'{x.dtype}{x.shape}' for x in arrays]}", inputs, outputs, arrays, scale)
+
+
+def matrix(dtype: str, *shape: int) -> Any:
+    """A matrix of hostile values, in some order."""
+    return DRAWS.choice(hostile(dtype), size=shape)
+
+
+def arrays(dtype: str) -> list[Any]:
+    """No elements, one, many in C order, in Fortran's, and with negative strides."""
+    x = matrix(dtype, 4, 5)
+    return [matrix(dtype, 0, 3), matrix(dtype, 1, 1), x, np.asfortranarray(x), x[::-1, ::-2]]
+
+
+def sorting(dtype: str) -> list[Case]:
+    found = [
+        case(op("quicksort"), x, fixed=(axis,))
+        for op in (SortOp, ArgSortOp)
+        for x in arrays(dtype)
+        for axis in (0, 1, -1)
+    ]
+    found += [case(Nonzero(), x) for x in arrays(dtype)]
+    found += [case(Unique(True, True, True), x) for x in arrays(dtype)]
+    line = np.sort(hostile(dtype))
+    for side in ("left", "right"):
+        found += [case(SearchsortedOp(side), line, x) for x in arrays(dtype)]
+        found.append(case(SearchsortedOp(side), line[::-1], line, np.arange(len(line))[::-1]))
+    return found
+
+
+def diagonals(dtype: str) -> list[Case]:
+    found = [case(ExtractDiag(k), x) for k in (-2, 0, 1) for x in arrays(dtype)]
+    found += [case(ExtractDiag(1, 0, 2), matrix(dtype, 3, 2, 4)), case(ExtractDiag(0, 1, 2), matrix(dtype, 3, 2, 4))]
+    value = hostile(dtype)[-1]
+    for shape in ((3, 3), (2, 5), (7, 2)):
+        found.append(case(FillDiagonal(), matrix(dtype, *shape), value))
+        found += [case(FillDiagonalOffset(), matrix(dtype, *shape), value, np.int64(k)) for k in (-1, 0, 1)]
+    return [*found, case(FillDiagonal(), matrix(dtype, 3, 3, 3), value)]
+
+
+def choosing(dtype: str) -> list[Case]:
+    x = matrix(dtype, 4, 5)
+    found = [case(Repeat(axis), x, DRAWS.integers(0, 4, x.shape[axis])) for axis in (0, 1)]
+    found += [case(Repeat(1), matrix(dtype, 2, 0), np.zeros(0, "int64"))]
+    found += [
+        case(CumOp(axis, mode), np.where(np.isfinite(x), x, 0).astype(dtype) if mode == "add" else x[:, :0], scale=1e3)
+        for axis in (0, 1)
+        for mode in ("add", "mul")
+    ]
+    places = np.argsort(DRAWS.normal(size=(4, 5)))
+    found += [case(PermuteRowElements(inverse), x, places) for inverse in (False, True)]
+    found += [case(PermuteRowElements(inverse), x, places[0]) for inverse in (False, True)]
+    found += [case(PermuteRowElements(inverse), x[0], places) for inverse in (False, True)]
+    chosen = DRAWS.integers(0, 3, (4, 5))
+    for mode, more in (("raise", 0), ("wrap", 5), ("clip", -2)):
+        inputs = [pt.matrix(dtype=dtype) for _ in range(3)]
+        a = pt.lmatrix()
+        found.append(
+            Case(f"Choose {mode}", [a, *inputs], [Choose(mode)(a, inputs)], [chosen + more, x, x[::-1], x[:, ::-1]])
+        )
+    return found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", [sorting, diagonals, choosing])
+def test_selection(family: Any, dtype: str) -> None:
+    check(family(dtype))
+
+
+def test_places() -> None:
+    """Indices of several axes and of one, for lengths that are constants and that are not."""
+    x = DRAWS.integers(0, 24, (3, 2))
+    found = []
+    for order in ("C", "F"):
+        found += [case(UnravelIndex(order), x, fixed=((2, 3, 4),))]
+        for mode, values in (("raise", (1, 2)), ("wrap", (-7, 9)), ("clip", (-7, 9))):
+            rows = [np.full((2,), k) for k in values]
+            found.append(case(RavelMultiIndex(mode, order), *rows, fixed=((3, 5),)))
+    n = pt.lscalar("n")
+    lengths = pt.stack([n, n + 1])
+    k = pt.lvector("k")
+    found.append(Case("UnravelIndex n", [n, k], list(UnravelIndex()(k, lengths)), [np.int64(3), np.arange(12)]))
+    found += [case(Bartlett(), np.int64(n)) for n in (-1, 0, 1, 2, 3, 8)]
+    check(found)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_softmax(dtype: str) -> None:
+    x = matrix(dtype, 4, 5)
+    finite = np.where(np.isfinite(x), x, 3).astype(dtype)
+    found = [
+        case(op(axis), value) for op in (Softmax, LogSoftmax) for axis in (None, 0, 1, -1) for value in (finite, x)
+    ]
+    try:
+        from pytensor.tensor.special import SoftmaxGrad
+    except ImportError:
+        return check(found)
+    y = np.exp(DRAWS.normal(size=(4, 5))).astype(dtype)
+    check([*found, *(case(SoftmaxGrad(axis), finite, y / y.sum()) for axis in (None, 0, 1))])
+    return None
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+def test_convolution(dtype: str) -> None:
+    def draw(*shape: int) -> Any:
+        return (10 * DRAWS.normal(size=shape)).astype(dtype)
+
+    found = [
+        case(Convolve1d(), draw(n), draw(m), fixed=(full,), scale=1e3)
+        for n, m in ((5, 3), (3, 5), (1, 4), (4, 4))
+        for full in (np.True_, np.False_)
+    ]
+    shapes = (((5, 4), (2, 3)), ((2, 3), (5, 4)), ((1, 1), (3, 2)))
+    found += [
+        case(Convolve2d("direct"), draw(*a), draw(*b), fixed=(full,), scale=1e3)
+        for a, b in shapes
+        for full in (np.True_, np.False_)
+    ]
+    check(found)
