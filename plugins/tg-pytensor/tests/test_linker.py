@@ -134,7 +134,7 @@ def test_a_loop_that_is_left_has_regions_inside():
 
 @pytest.mark.parametrize("left", [False, True])
 def test_a_branch_that_is_not_taken_runs_nothing(left):
-    x, c = pt.vector("x"), pt.scalar("c", dtype="int8")
+    x, c = pt.tensor("x", shape=(3,)), pt.scalar("c", dtype="int8")
     checked = Assert("not all positive")(x, pt.all(x > 0))
     chosen = ifelse(c, pt.log(Doubled()(checked) if left else 2 * checked), x - 1)
     f = pytensor.function([x, c], chosen, mode="TG")
@@ -145,6 +145,12 @@ def test_a_branch_that_is_not_taken_runs_nothing(left):
     np.testing.assert_allclose(f(abs(A), 1), np.log(2 * abs(A)), rtol=1e-15)
     with pytest.raises(AssertionError, match="not all positive"):
         f(A, 1)
+
+
+def test_branches_may_have_different_lengths():
+    x, z, c = pt.vector("x"), pt.vector("z"), pt.scalar("c", dtype="int8")
+    f = pytensor.function([x, z, c], ifelse(c, 2 * x, 3 * z), mode="TG_PERFORM")
+    assert [f(A, A[:2], c).tolist() for c in (0, 1)] == [(3 * A[:2]).tolist(), (2 * A).tolist()]
 
 
 def test_indices_that_are_slices_of_computed_places():

@@ -82,3 +82,10 @@ def test_a_copy_is_the_variable_and_a_deep_copy_an_expression_of_its_own():
     new_x, new_y = copy.deepcopy([x, y])
     assert new_x is not x
     assert new_y.eval({new_x: [0.0]}).tolist() == [1.0]
+
+
+def test_what_was_pickled_is_rewritten_as_before() -> None:
+    x = tg.scalar("x", dtype="int64")
+    y, there = pickle.loads(pickle.dumps((x + (-1), x)))
+    assert y.op is (x + 1).op
+    assert tg.function([there], y, backend="perform")(5) == 4

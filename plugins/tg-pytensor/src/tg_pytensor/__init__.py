@@ -14,6 +14,7 @@ from tg_pytensor.conversion import Converted, from_pytensor
 from tg_pytensor.linker import Linked, linked
 from tg_pytensor.models import ConvertedModel, PointFunction, from_pymc
 from tg_pytensor.modes import mode
+from tg_pytensor.outward import to_pytensor
 from tg_pytensor.registry import convert
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "from_pytensor",
     "linked",
     "mode",
+    "to_pytensor",
 ]

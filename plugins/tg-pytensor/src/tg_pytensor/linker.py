@@ -171,9 +171,7 @@ class TgLinker(VMLinker):
     def _obstacle(self, node: Apply) -> str | None:
         """Why a node is left with PyTensor before anybody has tried it."""
         name = type(node.op).__name__
-        variables = [v for v in (*node.inputs, *node.outputs) if not isinstance(v, Constant)]
-        others = [v.type for v in variables if type(v.type) not in (TensorType, ScalarType) and name not in SLICES]
-        others = [t for t in others if type(t).__name__ != "SliceType"]
+        others = [v.type for v in (*node.inputs, *node.outputs) if not (is_array(v) or is_made_slice(v))]
         reason = None
         if convert.rule(node.op) is None:
             reason = f"no rule for {name}"
@@ -181,6 +179,8 @@ class TgLinker(VMLinker):
             reason = f"has {others[0]}, no array"
         elif node.op.destroy_map:
             reason = "works in place"
+        elif name == "IfElse" and any(None in getattr(v.type, "shape", ()) for v in node.inputs[1:]):
+            reason = "its branches may have different lengths"
         if reason is not None and self.fallback == "raise":
             with located(node):
                 raise tg.NoRuleError(f"tg_pytensor: {node.op}: {reason}, needed all of the graph")
@@ -215,6 +215,16 @@ class TgLinker(VMLinker):
             failed.update(dict.fromkeys(nodes.values(), error))
             return None
         return Region(function, [v.type for v in inputs], [v.type for v in outputs])
+
+
+def is_array(v: Variable) -> bool:
+    """Whether a variable has an array or a scalar, or is known."""
+    return isinstance(v, Constant) or type(v.type) in (TensorType, ScalarType)
+
+
+def is_made_slice(v: Variable) -> bool:
+    """Whether a variable is a slice of which the parts are at hand."""
+    return v.owner is not None and type(v.owner.op).__name__ in SLICES
 
 
 class Tried(Conversion):

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
@@ -321,6 +322,10 @@ class Elementwise(Op):
     def name(self) -> str:
         """The function's name."""
         return self.fn.name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """The function's own op: rules ask for it by identity."""
+        return (operator.attrgetter("op"), (self.fn,))
 
     @property
     def rule_key(self) -> object:
