@@ -102,7 +102,7 @@ class Program(Op):
         products = tg.vjp(
             ys, xs, [tg.specify_shape(d, y.shape) for d, y in zip(places, ys, strict=True)], disconnected="zero"
         )
-        back = Program([*self.inputs, *places], products, self.backend)
+        back: Any = Program([*self.inputs, *places], products, self.backend)
         casts = [pt.cast(cotangents[k], self.outputs[k].type.dtype) for k in told]
         found = dict(zip(wanted, back(*given, *casts, return_list=True), strict=True))
         return [found[k] if k in found else disconnected_type() for k in range(len(self.inputs))]
@@ -135,7 +135,7 @@ def to_pytensor(
         return functools.partial(_traced, function, backend)
     inputs = [function] if isinstance(function, tg.Variable) else list(function)
     several = not isinstance(outputs, tg.Variable)
-    program = Program(inputs, list(outputs) if several else [outputs], backend)
+    program: Any = Program(inputs, list(outputs) if several else [outputs], backend)
     return functools.partial(program, return_list=several)
 
 
