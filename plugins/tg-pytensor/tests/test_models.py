@@ -13,7 +13,7 @@ import tg
 import tg_pytensor
 
 BACKENDS = ("perform", "c", "numba")
-QUICK = ("eight_schools_centred", "radon", "ordinal", "kalman")  # of the usual run
+QUICK = ("eight_schools_centred", "radon", "ordinal")  # of the usual run
 INEXACT = {"truncated": 1e3}  # PyTensor's derivative of gammainc by its first argument, a series cut off at 1e-10
 
 
