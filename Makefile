@@ -77,7 +77,7 @@ $(PYTENSOR)/.venv/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR)/constraints.
 
 # The tests of tg-pytensor, beside PyTensor and PyMC.
 pytensor: $(PYTENSOR)/.venv/installed
-	cd $(PYTENSOR) && .venv/bin/pytest -n $(JOBS) tests
+	cd $(PYTENSOR) && .venv/bin/pytest -n $(JOBS) -m 'not long' tests
 
 demo: $(STAMP)
 	$(BIN)/tg demo

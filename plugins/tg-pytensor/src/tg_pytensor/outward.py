@@ -91,12 +91,12 @@ class Program(Op):
             if id(v) not in seen:
                 seen.add(id(v))
                 waiting.extend(v.inputs)
-        return {k for k, x in enumerate(self.inputs) if id(x) in seen}
+        return {k for k, x in enumerate(self.inputs) if id(x) in seen and x.type.dtype in REAL}
 
     def L_op(self, given: Sequence[Variable], results: Sequence[Variable], cotangents: Sequence[Variable]) -> list[Any]:  # noqa: N802
         """The product of cotangents with the Jacobian: another program of tg."""
         told = [k for k, dy in enumerate(cotangents) if not isinstance(dy.type, DisconnectedType)]
-        wanted = [k for k, x in enumerate(self.inputs) if x.type.dtype in REAL]
+        wanted = sorted(set().union(*(self._connected(self.outputs[k]) for k in told)))
         places = [tg.tensor(None, self.outputs[k].type.dtype, self.outputs[k].type.shape) for k in told]
         ys, xs = [self.outputs[k] for k in told], [self.inputs[k] for k in wanted]
         products = tg.vjp(
