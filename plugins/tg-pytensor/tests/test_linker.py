@@ -204,3 +204,16 @@ def test_no_backend_is_imported_with_the_modes():
     assert run.stdout.strip() == "[]"
     assert {"tg", "tg_c", "tg_perform"} <= set(pytensor.compile.mode.predefined_linkers)
     assert isinstance(get_mode("TG_JAX").linker, VMLinker)
+
+
+@pytest.mark.parametrize("taps", [[-2, -1], [-3, -1]])
+def test_derivatives_of_loops_with_several_taps(taps):
+    x, y = pt.vector("x"), pt.vector("y")
+    first = {"initial": y[: -min(taps)], "taps": taps}
+    made, _ = pytensor.scan(lambda b, early, late: pt.tanh(early * late + b), sequences=[x], outputs_info=[first])
+    gradients = pt.grad(pt.sum(made**2) + made[-1], [x, y])
+    given = np.array([0.3, -1.2, 0.7, 0.1, 2.0]), np.array([0.5, -0.4, 1.1])
+    wanted = pytensor.function([x, y], gradients, mode="FAST_COMPILE")(*given)
+    found = pytensor.function([x, y], gradients, mode="TG_PERFORM")(*given)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)

@@ -89,8 +89,9 @@ class Loop:
         """One step: from what is carried and the sequences' slices to what is carried on and the outputs."""
         t, info = carry["step"], self.op.info
         arguments = list(values)
-        for x, taps in zip(carry["rewritten"], info.mit_mot_in_slices, strict=True):
-            arguments += [x[t + tap] for tap in taps]
+        firsts = [t - min(taps) for taps in info.mit_mot_in_slices]  # the first element is that of the lowest tap
+        for x, first, taps in zip(carry["rewritten"], firsts, info.mit_mot_in_slices, strict=True):
+            arguments += [x[first + tap] for tap in taps]
         for window, taps, depth in zip(carry["windows"], self.taps, self.depths, strict=True):
             arguments += [window[depth + tap] for tap in taps]
         arguments += [*carry["carried"], *self.fixed]
@@ -98,7 +99,7 @@ class Loop:
         rewritten = list(carry["rewritten"])
         for k, taps in enumerate(info.mit_mot_out_slices):
             for tap in taps:
-                rewritten[k] = rewritten[k].at[t + tap].set(found.pop(0))
+                rewritten[k] = rewritten[k].at[firsts[k] + tap].set(found.pop(0))
         traced = found[: len(self.taps) + info.n_nit_sot]
         carried = found[len(traced) : len(traced) + info.n_untraced_sit_sot]
         windows = [[*window[1:], y] for window, y in zip(carry["windows"], traced, strict=False)]
