@@ -158,9 +158,6 @@ convert.register("GetItem")(lambda op, node, x, k: [x[k if isinstance(k, slice) 
 convert.register("Append")(lambda op, node, x, y: [[*x, y]])
 convert.register("Extend")(lambda op, node, x, y: [[*x, *y]])
 convert.register("Reverse")(lambda op, node, x: [x[::-1]])
-convert.register("Print")(
-    lambda op, node, x: tg.debug_print(x, f"{op.message.replace('{', '{{').replace('}', '}}')} {{}}")
-)
 convert.register("PdbBreakpoint")(lambda op, node, condition, *x: x)
 
 

@@ -252,8 +252,7 @@ convert.register("GradScale")(lambda op, node, x: tg.grad_scale(x, op.multiplier
 @convert.register("CheckAndRaise")
 def check_and_raise(op: Any, node: Any, x: Any, *conditions: Any) -> Any:
     """x, if all conditions hold."""
-    holds = functools.reduce(tg.logical_and, (tg.all(tg.cast(c, "bool")) for c in conditions))
-    return tg.assert_(x, holds, op.msg.replace("{", "{{").replace("}", "}}"), error=op.exc_type)
+    return tg.assert_(x, all_hold(conditions), op.msg.replace("{", "{{").replace("}", "}}"), error=op.exc_type)
 
 
 @convert.register("CheckParameterValue")
@@ -261,5 +260,9 @@ def check_parameter(op: Any, node: Any, x: Any, *conditions: Any) -> Any:
     """PyMC's check of a parameter: -inf where it does not hold, if it may be that."""
     if not op.can_be_replaced_by_ninf:
         return check_and_raise(op, node, x, *conditions)
-    holds = functools.reduce(tg.logical_and, (tg.all(tg.cast(c, "bool")) for c in conditions))
-    return tg.where(holds, x, -np.inf)
+    return tg.where(all_hold(conditions), x, -np.inf)
+
+
+def all_hold(conditions: Sequence[Any]) -> Any:
+    """Whether all of some conditions hold."""
+    return functools.reduce(tg.logical_and, (tg.all(tg.cast(c, "bool")) for c in conditions))
