@@ -18,7 +18,7 @@ PARTS = (
     ),
     ("Differentiation", ("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "hvp", "check_grad")),
     ("Batching", ("vmap",)),
-    ("Looking inside", ("print", "to_text", "parse", "explain")),
+    ("Looking inside", ("print", "to_text", "parse", "explain", "created_at")),
 )
 CLASSES = ("Variable", "Constant", "TensorType", "FrozenGraph", "Op", "GradientCheck", "Explanation")
 
