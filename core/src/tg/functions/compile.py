@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tg import plugin
 from tg.errors import NoRuleError, PluginError, TgError, blamed, message
 from tg.functions.remembered import is_of, remembered
+from tg.graph.collector import paused
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.op import Op
 from tg.graph.timing import Span
@@ -75,6 +76,7 @@ def compile_expression(
     return link(again(), setting, again)
 
 
+@paused
 def prepared(
     inputs: Sequence[Variable], outputs: Sequence[Variable], ones: Iterable[tuple[int, int]], setting: Setting
 ) -> FrozenGraph:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from tg.graph import loc as locs
 from tg.graph.checks import Check
+from tg.graph.collector import paused
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.operators import NAMESPACE
 from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, of_atom
@@ -297,6 +298,7 @@ def types_for(frozen: FrozenGraph, inputs: Sequence[TensorType]) -> list[TensorT
     return _inferred(frozen, inputs, slots, lambda length: length)
 
 
+@paused
 def _inferred(
     frozen: FrozenGraph,
     inputs: Sequence[TensorType],
