@@ -91,6 +91,12 @@ def definite(a):
     return tg.assume(tg.cast(small + n * tg.eye(n, dtype=real.dtype), a.dtype), positive_definite=True)
 
 
+def spiked(a, b):
+    """A multiple of the identity and a product of one column: four rows."""
+    u = sides(a)[..., :1]
+    return b[..., :1, :1] * tg.eye(4, dtype=a.dtype) + u @ tg.swapaxes(u, -1, -2)
+
+
 def reflected(a):
     """An orthogonal matrix of as many rows as a has columns."""
     n = a.shape[-1]
@@ -106,6 +112,7 @@ WORDS = {
     "sides": sides,
     "definite": definite,
     "reflected": reflected,
+    "spiked": spiked,
     "linalg": tg.linalg,
     "turned": tg.matrix_transpose,
 }
@@ -486,6 +493,9 @@ SYSTEMS = letters(
     linalg.cholesky(square(a), on_error="nan")
     linalg.solve(reflected(a), turned(a))
     linalg.inv(reflected(a)) @ turned(a)
+    linalg.solve(spiked(a, b), sides(b), on_error="nan")
+    linalg.solve(spiked(a, b), sides(b), transposed=True, on_error="nan")
+    linalg.inv(spiked(a, b), on_error="nan")
     linalg.kron(square(a)[..., :2, :2], square(b)[..., :2, :2])
     linalg.solve(linalg.kron(square(a)[:2, :2], square(b)[:2, :2]), sides(a), on_error="nan")
     linalg.kron(square(a)[:2, :2], square(b)[:2, :2]) @ sides(b)
@@ -507,6 +517,9 @@ DETERMINANTS = letters(
     linalg.det(definite(a))
     tg.log(linalg.det(definite(a)))
     linalg.slogdet(definite(a))[1]
+    linalg.det(spiked(a, b))
+    linalg.slogdet(spiked(a, b))[0]
+    linalg.slogdet(spiked(a, b))[1]
     linalg.slogdet(linalg.kron(square(a)[:2, :2], square(b)[:2, :2]))[1]
     linalg.slogdet(linalg.block_diag(square(a)[:2, :2], square(b)[:2, :2]))[1]
     linalg.det(linalg.inv(square(a), on_error="nan"))"""

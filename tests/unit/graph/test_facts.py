@@ -327,6 +327,13 @@ def test_matrices_of_one_element_teach_nothing_about_others():
     assert not holds(tg.exp(tg.matrix("x")), "symmetric")
 
 
+def test_a_number_times_a_symmetric_matrix_is_symmetric_on_either_side():
+    s, u = tg.scalar("s"), tg.matrix("u")
+    whole = u @ u.T
+    assert all(holds(v, "symmetric") for v in (s * whole, whole * s, s * whole + whole, whole / (s + s * whole)))
+    assert not holds(s * u, "symmetric")
+
+
 def test_programs_of_facts_are_walked_without_recursion():
     y = x = tg.vector("x")
     for _ in range(50_000):

@@ -241,6 +241,14 @@ def test_a_diagonal_scales_what_is_known_to_be_finite():
     assert not products(rewritten([A], tg.eye(A.shape[0]) @ known))
 
 
+@pytest.mark.parametrize("k", [0, 1])
+def test_an_identity_too_large_to_be_folded_is_one_whose_numbers_were(k):
+    x = tg.tensor("x", shape=(300, 2))
+    frozen = rewritten([x], tg.eye(300, k=k) @ tg.assume(x, finite=True))
+    assert bool(products(frozen)) == bool(k)
+    np.testing.assert_array_equal(interpret(frozen, [normal(300, 2)])[0], np.eye(300, k=k) @ normal(300, 2))
+
+
 def test_the_product_with_zeros_is_kept_where_it_may_show_a_nan():
     zeros = tg.zeros((3, A.shape[0]))
     (found,) = interpret(rewritten([A], zeros @ A), [np.array([[np.nan, 1.0]])])

@@ -438,6 +438,120 @@ def test_blocks_that_are_not_square_or_not_on_the_diagonal_stay():
     assert factors(rewritten([z, b], tg.linalg.solve(above, b))) == {"Solve": 1}
 
 
+# --- low rank -------------------------------------------------------------------------------------------------------
+
+TALL = tg.tensor("U", shape=(9, 3))
+WEIGHT, SCALE = tg.scalar("s"), tg.scalar("t")
+
+
+def largest(frozen):
+    """The rows of the largest matrix that is factorised."""
+    needed = (*FACTORS, "SolveTriangular")
+    return max((frozen.types[n.inputs[0]].shape[-1] for n in frozen.nodes if n.op.name in needed), default=0)
+
+
+def asked(whole, b, **options):
+    """All that is asked of a matrix."""
+    solved = [tg.linalg.solve(whole, b, **options), tg.linalg.solve(whole, b, transposed=True, **options)]
+    return [*solved, tg.linalg.inv(whole, **options), *tg.linalg.slogdet(whole), tg.linalg.det(whole)]
+
+
+SUMS = {
+    "columns": lambda u, s, t: s * tg.eye(9) + u @ u.T,
+    "rows": lambda u, s, t: u.T.T @ u.T + tg.eye(9) * s,
+    "scaled": lambda u, s, t: s * tg.eye(9) + t * (u @ u.T),
+    "outer": lambda u, s, t: s * tg.eye(9) + tg.outer(u[:, 0], u[:, 0]) * t,
+    "one column": lambda u, s, t: s * tg.eye(9) + u[:, :1] @ u[:, :1].T,
+}
+
+
+@pytest.mark.parametrize("weight", [2.0, 1e-7, -0.3])
+@pytest.mark.parametrize("name", SUMS)
+def test_a_multiple_of_the_identity_and_few_columns_need_a_small_matrix(name, weight):
+    mpmath = pytest.importorskip("mpmath")
+    whole, b = SUMS[name](TALL, WEIGHT, SCALE), tg.tensor("b", shape=(9, 2))
+    frozen = rewritten([TALL, WEIGHT, SCALE, b], *asked(whole, b))
+    assert largest(frozen) == (1 if name in ("outer", "one column") else 3)
+    u, c, t = normal(9, 3), normal(9, 2), 0.7
+    v, factor = u[:, :1] if name in ("outer", "one column") else u, t if name in ("outer", "scaled") else 1.0
+    with mpmath.workdps(50):
+        w = mpmath.matrix(v.tolist())
+        dense = mpmath.mpf(weight) * mpmath.eye(9) + mpmath.mpf(factor) * w * w.T
+        inverse, determinant = dense**-1, mpmath.det(dense)
+        x = np.array((inverse * mpmath.matrix(c.tolist())).tolist(), float)
+        size = float(mpmath.log(abs(determinant)))
+        wanted = [x, x, np.array(inverse.tolist(), float), float(mpmath.sign(determinant)), size, float(determinant)]
+    lost = np.linalg.cond(np.array(dense.tolist(), float)) * np.finfo(float).eps  # what solving by factors may lose
+    for k, (found, right) in enumerate(zip(computed(frozen, u, np.array(weight), np.array(t), c), wanted, strict=True)):
+        assert np.abs(found - right).max() <= (lost if k < 3 else 1e-13) * max(np.abs(right).max(), 1e-300)
+
+
+def test_batches_of_low_rank_and_what_is_positive_definite():
+    u, s, b = tg.tensor("u", shape=(None, 8, 2)), tg.tensor("s", shape=(None, 1, 1)), tg.tensor("b", shape=(None, 8, 1))
+    whole = s * tg.eye(8) + u @ tg.matrix_transpose(u)
+    frozen = rewritten([u, s, b], *tg.linalg.slogdet(whole), tg.linalg.solve(whole, b, assume_a="pos"))
+    assert largest(frozen) == 2
+    arrays = normal(3, 8, 2), np.array([1.0, 0.5, 3.0]).reshape(3, 1, 1), normal(3, 8, 1)
+    dense = arrays[1] * np.eye(8) + arrays[0] @ arrays[0].swapaxes(-1, -2)
+    for found, right in zip(
+        computed(frozen, *arrays), (*np.linalg.slogdet(dense), np.linalg.solve(dense, arrays[2])), strict=True
+    ):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("assume_a", "weight"), [("gen", 0.0), ("pos", 0.0), ("pos", -0.5)])
+def test_a_weight_that_makes_the_sum_singular_or_indefinite_is_an_error_or_nan(assume_a, weight):
+    whole = WEIGHT * tg.eye(9) + TALL @ TALL.T
+    found = tg.linalg.solve(whole, TALL[:, 0], assume_a=assume_a)
+    f = tg.function([TALL, WEIGHT], found, backend="perform")
+    assert largest(f.graph) == 3
+    with pytest.raises(tg.LinAlgError, match=r"pivot 4" if assume_a == "gen" else r"minor of order 4"):
+        f(normal(9, 3), weight)
+    quiet = tg.linalg.solve(whole, TALL[:, 0], assume_a=assume_a, on_error="nan")
+    assert np.isnan(tg.function([TALL, WEIGHT], quiet, backend="perform")(normal(9, 3), weight)).all()
+
+
+def test_nan_and_zeros_of_low_rank_are_those_of_the_whole_matrix():
+    whole, b = WEIGHT * tg.eye(9) + TALL @ TALL.T, tg.tensor("b", shape=(9, 2))
+    f = tg.function([TALL, WEIGHT, b], asked(whole, b), backend="perform")
+    u, c = normal(9, 3), normal(9, 2)
+    assert all(np.isnan(v).all() for v in f(np.where(u == u[4, 1], np.nan, u), 1.0, c))
+    spoilt = np.where(c == c[2, 1], np.nan, c)
+    assert np.isnan(f(u, 1.0, spoilt)[0]).all(0).tolist() == [False, True]
+    for found, right in zip(f(0 * u, 2.0, c)[2:], (np.eye(9) / 2, 1.0, 9 * np.log(2), 512.0), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-15)
+
+
+LENGTHY, WIDE = tg.tensor("v", shape=(9,)), tg.tensor("h", shape=(9, 5))
+WHOLE = {  # which stay so, and why
+    "s says nothing of the condition of what is not symmetric": lambda w: w * tg.eye(9) + TALL @ TALL[::-1].T,
+    "a small element of another diagonal may be covered by U": lambda w: tg.diag(LENGTHY) + TALL @ TALL.T,
+    "it would be as much work": lambda w: w * tg.eye(9) + WIDE @ WIDE.T,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_sums_that_are_not_taken_apart(name):
+    frozen = rewritten([TALL, WEIGHT, LENGTHY, WIDE], tg.linalg.solve(WHOLE[name](WEIGHT), LENGTHY))
+    assert largest(frozen) == 9
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("upper", [False, True])
+def test_a_factor_that_is_wanted_is_shared_whichever_triangle_is_read(upper, dtype):
+    u = tg.tensor("u", dtype, (9, 3))
+    whole = known(WEIGHT * tg.eye(9) + u @ tg.conj(u).T, "hermitian")
+    solved = tg.linalg.solve(whole, u, lower=not upper, assume_a="pos")
+    both = rewritten([u, WEIGHT], tg.linalg.cholesky(whole), solved)
+    assert factors(both) == {"Cholesky": 1}
+    a = normal(9, 3, dtype=dtype)
+    dense = 2 * np.eye(9) + a @ a.conj().T
+    for found, right in zip(
+        computed(both, a, np.array(2.0)), (np.linalg.cholesky(dense), np.linalg.solve(dense, a)), strict=True
+    ):
+        np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
+
+
 def test_debugging_takes_the_rounding_of_factors_for_what_it_is():
     n = 40
     cost = V @ tg.linalg.inv(A) @ V + tg.log(tg.absolute(tg.linalg.det(A)))

@@ -11,13 +11,17 @@ from tg.types.lengths import equal_here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+
     from tg.graph.nodes import Variable
     from tg.types.lengths import Length
 
+    Array = np.ndarray[Any, Any]
     Numbers = tuple[int, int, int | Length]  # the axis along which they count, where they start, how many there are
 
 STEPS: Final = 4  # how much may stand between a comparison and the numbers themselves
 LARGE: Final = 1 << 62
+MOST_COUNTED: Final = 1 << 16  # elements of a constant that are looked at
 NEGATED: Final = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
 MIRROR: Final = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
@@ -61,6 +65,9 @@ def _numbers(v: Variable) -> Numbers | None:
     expand, arange, shifts = _ops()
     axis = start = 0
     for _ in range(STEPS):
+        if isinstance(v, Constant):
+            counted = _counted(v.data)
+            return counted and (counted[0], start + counted[1], counted[2])
         op: Any = v.op
         if isinstance(op, arange):
             return (axis, start, v.shape[0]) if axis else None
@@ -77,6 +84,15 @@ def _numbers(v: Variable) -> Numbers | None:
         start += shift * int(c.data.reshape(()))
         v = base
     return None
+
+
+def _counted(data: Array) -> tuple[int, int, int] | None:
+    """What a constant of one row or column counts, whose numbers were folded."""
+    if data.ndim != 2 or 1 not in data.shape or not 0 < data.size <= MOST_COUNTED:
+        return None
+    row = data.reshape(-1)
+    follows = row[1:] - row[:-1] == 1
+    return (-2 if data.shape[1] == 1 else -1, int(row[0]), row.size) if follows.all() else None
 
 
 @functools.cache

@@ -383,7 +383,7 @@ class Elementwise(Op):
         found = cache.get(key)
         if found is None:
             found = frozenset(self.fn.facts(*inputs) if self.fn.facts is not None else ())
-            if inputs[0].type.ndim >= 2 and all(map(_is_symmetric, inputs)):
+            if all(map(_is_symmetric, inputs)) and any(v.type.ndim >= 2 for v in inputs):
                 return (found | {"symmetric"},)
             if len(known) < 3 and key[0] != "int64" and all(map(MATRIX.isdisjoint, known)):
                 cache[key] = found  # nothing but facts of elements decides: numbers of rows and columns are int64

@@ -185,10 +185,7 @@ def _is_zero(v: Variable) -> bool:
 def _total(x: Variable) -> Variable:
     """The sum of the elements of an array by a loop that traces nothing."""
     zero = Constant(np.zeros((), x.type.numpy_dtype))
-    node = scan(lambda c, v: (c + v, None), zero, ravel(x))[0].apply
-    body = node.op.body
-    (total,) = apply(node.op.with_body(with_parts(body, range(body.arity), body.outputs[:1])), node.inputs)
-    return total
+    return _without_traces(scan(lambda c, v: (c + v, None), zero, ravel(x))[0])[0]
 
 
 def _total_of_elements(x: Variable) -> Variable:
@@ -198,7 +195,16 @@ def _total_of_elements(x: Variable) -> Variable:
         return (carry[0] * v, carry[1] + sum_of(carry[0])), None
 
     zero = Constant(np.zeros((), x.type.numpy_dtype))
-    return scan(step, (x, zero), broadcast_to(x, (9, *x.shape)))[0][1]  # type: ignore[no-any-return]
+    carries, _ = scan(step, (x, zero), broadcast_to(x, (9, *x.shape)))
+    return _without_traces(carries[0])[1]
+
+
+def _without_traces(carry: Variable) -> Sequence[Variable]:
+    """The carries that a loop ends with, for examples: the loop without what gradients would want of its steps."""
+    node: Any = carry.apply
+    body, carries = node.op.body, node.op.carries
+    smaller = with_parts(body, range(body.arity), body.outputs[:carries])
+    return apply(node.op.with_body(smaller), node.inputs)
 
 
 PASSES = (

@@ -21,12 +21,13 @@ from tg.ops.elementwise.arithmetic import absolute, add, clip, divide, multiply,
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import isnan, less, not_equal, where
 from tg.ops.elementwise.complex import complex as complex_of
-from tg.ops.elementwise.complex import imag, real
+from tg.ops.elementwise.complex import conjugate, imag, real
+from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.matrices import adjoint, conjugated, diagonals, on_diagonal, zero_place
 from tg.ops.linalg.solving import Inv, Solve, identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import any as any_of
-from tg.ops.shape import expand_dims_at, matrix_transpose
+from tg.ops.shape import Transpose, expand_dims_at, matrix_transpose
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import Checked, node_rule
 from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
@@ -133,10 +134,31 @@ def _solve_of_definite(node: Apply, outputs: Any) -> Checked | None:
     return Checked((x, none_found(a) if op.raises else info))
 
 
-def _outer_parts(v: Variable) -> Pair | None:
+def _of_symmetric(node: Apply, outputs: Any) -> Any:
+    """What reads the other triangle of a matrix that is symmetric, or Hermitian, reads its own."""
+    op: Any = node.op
+    a = _same_when_turned(node.inputs[0])
+    if a is None or (type(op) is Solve and not op.positive):
+        return None
+    return op(a, *node.inputs[1:])
+
+
+def _same_when_turned(a: Variable) -> Variable | None:
+    """The matrix of which a is the adjoint, if that is the same matrix."""
+    if not is_matrix_transpose(a):
+        return None
+    (below,) = a.inputs
+    if below.op is conjugate.op:
+        (below,) = below.inputs
+    elif is_complex(a.type.dtype):
+        return None
+    return below if facts_of(below) & {"symmetric", "hermitian"} else None
+
+
+def outer_parts(v: Variable) -> Pair | None:
     """The column and the row of which a matrix, neither of one column nor of one row, is the outer product."""
     if is_matrix_transpose(v):
-        parts = _outer_parts(v.inputs[0])
+        parts = outer_parts(v.inputs[0])
         return None if parts is None else (matrix_transpose(parts[1]), matrix_transpose(parts[0]))
     if v.op is not multiply.op or 1 in v.type.shape[-2:]:
         return None
@@ -148,7 +170,7 @@ def _outer_parts(v: Variable) -> Pair | None:
 
 def _solve_of_outer(node: Apply, outputs: Any) -> Pair | None:
     a, b = node.inputs
-    parts = _outer_parts(b)
+    parts = outer_parts(b)
     if parts is None or not all(map(equal_here, parts[0].shape[:-2], a.shape[:-2])):
         return None
     x, info = node.op(a, parts[0])
@@ -262,6 +284,16 @@ RULES = (
         kind=REASSOCIATES,
         why="Cholesky factors take half the work of LU factors, and no exchange of rows.",
         example=lambda x, y: Solve("n", False, False)(definite(x), bounded(y))[0],
+    ),
+    node_rule(
+        "factor_of_symmetric_transpose",
+        keys=(Cholesky, Solve),
+        apply=_of_symmetric,
+        phase=CANONICALIZE,
+        kind=REASSOCIATES,
+        why="Whichever triangle is read, the factor is the same, and is shared.",
+        below=(Transpose,),
+        example=lambda x: Cholesky(raises=False)(matrix_transpose(definite(x)))[0],
     ),
     node_rule(
         "solve_of_outer",
