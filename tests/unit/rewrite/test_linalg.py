@@ -1,5 +1,6 @@
 """What becomes of systems, inverses and determinants: by what is known of a matrix, and by factors that are shared."""
 
+import itertools
 import math
 from collections import Counter
 
@@ -248,8 +249,29 @@ def test_what_is_asked_once_is_left_to_the_library():
 
 
 def test_small_matrices_are_factorised_again():
-    a = tg.tensor("a", shape=(3, 3))
+    a = tg.tensor("a", shape=(4, 4))
     assert factors(rewritten([a], tg.linalg.inv(a), tg.linalg.det(a))) == {"Inv": 1, "Det": 1}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_determinants_of_few_rows_are_written_out(n, dtype):
+    a = tg.tensor("a", dtype, (None, n, n))
+    frozen = rewritten([a], tg.linalg.det(a))
+    assert not factors(frozen)
+    x = normal(50, n, n, dtype=dtype)
+    x[0] = np.arange(n * n).reshape(n, n)  # singular from three rows on
+    x[1, -1] = 3 * x[1, 0]
+    mpmath = pytest.importorskip("mpmath")
+    (found,) = computed(frozen, x)
+    with mpmath.workdps(50):
+        for m, y in zip(x, found, strict=True):
+            exact, size = mpmath.mpf(0), 0.0
+            for order in itertools.permutations(range(n)):
+                odd = sum(i > j for i, j in itertools.combinations(order, 2)) % 2
+                product = mpmath.fprod(mpmath.mpmathify(m[i, j].item()) for i, j in enumerate(order))
+                exact, size = exact + (-product if odd else product), size + abs(complex(product))
+            assert abs(complex(exact) - y) <= 4 * np.finfo(dtype).eps * size
 
 
 def test_a_cholesky_factor_with_a_check_is_the_same_as_one_without():

