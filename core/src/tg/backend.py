@@ -47,6 +47,7 @@ _NAMES = {
     "tg.errors": "message",
     # rewrites
     "tg.rewrite.rule": "Pass node_rule rule",
+    "tg.rewrite.rules.loops.dear": "STEPS_AHEAD",
     "tg.rewrite.rules.loops.running": "RUNNING_RESULTS",
     "tg.rewrite.pattern": "is_made_by",
     "tg.rewrite.phases": "BACKEND CANONICALIZE EXPAND SPECIALIZE STABILIZE"

@@ -439,6 +439,20 @@ def test_outputs_may_be_handed_over_without_a_copy() -> None:
     assert executable.to_numpy(found) is found
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_outputs_that_become_numpy_arrays_are_waited_for_once(waits) -> None:
+    asked = []
+    x = tg.vector("x")
+    _, executable = linked([x], [x + 1, x * 2], ready=lambda found: asked.append(1) or found, waits=waits)
+    found, status = executable.run_to_numpy([np.ones(2)])
+    assert [type(a) for a in found] == [np.ndarray] * 2
+    assert [a.tolist() for a in found] == [[2, 2], [2, 2]]
+    assert status == ()
+    assert len(asked) == (not waits)
+    executable.run([np.ones(2)])
+    assert len(asked) == 1 + (not waits)
+
+
 def test_a_scope_may_be_none() -> None:
     x = tg.vector("x")
     _, executable = linked([x], [x + 1], scope=lambda options: None)

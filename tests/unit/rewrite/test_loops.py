@@ -17,6 +17,7 @@ from tg.ops.assumptions import required
 from tg.ops.elementwise.record import Elementwise
 from tg.ops.loops import Cond, Scan, While
 from tg.rewrite.rules.catalog import PASSES, RULES
+from tg.rewrite.rules.loops.dear import STEPS_AHEAD
 from tg.rewrite.rules.loops.siblings import CHAINS
 from tg.rewrite.rules.loops.siblings import PASSES as SIBLINGS
 
@@ -415,6 +416,21 @@ def test_a_dear_function_of_sequences_is_computed_ahead(n, reverse):
     x, y = numbers(n), numbers(n, 1)
     wanted = stepped(lambda c, v, w: (c * 0.5 + np.exp(v * 0.7) / w, c), 0.5, x, y, reverse=reverse)
     agrees(frozen, [np.float64(0.7), x, y], wanted)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_little_functions_of_sequences_are_computed_ahead_where_that_pays(n):
+    def step(c, v):
+        return (c * 0.5 + ((v - A) * v + 2) * (v - 3), None)
+
+    last = tg.scan(step, 0.5, X)[0]
+    x = numbers(n)
+    wanted = stepped(lambda c, v: (c * 0.5 + ((v - 0.7) * v + 2) * (v - 3), c), 0.5, x)[0]
+    for passes, inside in (((), True), ((STEPS_AHEAD,), False)):
+        frozen = rewritten([A, X], [last], Plugin(RULES, (*PASSES, *passes)))
+        (op,) = scans(frozen)
+        assert ("subtract" in functions(op.body)) is inside
+        agrees(frozen, [np.float64(0.7), x], [wanted])
 
 
 @pytest.mark.parametrize("reverse", [False, True])

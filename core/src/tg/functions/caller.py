@@ -39,14 +39,14 @@ def make_caller(
         result: "one" for a single output, "list" for a list of them, anything else for what `build` makes.
     """
     names = [f"a{k}" for k in range(len(types))]
+    as_it_is = native or type(executable).to_numpy is Executable.to_numpy
     scope: dict[str, Any] = {
         "__name__": __name__,  # its frames are tg's: the user's line is above them
         "ndarray": np.ndarray,
         "are_bools": are_bools,
         "general": general,
-        "run": executable.run,
+        "run": executable.run if as_it_is else executable.run_to_numpy,
         "build": build,
-        "to_numpy": executable.to_numpy,
     }
     lines = [
         "def call(*args, **kwargs):",
@@ -58,13 +58,11 @@ def make_caller(
         lines.append(f"    if not ({' and '.join(_test(k, t, scope) for k, t in enumerate(types))}):")
         lines.append("        return general(*args, **kwargs)")
     made = [f"y{k}" for k in range(len(outputs))]
-    converted = not native and type(executable).to_numpy is not Executable.to_numpy
     tests = ["not status", *_output_tests(outputs, executable, scope, native=native)]
     lines += [
         "    try:",
         "        outputs, status = run(args)",
         f"        {''.join(f'{y}, ' for y in made)}= outputs" if made else "        pass",
-        *(f"        {y} = to_numpy({y})" for y in made if converted),
         f"        fits = {' and '.join(tests)}",
         "    except Exception:",
         "        fits = False",  # called anew outside this block, so that errors are not chained

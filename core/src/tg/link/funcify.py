@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+NO_CONTEXT: Final = contextlib.nullcontext()
 KEPT: Final = 256  # programs for sizes that depend on values, and notes of compilations: beyond, the oldest goes
 TOLD: Final = ("to_native", "constant", "copy", "argument", "ready")  # what may ask for the context
 
@@ -153,22 +154,39 @@ class FuncifyExecutable(Executable):
 
     def run(self, arrays: Sequence[Any]) -> tuple[Sequence[Any], Status]:
         """The outputs, ready, and the status if the graph has one."""
+        return self._run(arrays, self._linker.ready)
+
+    def run_to_numpy(self, arrays: Sequence[Any]) -> tuple[Sequence[Array], Status]:
+        """The outputs as NumPy arrays, whose conversion waits for them where the backend says so."""
+        return self._run(arrays, self._converted)
+
+    def _converted(self, outputs: Sequence[Any]) -> Sequence[Array]:
+        if not self._linker.waits:
+            outputs = self._linker.ready(outputs)
+        return [*map(self.to_numpy, outputs)]
+
+    def _run(
+        self, arrays: Sequence[Any], taken: Callable[[Sequence[Any]], Sequence[Any]]
+    ) -> tuple[Sequence[Any], Status]:
+        """What is `taken` of the outputs, and the status."""
         linker = self._linker
         began, traces = perf_counter(), len(self._traces)
+        found: Any = None
         try:
             if self._check is not None:
                 with np.errstate(all="ignore"):
                     self._check(*arrays)
             program = self._main or self._sized(arrays)
             context = None if linker.scope is None else linker.scope(self._options)
-            if context is None:
-                outputs = self._outputs(program, arrays)
-            else:
-                with context:
-                    outputs = self._outputs(program, arrays)
+            with NO_CONTEXT if context is None else context:
+                given = arrays if linker.argument is None else [*map(linker.argument, arrays)]
+                found = program(*given)
+                is_clear = self._has_status and found[-1] is None
+                outputs = taken(found) if not is_clear else [*taken(found[:-1]), None]
             if len(self._traces) != traces:
                 self._note_compilation(began)
-        except Exception as error:  # noqa: BLE001 (raised again, named)
+        except Exception as raised:  # noqa: BLE001 (raised again, named)
+            error = self._told(raised, found)
             status = self._status_of(arrays)
             if not status:
                 raise program_error(error, self._function.lines, self._request)  # noqa: B904
@@ -180,6 +198,18 @@ class FuncifyExecutable(Executable):
         code = linker.to_numpy(outputs[-1])
         return outputs[:-1], tuple(code.tolist()) if code[0] else ()
 
+    def _told(self, error: Exception, found: Any) -> Exception:
+        """What to raise for an error: if it came up in what was found, that a rule has given something wrong."""
+        if found is None:
+            return error
+        outputs = self._graph.outputs
+        values = {f"v{k}": value for k, value in zip(outputs, found, strict=False)}
+        wrong = wrong_values(self._graph, outputs, values, self._request)
+        if wrong is None:
+            return error
+        wrong.__cause__ = error
+        return wrong
+
     def _note_compilation(self, began: float) -> None:
         """Remember where the time of a call went that was traced, if it was in this thread."""
         trace = self._tracing.pop(threading.get_ident(), None)
@@ -187,23 +217,6 @@ class FuncifyExecutable(Executable):
             ended = perf_counter()
             parts = (trace, Span.of("library", trace.ended, ended))
             self._compilations.append(Span.of("call", began, ended, parts))
-
-    def _outputs(self, program: Callable[..., tuple[Any, ...]], arrays: Sequence[Any]) -> Sequence[Any]:
-        linker = self._linker
-        if linker.argument is not None:
-            arrays = [*map(linker.argument, arrays)]
-        found = program(*arrays)
-        try:
-            if self._has_status and found[-1] is None:
-                return [*linker.ready(found[:-1]), None]
-            return linker.ready(found)
-        except Exception as error:
-            outputs = self._graph.outputs
-            values = {f"v{k}": value for k, value in zip(outputs, found, strict=False)}
-            wrong = wrong_values(self._graph, outputs, values, self._request)
-            if wrong is None:
-                raise
-            raise wrong from error
 
     def _sized(self, arrays: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
         """The program for the sizes that these values ask for."""
@@ -289,6 +302,7 @@ class FuncifyLinker(Linker):
         ready: waits for outputs and returns them; a call must not return before its inputs have been read.
         owned: an output of a call as a NumPy array that is writable, in memory that only the output has; a copy unless
             given.
+        waits: whether to make a NumPy array of an output waits for it, so that `ready` need not where all become such.
         special: `special(rule, site)` is a function of the operands that does at one node (`tg.link.steps.Site`) what
             the rule does, faster; None where there is none. Not asked where programs are compiled.
         views: ops and elementwise functions whose rules may return an operand or a view of one; of a library that
@@ -311,6 +325,7 @@ class FuncifyLinker(Linker):
         scope: Callable[[Any], AbstractContextManager[Any] | None] | None = None,
         ready: Callable[[Any], Sequence[Any]] | None = None,
         owned: Callable[[Any], Array] | None = None,
+        waits: bool = False,
         special: Callable[[Callable[..., Any], Site], Callable[..., Any] | None] | None = None,
         views: frozenset[object] = frozenset(),
     ) -> None:
@@ -323,7 +338,7 @@ class FuncifyLinker(Linker):
         self.inner = inner if jit is None else None
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
-        self.owned, self.special = owned, special
+        self.owned, self.waits, self.special = owned, waits, special
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Funcify the graph; the backend's compiler runs at the first call, when shapes are known."""

@@ -192,6 +192,11 @@ class Executable(abc.ABC):
         inputs nor each other, and are ready. With a status other than () the outputs mean nothing.
         """
 
+    def run_to_numpy(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Sequence[np.ndarray[Any, Any]], Status]:
+        """As `run`, with each output as `to_numpy` gives it."""
+        outputs, status = self.run(arrays)
+        return [*map(self.to_numpy, outputs)], status
+
     def to_numpy(self, output: Any) -> np.ndarray[Any, Any]:
         """One output as a NumPy array that is writable and owns its memory."""
         return output  # type: ignore[no-any-return]

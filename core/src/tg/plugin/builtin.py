@@ -32,9 +32,10 @@ def tg_backends() -> tuple[Backend, ...]:
 def tg_rewrites(backend: str | None) -> Rewrites | None:
     """The general rules and passes, and what pays on the reference."""
     if backend == "perform":
+        from tg.rewrite.rules.loops.dear import STEPS_AHEAD
         from tg.rewrite.rules.loops.running import RUNNING_RESULTS
 
-        return Rewrites((RUNNING_RESULTS,))
+        return Rewrites((RUNNING_RESULTS,), (STEPS_AHEAD,))
     if backend is not None:
         return None
     from tg.rewrite.rules.catalog import PASSES, RULES

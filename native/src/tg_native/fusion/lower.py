@@ -8,6 +8,7 @@ from tg.ops.reduction import Reduce
 from tg.plugin.records import Rewrites
 from tg.rewrite.phases import EXACT
 from tg.rewrite.rule import Lowering
+from tg.rewrite.rules.loops.dear import STEPS_AHEAD
 from tg.rewrite.rules.loops.siblings import CHAINS
 from tg_native.fusion.fused import fuse
 from tg_native.fusion.fusion import Choices, every, is_scatter_of_elements, none
@@ -58,4 +59,4 @@ class Loops(NamedTuple):
         interchange = Lowering(NAME, kind=EXACT, why=why, run=interchanged)
         why = "One pass over memory instead of one for each op; what only the loop reads is never stored."
         fusion = Lowering("fuse_loops", kind=EXACT, why=why, run=self.fused, inner=self.fused_inside)
-        return Rewrites(RULES, (CHAINS, interchange, fusion))
+        return Rewrites(RULES, (STEPS_AHEAD, CHAINS, interchange, fusion))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tg_native.kernels.body import Body
 
 if TYPE_CHECKING:
-    import contextlib
     from collections.abc import Callable, Sequence
 
     from tg_native.kernels.index import Condition, Index, Pointer
@@ -111,6 +111,10 @@ class Routine(Body):
         Args:
             first: the values to begin with, which are the result if there is no round.
         """
+
+    def apart(self) -> contextlib.AbstractContextManager[None]:
+        """What is written meanwhile, once in a round: no vector reads of memory what another writes there."""
+        return contextlib.nullcontext()
 
     @abc.abstractmethod
     def while_loop(

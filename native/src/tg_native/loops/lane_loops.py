@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     Values = dict[int, Elements]
 
 NOTHING: Final[Mapping[int, Elements]] = MappingProxyType({})
-FEW: Final = 24
+FEW: Final = 16
 """Steps up to which four vectors go abreast, of which one alone would wait for what it has computed.
 
-1,000 chains of an epidemic with an autoregression, 16 steps: 260, 133, 106 µs of a processor with one, two, four; their
-gradient, 24: 628, 583, 534. Those of an autoregression, 4: 102, 56, 32. Memory for what is traced is no matter: of
-1,600 steps, a mebibyte, each takes as long as of 200.
+1,000 chains of an epidemic with an autoregression, 16 steps: 260, 133, 106 µs of a processor with one, two, four; those
+of an autoregression, 4: 102, 56, 32; its gradient 138 and 100 with two and four. The gradient of the epidemic, 24: 413
+and 450, on Numba 425 and 550. Memory for what is traced is no matter: of 1,600 steps, a mebibyte, each takes as long as
+of 200.
 """
 MANY: Final = 64
 """Steps from which one goes alone: more values are at work than there are registers."""
@@ -219,11 +220,12 @@ class _Nest:
             found = {**values, **known}
             carried = iter(given)
             found.update((k, _together(program.dtypes[k], carried)) for k in range(n))
-            for k in range(n, held):
-                found[k] = self._slice(stage.reads[k], place, block)
-            run(self.site.function, program, found)
-            for k, j in targets:
-                self._trace(j, found[program.outputs[k]], place, block)
+            with body.apart():
+                for k in range(n, held):
+                    found[k] = self._slice(stage.reads[k], place, block)
+                run(self.site.function, program, found)
+                for k, j in targets:
+                    self._trace(j, found[program.outputs[k]], place, block)
             return parts([found[k] for k in program.outputs[:n]])
 
         if stage.asks:

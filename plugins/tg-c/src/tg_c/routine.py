@@ -7,9 +7,10 @@ then a tuple, and every operation is written for each of them.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from tg.backend import is_complex, is_integer
+from tg_c.apart import one_after_another
 from tg_c.body import SHARED, Body
 from tg_c.interrupts import INTERRUPTED, LEFT
 from tg_c.text import integer
@@ -19,7 +20,7 @@ from tg_native.kernels.index import Condition, Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tg_c.prelude import Prelude
     from tg_c.vectors import Vectors
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tg_native.kernels.routine import Block
 
 CONST: Final = "const "
+T = TypeVar("T")
 
 
 class Width(int):
@@ -78,6 +80,8 @@ class Routine(Body, routine.Routine):
         self.frame: list[str] = []  # what comes before the first line
         self._read: set[str] = set()  # parts of complex numbers that are as they lie in memory
         self._places: dict[str, str] = {}  # of whole vectors of integers: from where they were loaded
+        self._vector = -1  # the vector that is written for
+        self._vector_of: dict[int, int] = {}  # by line
 
     def another(self) -> Routine:
         return Routine(self.prelude, Width(self.lanes, self.native))
@@ -173,7 +177,26 @@ class Routine(Body, routine.Routine):
         if count == 1:
             return write(*operands)
         with self.of(self.native):
-            return self._together([write(*(self._part(x, k) for x in operands)) for k in range(count)])
+            return self._together([write(*(self._part(x, k) for x in operands)) for k in self._numbered(range(count))])
+
+    def _numbered(self, given: Iterable[T]) -> Iterator[T]:
+        """What there is for each vector; while it is at hand, lines are that vector's."""
+        for self._vector, one in enumerate(given):
+            yield one
+        self._vector = -1
+
+    def line(self, text: str) -> None:
+        if self._vector >= 0:
+            self._vector_of[len(self.lines)] = self._vector
+        super().line(text)
+
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        first = len(self.lines)
+        self._vector_of.clear()
+        yield
+        of = {k - first: vector for k, vector in self._vector_of.items()}
+        self.lines[first:] = one_after_another(self.lines[first:], of)
 
     def texts(self, x: Lanes, form: str = "", count: int = 0) -> list[str]:
         """A value as vectors (as many as there are, or as go abreast now), a condition as masks; or as one element."""
@@ -586,7 +609,7 @@ class Routine(Body, routine.Routine):
     def _rows(self, dtype: str, texts: Sequence[str]) -> Lanes:
         """What is read here and now for each vector."""
         with self.of(min(self.lanes, self.native)):
-            found = [self._from_memory(dtype, text) for text in texts]
+            found = [self._from_memory(dtype, text) for text in self._numbered(texts)]
             return self._together(found) if len(found) > 1 else found[0]
 
     def load_row(self, pointer: Pointer, block: Block) -> Elements:
@@ -695,7 +718,7 @@ class Routine(Body, routine.Routine):
             for k, text in enumerate(self._interleaved(value, item)):
                 self._put(k, start, item, text, block, 2)
         else:
-            for k, text in enumerate(self._to_memory(value)):
+            for k, text in enumerate(self._numbered(self._to_memory(value))):
                 self._put(k, start, item, text, block)
 
     def _put(self, k: int, start: str, item: str, text: str, block: Block, times: int = 1) -> None:

@@ -142,4 +142,5 @@ LINKER = FuncifyLinker(
     scope=scope,
     ready=_ready,
     owned=owned,
+    waits=True,
 )

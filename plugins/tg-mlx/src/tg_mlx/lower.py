@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tg import exp, log1p, sigmoid, softplus
-from tg.backend import BACKEND, REASSOCIATES, RUNNING_RESULTS, Rewrites, holds, rule
+from tg.backend import BACKEND, REASSOCIATES, RUNNING_RESULTS, STEPS_AHEAD, Rewrites, holds, rule
 
 REWRITES: Final = Rewrites(
     rules=(
@@ -28,5 +28,6 @@ REWRITES: Final = Rewrites(
             kind=REASSOCIATES,
             why="The exponential does not overflow, and the softplus function, whose derivative this is, can share it.",
         ),
-    )
+    ),
+    passes=(STEPS_AHEAD,),
 )

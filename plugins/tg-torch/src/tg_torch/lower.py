@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.backend import BACKEND, REASSOCIATES, RUNNING_RESULTS, Reduce, Rewrites, arithmetic, gate, node_rule, rule
+from tg.backend import (
+    BACKEND,
+    REASSOCIATES,
+    RUNNING_RESULTS,
+    STEPS_AHEAD,
+    Reduce,
+    Rewrites,
+    arithmetic,
+    gate,
+    node_rule,
+    rule,
+)
 from tg_torch.fused import SquaredNorm, through_tanh
 
 if TYPE_CHECKING:
@@ -43,5 +54,6 @@ REWRITES: Final = Rewrites(
             why="A product of vectors stores nothing; float64 has digits to spare for another order of its sum.",
             example=lambda x: Reduce(arithmetic.add, (-1,))(arithmetic.square(x[0])),
         ),
-    )
+    ),
+    passes=(STEPS_AHEAD,),
 )

@@ -5,7 +5,8 @@ Those of sequences go before the loop, and those that no later step needs behind
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Final
 
 from tg.graph.nodes import apply
 from tg.ops.elementwise.exponential import exp
@@ -37,16 +38,20 @@ def _is_of_numbers(node: Node, body: FrozenGraph) -> bool:
     return is_safe(node) and not any(body.types[k].ndim for k in (*node.inputs, *node.outputs))
 
 
-def _with_dear_ahead(view: View) -> dict[int, Variable]:
-    """Loops before which functions of their sequences are computed that take long."""
+def _with_dear_ahead(view: View, least: float = ARRAY) -> dict[int, Variable]:
+    """Loops before which functions of their sequences are computed that take long.
+
+    Args:
+        least: what the dearest of them costs at least; all together cost more than the arrays that they need.
+    """
     found: dict[int, Variable] = {}
     for node in view.applies:
         if isinstance(node.op, Scan) and node.op.sequences:
-            found.update(_ahead(node, node.op, view))
+            found.update(_ahead(node, node.op, view, least))
     return found
 
 
-def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
+def _ahead(node: Apply, op: Scan, view: View, least: float) -> dict[int, Variable]:
     body, n, held = op.body, op.carries, op.carries + op.sequences
     slices = {k for k in range(n, held) if not body.types[k].ndim}
     known = {*slices, *range(held, body.arity + len(body.constants))}
@@ -67,7 +72,7 @@ def _ahead(node: Apply, op: Scan, view: View) -> dict[int, Variable]:
     reads = {k for one in body.nodes if one.outputs[0] not in leaving for k in one.inputs}
     reads.update(body.outputs, read_by_checks(body))
     new = [k for k in leaving if k in reads]
-    if not new:
+    if not new or max(map(cost, leaving.values())) < least:
         return {}
     kept = kept_inputs(body, n, new)
     fewer = op.sequences - sum(n <= k < held for k in kept)
@@ -181,3 +186,15 @@ PASSES = (
         example=lambda x: over_numbers(x, lambda c, v: (c + exp(v), c)),
     ),
 )
+
+STEPS_AHEAD: Final = Pass(
+    "scan_steps_ahead",
+    keys=(Scan,),
+    phase=SPECIALIZE,
+    kind=EXACT,
+    why="Many little functions of sequences are computed for several steps at a time too.",
+    run=functools.partial(_with_dear_ahead, least=0.0),
+    example=lambda x: over_numbers(x, lambda c, v: (c + ((v - 1) * v + 2) * (v - 3), c)),
+)
+"""For backends that run nothing beside the caller: XLA hands a program to another thread from 1,000 operations on
+arrays on, of which it counts those of a loop once; a short series waited for that as long as for its loops."""
