@@ -75,7 +75,7 @@ def _log_ndtr(x: Variable) -> Variable:
 
 def _ndtri(x: Variable) -> Variable:
     p = where(x < 0.5, x, 1 - x)
-    return quantile(NORMAL, x - 0.5, p, -log(p))
+    return quantile(NORMAL, x - 0.5, p)
 
 
 def _ndtri_exp(x: Variable) -> Variable:
@@ -84,7 +84,7 @@ def _ndtri_exp(x: Variable) -> Variable:
     other = -expm1(x)
     low = q < 0
     p = where(low, exp(x), other)
-    near = quantile(NORMAL, q, p, where(low, -x, -log(other)))
+    near = quantile(NORMAL, q, p, size=where(low, -x, -log(other)))
     s = minimum(where(x < -DEEP, -x, DEEP), MOST)
     u = 2 * s
     for _ in range(ROUNDS):
