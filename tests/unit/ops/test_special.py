@@ -575,3 +575,45 @@ def test_derivatives_of_betaln_in_float32_have_their_digits():
     with mpmath.workdps(30):
         wanted = [float(mpmath.digamma(a) - mpmath.digamma(mpmath.mpf(a) + b)) for a, b in pairs]
     np.testing.assert_allclose(f(large, small), wanted, rtol=1e-6)
+
+
+# --- where digits would be lost ----------------------------------------------------------------------------------------
+
+BESIDE = {  # small steps from large numbers, whole numbers beyond, sums that round: a value, and where it is taken
+    "beta": (mpmath.beta, [(169.0, 1e-8), (100.0, 0.1), (0.5, 165.5), (1e-30, 7.0), (85.0, 85.0)]),
+    "betaln": (lambda x, y: mpmath.log(mpmath.beta(x, y)), [(1e6, 1e-8), (1e15, 0.5), (3.0, 1e-30), (5e4, 12.5)]),
+    "binom": (mpmath.binomial, [(1e-30, 4.0), (1e-8, 300.0), (0.5, 2.5), (1.0, 4.0), (100.5, 1e-8), (2.0, 2.25)]),
+    "poch": (mpmath.rf, [(100.0, 1e-8), (1e6, 1e-8), (5.5, -0.3), (0.5, 1e-8)]),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_values_and_derivatives_beside_what_would_cancel_have_their_digits(name, dtype):
+    exact, places = BESIDE[name]
+    x, y = tg.vector("x", dtype), tg.vector("y", dtype)
+    value = getattr(tg, name)(x, y)
+    slopes = tg.grad(tg.sum(value), [x, y])
+    curves = [tg.grad(tg.sum(slope), v) for slope, v in zip(slopes, (x, y), strict=True)]
+    f = tg.function([x, y], [value, *slopes, *curves], backend="perform")
+    operands = [np.array(column, dtype) for column in zip(*places, strict=True)]
+    found = f(*operands)
+    with mpmath.workdps(60), np.errstate(over="ignore"):
+        rows = [tuple(map(mpmath.mpf, row)) for row in zip(*(a.tolist() for a in operands), strict=True)]
+        for n, v in zip([(0, 0), (1, 0), (0, 1), (2, 0), (0, 2)], found, strict=True):
+            right = np.array([float(_slope_at(exact, row, n)) for row in rows])
+            digits = 2e-13 if sum(n) < 2 else 2e-10  # of a second derivative terms cancel
+            allowed = max(digits, 8 * float(np.finfo(dtype).eps))
+            np.testing.assert_allclose(v, right.astype(dtype), rtol=allowed, atol=1e-14 if sum(n) else 0)
+
+
+def _slope_at(exact, place, orders):
+    """A derivative in one operand by central differences, of steps relative to it."""
+    if sum(orders) == 0:
+        return exact(*place)
+    k = orders.index(max(orders))
+    h = abs(place[k]) * mpmath.mpf(10) ** -12
+    with mpmath.workdps(200):
+        low, middle, high = (exact(*(v + s * h * (i == k) for i, v in enumerate(place))) for s in (-1, 0, 1))
+        return (high - low) / (2 * h) if sum(orders) == 1 else (high - 2 * middle + low) / (h * h)

@@ -71,7 +71,7 @@ TOO_FAR: Final = 30.0  # no number has so small a logarithm
 
 
 class Quantile(NamedTuple):
-    """The polynomials of a quantile: of the centre, of the tails, and of what is far out in these, if that is reached."""
+    """The polynomials of a quantile: of the centre, of the tails, and of what is far out in these, if there is such."""
 
     centre: tuple[float, ...]
     tail: tuple[float, ...]
