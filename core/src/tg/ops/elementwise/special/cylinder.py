@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
 
 PLACES: Final = 96
+MOST_PLACES: Final = 3200  # for the least number
 WIDEST_STEP: Final = 0.25
 """Beyond it the rule's own error counts, which is some e^(-pi^2 / step)."""
 FALL: Final = 42.0
@@ -53,6 +54,8 @@ TINY: Final = 1e-290
 HUGE: Final = 1e250
 MOST_ORDERS: Final = 21_000
 FARTHEST: Final = 2e4  # orders and arguments that the recurrence goes to
+NEAR_0: Final = 0.125
+"""The size of an order below which its slope is not taken of the orders beside it alone."""
 LARGE: Final = 30.0
 """The order from which on ten terms of Debye's expansion serve."""
 
@@ -102,7 +105,7 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
         total = where(going, total + rising * term * where(equal(k, 0), 0.25, 0.5), total)
         return going & (k < places), k + 1.0, total
 
-    total = until_settled(add, (equal(x, x), 0.0, x * 0))[2]
+    total = until_settled(add, (equal(x, x), 0.0, x * 0), MOST_PLACES)[2]
     return total * width, peak
 
 
@@ -226,13 +229,24 @@ def _i(v: Variable, x: Variable, scaled: float) -> Variable:
     return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
 
 
+def _beside_order_0(v: Variable, x: Variable) -> tuple[Variable, Variable]:
+    """Whether an order is so small that v - 1 would have lost digits, and v / x there."""
+    near = (absolute(v) < NEAR_0) & logical_not(equal(x, 0))
+    return near, v / where(near, x, 1.0)
+
+
 def _slope_of_i(v: Variable, x: Variable) -> Variable:
-    return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
+    near, per_x = _beside_order_0(v, x)
+    above = iv(v + 1, x)
+    return where(near, above + per_x * iv(v, x), 0.5 * (iv(v - 1, x) + above))
 
 
 def _slope_of_ie(v: Variable, x: Variable) -> Variable:
     y = ive(v, x)
-    return slope_of_scaled(v, x, y, 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y), -1.0)
+    near, per_x = _beside_order_0(v, x)
+    above = ive(v + 1, x)
+    slope = where(near, above + per_x * y, 0.5 * (ive(v - 1, x) + above))
+    return slope_of_scaled(v, x, y, slope - copysign(y, x * y), -1.0)
 
 
 _i_slope, _ie_slope = in_wider(_slope_of_i, WIDEST), in_wider(_slope_of_ie, WIDEST)
@@ -321,7 +335,9 @@ def _j(v: Variable, x: Variable) -> Variable:
 
 
 def _slope_of_j(v: Variable, x: Variable) -> Variable:
-    return 0.5 * (jv(v - 1, x) - jv(v + 1, x))
+    near, per_x = _beside_order_0(v, x)
+    above = jv(v + 1, x)
+    return where(near, per_x * jv(v, x) - above, 0.5 * (jv(v - 1, x) - above))
 
 
 _j_slope = in_wider(_slope_of_j, WIDEST)

@@ -24,7 +24,7 @@ from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, sqrt
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, log
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_one
-from tg.ops.elementwise.special.series import WIDEST, exp_of_square, in_wider, polynomial, special
+from tg.ops.elementwise.special.series import WIDER, WIDEST, exp_of_square, in_wider, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -197,6 +197,14 @@ def _erfcx_slope(x: Any) -> Variable:
 
 
 _slope_of_erfcx = in_wider(_erfcx_slope, WIDEST)
+# in more digits, which are those of a number before its exponential
+_slope_of_erfinv, _slope_of_erfcinv = (
+    in_wider(slope, WIDER)
+    for slope in (
+        lambda x: ROOT_PI / 2 * exp(erfinv(x) * erfinv(x)),
+        lambda x: -ROOT_PI / 2 * exp(erfcinv(x) * erfcinv(x)),
+    )
+)
 
 erf = special(
     "erf", 1, _erf, "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
@@ -218,14 +226,14 @@ erfcx: ElementwiseFunction = special(
     d=(lambda x, y: _slope_of_erfcx(x),), domain=(-5, 100), cost=9,
     facts=of_one("nonnegative", "no_negative_zero", keeps=("not_nan",)),
 )  # fmt: skip
-erfinv = special(
+erfinv: ElementwiseFunction = special(
     "erfinv", 1, _erfinv, "The number whose erf is x.",
-    d=(lambda x, y: ROOT_PI / 2 * exp(y * y),), domain=(-1, 1), cost=14,
+    d=(lambda x, y: _slope_of_erfinv(x),), domain=(-1, 1), cost=14,
     facts=of_one(keeps=(*STRICT_SIGNS, "no_negative_zero"), zero=True),
 )  # fmt: skip
-erfcinv = special(
+erfcinv: ElementwiseFunction = special(
     "erfcinv", 1, _erfcinv, "The number whose erfc is x.",
-    d=(lambda x, y: -ROOT_PI / 2 * exp(y * y),), domain=(1e-9, 2), cost=14, facts=of_one("no_negative_zero"),
+    d=(lambda x, y: _slope_of_erfcinv(x),), domain=(1e-9, 2), cost=14, facts=of_one("no_negative_zero"),
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/error", (erf, erfc, erfcx, erfinv, erfcinv))
