@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -407,3 +409,27 @@ def test_a_name_that_is_near_is_one_of_the_module():
         AttributeError, match=r"'default_rng'\n  hint: `tg.random.RandomStream\(0\)` has NumPy's methods"
     ):
         tg.random.default_rng  # noqa: B018
+
+
+SCALED = {  # what goes before the scale
+    **dict.fromkeys(
+        ("cauchy", "gumbel", "halfcauchy", "halfnormal", "laplace", "logistic", "lognormal", "normal"), (0.0,)
+    ),
+    **dict.fromkeys(("exponential", "rayleigh"), ()),
+    **dict.fromkeys(("gamma", "invgamma", "pareto", "weibull"), (1.5,)),
+    "gengamma": (1.5, 2.0),
+    "t": (3.0, 0.0),
+    "truncexpon": (2.0, 0.0),
+    "truncnorm": (-1.0, 2.0, 0.0),
+}
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", SCALED)
+def test_a_scale_below_0_is_none_and_mirrors_no_draw(name):
+    sampler, scale = functools.partial(getattr(tg.random, name), KEY, *SCALED[name]), tg.vector("scale")
+    draw = tg.function([scale], sampler(scale), backend="perform")
+    found = draw(np.array([2.0, -2.0, 0.0, np.nan]))
+    np.testing.assert_array_equal(np.isnan(found), [False, True, False, True])
+    assert np.isnan(sampler(-1.0).eval())
+    assert found[0] == sampler(2.0, shape=(4,)).eval()[0]

@@ -125,7 +125,7 @@ def standardized(
     """The parameters, and what a distribution makes of uniform numbers."""
     values = parameters(what, **given)
     wanted = floating_dtype(what, dtype, values)
-    made, lengths = broadcast_parameters(what, values, shape, wanted)
+    made, lengths = broadcast_parameters(what, given, shape, wanted)
     return made, cast_variable(standard(unit(packed_key(what, key), lengths, wanted)), wanted)
 
 

@@ -19,7 +19,7 @@ def of_own_bits(
     """The parameters in float64, the bits of a draw of real numbers, and the dtype that it is to have."""
     values = parameters(what, **given)
     wanted = floating_dtype(what, dtype, values)
-    made, lengths = broadcast_parameters(what, values, shape, WIDE)
+    made, lengths = broadcast_parameters(what, given, shape, WIDE)
     return made, own_bits(packed_key(what, key), lengths), wanted
 
 
@@ -28,5 +28,6 @@ def counts_of_own_bits(
 ) -> tuple[list[Variable], Variable, str]:
     """The parameters in float64, the bits of a draw of counts, and the dtype that it is to have."""
     wanted = counting_dtype(what, dtype)
-    made, lengths = broadcast_parameters(what, parameters(what, **given), shape, WIDE)
+    parameters(what, **given)
+    made, lengths = broadcast_parameters(what, given, shape, WIDE)
     return made, own_bits(packed_key(what, key), lengths), wanted

@@ -6,10 +6,13 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+import numpy as np
+
 from tg.errors import DtypeError, InputError, ShapeError, message
-from tg.graph.nodes import Variable, size_value
+from tg.graph.nodes import Constant, Variable, size_value
 from tg.ops.arranging import broadcast_shapes
 from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import where
 from tg.ops.shape import specify_shape
 from tg.ops.shape_ops import merge_sizes, split_sizes
 from tg.types.dtypes import dtype_name, is_float, is_integer
@@ -17,7 +20,7 @@ from tg.types.lengths import same
 from tg.variables.conversion import as_variable, promoted, weakly_cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tg.types.lengths import Length
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+SCALES: Final = ("scale", "sigma")
 WORDS: Final = 2  # of a key, each uint32
 
 
@@ -120,14 +124,22 @@ def _floating(what: str, found: str) -> str:
     return found
 
 
-def broadcast_parameters(what: str, given: Sequence[Any], shape: Any, dtype: str) -> tuple[list[Variable], Shape]:
-    """The parameters in a dtype, and the shape of the draw.
+def broadcast_parameters(what: str, given: Mapping[str, Any], shape: Any, dtype: str) -> tuple[list[Variable], Shape]:
+    """The parameters in a dtype, a scale below 0 as NaN, and the shape of the draw.
 
     Raises:
         ShapeError: they do not broadcast to it.
     """
-    made = [weakly_cast(v, dtype) for v in given]
-    return made, common_shape(what, made, shape)
+    made = [weakly_cast(v, dtype) for v in given.values()]
+    lengths = common_shape(what, made, shape)
+    return [_not_negative(v) if name in SCALES else v for name, v in zip(given, made, strict=True)], lengths
+
+
+def _not_negative(scale: Variable) -> Variable:
+    """A scale that is NaN where it is below 0: the draws would be those of its size, mirrored."""
+    if isinstance(scale, Constant) and bool(np.all(scale.data >= 0)):
+        return scale
+    return where(scale >= 0, scale, np.nan)
 
 
 def common_shape(what: str, given: Sequence[Variable], shape: Any) -> Shape:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tg.ops.elementwise.special.error import ERF, FAR, FAR_MIDDLE, LN2, MIDDLE, TAIL, Quantile
+from tg.ops.elementwise.special.error import ERF, FAR, FAR_MIDDLE, INNER, LN2, MIDDLE, TAIL, Quantile
 from tg.ops.elementwise.special.normal import NORMAL
 from tg_native.kernels.functions import copysign, fabs, fma, sqrt, unless
 from tg_native.kernels.lanes import select
@@ -33,12 +33,11 @@ def _quantile(numbers: Quantile, q: Lanes, tail: Lanes, *, halved: bool) -> Lane
         r = root + fma(-root, root, s) / (root + root)
         far = r > FAR
         found = r * polynomial((r - MIDDLE) / (r + MIDDLE), numbers.tail)
-        beyond = q.body.anywhere(far & ~near)
 
         def outermost() -> Lanes:
             return select(far, r * polynomial((r - FAR_MIDDLE) / (r + FAR_MIDDLE), numbers.far), found)
 
-        size_of_all = q.body.replaced(beyond, found, outermost)
+        size_of_all = q.body.replaced(q.body.anywhere(far & ~near), found, outermost) if numbers.far else found
         return copysign(select(tail == 0, np.inf, size_of_all), q)
 
     return unless(~near, centre, in_tails)
@@ -51,7 +50,7 @@ def ndtri(x: Lanes) -> Lanes:
 
 def erfinv(x: Lanes) -> Lanes:
     """The inverse of erf."""
-    return _quantile(ERF, x, 1 - fabs(x), halved=True)
+    return _quantile(INNER, x, 1 - fabs(x), halved=True)
 
 
 def erfcinv(x: Lanes) -> Lanes:

@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tg.ops.elementwise.arithmetic import absolute, maximum, minimum
-from tg.ops.elementwise.comparison import equal, logical_and, logical_or, where
+from tg.ops.elementwise.comparison import equal, logical_and, logical_not, logical_or, where
 from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.rounding import rint
 from tg.ops.elementwise.special.gamma import (
     LAST,
     LOG_SERIES,
     digamma,
+    digamma_step,
     gamma,
     gammaln,
     is_whole,
     sign_of_gamma,
 )
 from tg.ops.elementwise.special.series import WIDEST, in_wider, polynomial, special
+from tg.ops.elementwise.trigonometric import cos, sin
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
@@ -90,8 +92,17 @@ def _beta(x: Variable, y: Variable) -> Variable:
     safe = logical_and(logical_and(_is_safe(x), _is_safe(y)), absolute(x + y) <= SAFE)
     a, b = where(safe, x, 1.0), where(safe, y, 1.0)
     sign = sign_of_gamma(x) * sign_of_gamma(y) * sign_of_gamma(x + y)
-    found = where(safe, gamma(a) * gamma(b) * _reciprocal(a + b), sign * exp(_betaln(x, y)))
+    low, high = minimum(a, b), maximum(a, b)
+    near = gamma(high) * _reciprocal(a + b) * gamma(low)  # of which no product overflows before the last
+    beside = safe & (high >= LARGE) & (a + b >= LARGE) & (low < LARGE)  # where the rounding of the sum would count
+    quotient = _log_quotient(where(beside, high, LARGE), where(beside, low, 1.0))
+    found = where(beside, gamma(low) * exp(-quotient), where(safe, near, sign * exp(_betaln(x, y))))
     return where(logical_or(_is_pole(x), _is_pole(y)), np.inf, found)
+
+
+def _parity(m: Variable) -> Variable:
+    """1 for an even number, -1 for an odd one."""
+    return where(equal(0.5 * m, rint(0.5 * m)), 1.0, -1.0)
 
 
 def _poch(z: Variable, m: Variable) -> Variable:
@@ -101,13 +112,34 @@ def _poch(z: Variable, m: Variable) -> Variable:
     near = gamma(b) * _reciprocal(a)
     # of z below 0 and a whole m both are reflected, which leaves no pole
     turned = logical_and(logical_and(safe, z <= 0), is_whole(m))
-    parity = where(equal(0.5 * m, rint(0.5 * m)), 1.0, -1.0)
-    reflected = parity * gamma(where(turned, 1 - a, 1.0)) * _reciprocal(where(turned, 1 - b, 1.0))
+    reflected = _parity(m) * gamma(where(turned, 1 - a, 1.0)) * _reciprocal(where(turned, 1 - b, 1.0))
     large = logical_and(z >= LARGE, end >= LARGE)
     far = exp(_log_quotient(where(large, z, LARGE), where(large, m, 1.0)))
     other = sign_of_gamma(z) * sign_of_gamma(end) * exp(gammaln(end) - gammaln(z))
-    found = where(safe, where(turned, reflected, near), where(large, far, other))
+    beside = large & (absolute(m) < LARGE)  # where the rounding of the sum would count
+    found = where(safe & logical_not(beside), where(turned, reflected, near), where(large, far, other))
     return where(equal(m, 0), where(equal(z, z), 1.0, z), found)
+
+
+def _is_beyond(n: Variable, k: Variable) -> Variable:
+    """Whether binom is B(k - n, n + 1) sin(pi (k - n)) / pi, for k > n > -1."""
+    return (k > n) & (n > -1) & (k < np.inf)
+
+
+def _of_beyond(n: Variable, k: Variable) -> tuple[Variable, Variable]:
+    beyond = _is_beyond(n, k)
+    return where(beyond, k - n, 1.0), where(beyond, n, 0.0) + 1
+
+
+def _turned(n: Variable, k: Variable) -> tuple[Variable, Variable]:
+    """The sine and cosine of pi (k - n), of which a small n beside whole numbers k is not lost."""
+    small = absolute(n) < 0.5
+    first = where(small, k, k - n)
+    whole = rint(first)
+    rest = (first - whole) - where(small, n, 0.0)
+    other = rint(rest)
+    angle, sign = np.pi * (rest - other), _parity(whole) * _parity(other)
+    return sign * sin(angle), sign * cos(angle)
 
 
 def _binom(n: Variable, k: Variable) -> Variable:
@@ -117,16 +149,47 @@ def _binom(n: Variable, k: Variable) -> Variable:
     near = gamma(a + 1) * _reciprocal(b + 1) * _reciprocal(c + 1)
     sign = sign_of_gamma(n + 1) * sign_of_gamma(k + 1) * sign_of_gamma(rest + 1)
     far = sign * exp(-_betaln(rest + 1, k + 1)) / absolute(n + 1)
-    found = where(safe, near, far)
     whole = logical_and(is_whole(n), is_whole(k))
+    low, high = minimum(k, rest), maximum(k, rest)
+    beside = logical_not(whole) & safe & (high >= LARGE) & (low < LARGE) & (n >= LARGE)  # as for beta
+    quotient = _log_quotient(where(beside, high, LARGE) + 1, where(beside, low, 1.0))
+    near = where(beside, exp(quotient) * _reciprocal(where(beside, low, 1.0) + 1), near)
+    found = where(_is_beyond(n, k), _beta(*_of_beyond(n, k)) * _turned(n, k)[0] / np.pi, where(safe, near, far))
     outside = logical_and(logical_and(whole, n >= 0), logical_or(k < 0, k > n))
     exact = logical_and(whole, absolute(found) < EXACT)
     undefined = logical_and(n < 0, is_whole(n))
     return where(undefined, np.nan, where(outside, 0.0, where(exact, rint(found), found)))
 
 
-_slope_of_betaln = in_wider(lambda x, y: digamma(x) - digamma(x + y), WIDEST)
-"""In double precision: where y is the smaller, little is left."""
+def _between(x: Variable, m: Variable) -> Variable:
+    """digamma(x + m) - digamma(x), of which small steps lose no digit where both arguments are above 0."""
+    end, back = x + m, m < 0
+    known = logical_and(x > 0, end > 0)
+    step = digamma_step(where(known, where(back, end, x), 1.0), where(known, where(back, -m, m), 1.0))
+    plain = digamma(where(known, 1.0, end)) - digamma(where(known, 1.0, x))
+    return where(known, where(back, -step, step), plain)
+
+
+def _slope_beyond(n: Variable, k: Variable, by: int) -> Variable:
+    """The derivative of binom by k for 1, by n for -1, where k > n: at whole numbers n - k it has no pole."""
+    over, more = _of_beyond(n, k)
+    sine, cosine = _turned(n, k)
+    step = digamma(over) - digamma(k + 1 if by == 1 else more)
+    return beta(over, more) * (by * (step * sine / np.pi + cosine))
+
+
+# in double precision: what little is left of terms has derivatives too
+_slope_of_betaln, _slope_of_beta, _poch_by_start, _poch_by_step, _binom_by_all, _binom_by_chosen = (
+    in_wider(slope, WIDEST)
+    for slope in (
+        lambda x, y: -_between(x, y),
+        lambda x, y: beta(x, y) * -_between(x, y),
+        lambda x, y: poch(x, y) * _between(x, y),
+        lambda x, y: poch(x, y) * digamma(x + y),
+        lambda n, k: where(_is_beyond(n, k), _slope_beyond(n, k, -1), binom(n, k) * _between(n - k + 1, k)),
+        lambda n, k: where(_is_beyond(n, k), _slope_beyond(n, k, 1), binom(n, k) * _between(k + 1, n - 2 * k)),
+    )
+)
 
 betaln: ElementwiseFunction = special(
     "betaln", 2, _betaln, "The logarithm of the size of the beta function.",
@@ -135,20 +198,17 @@ betaln: ElementwiseFunction = special(
 )  # fmt: skip
 beta: ElementwiseFunction = special(
     "beta", 2, _beta, "The beta function, gamma(x) gamma(y) / gamma(x + y).",
-    d=(lambda x, y, z: z * (digamma(x) - digamma(x + y)), lambda x, y, z: z * (digamma(y) - digamma(x + y))),
+    d=(lambda x, y, z: _slope_of_beta(x, y), lambda x, y, z: _slope_of_beta(y, x)),
     commutative="signed_zero", domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=250,
 )  # fmt: skip
 poch: ElementwiseFunction = special(
     "poch", 2, _poch, "Pochhammer's symbol, gamma(x + y) / gamma(x).",
-    d=(lambda x, y, z: z * (digamma(x + y) - digamma(x)), lambda x, y, z: z * digamma(x + y)),
+    d=(lambda x, y, z: _poch_by_start(x, y), lambda x, y, z: _poch_by_step(x, y)),
     domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=250,
 )  # fmt: skip
 binom: ElementwiseFunction = special(
     "binom", 2, _binom, "The number of ways to choose y of x, for real numbers too.",
-    d=(
-        lambda x, y, z: z * (digamma(x + 1) - digamma(x - y + 1)),
-        lambda x, y, z: z * (digamma(x - y + 1) - digamma(y + 1)),
-    ),
+    d=(lambda x, y, z: _binom_by_all(x, y), lambda x, y, z: _binom_by_chosen(x, y)),
     domain=(0.1, 8), accuracy=24, wider=WIDEST, cost=300,
 )  # fmt: skip
 

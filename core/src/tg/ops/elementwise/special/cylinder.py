@@ -1,8 +1,9 @@
 """Bessel functions of real order.
 
 K by the trapezoidal rule for its integral of e^(-x cosh t) cosh(v t), which is even and analytic, about the largest
-value of what is integrated and as far as that counts: 96 places serve for all orders and arguments, and the derivative
-in the order is the same integral with t sinh(v t).
+value of what is integrated and as far as that counts: 96 places serve for all orders and arguments above 1e-9; below,
+what is integrated is as good as constant for longer, and there are as many as a step of 1/4 asks for. The derivative in
+the order is the same integral with t sinh(v t).
 I by its series; by Hankel's expansion where x > 30 + v^2 / 2; and by Debye's for v >= 30.
 J by Hankel's expansion where x > 25 and x > v^2 / 4; by its series where x^2 <= 4 (v + 1), so that nothing cancels; and
 between by the recurrence downwards from an order far above, made right by Neumann's sum for a power of x. For negative
@@ -27,7 +28,7 @@ import numpy as np
 from tg.ops.elementwise.arithmetic import absolute, copysign, hypot, maximum, minimum, power, remainder, sqrt
 from tg.ops.elementwise.arithmetic import cbrt as cube_root
 from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
-from tg.ops.elementwise.exponential import exp
+from tg.ops.elementwise.exponential import exp, expm1
 from tg.ops.elementwise.rounding import ceil, floor, rint
 from tg.ops.elementwise.special.bessel import slope_of_scaled
 from tg.ops.elementwise.special.gamma import gammaln
@@ -44,12 +45,17 @@ if TYPE_CHECKING:
     from tg.ops.elementwise.record import ElementwiseFunction
 
 PLACES: Final = 96
+MOST_PLACES: Final = 3200  # for the least number
+WIDEST_STEP: Final = 0.25
+"""Beyond it the rule's own error counts, which is some e^(-pi^2 / step)."""
 FALL: Final = 42.0
 """Where the exponent is lower by so much, the integral of K ends: e^-42 is below a unit of the last place."""
 TINY: Final = 1e-290
 HUGE: Final = 1e250
 MOST_ORDERS: Final = 21_000
 FARTHEST: Final = 2e4  # orders and arguments that the recurrence goes to
+NEAR_0: Final = 0.125
+"""The size of an order below which its slope is not taken of the orders beside it alone."""
 LARGE: Final = 30.0
 """The order from which on ten terms of Debye's expansion serve."""
 
@@ -88,18 +94,18 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
         further = minimum(top - r, missing / maximum(v - x * sinh(top - r), 1e-300))
         r = where(missing > 0, r + further, r)
     left = maximum(top - r, 0.0)
-    width = (s + r) / PLACES
+    places = maximum(ceil((s + r) / WIDEST_STEP), float(PLACES))
+    width = (s + r) / places
 
-    def add(carry: tuple[Variable, Variable], _: None) -> tuple[tuple[Variable, Variable], None]:
-        k, total = carry
+    def add(going: Any, k: Any, total: Any) -> tuple[Any, ...]:
         t = left + width * k
         h = sinh(0.5 * t)
         rising = exp(v * t - 2 * x * h * h - peak)
-        falling = exp(-2 * v * t)
-        term = t * (1 - falling) if of_order else 1 + falling
-        return (k + 1.0, total + rising * term * where(equal(k, 0), 0.25, 0.5)), None
+        term = t * -expm1(-2 * v * t) if of_order else 1 + exp(-2 * v * t)
+        total = where(going, total + rising * term * where(equal(k, 0), 0.25, 0.5), total)
+        return going & (k < places), k + 1.0, total
 
-    (_, total), _ = scan(add, (0.0, x * 0), length=PLACES + 1)
+    total = until_settled(add, (equal(x, x), 0.0, x * 0), MOST_PLACES)[2]
     return total * width, peak
 
 
@@ -223,13 +229,24 @@ def _i(v: Variable, x: Variable, scaled: float) -> Variable:
     return where(inside, found, where(isfinite(v) & logical_not(isnan(x)), ends, np.nan))
 
 
+def _beside_order_0(v: Variable, x: Variable) -> tuple[Variable, Variable]:
+    """Whether an order is so small that v - 1 would have lost digits, and v / x there."""
+    near = (absolute(v) < NEAR_0) & logical_not(equal(x, 0))
+    return near, v / where(near, x, 1.0)
+
+
 def _slope_of_i(v: Variable, x: Variable) -> Variable:
-    return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
+    near, per_x = _beside_order_0(v, x)
+    above = iv(v + 1, x)
+    return where(near, above + per_x * iv(v, x), 0.5 * (iv(v - 1, x) + above))
 
 
 def _slope_of_ie(v: Variable, x: Variable) -> Variable:
     y = ive(v, x)
-    return slope_of_scaled(v, x, y, 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - copysign(y, x * y), -1.0)
+    near, per_x = _beside_order_0(v, x)
+    above = ive(v + 1, x)
+    slope = where(near, above + per_x * y, 0.5 * (ive(v - 1, x) + above))
+    return slope_of_scaled(v, x, y, slope - copysign(y, x * y), -1.0)
 
 
 _i_slope, _ie_slope = in_wider(_slope_of_i, WIDEST), in_wider(_slope_of_ie, WIDEST)
@@ -318,7 +335,9 @@ def _j(v: Variable, x: Variable) -> Variable:
 
 
 def _slope_of_j(v: Variable, x: Variable) -> Variable:
-    return 0.5 * (jv(v - 1, x) - jv(v + 1, x))
+    near, per_x = _beside_order_0(v, x)
+    above = jv(v + 1, x)
+    return where(near, per_x * jv(v, x) - above, 0.5 * (jv(v - 1, x) - above))
 
 
 _j_slope = in_wider(_slope_of_j, WIDEST)

@@ -19,14 +19,14 @@ Source:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, power
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, isnan, less, logical_not, logical_or, where
-from tg.ops.elementwise.exponential import exp, log
+from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.facts import of_one
 from tg.ops.elementwise.rounding import floor, rint
 from tg.ops.elementwise.special.series import WIDEST, Quotient, polynomial, special
@@ -136,6 +136,30 @@ def _digamma(x: Variable) -> Variable:
     u = tan(np.pi * where(beyond, 0.5 - size, size))
     slope = np.pi * copysign(where(beyond, u, 1 / where(equal(u, 0), 1.0, u)), r)
     return where(left, where(equal(r, 0), np.nan, found - slope), found)
+
+
+def digamma_step(x: Variable, m: Variable) -> Variable:
+    """digamma(x + m) - digamma(x) for x > 0 and m >= 0: every term has the factor m, so that small steps lose no digit.
+
+    The sum of m / ((x + k) (x + k + m)) over k < 4, and Stirling's series at both ends, of whose polynomial in 1 / x^2
+    the divided difference is taken.
+    """
+    low, endless = x < 4, equal(m, np.inf)
+    step = where(endless, 1.0, m)
+    begin = where(low, x + 4, x)
+    end = begin + step
+    i, j = 1 / begin, 1 / end
+    s, t = i * i, j * j
+    value: Any = SERIES[-1]
+    divided: Any = 0.0 * s
+    for c in reversed((0.0, *SERIES[:-1])):
+        divided, value = divided * s + value, value * t + c
+    far = log1p(step * i) + step / end * i * (0.5 + (i + j) * divided)
+    a = where(low, x, 1.0)
+    near: Any = 0.0
+    for k in range(4):
+        near = near + step / (a + k + step) / (a + k)
+    return where(endless, np.inf, where(low, far + near, far))
 
 
 def _trigamma(x: Variable) -> Variable:

@@ -15,17 +15,21 @@ from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1p
 from tg.ops.elementwise.facts import of_one
 from tg.ops.elementwise.special.error import Quantile, erfcx, near_zero, quantile, scaled
-from tg.ops.elementwise.special.series import WIDER, exp_of_square, in_wider, special
+from tg.ops.elementwise.special.series import WIDER, exp_of_square, in_wider, polynomial, special
 from tg.ops.family import Family
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
 
 ROOT_HALF: Final = 0.7071067811865476
 ROOT_2_PI: Final = 2.5066282746310002
 TWO_PI: Final = 6.283185307179586
 LN2: Final = 0.6931471805599453
 LN2_REST: Final = 2.3190468138462996e-17
+ASYMPTOTIC: Final = 30.0
+PER_MILLS: Final = (1.0, -2.0, 10.0, -74.0, 706.0, -8162.0, 110410.0, -1708394.0, 29752066.0, -576037442.0)
+"""Of the series of 1 / (Mills' ratio) less x, in odd powers of 1/x: r = x + 1/x - 2/x^3 + ..., for r' = r (r - x)."""
 DEEP: Final = 600.0  # -log(p) beyond which an inverse is found by rounds
 MOST: Final = 1e30  # from where on it is the root of 2 s
 ROUNDS: Final = 5
@@ -75,7 +79,7 @@ def _log_ndtr(x: Variable) -> Variable:
 
 def _ndtri(x: Variable) -> Variable:
     p = where(x < 0.5, x, 1 - x)
-    return quantile(NORMAL, x - 0.5, p, -log(p))
+    return quantile(NORMAL, x - 0.5, p)
 
 
 def _ndtri_exp(x: Variable) -> Variable:
@@ -84,7 +88,7 @@ def _ndtri_exp(x: Variable) -> Variable:
     other = -expm1(x)
     low = q < 0
     p = where(low, exp(x), other)
-    near = quantile(NORMAL, q, p, where(low, -x, -log(other)))
+    near = quantile(NORMAL, q, p, size=where(low, -x, -log(other)))
     s = minimum(where(x < -DEEP, -x, DEEP), MOST)
     u = 2 * s
     for _ in range(ROUNDS):
@@ -98,14 +102,26 @@ def _log_slope(x: Any, y: Any) -> Variable:
     """The density over the distribution function, whose logarithm is y.
 
     Above 0 it is e^(-x^2/2 - y): of 1 / erfcx the derivative is over a square, which is infinite from 27 on. Below 0
-    the terms of that exponent cancel.
+    the terms of that exponent cancel; far below 0 those of the derivatives of 1 / erfcx do, of which the asymptotic
+    series of the reciprocal of Mills' ratio has none.
     """
-    above = x > 0
-    high, low = where(above, x, 0.0), where(above, 0.0, x)
-    return where(above, exp(-0.5 * (high * high) - y) / ROOT_2_PI, 2 / ROOT_2_PI / erfcx(low * -ROOT_HALF))
+    above, far = x > 0, x < -ASYMPTOTIC
+    high, low = where(above, x, 0.0), where(above | far, 0.0, x)
+    a = where(far, -x, ASYMPTOTIC)
+    i = 1 / a
+    near = where(above, exp(-0.5 * (high * high) - y) / ROOT_2_PI, 2 / ROOT_2_PI / erfcx(low * -ROOT_HALF))
+    return where(far, a + i * polynomial(i * i, PER_MILLS), near)
 
 
 _slope_of_log = in_wider(_log_slope, WIDER)
+_slope_of_quantile, _slope_of_log_quantile = (
+    in_wider(slope, WIDER)
+    for slope in (
+        lambda p: ROOT_2_PI * exp(0.5 * (ndtri(p) * ndtri(p))),
+        lambda y: ROOT_2_PI / 2 * erfcx(ndtri_exp(y) * -ROOT_HALF),
+    )
+)
+"""In more digits, which are those of a number before its exponential."""
 
 
 def _density(x: Any, y: Any) -> Variable:
@@ -122,13 +138,13 @@ log_ndtr = special(
     d=(_slope_of_log,), domain=(-100, 5), cost=30,
     facts=of_one("nonpositive", keeps=("not_nan",)),
 )  # fmt: skip
-ndtri = special(
+ndtri: ElementwiseFunction = special(
     "ndtri", 1, _ndtri, "The quantile of the standard normal distribution.",
-    d=(lambda x, y: ROOT_2_PI * exp(0.5 * (y * y)),), domain=(1e-9, 1), cost=14, facts=of_one("no_negative_zero"),
+    d=(lambda x, y: _slope_of_quantile(x),), domain=(1e-9, 1), cost=14, facts=of_one("no_negative_zero"),
 )  # fmt: skip
-ndtri_exp = special(
+ndtri_exp: ElementwiseFunction = special(
     "ndtri_exp", 1, _ndtri_exp, "The quantile of the standard normal distribution, of a logarithm of a probability.",
-    d=(lambda x, y: ROOT_2_PI / 2 * erfcx(y * -ROOT_HALF),), domain=(-100, 0), cost=50,
+    d=(lambda x, y: _slope_of_log_quantile(x),), domain=(-100, 0), cost=50,
 )  # fmt: skip
 
 FAMILY = Family("elementwise/special/normal", (ndtr, ndtri, log_ndtr, ndtri_exp))
