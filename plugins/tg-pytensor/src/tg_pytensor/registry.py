@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Rule(NamedTuple):
@@ -54,6 +54,11 @@ class Registry:
             return write
 
         return registered
+
+    def add(self, rules: Mapping[str, Callable[..., Any]], *, whole: bool = False, batched: bool = False) -> None:
+        """Make functions the rules of classes that are given by their names."""
+        for op, write in rules.items():
+            self.register(op, whole=whole, batched=batched)(write)
 
     def rule(self, op: object) -> Rule | None:
         """The rule of an op's class, or of the nearest class that it is derived from."""
