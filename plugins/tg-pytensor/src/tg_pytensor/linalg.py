@@ -171,7 +171,9 @@ convert.add({
     "TensorInv": lambda op, node, x: la.tensorinv(floating(x), op.ind),
     "TensorSolve": lambda op, node, a, b: la.tensorsolve(floating(a), floating(b), op.axes),
     "BlockDiagonal": lambda op, node, *x: la.block_diag(*x),
-    "PosDefMatrix": lambda op, node, x: tg.logical_not(tg.any(tg.isnan(la.cholesky(floating(x), on_error="nan")))),
+    "PosDefMatrix": lambda op, node, x: tg.logical_not(
+        tg.any(tg.isnan(la.cholesky(floating(x), upper=True, on_error="nan")))
+    ),
 })  # fmt: skip
 
 

@@ -68,8 +68,12 @@ class Registry:
                 return found
         return None
 
+    def __getitem__(self, op: type | str) -> Rule:
+        return self._rules[op]
+
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(str(getattr(key, "__name__", key)) for key in self._rules))
+        """The names of the classes that tg's own rules are for."""
+        return iter(sorted(key for key in self._rules if isinstance(key, str)))
 
 
 def is_own(op: type) -> bool:

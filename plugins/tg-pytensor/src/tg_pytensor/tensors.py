@@ -192,8 +192,7 @@ def known(v: Any, what: str) -> Any:
 
 # --- what passes its operand on --------------------------------------------------------------------------------------
 
-VIEWS = ("ViewOp", "DeepCopyOp", "OutputGuard", "CpuContiguous", "TypeCastingOp")
-convert.add(dict.fromkeys(VIEWS, lambda op, node, x: x))
+convert.register("TypeCastingOp", "DeepCopyOp", "CpuContiguous")(lambda op, node, x: x)
 
 
 @convert.register("CheckAndRaise")
