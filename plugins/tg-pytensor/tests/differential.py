@@ -28,6 +28,8 @@ class Case(NamedTuple):
     values: list[Any]
     scale: float = 1.0
     """By how much the results may be farther off than those of one operation."""
+    signs: bool = False
+    """Whether zeros have the signs that PyTensor's have."""
 
     def expected(self) -> list[Any]:
         """What PyTensor computes, node by node as the graph stands."""
@@ -53,7 +55,7 @@ def hostile(dtype: str) -> Any:
     )
 
 
-def close(found: Any, wanted: Any, declared: Any, limit: float) -> str | None:
+def close(found: Any, wanted: Any, declared: Any, limit: float, signs: bool = False) -> str | None:
     """What is wrong with a result, if anything is."""
     found = np.asarray(found)
     wanted = np.asarray(wanted).astype(declared.dtype)
@@ -61,6 +63,8 @@ def close(found: Any, wanted: Any, declared: Any, limit: float) -> str | None:
         return f"found {found.dtype}{found.shape}, needed {wanted.dtype}{wanted.shape}"
     with np.errstate(all="ignore"):
         same = np.isclose(found, wanted, rtol=limit, atol=limit * 1e-3, equal_nan=True)
+        if signs and found.dtype.kind == "f":
+            same &= (found != 0) | (wanted != 0) | (np.signbit(found) == np.signbit(wanted))
     return (
         None
         if same.all()
@@ -74,11 +78,19 @@ def precision(x: Any) -> float:
     return LIMIT.get(np.dtype(x.real.dtype), 0.0) if x.dtype.kind in "fc" else 0.0
 
 
+def classes(kind: type) -> dict[str, type]:
+    """The classes of ops that are derived from one and loaded, by their names."""
+    found = {kind.__name__: kind}
+    for own in kind.__subclasses__():
+        found |= classes(own)
+    return found
+
+
 def converted(case: Case) -> tg_pytensor.Converted:
     return tg_pytensor.from_pytensor(case.inputs, case.outputs)
 
 
-def check(cases: list[Case]) -> None:
+def check(cases: list[Case], *, native: bool = True) -> None:
     """Make sure that converted graphs compute what PyTensor does: by the reference one by one, by C all at once."""
     wrong = []
     inputs, outputs, values, wanted = [], [], [], []
@@ -92,8 +104,8 @@ def check(cases: list[Case]) -> None:
         outputs += graph.outputs
         values += case.values
         wanted.append(expected)
-    found = iter(tg.function(inputs, outputs, on_unused_input="ignore", backend="c")(*values))
-    for case, expected in zip(cases, wanted, strict=True):
+    found = iter(tg.function(inputs, outputs, on_unused_input="ignore", backend="c")(*values) if native else ())
+    for case, expected in zip(cases, wanted, strict=True) if native else ():
         wrong += errors(case, "c", [next(found) for _ in expected], expected)
     assert not wrong, "\n" + "\n".join(wrong)
 
@@ -102,7 +114,7 @@ def errors(case: Case, backend: str, found: Any, expected: Any) -> list[str]:
     """What is wrong with the results of a case."""
     given = [precision(x) for x in case.values]
     texts = [
-        close(f, e, v.type, case.scale * max(*given, precision(e), 0.0))
+        close(f, e, v.type, case.scale * max(*given, precision(e), 0.0), case.signs)
         for f, e, v in zip(found, expected, case.outputs, strict=True)
     ]
     return [f"{case.name} [{backend}] result {k}: {text}" for k, text in enumerate(texts) if text]

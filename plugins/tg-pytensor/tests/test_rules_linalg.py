@@ -8,7 +8,9 @@ import numpy as np
 import pytensor.tensor as pt
 import pytensor.tensor.slinalg as sl
 import pytest
-from differential import Case, check
+import scipy.linalg
+from differential import Case, check, classes
+from pytensor.graph.op import Op
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.nlinalg import (
     SVD,
@@ -18,8 +20,10 @@ from pytensor.tensor.nlinalg import (
     SLogDet,
     TensorInv,
 )
+from pytensor.tensor.type_other import NoneConst
 
 DRAWS = np.random.default_rng(20261127)
+OPS: dict[str, Any] = classes(Op)  # PyTensor moves them from release to release
 
 
 def general(*shape: int, dtype: str = "float64") -> Any:
@@ -103,7 +107,105 @@ def functions(dtype: str) -> list[Case]:
     return found
 
 
+def eigenvalues(dtype: str) -> list[Case]:
+    """Vectors of eigenvalues have a length of 1, no sign and no phase: what is compared does not depend on these."""
+    g, p, many = general(4, 4, dtype=dtype), positive(4, 4, dtype=dtype), positive(3, 4, 4, dtype=dtype)
+    hermitian, b = p + general(1, dtype=dtype).real, positive(4, 4, dtype=dtype)
+
+    def eig(x: Any) -> list[Any]:
+        w, v = Blockwise(OPS["Eig"]())(x)
+        return [
+            pt.sort(pt.real(w)), pt.sort(pt.imag(w)), pt.matmul(x, v) - v * w[..., None, :], pt.sum(abs(v) ** 2, -2)
+        ]  # fmt: skip
+
+    found = [case(eig, x, name="Eig", scale=1e3) for x in (g, many)]
+    for lower in (True, False):
+        half = np.tril(hermitian) if lower else np.triu(hermitian)
+        found += [
+            case(OPS["Eigvalsh"](lower), half, b),
+            case(lambda x, lower=lower: OPS["Eigvalsh"](lower)(x, NoneConst), half),
+        ]
+        if "complex" in dtype:
+            continue  # of these PyTensor says that results are real
+
+        def eigh(x: Any, lower: bool = lower) -> list[Any]:
+            w, v = Blockwise(OPS["Eigh"]("L" if lower else "U"))(x)
+            return [w, pt.matmul(v * w[..., None, :], v.mT), pt.matmul(v.mT, v)]
+
+        found += [case(eigh, x, name="Eigh", scale=1e3) for x in (half, many)]
+        if "EighGrad" in OPS:  # until 3.0
+            grads = general(4, dtype=dtype), general(4, 4, dtype=dtype)
+            found.append(case(OPS["EighGrad"]("L" if lower else "U"), p, *np.linalg.eigh(p), *grads, scale=1e3))
+            found.append(case(OPS["EigvalshGrad"](lower), p, b, grads[0], scale=1e3))
+    return found
+
+
+def signed(factors: Any) -> list[Any]:
+    """Factors of which rows or columns may have another sign."""
+    return [abs(x) for x in factors]
+
+
+def orthogonal(dtype: str) -> list[Case]:
+    """QR and Schur forms: factors up to signs, and what they are factors of."""
+    if "complex" in dtype:
+        forms = [general(4, 4, dtype=dtype)]
+        found = []
+    else:
+        forms = [general(4, 4, dtype=dtype), positive(3, 3, dtype=dtype)]
+        found = [
+            case(lambda x: abs(OPS["QR"]("r")(x)), general(*n, dtype=dtype), name="QR r") for n in ((5, 3), (3, 5))
+        ]
+
+        def qr(x: Any, mode: str) -> list[Any]:
+            q, r = Blockwise(OPS["QR"](mode))(x)
+            return [*signed([q, r] if mode == "economic" else [r]), pt.matmul(q, r), pt.matmul(q.mT, q)]
+
+        for shape in ((4, 4), (5, 3), (3, 5), (2, 4, 3)):
+            x = general(*shape, dtype=dtype)
+            found += [case(lambda v, m=m: qr(v, m), x, name=f"QR {m}") for m in ("economic", "full")]
+
+    def schur(x: Any, output: str) -> list[Any]:
+        t, z = OPS["Schur"](output)(x)
+        return [pt.matmul(pt.matmul(z, t), pt.conj(z).mT), abs(pt.tril(t, -2))]
+
+    return found + [case(lambda v, o=o: schur(v, o), x, name=f"Schur {o}") for x in forms for o in ("real", "complex")]
+
+
+def equations_of_several(dtype: str) -> list[Case]:
+    """Least squares, Sylvester's equation, tensors and pivots."""
+    a, b, c = (general(*shape, dtype=dtype) for shape in ((4, 4), (3, 3), (4, 3)))
+    form = "complex" if "complex" in dtype else "real"
+    left, right = (scipy.linalg.schur(x, output=form)[0].astype(dtype) for x in (a, b))
+    tall = general(6, 4, 3, 8, dtype=dtype)
+    found = [
+        case(OPS["TRSYL"](), left, right, c, scale=1e3),
+        case(
+            Blockwise(OPS["TRSYL"]()),
+            np.stack([left, left.T.copy().T]),
+            np.stack([right] * 2),
+            np.stack([c, 2 * c]),
+            scale=1e3,
+        ),
+        case(OPS["TensorSolve"](), tall, general(6, 4, dtype=dtype), scale=1e3),
+        case(OPS["TensorSolve"]((1,)), np.moveaxis(tall, -1, 1), general(6, 4, dtype=dtype), scale=1e3),
+    ]
+    _, pivots = scipy.linalg.lu_factor(general(6, 6))
+    found += [case(OPS["PivotToPermutations"](inverse), pivots) for inverse in (True, False)]
+    if dtype != "float64":  # that is what PyTensor declares whatever it is given
+        return found
+    rank = general(5, 2) @ general(2, 3)
+    for x in (general(5, 3), general(3, 5), rank, np.arange(12).reshape(4, 3)):
+        y = general(len(x), 2)
+        found.append(case(lambda v, w: OPS["Lstsq"]()(v, w, 1e-10), x, y, name=f"Lstsq {x.shape}", scale=1e4))
+    if "PosDefMatrix" in OPS:  # of PyMC 5
+        found += [case(OPS["PosDefMatrix"](), x) for x in (positive(3, 3), -positive(3, 3), np.triu(positive(3, 3)))]
+    return found
+
+
+FAMILIES = (factorisations, equations, functions, eigenvalues, orthogonal, equations_of_several)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-@pytest.mark.parametrize("family", [factorisations, equations, functions])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_linear_algebra(family: Any, dtype: str) -> None:
     check(family(dtype))

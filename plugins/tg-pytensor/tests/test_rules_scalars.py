@@ -76,18 +76,18 @@ def case_of(name: str, dtype: str, values: list[np.ndarray] | None = None) -> Ca
         outputs = [Elemwise(op)(*inputs)]
     except (TypeError, NotImplementedError):
         return None
-    return Case(f"{name} {dtype}", inputs, outputs, operands(op, dtype) if values is None else values)
+    return Case(
+        f"{name} {dtype}", inputs, outputs, operands(op, dtype) if values is None else values, signs=values is None
+    )
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
-def test_functions_of_elements(dtype: str) -> None:
+def elementary(dtype: str) -> list[Case]:
     """Whole tables of arithmetic, comparison and elementary functions."""
     names = sorted(set(SCALARS) - SPECIAL - set(PASSED))
-    check([case for name in names if (case := case_of(name, dtype)) is not None])
+    return [case for name in names if (case := case_of(name, dtype)) is not None]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_special_functions(dtype: str) -> None:
+def special(dtype: str) -> list[Case]:
     cases = []
     for name in sorted(SPECIAL & set(SCALARS)):
         rows = itertools.product(*DOMAINS.get(name, (REAL,)))
@@ -97,4 +97,19 @@ def test_special_functions(dtype: str) -> None:
         case = case_of(name, dtype, values)
         assert case is not None
         cases.append(case._replace(scale=30.0))
-    check(cases)
+    return cases
+
+
+def every() -> list[Case]:
+    """All cases of two dtypes."""
+    return [*elementary("float64"), *special("float64"), *elementary("int64")]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_functions_of_elements(dtype: str) -> None:
+    check(elementary(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_functions(dtype: str) -> None:
+    check(special(dtype))

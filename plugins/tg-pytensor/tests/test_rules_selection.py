@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
-from differential import DTYPES, Case, check, hostile
+from differential import DTYPES, PERFORM, Case, check, hostile
+from pytensor.compile.ops import wrap_py
+from pytensor.printing import Print
 from pytensor.tensor.basic import Choose, ExtractDiag, Nonzero, PermuteRowElements
 from pytensor.tensor.extra_ops import (
     Bartlett,
@@ -23,6 +26,10 @@ from pytensor.tensor.extra_ops import (
 from pytensor.tensor.signal.conv import Convolve1d, Convolve2d
 from pytensor.tensor.sort import ArgSortOp, SortOp
 from pytensor.tensor.special import LogSoftmax, Softmax
+from pytensor.typed_list.basic import append, extend, length, make_list, reverse
+
+import tg
+import tg_pytensor
 
 DRAWS = np.random.default_rng(17)
 
@@ -99,7 +106,7 @@ def test_selection(family: Any, dtype: str) -> None:
     check(family(dtype))
 
 
-def test_places() -> None:
+def places() -> list[Case]:
     """Indices of several axes and of one, for lengths that are constants and that are not."""
     x = DRAWS.integers(0, 24, (3, 2))
     found = []
@@ -112,12 +119,10 @@ def test_places() -> None:
     lengths = pt.stack([n, n + 1])
     k = pt.lvector("k")
     found.append(Case("UnravelIndex n", [n, k], list(UnravelIndex()(k, lengths)), [np.int64(3), np.arange(12)]))
-    found += [case(Bartlett(), np.int64(n)) for n in (-1, 0, 1, 2, 3, 8)]
-    check(found)
+    return [*found, *(case(Bartlett(), np.int64(n)) for n in (-1, 0, 1, 2, 3, 8))]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_softmax(dtype: str) -> None:
+def softmax(dtype: str) -> list[Case]:
     x = matrix(dtype, 4, 5)
     finite = np.where(np.isfinite(x), x, 3).astype(dtype)
     found = [
@@ -126,14 +131,12 @@ def test_softmax(dtype: str) -> None:
     try:
         from pytensor.tensor.special import SoftmaxGrad
     except ImportError:
-        return check(found)
+        return found
     y = np.exp(DRAWS.normal(size=(4, 5))).astype(dtype)
-    check([*found, *(case(SoftmaxGrad(axis), finite, y / y.sum()) for axis in (None, 0, 1))])
-    return None
+    return [*found, *(case(SoftmaxGrad(axis), finite, y / y.sum()) for axis in (None, 0, 1))]
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
-def test_convolution(dtype: str) -> None:
+def convolution(dtype: str) -> list[Case]:
     def draw(*shape: int) -> Any:
         return (10 * DRAWS.normal(size=shape)).astype(dtype)
 
@@ -148,4 +151,66 @@ def test_convolution(dtype: str) -> None:
         for a, b in shapes
         for full in (np.True_, np.False_)
     ]
-    check(found)
+    return found
+
+
+def lists() -> list[Case]:
+    """Lists that are made, changed and read inside of one graph."""
+    x, y = matrix("float64", 3), matrix("float64", 3)
+
+    def read(v: Any, w: Any) -> list[Any]:
+        made = make_list([v, w])
+        longer = append(extend(made, make_list([w, v])), v)
+        return [made[1], length(longer), longer[-2], reverse(longer)[1], longer[1:4][-1], length(longer[1:4])]
+
+    return [case(read, x, y)]
+
+
+@wrap_py(itypes=[pt.dvector, pt.dvector], otypes=[pt.dvector, pt.dscalar])
+def by_numpy(x: Any, y: Any) -> Any:
+    return np.sort(x) + y, np.asarray(x.max())
+
+
+def of_python() -> list[Case]:
+    """Functions of Python, which run on backends of Python alone."""
+    x, y = matrix("float64", 3), matrix("float64", 3)
+    quiet = Print("x", global_fn=lambda op, array: None)
+    return [case(by_numpy, x, y), case(quiet, x)]
+
+
+def every() -> list[Case]:
+    """All cases of one dtype."""
+    families = (sorting, diagonals, choosing, softmax, convolution)
+    return [*places(), *lists(), *of_python(), *(c for family in families for c in family("float64"))]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_softmax(dtype: str) -> None:
+    check(softmax(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+def test_convolution(dtype: str) -> None:
+    check(convolution(dtype))
+
+
+def test_places_and_lists() -> None:
+    check([*places(), *lists()])
+
+
+def test_functions_of_python() -> None:
+    check(of_python(), native=False)
+
+
+def test_what_is_printed_is_what_pytensor_prints(capsys: Any) -> None:
+    x = pt.vector("x")
+    y = Print("x is {here}", attrs=("__str__", "shape"))(x) * 2
+    given, printed = np.array([1.0, 2.0]), []
+    graph = tg_pytensor.from_pytensor([x], [y])
+    f = tg.function(list(graph.inputs), list(graph.outputs), backend="py")
+    for function in (pytensor.function([x], [y], mode=PERFORM), f):
+        capsys.readouterr()
+        np.testing.assert_array_equal(function(given)[0], [2.0, 4.0])
+        printed.append(capsys.readouterr().out)
+    assert "x is {here} __str__ = [1. 2.]" in printed[0]
+    assert printed[0] == printed[1]

@@ -2,6 +2,7 @@
 
 from tg_pytensor import (  # noqa: F401  their rules
     batches,
+    gradients,
     indexing,
     linalg,
     loops,
@@ -11,21 +12,21 @@ from tg_pytensor import (  # noqa: F401  their rules
     tensors,
 )
 from tg_pytensor.conversion import Converted, from_pytensor
-from tg_pytensor.linker import Linked, linked
 from tg_pytensor.models import ConvertedModel, PointFunction, from_pymc
 from tg_pytensor.modes import mode
 from tg_pytensor.outward import to_pytensor
 from tg_pytensor.registry import convert
+from tg_pytensor.report import Report, report
 
 __all__ = [
     "Converted",
     "ConvertedModel",
-    "Linked",
     "PointFunction",
+    "Report",
     "convert",
     "from_pymc",
     "from_pytensor",
-    "linked",
     "mode",
+    "report",
     "to_pytensor",
 ]

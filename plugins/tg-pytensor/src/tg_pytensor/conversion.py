@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pytensor
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
 from pytensor.scalar.basic import ScalarType
 
 import tg
 from tg.backend import message
+from tg_pytensor.places import located
 from tg_pytensor.registry import convert
 from tg_pytensor.updates import default_updates
 
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tg_pytensor.registry import Rule
-
-LIBRARIES = tuple(str(Path(pytensor.__file__).parent.parent / name) for name in ("pytensor", "pymc"))
 
 
 class Converted(NamedTuple):
@@ -55,23 +51,27 @@ class Conversion:
 
     def inside(self) -> Conversion:
         """A conversion that knows what this one does, and keeps to itself what it adds: of a branch."""
-        return Conversion({}, self)
+        return self._another({}, self)
+
+    def beside(self, variables: Sequence[Variable], operands: Sequence[Any]) -> Conversion:
+        """A conversion of another graph, of which operands stand for some variables."""
+        inner = self._another(dict(zip(variables, operands, strict=True)))
+        inner.shared = self.shared
+        return inner
 
     def of_graph(self, graph: Any, operands: Sequence[Any]) -> list[Any]:
         """The outputs of an op's inner graph for some operands."""
-        inner = self._for(graph.inputs, operands)
+        inner = self.beside(graph.inputs, operands)
         return [inner[v] for v in graph.outputs]
 
     def of_node(self, rule: Rule, node: Any, operands: Sequence[Any]) -> Any:
         """What a rule gives for a node, whose inputs stand for some operands."""
         if rule.whole:
-            return rule.write(self._for(node.inputs, operands), node)
+            return rule.write(self.beside(node.inputs, operands), node)
         return rule.write(node.op, node, *operands)
 
-    def _for(self, variables: Sequence[Variable], operands: Sequence[Any]) -> Conversion:
-        inner = Conversion(dict(zip(variables, operands, strict=True)))
-        inner.shared = self.shared
-        return inner
+    def _another(self, known: Mapping[Variable, Any], outer: Conversion | None = None) -> Conversion:
+        return Conversion(known, outer)
 
     def _walk(self, wanted: Variable) -> Any:
         waiting = [wanted]
@@ -82,7 +82,7 @@ class Conversion:
             elif v.owner is None:
                 self._known[v] = self._root(v)
             else:
-                rule = rule_of(v.owner)
+                rule = self._rule(v.owner)
                 needed = v.owner.inputs[: rule.needs]
                 missing = [u for u in needed if u not in self]
                 if missing:
@@ -90,6 +90,10 @@ class Conversion:
                 else:
                     self._known.update(zip(v.owner.outputs, self._results(v.owner, rule), strict=True))
         return self._known[wanted]
+
+    def _rule(self, node: Any) -> Rule:
+        with located(node):
+            return rule_of(node)
 
     def _results(self, node: Any, rule: Rule) -> list[Any]:
         with located(node):
@@ -113,14 +117,13 @@ def rule_of(node: Any) -> Rule:
     """The rule of a node's op.
 
     Raises:
-        NoRuleError: there is none, with the place where the user made the node.
+        NoRuleError: there is none.
     """
     rule = convert.rule(node.op)
     if rule is None:
         name = type(node.op).__name__
-        with located(node):
-            hint = f"@tg_pytensor.convert.register({name}) makes a function of (op, node, *operands) its rule"
-            raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", hint=hint))
+        hint = f"@tg_pytensor.convert.register({name}) makes a function of (op, node, *operands) its rule"
+        raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", hint=hint))
     return rule
 
 
@@ -163,15 +166,6 @@ def placeholder(v: Variable) -> tg.Variable:
     if not hasattr(v.type, "dtype"):
         return tg.tensor(v.name, "uint32", (2,))
     return tg.tensor(v.name, v.type.dtype, getattr(v.type, "shape", ()))
-
-
-def located(node: Any) -> contextlib.AbstractContextManager[None]:
-    """Give what is built in a `with` block the place where the user made a node of PyTensor's, where that is known."""
-    traces = getattr(node.outputs[0].tag, "trace", None) or []
-    for file, line, function, _ in reversed([frame for trace in traces for frame in trace]):
-        if file is not None and not file.startswith(LIBRARIES):
-            return tg.created_at(file, line, function)
-    return contextlib.nullcontext()
 
 
 def from_pytensor(

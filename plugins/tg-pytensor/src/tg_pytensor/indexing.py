@@ -38,7 +38,4 @@ def write(op: Any, node: Any, x: Any, value: Any, *indices: Any) -> Any:
     return x.at[chosen].set(value) if op.set_instead_of_inc else x.at[chosen].add(value)
 
 
-@convert.register("MakeSlice")
-def make_slice(op: Any, node: Any, *parts: Any) -> Any:
-    """A slice."""
-    return slice(*parts)
+convert.add({"MakeSlice": lambda op, node, *parts: slice(*parts)})

@@ -36,12 +36,6 @@ def cholesky(op: Any, node: Any, x: Any) -> Any:
     return spoilt(tg.any(tg.isnan(la.diagonal(found)), axis=-1), found)
 
 
-@convert.register("LU", batched=True)
-def lu(op: Any, node: Any, x: Any) -> Any:
-    """The factors P, L and U."""
-    return la.lu(tg.cast(x, node.outputs[-1].type.dtype), op.permute_l, p_indices=op.p_indices)
-
-
 @convert.register("LUFactor", batched=True)
 def lu_factor(op: Any, node: Any, x: Any) -> Any:
     """Both factors in one, all NaN for a singular matrix, and the pivots."""
@@ -79,12 +73,6 @@ def schur(op: Any, node: Any, x: Any) -> Any:
     return la.schur(tg.cast(x, node.outputs[0].type.dtype), op.output, on_error="nan")
 
 
-@convert.register("SVD", batched=True)
-def svd(op: Any, node: Any, x: Any) -> Any:
-    """Singular values, with their vectors where these are asked for."""
-    return la.svd(floating(x), op.full_matrices, op.compute_uv)
-
-
 # --- eigenvalues -----------------------------------------------------------------------------------------------------
 
 
@@ -104,24 +92,6 @@ def eigenpairs(op: Any, a: Any, b: Any = None) -> tuple[Any, Any]:
     inner = la.solve_triangular(factor, adjoint(la.solve_triangular(factor, whole, lower=True)), lower=True)
     w, vectors = la.eigh(inner)
     return w, la.solve_triangular(adjoint(factor), vectors)
-
-
-@convert.register("Eig", batched=True)
-def eig(op: Any, node: Any, x: Any) -> Any:
-    """Eigenvalues and vectors."""
-    return la.eig(floating(x))
-
-
-@convert.register("Eigh", batched=True)
-def eigh(op: Any, node: Any, *operands: Any) -> Any:
-    """Eigenvalues and vectors of Hermitian matrices."""
-    return eigenpairs(op, *operands)
-
-
-@convert.register("Eigvalsh", batched=True)
-def eigvalsh(op: Any, node: Any, *operands: Any) -> Any:
-    """Eigenvalues of Hermitian matrices."""
-    return eigenpairs(op, *operands)[0]
 
 
 def in_triangle(op: Any, x: Any) -> Any:
@@ -150,31 +120,25 @@ def eigvalsh_grad(op: Any, node: Any, a: Any, b: Any, dw: Any) -> Any:
 # --- equations -------------------------------------------------------------------------------------------------------
 
 
-def as_columns(op: Any, b: Any) -> tuple[Any, Any]:
-    """The right sides as matrices, and what makes a solution of it one of the op's."""
-    return (b[..., None], lambda x: x[..., 0]) if op.b_ndim == 1 else (b, lambda x: x)
+def in_columns(solve: Any) -> Any:
+    """The rule of an equation, of its solution for right sides that are the columns of matrices."""
+
+    def rule(op: Any, node: Any, a: Any, b: Any) -> Any:
+        x = solve(op, floating(a), floating(b[..., None] if op.b_ndim == 1 else b))
+        return x[..., 0] if op.b_ndim == 1 else x
+
+    return rule
 
 
-@convert.register("Solve", batched=True)
-def solve(op: Any, node: Any, a: Any, b: Any) -> Any:
+def solve(op: Any, a: Any, b: Any) -> Any:
     """The solution of a x = b; NaN for a singular matrix."""
-    b, back = as_columns(op, b)
     kind = "gen" if op.assume_a == "banded" else op.assume_a
-    return back(la.solve(floating(a), floating(b), op.lower, assume_a=kind, on_error="nan"))
+    return la.solve(a, b, op.lower, assume_a=kind, on_error="nan")
 
 
-@convert.register("SolveTriangular", batched=True)
-def solve_triangular(op: Any, node: Any, a: Any, b: Any) -> Any:
+def solve_triangular(op: Any, a: Any, b: Any) -> Any:
     """The solution of a x = b for triangular a; NaN for a singular one."""
-    b, back = as_columns(op, b)
-    return back(la.solve_triangular(floating(a), floating(b), 0, op.lower, op.unit_diagonal, on_error="nan"))
-
-
-@convert.register("CholeskySolve", batched=True)
-def cholesky_solve(op: Any, node: Any, factor: Any, b: Any) -> Any:
-    """The solution by a Cholesky factor."""
-    b, back = as_columns(op, b)
-    return back(la.cho_solve((floating(factor), op.lower), floating(b)))
+    return la.solve_triangular(a, b, 0, op.lower, op.unit_diagonal, on_error="nan")
 
 
 @convert.register("Lstsq")
@@ -186,20 +150,31 @@ def lstsq(op: Any, node: Any, x: Any, y: Any, rcond: Any) -> Any:
     return found, residuals[: tg.where(full, residuals.shape[0], 0)], rank, values
 
 
-@convert.register("TRSYL", batched=True)
-def trsyl(op: Any, node: Any, a: Any, b: Any, c: Any) -> Any:
-    """The solution of a x + x b = c."""
-    return la.solve_sylvester(*(floating(x) for x in (a, b, c)))
-
-
-convert.register("MatrixInverse", batched=True)(lambda op, node, x: la.inv(floating(x)))
-convert.register("MatrixPinv", batched=True)(lambda op, node, x: la.pinv(floating(x), 1e-15, op.hermitian))
-convert.register("Det", batched=True)(lambda op, node, x: la.det(floating(x)))
-convert.register("SLogDet", batched=True)(lambda op, node, x: la.slogdet(floating(x)))
-convert.register("Expm", batched=True)(lambda op, node, x: la.expm(floating(x)))
-convert.register("TensorInv")(lambda op, node, x: la.tensorinv(floating(x), op.ind))
-convert.register("TensorSolve")(lambda op, node, a, b: la.tensorsolve(floating(a), floating(b), op.axes))
-convert.register("BlockDiagonal")(lambda op, node, *x: la.block_diag(*x))
+convert.add({
+    "SVD": lambda op, node, x: la.svd(floating(x), op.full_matrices, op.compute_uv),
+    "LU": lambda op, node, x: la.lu(tg.cast(x, node.outputs[-1].type.dtype), op.permute_l, p_indices=op.p_indices),
+    "Eig": lambda op, node, x: la.eig(floating(x)),
+    "Eigh": lambda op, node, *operands: eigenpairs(op, *operands),
+    "Eigvalsh": lambda op, node, *operands: eigenpairs(op, *operands)[0],
+    "TRSYL": lambda op, node, *operands: la.solve_sylvester(*map(floating, operands)),
+    "Solve": in_columns(solve),
+    "SolveTriangular": in_columns(solve_triangular),
+    "CholeskySolve": in_columns(lambda op, factor, b: la.cho_solve((factor, op.lower), b)),
+    "MatrixInverse": lambda op, node, x: la.inv(floating(x)),
+    "MatrixPinv": lambda op, node, x: la.pinv(floating(x), 1e-15, op.hermitian),
+    "Det": lambda op, node, x: la.det(floating(x)),
+    "SLogDet": lambda op, node, x: la.slogdet(floating(x)),
+    "Expm": lambda op, node, x: la.expm(floating(x)),
+    "BatchedDot": lambda op, node, x, y: tg.matmul(x, y),
+}, batched=True)  # fmt: skip
+convert.add({
+    "TensorInv": lambda op, node, x: la.tensorinv(floating(x), op.ind),
+    "TensorSolve": lambda op, node, a, b: la.tensorsolve(floating(a), floating(b), op.axes),
+    "BlockDiagonal": lambda op, node, *x: la.block_diag(*x),
+    "PosDefMatrix": lambda op, node, x: tg.logical_not(
+        tg.any(tg.isnan(la.cholesky(floating(x), upper=True, on_error="nan")))
+    ),
+})  # fmt: skip
 
 
 # --- products of rewritten graphs ------------------------------------------------------------------------------------
@@ -210,9 +185,10 @@ def plus(x: Any, scale: Any, y: Any) -> Any:
     return tg.where(scale == 0, 0, scale * x) + y
 
 
-convert.register("Dot22")(lambda op, node, x, y: tg.dot(x, y))
-convert.register("Dot22Scalar")(lambda op, node, x, y, a: a * tg.dot(x, y))
-convert.register("BatchedDot", batched=True)(lambda op, node, x, y: tg.matmul(x, y))
-convert.register("Gemm")(lambda op, node, z, a, x, y, b: plus(z, b, a * tg.dot(x, y)))
-convert.register("Gemv")(lambda op, node, y, alpha, a, x, beta: plus(y, beta, alpha * tg.dot(a, x)))
-convert.register("Ger")(lambda op, node, a, alpha, x, y: a + alpha * tg.outer(x, y))
+convert.add({
+    "Dot22": lambda op, node, x, y: tg.dot(x, y),
+    "Dot22Scalar": lambda op, node, x, y, a: a * tg.dot(x, y),
+    "Gemm": lambda op, node, z, a, x, y, b: plus(z, b, a * tg.dot(x, y)),
+    "Gemv": lambda op, node, y, alpha, a, x, beta: plus(y, beta, alpha * tg.dot(a, x)),
+    "Ger": lambda op, node, a, alpha, x, y: a + alpha * tg.outer(x, y),
+})  # fmt: skip

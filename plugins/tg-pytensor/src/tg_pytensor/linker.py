@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytensor.configdefaults import config
 from pytensor.graph.basic import Apply, Constant
@@ -14,48 +14,19 @@ from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.type import TensorType
 
 import tg
-from tg_pytensor.conversion import Conversion, located, placeholder
+from tg_pytensor.conversion import placeholder
+from tg_pytensor.places import located, place_of
 from tg_pytensor.regions import SLICES, Partition, partition
 from tg_pytensor.registry import convert
+from tg_pytensor.report import Entry, Report, Tried, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytensor.graph.basic import Variable
 
-    from tg_pytensor.registry import Rule
-
 # What PyTensor would do in place, by BLAS or in loops of several functions, tg does by itself.
 EXCLUDED = ("inplace", "fusion", "BlasOpt", "cxx_only", "local_careduce_fusion", "scan_save_mem_prealloc")
-
-
-class Linked(NamedTuple):
-    """What became of the graph of a function."""
-
-    backends: tuple[str, ...]
-    """The backend of every region: more than one where a region needs what PyTensor has to compute in between."""
-    converted: int
-    """How many nodes of PyTensor are in them."""
-    left: tuple[tuple[Apply, str], ...]
-    """The nodes that PyTensor runs, each with the reason."""
-
-    def __str__(self) -> str:
-        where = ", ".join(self.backends) or "none"
-        lines = [f"{self.converted} nodes in regions on {where}; {len(self.left)} left with PyTensor"]
-        lines += [f"  {node.op}: {reason.splitlines()[0]}" for node, reason in self.left]
-        return "\n".join(lines)
-
-
-def linked(f: Any) -> Linked:
-    """What became of the graph of a function that PyTensor compiled in one of tg's modes.
-
-    Raises:
-        InputError: the function was compiled in another mode.
-    """
-    linker = getattr(getattr(f, "maker", None), "linker", None)
-    if not isinstance(linker, TgLinker):
-        raise tg.InputError(f"linked: found {f!r}, needed a function compiled in one of tg's modes")
-    return linker.made[1]
 
 
 class Region(Op):
@@ -147,20 +118,20 @@ class TgLinker(VMLinker):
             vm.storage_map = {v: cells[u] for v, u in names.items() if u in cells}
         return vm, inputs, outputs, thunks, order
 
-    def _partitioned(self, fgraph: Any) -> tuple[Partition, Linked]:
-        """The graph of regions, and what is said of it: made again without the nodes at which it has failed."""
+    def report(self) -> Report:
+        """What became of the nodes of the graph that was linked."""
+        made, left = self.made
+        regions = {node.op for node in made.graph.apply_nodes if isinstance(node.op, Region)}
+        entries = [Entry(name_of(n), n, place_of(n), reason=left.get(n, "")) for n in self.fgraph.toposort()]
+        return Report("function", entries, sorted(region.function.backend for region in regions))
+
+    def _partitioned(self, fgraph: Any) -> tuple[Partition, dict[Apply, str]]:
+        """The graph of regions, and why nodes are in none: made again without those at which it has failed."""
         left = {node: reason for node in fgraph.apply_nodes if (reason := self._obstacle(node)) is not None}
         while True:
             found = self._attempted(fgraph, left)
             if isinstance(found, Partition):
-                regions = {node.op for node in found.graph.apply_nodes if isinstance(node.op, Region)}
-                kept = {node: left.get(node, "in a branch that may not be taken") for node in found.left}
-                report = Linked(
-                    tuple(sorted(r.function.backend for r in regions)),
-                    len(fgraph.apply_nodes) - len(kept),
-                    tuple(kept.items()),
-                )
-                return found, report
+                return found, {node: left.get(node, "in a branch that may not be taken") for node in found.left}
             self._refuse(found)
             left |= {node: str(error) for node, error in found.items()}
 
@@ -179,6 +150,8 @@ class TgLinker(VMLinker):
             reason = f"has {others[0]}, no array"
         elif node.op.destroy_map:
             reason = "works in place"
+        elif name in ("FromFunctionOp", "Print"):
+            reason = "is a function of Python"
         elif name == "IfElse" and any(None in getattr(v.type, "shape", ()) for v in node.inputs[1:]):
             reason = "its branches may have different lengths"
         if reason is not None and self.fallback == "raise":
@@ -203,9 +176,9 @@ class TgLinker(VMLinker):
         failed: dict[Apply, Exception],
     ) -> Region | None:
         """The op of a part of a graph; the nodes that did not convert are told."""
-        tried = Tried({v: placeholder(v) for v in inputs}, nodes)
+        tried = Tried({v: placeholder(v) for v in inputs})
         results = [tried[v] for v in outputs]
-        failed.update(tried.failed)
+        failed.update({nodes[node]: error for node, error in tried.failed.items()})
         if failed:
             return None
         given = [tried[v] for v in inputs]
@@ -225,22 +198,6 @@ def is_array(v: Variable) -> bool:
 def is_made_slice(v: Variable) -> bool:
     """Whether a variable is a slice of which the parts are at hand."""
     return v.owner is not None and type(v.owner.op).__name__ in SLICES
-
-
-class Tried(Conversion):
-    """A conversion that goes on where a node does not convert, and remembers it."""
-
-    def __init__(self, known: Any, nodes: dict[Apply, Apply]) -> None:
-        super().__init__(known)
-        self._nodes = nodes
-        self.failed: dict[Apply, Exception] = {}
-
-    def _results(self, node: Any, rule: Rule) -> list[Any]:
-        try:
-            return super()._results(node, rule)
-        except Exception as error:  # noqa: BLE001  whatever it is, PyTensor may still run the node
-            self.failed[self._nodes[node]] = error
-            return [placeholder(v) for v in node.outputs]
 
 
 def compiled(inputs: Sequence[Any], outputs: Sequence[Any], backend: str, fallback: str) -> tg.Function:

@@ -1,4 +1,4 @@
-"""Loops, branches and ops with graphs inside."""
+"""Loops and branches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ from tg_pytensor.registry import convert
 
 if TYPE_CHECKING:
     from tg_pytensor.conversion import Conversion
-
-
-@convert.register("OpFromGraph", whole=True)
-def inlined(conversion: Conversion, node: Any) -> Any:
-    """The op's graph, written out."""
-    return conversion.of_graph(node.op.fgraph, [conversion[v] for v in node.inputs])
 
 
 @convert.register("IfElse", whole=True, needs=1)
@@ -38,6 +32,9 @@ def scan(conversion: Conversion, node: Any) -> Any:
     return Loop(conversion, node).results()
 
 
+FEW = 8  # elements of a buffer that are carried one by one
+
+
 class Loop:
     """A node of `Scan`: its inputs by kind, and how a step is made of them.
 
@@ -58,42 +55,70 @@ class Loop:
         self.fixed = op.outer_non_seqs(inputs)
         self.taps = [*op.info.mit_sot_in_slices, *op.info.sit_sot_in_slices]
         self.depths = [-min(taps) for taps in self.taps]
+        self.windows = [[x[k] for k in range(depth)] for x, depth in zip(self.recurrent, self.depths, strict=True)]
+        self.kept = [x.shape[0] for x in self.recurrent] + [tg.empty((n,)).shape[0] for n in self.lengths]
 
     def results(self) -> list[Any]:
         """The outputs of the node."""
-        windows = [[x[k] for k in range(depth)] for x, depth in zip(self.recurrent, self.depths, strict=True)]
-        start = {"step": tg.as_variable(0), "rewritten": self.rewritten, "windows": windows, "carried": self.carried}
-        if self.op.info.as_while:
-            start |= {"goes_on": tg.as_variable(True)}
+        if self._keeps_ends():
+            return self._until()
         taken = [x[: self.steps] for x in self.sequences]
-        end, traces = tg.scan(self._step, start, taken, length=self.steps)
+        end, traces = tg.scan(self._step, self._start(), taken, length=self.steps)
         if self.op.info.as_while:
             traces = [y[: end["step"]] for y in traces]
-        count = len(self.recurrent)
-        buffers = [self._buffer(*each) for each in zip(self.recurrent, windows, traces[:count], strict=True)]
-        free = [self._end(y, tg.empty((n,)).shape[0]) for y, n in zip(traces[count:], self.lengths, strict=True)]
-        return [*end["rewritten"], *buffers, *free, *end["carried"]]
+        whole = [tg.concatenate([tg.stack(w), y], 0) for w, y in zip(self.windows, traces, strict=False)]
+        ends = [last(y, n) for y, n in zip([*whole, *traces[len(whole) :]], self.kept, strict=True)]
+        return [*end["rewritten"], *ends, *end["carried"]]
 
-    def _buffer(self, x: Any, window: list[Any], trace: Any) -> Any:
-        """What an output's buffer holds at the end."""
-        return self._end(tg.concatenate([tg.stack(window), trace], 0), x.shape[0])
+    def _start(self) -> dict[str, Any]:
+        """What is carried before the first step."""
+        start = {
+            "step": tg.as_variable(0), "rewritten": self.rewritten, "windows": self.windows, "carried": self.carried
+        }  # fmt: skip
+        return start | ({"goes_on": tg.as_variable(True)} if self.op.info.as_while else {})
 
-    def _end(self, whole: Any, length: Any) -> Any:
-        """The last elements, as many as a buffer has; a loop that has ended before has fewer."""
-        if self.op.info.as_while:
-            return whole
-        more = whole.shape[0] - length  # of lengths that are known to be the same an int
-        return whole if isinstance(more, int) and not more else whole[tg.as_variable(more) :]
+    def _keeps_ends(self) -> bool:
+        """Whether a loop with a condition has buffers of a few elements alone: it need not make all of its steps."""
+        if not self.op.info.as_while or not all(isinstance(n, int) and n <= FEW for n in self.kept):
+            return False
+        whole = [int(self.steps.data) + d for d in self.depths] if isinstance(self.steps, tg.Constant) else None
+        return not self.lengths and self.kept != whole
+
+    def _until(self) -> list[Any]:
+        """The outputs of a loop that stops where its condition says so, and carries the ends of its buffers."""
+        pairs = list(zip(self.windows, self.kept, strict=True))
+        ends = [[*[tg.zeros_like(w[0])] * (n - len(w)), *w] for w, n in pairs]
+
+        def goes_on(carry: Any) -> Any:
+            return tg.logical_and(carry["step"] < self.steps, carry["goes_on"])
+
+        def step(carry: Any) -> Any:
+            after, _ = self._advanced(carry, [x[carry["step"]] for x in self.sequences])
+            return after
+
+        end = tg.while_loop(goes_on, step, self._start() | {"windows": ends})
+        counts = [end["step"] + depth for depth in self.depths]
+        ends = zip(end["windows"], self.kept, counts, strict=True)
+        buffers = [last(tg.stack(w), tg.minimum(n, count)) for w, n, count in ends]
+        return [*end["rewritten"], *buffers, *end["carried"]]
 
     def _step(self, carry: Any, values: Any) -> Any:
-        """One step: from what is carried and the sequences' slices to what is carried on and the outputs."""
+        """One step, which does nothing once a condition has ended the loop."""
+        after, traced = self._advanced(carry, values)
+        if not self.op.info.as_while:
+            return after, traced
+        unchanged = carry, [tg.zeros_like(y) for y in traced]
+        return tg.cond(carry["goes_on"], lambda: (after, traced), lambda: unchanged)
+
+    def _advanced(self, carry: Any, values: Any) -> Any:
+        """From what is carried and the sequences' slices to what is carried on and the outputs."""
         t, info = carry["step"], self.op.info
         arguments = list(values)
         firsts = [t - min(taps) for taps in info.mit_mot_in_slices]  # the first element is that of the lowest tap
         for x, first, taps in zip(carry["rewritten"], firsts, info.mit_mot_in_slices, strict=True):
             arguments += [x[first + tap] for tap in taps]
-        for window, taps, depth in zip(carry["windows"], self.taps, self.depths, strict=True):
-            arguments += [window[depth + tap] for tap in taps]
+        for window, taps in zip(carry["windows"], self.taps, strict=True):
+            arguments += [window[tap] for tap in taps]  # a tap is negative: so many places from the end
         arguments += [*carry["carried"], *self.fixed]
         found = self.conversion.of_graph(self.op.fgraph, arguments)
         rewritten = list(carry["rewritten"])
@@ -104,8 +129,12 @@ class Loop:
         carried = found[len(traced) : len(traced) + info.n_untraced_sit_sot]
         windows = [[*window[1:], y] for window, y in zip(carry["windows"], traced, strict=False)]
         after = {"step": t + 1, "rewritten": rewritten, "windows": windows, "carried": carried}
-        if not info.as_while:
-            return after, traced
-        after["goes_on"] = tg.logical_not(tg.cast(found[-1], "bool"))
-        unchanged = carry, [tg.zeros_like(y) for y in traced]
-        return tg.cond(carry["goes_on"], lambda: (after, traced), lambda: unchanged)
+        if info.as_while:
+            after["goes_on"] = tg.logical_not(tg.cast(found[-1], "bool"))
+        return after, traced
+
+
+def last(whole: Any, length: Any) -> Any:
+    """The last elements, as many as a buffer has; a loop that has ended before has fewer."""
+    more = whole.shape[0] - length  # of lengths that are known to be the same an int
+    return whole if isinstance(more, int) and not more else whole[tg.maximum(more, 0) :]

@@ -157,10 +157,8 @@ def count(function: Callable[..., Any]) -> Callable[..., Any]:
     return drawn(lambda node, key, shape, *parameters: function(key, *parameters, shape=shape))
 
 
-for _name, _function in NUMBERS.items():
-    convert.register(_name, whole=True)(number(_function))
-for _name, _function in COUNTS.items():
-    convert.register(_name, whole=True)(count(_function))
+convert.add({name: number(function) for name, function in NUMBERS.items()}, whole=True)
+convert.add({name: count(function) for name, function in COUNTS.items()}, whole=True)
 
 
 @convert.register("MvNormalRV", whole=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 class Rule(NamedTuple):
@@ -55,6 +55,11 @@ class Registry:
 
         return registered
 
+    def add(self, rules: Mapping[str, Callable[..., Any]], *, whole: bool = False, batched: bool = False) -> None:
+        """Make functions the rules of classes that are given by their names."""
+        for op, write in rules.items():
+            self.register(op, whole=whole, batched=batched)(write)
+
     def rule(self, op: object) -> Rule | None:
         """The rule of an op's class, or of the nearest class that it is derived from."""
         for known in type(op).__mro__:
@@ -63,8 +68,12 @@ class Registry:
                 return found
         return None
 
+    def __getitem__(self, op: type | str) -> Rule:
+        return self._rules[op]
+
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(str(getattr(key, "__name__", key)) for key in self._rules))
+        """The names of the classes that tg's own rules are for."""
+        return iter(sorted(key for key in self._rules if isinstance(key, str)))
 
 
 def is_own(op: type) -> bool:

@@ -30,7 +30,7 @@ IN_RESULT = {
     "Second": lambda x, y: tg.broadcast_arrays(x, y)[1],
     "RoundHalfAwayFromZero": lambda x: tg.trunc(x) + tg.sign(x) * (abs(x - tg.trunc(x)) >= 0.5),
     "GammaU": lambda a, x: tg.gammaincc(a, x) * tg.gamma(a), "GammaL": lambda a, x: tg.gammainc(a, x) * tg.gamma(a),
-    "XLogX": lambda x: tg.xlogy(x, x), "XlogX": lambda x: tg.xlogy(x, x), "XLogY0": tg.xlogy, "XlogY0": tg.xlogy,
+    "XlogX": lambda x: tg.xlogy(x, x), "XlogY0": tg.xlogy,
     "MulWithoutZeros": lambda x, y: tg.where(x == 0, y, tg.where(y == 0, x, x * y)),
     "Complex": tg.complex,
     "ComplexFromPolar": lambda r, angle: tg.complex(r * tg.cos(angle), r * tg.sin(angle)),
@@ -53,10 +53,13 @@ def in_result(function: Any, op: Any, node: Any, *operands: Any) -> Any:
     return function(*(tg.cast(x, dtype) for x in operands))
 
 
-for _name, _function in IN_RESULT.items():
-    convert.register(_name)(functools.partial(in_result, _function))
-for _name, _function in AS_GIVEN.items():
-    convert.register(_name)(lambda op, node, *x, _function=_function: _function(*x))
+def as_given(function: Any, op: Any, node: Any, *operands: Any) -> Any:
+    """A function of operands as they are."""
+    return function(*operands)
+
+
+convert.add({name: functools.partial(in_result, function) for name, function in IN_RESULT.items()})
+convert.add({name: functools.partial(as_given, function) for name, function in AS_GIVEN.items()})
 
 
 @convert.register("Switch")
@@ -65,12 +68,6 @@ def switch(op: Any, node: Any, condition: Any, x: Any, y: Any) -> Any:
     dtype = node.outputs[0].type.dtype
     chosen = condition if condition.type.dtype == "bool" else condition != 0
     return tg.where(chosen, tg.cast(x, dtype), tg.cast(y, dtype))
-
-
-@convert.register("ScalarInnerGraphOp", whole=True)
-def composite(conversion: Any, node: Any) -> Any:
-    """Scalar ops that were fused into one."""
-    return conversion.of_graph(node.op.fgraph, [conversion[v] for v in node.inputs])
 
 
 @convert.register("ScalarLoop", whole=True)

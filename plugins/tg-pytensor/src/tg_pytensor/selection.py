@@ -12,28 +12,21 @@ if TYPE_CHECKING:
     from tg_pytensor.conversion import Conversion
 
 
-@convert.register("SortOp")
-def sort(op: Any, node: Any, x: Any, axis: Any) -> Any:
-    """The elements in ascending order, NaN last."""
-    return tg.sort(x, axis=int(known(axis, "SortOp: axis")))
-
-
-@convert.register("ArgSortOp")
-def argsort(op: Any, node: Any, x: Any, axis: Any) -> Any:
-    """The places that sort, those of equal elements in their order."""
-    return tg.argsort(x, axis=int(known(axis, "ArgSortOp: axis")))
-
-
-@convert.register("Nonzero")
-def nonzero(op: Any, node: Any, x: Any) -> Any:
-    """The places of the elements that are not 0."""
-    return tg.nonzero(x)
-
-
-@convert.register("SearchsortedOp")
-def searchsorted(op: Any, node: Any, x: Any, v: Any, sorter: Any = None) -> Any:
-    """Where elements would be inserted into a sorted vector."""
-    return tg.searchsorted(x, v, op.side, sorter)
+convert.add({
+    "SortOp": lambda op, node, x, axis: tg.sort(x, axis=int(known(axis, "SortOp: axis"))),
+    "ArgSortOp": lambda op, node, x, axis: tg.argsort(x, axis=int(known(axis, "ArgSortOp: axis"))),
+    "Nonzero": lambda op, node, x: tg.nonzero(x),
+    "SearchsortedOp": lambda op, node, x, v, sorter=None: tg.searchsorted(x, v, op.side, sorter),
+    "Repeat": lambda op, node, x, repeats: tg.repeat(x, repeats, op.axis),
+    "ExtractDiag": lambda op, node, x: tg.diagonal(x, op.offset, op.axis1, op.axis2),
+    "FillDiagonal": lambda op, node, x, value: tg.fill_diagonal(x, tg.cast(value, x.type.dtype)),
+    "FillDiagonalOffset": lambda op, node, x, value, offset: tg.where(
+        tg.arange(x.shape[1]) - tg.arange(x.shape[0])[:, None] == offset, value, x
+    ),
+    "Softmax": lambda op, node, x: tg.softmax(x, axis=op.axis),
+    "LogSoftmax": lambda op, node, x: tg.log_softmax(x, axis=op.axis),
+    "SoftmaxGrad": lambda op, node, dy, y: dy * y - tg.sum(dy * y, axis=op.axis, keepdims=True) * y,
+})  # fmt: skip
 
 
 @convert.register("Unique")
@@ -42,12 +35,6 @@ def unique(op: Any, node: Any, x: Any) -> Any:
     if op.axis is not None and x.type.ndim != 1:
         raise tg.NoRuleError(f"tg_pytensor has no rule for Unique along axis {op.axis} of {x.type.ndim}")
     return tg.unique(tg.ravel(x), op.return_index, op.return_inverse, op.return_counts)
-
-
-@convert.register("Repeat")
-def repeat(op: Any, node: Any, x: Any, repeats: Any) -> Any:
-    """Every entry along an axis as often as is said of it."""
-    return tg.repeat(x, repeats, op.axis)
 
 
 @convert.register("Choose")
@@ -77,41 +64,6 @@ def ravel_multi_index(conversion: Conversion, node: Any) -> Any:
     *places, lengths = node.inputs
     op = node.op
     return tg.ravel_multi_index([conversion[v] for v in places], entries(conversion, lengths), op.mode, op.order)
-
-
-# --- diagonals -------------------------------------------------------------------------------------------------------
-
-
-@convert.register("ExtractDiag")
-def diagonal(op: Any, node: Any, x: Any) -> Any:
-    """The diagonals that two axes span."""
-    return tg.diagonal(x, op.offset, op.axis1, op.axis2)
-
-
-@convert.register("FillDiagonal")
-def fill_diagonal(op: Any, node: Any, x: Any, value: Any) -> Any:
-    """x with a value on its diagonal."""
-    return tg.fill_diagonal(x, tg.cast(value, x.type.dtype))
-
-
-@convert.register("FillDiagonalOffset")
-def fill_diagonal_offset(op: Any, node: Any, x: Any, value: Any, offset: Any) -> Any:
-    """A matrix with a value on one of its diagonals."""
-    rows, columns = tg.arange(x.shape[0])[:, None], tg.arange(x.shape[1])
-    return tg.where(columns - rows == offset, value, x)
-
-
-# --- functions of whole arrays ---------------------------------------------------------------------------------------
-
-
-convert.register("Softmax")(lambda op, node, x: tg.softmax(x, axis=op.axis))
-convert.register("LogSoftmax")(lambda op, node, x: tg.log_softmax(x, axis=op.axis))
-
-
-@convert.register("SoftmaxGrad")
-def softmax_grad(op: Any, node: Any, dy: Any, y: Any) -> Any:
-    """The derivative of `Softmax`, of its result."""
-    return dy * y - tg.sum(dy * y, axis=op.axis, keepdims=True) * y
 
 
 @convert.register("Bartlett")
@@ -150,21 +102,27 @@ def convolve_matrices(op: Any, node: Any, x: Any, y: Any, full: Any) -> Any:
     return total[top : h + p - 1 - top, left : w + q - 1 - left]
 
 
-# --- lists, Python functions and what is shown -----------------------------------------------------------------------
+# --- lists and Python functions --------------------------------------------------------------------------------------
 
-convert.register("MakeList")(lambda op, node, *x: [list(x)])
-convert.register("Length")(lambda op, node, x: tg.as_variable(len(x)))
-convert.register("GetItem")(lambda op, node, x, k: [x[k if isinstance(k, slice) else int(known(k, "GetItem: index"))]])
-convert.register("Append")(lambda op, node, x, y: [[*x, y]])
-convert.register("Extend")(lambda op, node, x, y: [[*x, *y]])
-convert.register("Reverse")(lambda op, node, x: [x[::-1]])
-convert.register("PdbBreakpoint")(lambda op, node, condition, *x: x)
+convert.add({
+    "MakeList": lambda op, node, *x: [list(x)],
+    "Length": lambda op, node, x: tg.as_variable(len(x)),
+    "GetItem": lambda op, node, x, k: [x[k if isinstance(k, slice) else int(known(k, "GetItem: index"))]],
+    "Append": lambda op, node, x, y: [[*x, y]],
+    "Extend": lambda op, node, x, y: [[*x, *y]],
+    "Reverse": lambda op, node, x: [x[::-1]],
+})  # fmt: skip
 
 
 @convert.register("Print")
 def shown(op: Any, node: Any, x: Any) -> Any:
-    """x, which is printed behind a message."""
-    return tg.debug_print(x, op.message.replace("{", "{{").replace("}", "}}") + " {}")
+    """x, with which the op calls what it prints by."""
+
+    def run(array: Any) -> Any:
+        op.global_fn(op, array)
+        return array
+
+    return tg.wrap(run, infer=lambda t: t, grad=lambda xs, ys, dys: dys, name="Print")(x)
 
 
 @convert.register("FromFunctionOp")

@@ -58,7 +58,7 @@ BITS = {"AND": tg.bitwise_and, "OR": tg.bitwise_or, "XOR": tg.bitwise_xor}
 @convert.register("CAReduce")
 def reduce(op: Any, node: Any, x: Any) -> Any:
     """A reduction, in the dtype that the op accumulates in."""
-    axis = tuple(range(x.type.ndim)) if op.axis is None else op.axis
+    axis = op.axis if x.type.ndim and op.axis is not None else tuple(range(x.type.ndim))  # a scalar has any axis
     name, dtype = type(op.scalar_op).__name__, node.outputs[0].type.dtype
     if name in REDUCTIONS:
         inner = getattr(op, "acc_dtype", None) or (dtype if name in ("Add", "Mul", "MulWithoutZeros") else x.type.dtype)
@@ -80,20 +80,6 @@ def argmax(op: Any, node: Any, x: Any) -> Any:
     kept = [k for k in range(x.type.ndim) if k not in axes]
     x = tg.transpose(x, (*kept, *axes))
     return tg.argmax(tg.reshape(x, (*x.shape[: len(kept)], -1)), axis=-1)
-
-
-@convert.register("MaxAndArgmax")
-def max_and_argmax(op: Any, node: Any, x: Any) -> Any:
-    """The greatest element and its place."""
-    axes = tuple(range(x.type.ndim)) if op.axis is None else tuple(op.axis)
-    return tg.max(x, axis=axes), argmax(op, node, x)
-
-
-@convert.register("Dot")
-def dot(op: Any, node: Any, x: Any, y: Any) -> Any:
-    """The product of matrices or vectors."""
-    dtype = node.outputs[0].type.dtype
-    return tg.dot(tg.cast(x, dtype), tg.cast(y, dtype))
 
 
 @convert.register("CumOp")
@@ -130,30 +116,11 @@ def shape(conversion: Conversion, node: Any) -> Any:
     return tg.stack([tg.as_variable(n) for n in found]) if found else tg.zeros((0,), dtype="int64")
 
 
-@convert.register("Shape_i")
-def length(op: Any, node: Any, x: Any) -> Any:
-    """The length of one axis."""
-    return tg.as_variable(x.shape[op.i])
-
-
-@convert.register("SpecifyShape")
-def specify_shape(op: Any, node: Any, x: Any, *lengths: Any) -> Any:
-    """x, which has the lengths given."""
-    return tg.specify_shape(x, list(lengths))
-
-
 @convert.register("Reshape", whole=True)
 def reshape(conversion: Conversion, node: Any) -> Any:
     """The elements in another shape."""
     x, lengths = node.inputs
     return tg.reshape(conversion[x], entries(conversion, lengths))
-
-
-@convert.register("JoinDims")
-def join_dims(op: Any, node: Any, x: Any) -> Any:
-    """Axes side by side made one."""
-    first, count = op.start_axis, op.n_axes
-    return tg.reshape(x, (*x.shape[:first], -1 if count else 1, *x.shape[first + count :]))
 
 
 @convert.register("SplitDims", whole=True)
@@ -175,32 +142,6 @@ def dimshuffle(op: Any, node: Any, x: Any) -> Any:
 # --- making and joining ----------------------------------------------------------------------------------------------
 
 
-@convert.register("Alloc")
-def alloc(op: Any, node: Any, value: Any, *lengths: Any) -> Any:
-    """A value repeated to a shape."""
-    return tg.broadcast_to(value, list(lengths))
-
-
-@convert.register("AllocEmpty")
-def alloc_empty(op: Any, node: Any, *lengths: Any) -> Any:
-    """An array whose elements are to be set: zeros."""
-    return tg.zeros(list(lengths), dtype=node.outputs[0].type.dtype)
-
-
-@convert.register("MakeVector")
-def make_vector(op: Any, node: Any, *elements: Any) -> Any:
-    """Scalars side by side."""
-    dtype = node.outputs[0].type.dtype
-    return tg.stack([tg.cast(x, dtype) for x in elements]) if elements else tg.zeros((0,), dtype=dtype)
-
-
-@convert.register("Join")
-def join(op: Any, node: Any, axis: Any, *arrays: Any) -> Any:
-    """Arrays joined along an axis."""
-    dtype = node.outputs[0].type.dtype
-    return tg.concatenate([tg.cast(x, dtype) for x in arrays], axis=int(known(axis, "Join: axis")))
-
-
 @convert.register("Split", whole=True)
 def split(conversion: Conversion, node: Any) -> Any:
     """An array cut along an axis into pieces of given lengths."""
@@ -213,16 +154,26 @@ def split(conversion: Conversion, node: Any) -> Any:
     return pieces
 
 
-@convert.register("Eye")
-def eye(op: Any, node: Any, rows: Any, columns: Any, k: Any) -> Any:
-    """Ones on a diagonal."""
-    return tg.cast(tg.arange(rows)[:, None] + k == tg.arange(columns), op.dtype)
+def in_result(node: Any, *operands: Any) -> list[Any]:
+    """Operands in the dtype of the node."""
+    return [tg.cast(x, node.outputs[0].type.dtype) for x in operands]
 
 
-@convert.register("ARange")
-def arange(op: Any, node: Any, start: Any, stop: Any, step: Any) -> Any:
-    """Numbers at equal distances."""
-    return tg.cast(tg.arange(start, stop, step), op.dtype)
+convert.add({
+    "Dot": lambda op, node, x, y: tg.dot(*in_result(node, x, y)),
+    "Join": lambda op, node, axis, *x: tg.concatenate(in_result(node, *x), axis=int(known(axis, "Join: axis"))),
+    "MakeVector": lambda op, node, *x: tg.stack(in_result(node, *x)) if x else tg.zeros((0,), dtype=op.dtype),
+    "Shape_i": lambda op, node, x: tg.as_variable(x.shape[op.i]),
+    "SpecifyShape": lambda op, node, x, *lengths: tg.specify_shape(x, list(lengths)),
+    "JoinDims": lambda op, node, x: tg.reshape(
+        x, (*x.shape[: op.start_axis], -1 if op.n_axes else 1, *x.shape[op.start_axis + op.n_axes :])
+    ),
+    "Alloc": lambda op, node, value, *lengths: tg.broadcast_to(value, list(lengths)),
+    # elements that are to be set
+    "AllocEmpty": lambda op, node, *lengths: tg.zeros(list(lengths), dtype=node.outputs[0].type.dtype),
+    "Eye": lambda op, node, n, m, k: tg.cast(tg.arange(n)[:, None] + k == tg.arange(m), op.dtype),
+    "ARange": lambda op, node, start, stop, step: tg.cast(tg.arange(start, stop, step), op.dtype),
+})  # fmt: skip
 
 
 def known(v: Any, what: str) -> Any:
@@ -241,12 +192,7 @@ def known(v: Any, what: str) -> Any:
 
 # --- what passes its operand on --------------------------------------------------------------------------------------
 
-for _name in ("ViewOp", "DeepCopyOp", "OutputGuard", "CpuContiguous", "TypeCastingOp", "UndefinedGrad"):
-    convert.register(_name)(lambda op, node, x, *rest: x)
-for _name in ("DisconnectedGrad", "ZeroGrad"):
-    convert.register(_name)(lambda op, node, x: tg.stop_gradient(x))
-convert.register("GradClip")(lambda op, node, x: tg.grad_clip(x, op.clip_lower_bound, op.clip_upper_bound))
-convert.register("GradScale")(lambda op, node, x: tg.grad_scale(x, op.multiplier))
+convert.register("TypeCastingOp", "DeepCopyOp", "CpuContiguous")(lambda op, node, x: x)
 
 
 @convert.register("CheckAndRaise")

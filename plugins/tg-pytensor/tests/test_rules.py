@@ -1,0 +1,62 @@
+"""That every rule has a test beside PyTensor's own op."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytensor.scalar as ps
+import test_random
+import test_rules_linalg
+import test_rules_scalars
+import test_rules_selection
+import test_rules_tensors
+from differential import classes
+from pytensor.graph.op import Op
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.op import default_rng
+
+from tg_pytensor.registry import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Classes that not all releases of PyTensor and PyMC have.
+SOME_RELEASES = {
+    "AdvancedSubtensor1": "until 3.0", "AdvancedIncSubtensor1": "until 3.0", "EighGrad": "until 2.38",
+    "EigvalshGrad": "until 2.38", "SoftmaxGrad": "until 2.38", "XlogX": "until 2.38", "XlogY0": "until 2.38",
+    "Iv": "until 2.38", "I0e": "PyMC", "I1e": "PyMC", "CheckParameterValue": "PyMC", "PosDefMatrix": "PyMC 5",
+}  # fmt: skip
+
+
+def ops_of(outputs: Iterable[Any]) -> Iterable[Any]:
+    """The ops of a graph, and of those inside of them."""
+    for v in ancestors(outputs):
+        if v.owner is not None:
+            yield from ops_in(v.owner.op)
+
+
+def ops_in(op: Any) -> Iterable[Any]:
+    yield op
+    for name in ("scalar_op", "core_op"):
+        if hasattr(op, name):
+            yield from ops_in(getattr(op, name))
+    if hasattr(op, "fgraph") and op.fgraph is not None:
+        yield from ops_of(op.fgraph.outputs)
+
+
+def tested() -> set[int]:
+    """The rules of all ops in the cases of the tests beside this one, as identities."""
+    cases = [c for module in (test_rules_scalars, test_rules_selection, test_rules_tensors) for c in module.every()]
+    cases += [c for family in test_rules_linalg.FAMILIES for c in family("float64")]
+    outputs = [v for c in cases for v in c.outputs]
+    outputs += [draw(*parameters) for draw, *parameters in test_random.DRAWS.values()]
+    outputs.append(default_rng(3))
+    return {id(convert.rule(op)) for op in ops_of(outputs)}
+
+
+def test_every_rule_has_a_differential_test() -> None:
+    found, loaded = tested(), {**classes(Op), **classes(ps.ScalarOp)}
+    untested = [name for name in convert if id(convert[name]) not in found]
+    absent = {name for name in untested if name not in loaded}
+    assert absent <= set(SOME_RELEASES), "rules of classes that PyTensor lacks"
+    assert [name for name in untested if name not in absent] == []
