@@ -83,7 +83,13 @@ class Loop:
         if self.op.info.as_while:
             return whole
         more = whole.shape[0] - length  # of lengths that are known to be the same an int
-        return whole if isinstance(more, int) and not more else whole[tg.as_variable(more) :]
+        if isinstance(more, int) and not more:
+            return whole
+        more = tg.as_variable(more)
+        if self.op.truncate_gradient != -1:  # a derivative may have fewer steps: what they do not reach is 0
+            missing = tg.zeros((tg.maximum(-more, 0), *whole.shape[1:]), dtype=whole.type.dtype)
+            whole, more = tg.concatenate([whole, missing], 0), tg.maximum(more, 0)
+        return whole[more:]
 
     def _step(self, carry: Any, values: Any) -> Any:
         """One step: from what is carried and the sequences' slices to what is carried on and the outputs."""
