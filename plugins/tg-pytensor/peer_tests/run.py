@@ -159,7 +159,8 @@ def main() -> int:
         if not settings.exists():
             with tarfile.open(ARCHIVE) as archive:
                 archive.extractall(folder, filter="data")
-            settings.write_text("[tool.pytest.ini_options]\nxfail_strict = true\n")
+            # PyTensor is strict: what it expects to fail by its C code may well pass here
+            settings.write_text("[tool.pytest.ini_options]\nxfail_strict = false\n")
         found: dict[str, dict[str, str]] = {mode: {} for mode in arguments.modes}
         for mode, ended in found.items():
             for part in pool.map(functools.partial(outcomes, folder, mode), arguments.files):
