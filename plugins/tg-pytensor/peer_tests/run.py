@@ -31,8 +31,8 @@ CAUSES = {
     "error": "an error comes with another text, class or place",
     "unsupported": "a form that does not convert yet, and that PyTensor does not get back",
     "declared": "tg's result is another one by declaration",
-    "wrong": "a wrong value",
     "late": "more time than a test has",
+    "python": "PyTensor's own Python implementations fail, too",
 }
 UNSEEN = frozenset(("structure",))  # causes of tests that do not look at values
 
@@ -53,19 +53,28 @@ class Counts(NamedTuple):
 
 
 def expected(mode: str) -> dict[str, str]:
-    """The causes by the ids of the tests that fail in a mode."""
+    """The causes by the ids of the tests that fail in a mode.
+
+    Raises:
+        SystemExit: a list has a cause that is none of `CAUSES`; a wrong value is none.
+    """
     file = HERE / f"expected_failures_{mode.lower().removeprefix('tg_')}.txt"
     lines = [line.split(maxsplit=1) for line in file.read_text().splitlines()] if file.exists() else []
-    return {name: cause for cause, name in lines}
+    found = {name: cause for cause, name in lines}
+    if unknown := sorted(set(found.values()) - CAUSES.keys()):
+        raise SystemExit(f"{file}: found the causes {', '.join(unknown)}, needed those of {', '.join(CAUSES)}")
+    return found
 
 
-def outcomes(folder: Path, mode: str, file: str) -> dict[str, str]:
-    """What became of the tests of a file, by their ids; not run again if the folder has it.
+def outcomes(folder: Path, mode: str, file: str, *, runs: bool) -> dict[str, str]:
+    """What became of the tests of a file, by their ids: what the folder has, or what a run finds.
 
     Raises:
         SystemExit: pytest itself does not get through.
     """
     found = folder / f"{mode}-{file.replace('/', '-')}.json"
+    if not (runs or found.exists()):
+        return {}
     if not found.exists():
         running = found.with_suffix(".running")
         running.unlink(missing_ok=True)
@@ -109,8 +118,9 @@ def counted(ended: dict[str, str], known: dict[str, str]) -> Counts:
     return found
 
 
-def surprises(mode: str, ended: dict[str, str], files: list[str]) -> list[str]:
-    """How the outcomes of some files differ from what the list of a mode says."""
+def surprises(mode: str, ended: dict[str, str]) -> list[str]:
+    """How the outcomes of the files that were run differ from what the list of a mode says."""
+    files = {name.split("::")[0] for name in ended}
     known = {name for name in expected(mode) if name.split("::")[0] in files}
     ignored = {} if mode == "PYTHON" else expected("PYTHON")
     failed = {name for name, outcome in ended.items() if outcome == "failed"}
@@ -127,13 +137,16 @@ def table(modes: dict[str, Counts]) -> str:
         return f"| {' | '.join(cells)} |"
 
     def cell(counts: Counts, file: str) -> str:
+        if not counts.passed[file] and not counts.causes[file]:
+            return "not run"
         causes = ", ".join(f"{n} {cause}" for cause, n in sorted(counts.causes[file].items()))
         return f"{counts.passed[file]}" + (f"; {causes}" if causes else "")
 
     rows = [["file", *modes], ["---"] * (1 + len(modes))]
     rows += [[f"`{file.removeprefix('tests/')}`", *(cell(c, file) for c in modes.values())] for file in FILES]
     rows += [["passed of those that look at values", *(c.share() for c in modes.values())]]
-    return "\n".join(map(row, rows))
+    causes = [f"* *{cause}*: {text}" for cause, text in CAUSES.items()]
+    return "\n".join([*map(row, rows), "", *causes])
 
 
 def written(text: str) -> None:
@@ -150,6 +163,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--files", nargs="*", default=FILES, help="some of the files alone")
     parser.add_argument("--keep", type=Path, help="a folder for what was found: files that are done are not run again")
+    parser.add_argument("--kept", action="store_true", help="count what the folder has, and run nothing")
     parser.add_argument("--readme", action="store_true", help="write the counts into the README")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pytensor-tests-") as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
@@ -163,12 +177,13 @@ def main() -> int:
             settings.write_text("[tool.pytest.ini_options]\nxfail_strict = false\n")
         found: dict[str, dict[str, str]] = {mode: {} for mode in arguments.modes}
         for mode, ended in found.items():
-            for part in pool.map(functools.partial(outcomes, folder, mode), arguments.files):
+            of_file = functools.partial(outcomes, folder, mode, runs=not arguments.kept)
+            for part in pool.map(of_file, arguments.files):
                 ended |= part
     print(table(modes := {mode: counted(ended, expected(mode)) for mode, ended in found.items()}))
     if arguments.readme:
         written(table(modes))
-    lines = [f"{mode}: {line}" for mode, ended in found.items() for line in surprises(mode, ended, arguments.files)]
+    lines = [f"{mode}: {line}" for mode, ended in found.items() for line in surprises(mode, ended)]
     print(*lines, sep="\n")
     return 1 if lines else 0
 
