@@ -34,7 +34,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadgroup
 # nothing is compiled beforehand: Python does it for what is imported, a tenth of what is installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install pytensor demo examples test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
+.PHONY: help install pytensor pytensor-tests demo examples test long lint types style format replay stub fuzz enumerate nightly mutants conformance conformance-rules sanitize docs wheels bench clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests compiles every module again
 
@@ -44,6 +44,7 @@ help:
 	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
 	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own'
+	@echo 'make pytensor-tests  the tests of PyTensor itself, with modes of tg as the default: MODES="TG_PERFORM TG_C"'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
 	@echo 'make replay       write down anew what rewriting makes of the corpus in tests/replay: read the diff'
@@ -78,6 +79,11 @@ $(PYTENSOR)/.venv/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR)/constraints.
 # The tests of tg-pytensor, beside PyTensor and PyMC.
 pytensor: $(PYTENSOR)/.venv/installed
 	cd $(PYTENSOR) && .venv/bin/pytest -n $(JOBS) -m 'not long' tests
+
+# The tests of PyTensor itself, for hours; those that fail are on lists, each with its cause.
+MODES ?= TG_PERFORM TG_C TG_NUMBA
+pytensor-tests: $(PYTENSOR)/.venv/installed
+	cd $(PYTENSOR)/peer_tests && ../.venv/bin/python run.py $(MODES)
 
 demo: $(STAMP)
 	$(BIN)/tg demo

@@ -211,3 +211,57 @@ def test_derivatives_of_loops_with_several_taps(taps):
     found = pytensor.function([x, y], gradients, mode="TG_PERFORM")(*given)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("mode", ["TG_PERFORM", "TG_C"])
+def test_a_derivative_of_fewer_steps_is_0_before_them(mode):
+    x, w = pt.vector("x"), pt.scalar("w")
+    last, _ = pytensor.scan(
+        lambda a, before, w: pt.tanh(w * before + a),
+        sequences=[x],
+        outputs_info=[pt.zeros(())],
+        non_sequences=[w],
+        truncate_gradient=2,
+    )
+    gradients = pt.grad(last[-1], [x, w])
+    given = np.array([0.3, -1.2, 0.7, 0.1, 2.0]), 0.4
+    wanted = pytensor.function([x, w], gradients, mode=PYTHON)(*given)
+    assert not np.any(wanted[0][:3])
+    for a, b in zip(pytensor.function([x, w], gradients, mode=mode)(*given), wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+
+
+def test_a_length_of_minus_1_may_come_when_the_program_runs():
+    x, lengths = pt.matrix("x"), pt.ivector("lengths")
+    y = x.reshape(lengths, ndim=2)
+    f = pytensor.function([x, lengths], [y, y.shape], mode="TG_PERFORM")
+    assert regions(f) == (1, [])
+    a = np.arange(12.0).reshape(3, 4)
+    for asked in ([-1, 6], [6, -1], [2, 6], [4, -1]):
+        found, shape = f(a, asked)
+        np.testing.assert_array_equal(found, a.reshape(asked))
+        assert tuple(shape) == found.shape
+    for refused in ([-1, -1], [-1, 5], [-2, 6], [7, 2], [0, -1]):
+        with pytest.raises(ValueError, match="length"):
+            f(a, refused)
+
+
+def test_a_shape_that_is_specified_is_an_assertion():
+    x, n = pt.vector("x"), pt.lscalar("n")
+    f = pytensor.function([x, n], pt.specify_shape(x, (n,)) + 1, mode="TG_PERFORM")
+    assert regions(f) == (1, [])
+    np.testing.assert_array_equal(f(A, 3), A + 1)
+    with pytest.raises(AssertionError, match="SpecifyShape: axis 0: found the length 3, needed 2"):
+        f(A, 2)
+
+
+@pytest.mark.parametrize("write", [pt.set_subtensor, pt.inc_subtensor])
+def test_rows_that_are_written_are_not_repeated(write):
+    x, y, places = pt.matrix("x"), pt.matrix("y"), pt.lvector("places")
+    f = pytensor.function([x, y, places], write(x[places], y), mode="TG_PERFORM")
+    assert regions(f) == (1, [])
+    a = np.arange(12.0).reshape(3, 4)
+    f(a, np.ones((2, 4)), [0, 2])
+    for refused in (np.ones((1, 4)), np.ones((2, 1))):
+        with pytest.raises(ValueError, match="Runtime broadcasting not allowed"):
+            f(a, refused, [0, 2])

@@ -45,6 +45,18 @@ def test_products_of_every_layout_whose_sizes_are_not_known(backend, dtype):
             assert np.array_equal(found, wanted), (m, k, n)
 
 
+def test_products_of_copies_whose_length_is_not_known_to_be_at_least_0(backend):
+    x, y, start, stop = tg.matrix("x"), tg.matrix("y"), tg.scalar("i", dtype="int64"), tg.scalar("j", dtype="int64")
+    rows = x[start:stop:-1]
+    run = tg.function([x, y, start, stop], [rows.T @ y, y.T @ rows], backend=backend)
+    rng = np.random.default_rng(3)
+    for m, n in ((3, 2), (1, 2), (3, 1), (9, 8)):
+        a, b = numbers(rng, (51, m), "float64"), numbers(rng, (49, n), "float64")
+        first, second = run(a, b, 49, 0)
+        assert np.array_equal(first, product(a[49:0:-1].T, b))
+        assert np.array_equal(second, product(b.T, a[49:0:-1]))
+
+
 @pytest.mark.sampled(14)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_whose_sizes_are_known(backend, dtype):

@@ -235,7 +235,8 @@ class _Product:
             blas.gemm(kernel, (self.m, self.n, self.k), self._matrix(x, a), self._matrix(y, b), z)
 
     def _matrix(self, place: Pointer, v: Array) -> Matrix:
-        axis = -1 if _is_dense(v, -1) else -2
+        # what fits neither way is a copy in C order, whose row length need not be known to be at least 0
+        axis = -2 if _is_dense(v, -2) and not _is_dense(v, -1) else -1
         assert self.blas is not None
         return Matrix(place, axis == -2, self.kernel.length(_lead(v, axis, self.blas)))
 

@@ -67,7 +67,10 @@ class Loop:
         if self.op.info.as_while:
             traces = [y[: end["step"]] for y in traces]
         whole = [tg.concatenate([tg.stack(w), y], 0) for w, y in zip(self.windows, traces, strict=False)]
-        ends = [last(y, n) for y, n in zip([*whole, *traces[len(whole) :]], self.kept, strict=True)]
+        # a derivative may have fewer steps than its buffers: what they do not reach is 0
+        filled = self.op.truncate_gradient != -1 and not self.op.info.as_while
+        traced = [*whole, *traces[len(whole) :]]
+        ends = [last(y, n, is_filled=filled) for y, n in zip(traced, self.kept, strict=True)]
         return [*end["rewritten"], *ends, *end["carried"]]
 
     def _start(self) -> dict[str, Any]:
@@ -134,7 +137,12 @@ class Loop:
         return after, traced
 
 
-def last(whole: Any, length: Any) -> Any:
-    """The last elements, as many as a buffer has; a loop that has ended before has fewer."""
+def last(whole: Any, length: Any, *, is_filled: bool = False) -> Any:
+    """The last elements, as many as a buffer has; a loop that has ended before has fewer, or with `is_filled` zeros."""
     more = whole.shape[0] - length  # of lengths that are known to be the same an int
-    return whole if isinstance(more, int) and not more else whole[tg.maximum(more, 0) :]
+    if isinstance(more, int) and not more:
+        return whole
+    if is_filled:
+        missing = tg.zeros((tg.maximum(-tg.as_variable(more), 0), *whole.shape[1:]), dtype=whole.type.dtype)
+        whole = tg.concatenate([whole, missing], 0)
+    return whole[tg.maximum(more, 0) :]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pytensor.graph.basic import Constant
 
 import tg
 from tg_pytensor.conversion import rule_of
@@ -116,11 +118,50 @@ def shape(conversion: Conversion, node: Any) -> Any:
     return tg.stack([tg.as_variable(n) for n in found]) if found else tg.zeros((0,), dtype="int64")
 
 
+@convert.register("SpecifyShape")
+def specify_shape(op: Any, node: Any, x: Any, *lengths: Any) -> Any:
+    """x, which has the lengths given; that it has them is an assertion."""
+    for k, n in enumerate(lengths):
+        if n is not None and not (isinstance(n, tg.Constant) and n.data == x.type.shape[k]):
+            own = tg.as_variable(x.shape[k])
+            text = f"SpecifyShape: axis {k}: found the length {{0}}, needed {{1}}"
+            x = tg.assert_(x, own == n, text, own, n, error=AssertionError)
+    return tg.specify_shape(x, list(lengths))
+
+
 @convert.register("Reshape", whole=True)
 def reshape(conversion: Conversion, node: Any) -> Any:
-    """The elements in another shape."""
+    """The elements in another shape. A length that is not computed of lengths may be -1 when the program runs."""
     x, lengths = node.inputs
-    return tg.reshape(conversion[x], entries(conversion, lengths))
+    wanted = entries(conversion, lengths)
+    if not of_lengths(lengths):
+        wanted = without_negative(wanted, math.prod(conversion[x].shape))
+    return tg.reshape(conversion[x], wanted)
+
+
+def of_lengths(v: Any) -> bool:
+    """Whether a variable is computed of lengths and constants alone."""
+    waiting, seen = [v], set()
+    while waiting:
+        u = waiting.pop()
+        if u in seen or isinstance(u, Constant):
+            continue
+        seen.add(u)
+        if u.owner is None:
+            return False
+        if type(u.owner.op).__name__ not in ("Shape", "Shape_i"):
+            waiting.extend(u.owner.inputs)
+    return True
+
+
+def without_negative(lengths: Sequence[Any], size: Any) -> list[Any]:
+    """Lengths, of which one that is -1 becomes what the others leave of a number of elements."""
+    found = [tg.as_variable(n) for n in lengths]
+    for k, n in enumerate(found):
+        rest = math.prod([*found[:k], *found[k + 1 :]], start=tg.as_variable(1))
+        is_free = tg.logical_and(n == -1, rest > 0)
+        found[k] = tg.where(is_free, tg.floor_divide(size, tg.where(is_free, rest, 1)), n)
+    return found
 
 
 @convert.register("SplitDims", whole=True)
@@ -164,7 +205,6 @@ convert.add({
     "Join": lambda op, node, axis, *x: tg.concatenate(in_result(node, *x), axis=int(known(axis, "Join: axis"))),
     "MakeVector": lambda op, node, *x: tg.stack(in_result(node, *x)) if x else tg.zeros((0,), dtype=op.dtype),
     "Shape_i": lambda op, node, x: tg.as_variable(x.shape[op.i]),
-    "SpecifyShape": lambda op, node, x, *lengths: tg.specify_shape(x, list(lengths)),
     "JoinDims": lambda op, node, x: tg.reshape(
         x, (*x.shape[: op.start_axis], -1 if op.n_axes else 1, *x.shape[op.start_axis + op.n_axes :])
     ),
