@@ -166,6 +166,33 @@ def test_a_limit_that_cuts_a_loop_short():
         np.testing.assert_allclose([found, slope], [1.5 ** (most + 1), (most + 1) * 1.5**most], rtol=1e-14)
 
 
+def of_vectors(np_, x, y):
+    """A carry as long as one vector, in a loop over that of another length."""
+
+    def inside(c):
+        d = np_.while_loop(lambda d: np_.sum(d) < 2.0, lambda d: d * 1.5 + np_.sum(c) * y, y, 3)
+        return c + x * np_.sum(d * d)
+
+    return np_.sum(np_.while_loop(lambda c: np_.sum(c) < 9.0, inside, x, 4))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("backend", ["perform", "c", "numba"])
+def test_a_bounded_loop_in_another_over_two_unknown_lengths(backend):
+    x, y = tg.vector("x"), tg.vector("y")
+    value = of_vectors(tg, x, y)
+    f = tg.function([x, y], [value, *tg.grad(value, [x, y])], backend=backend)
+
+    def plain(x, y):
+        return of_vectors(Jax, x, y)
+
+    for n, m in ((3, 4), (5, 1)):
+        given = np.linspace(0.1, 0.3, n), np.linspace(0.3, 0.05, m)
+        wanted = [plain(*given), *jax.grad(plain, (0, 1))(*given)]
+        for a, b in zip(f(*given), wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
 def test_no_derivative_of_integers_and_none_of_what_is_not_read():
     x, j = tg.vector("x"), tg.vector("j", "int64")
     count, _ = tg.scan(lambda c, v: (c + (v > 0), None), 0, x)
