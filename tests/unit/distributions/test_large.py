@@ -23,6 +23,13 @@ def _t_below(z, df):
     return mp.betainc(df / 2, mp.mpf(1) / 2, 0, df / (df + z * z), regularized=True) / 2
 
 
+def _log_t_below(z, df):
+    """By the series in which nothing cancels."""
+    a, b, x = mp.mpf(df) / 2, mp.mpf(1) / 2, df / (df + mp.mpf(z) ** 2)
+    front = a * mp.log(x) + b * mp.log1p(-x) - mp.log(a) - mp.log(mp.beta(a, b)) - mp.log(2)
+    return front + mp.log(mp.hyp2f1(a + b, 1, a + 1, x))
+
+
 def _gamma_entropy(a):
     a = mp.mpf(a)
     return a + mp.loggamma(a) + (1 - a) * mp.digamma(a)
@@ -101,6 +108,14 @@ CASES = {  # what is asked, what is right, and how far off it may be: relatively
             mp.log(_t_below(8, 5)),
         ],
         1e-11,
+    ),
+    "t.logcdf of what underflows": (
+        lambda: d.t.logcdf([-300.0, -1e3, -1e100, -40.0, 1e-3], [5e4, 100.0, 2.0, 1e5, 7.0]),
+        lambda: [
+            *(_log_t_below(*p) for p in ((300, 5e4), (1e3, 100), (1e100, 2), (40, 1e5))),
+            mp.log1p(-_t_below(1e-3, 7)),
+        ],
+        1e-14,
     ),
     "t of infinite df": (
         lambda: tg.concatenate([d.t.ppf([0.01, 0.7], np.inf), d.t.logpdf([3.0], np.inf), d.t.sf([5.0], np.inf)]),

@@ -18,6 +18,7 @@ LONG = """
     erf erfc erfcx erfinv erfcinv ndtr ndtri log_ndtr ndtri_exp gammaln digamma trigamma gammasgn gamma factorial
     zeta polygamma beta betaln poch binom i0 i1 i0e i1e
     gammainc gammaincc gammainc_da gammaincinv gammainccinv betainc betainc_da betainc_db betaincinv
+    log_beta_tail log_beta_tail_da log_beta_tail_db
     iv ive kv kve j0 j1 jv owens_t hyp2f1
     threefry gamma_draw log_gamma_draw poisson_draw binomial_draw hypergeometric_draw vonmises_draw wald_draw
 """

@@ -18,10 +18,10 @@ from tg.distributions.shapes import HALF_LOG_2_PI
 from tg.ops.control import stop_gradient
 from tg.ops.elementwise.arithmetic import absolute, copysign, minimum, sqrt, square
 from tg.ops.elementwise.comparison import equal, where
-from tg.ops.elementwise.exponential import log, log1p
+from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.special.beta import betaln
 from tg.ops.elementwise.special.gamma import digamma
-from tg.ops.elementwise.special.incomplete import betainc, betaincinv
+from tg.ops.elementwise.special.incomplete import betainc, betaincinv, log_beta_tail
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri
 from tg.ops.elementwise.special.series import polynomial
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NORMAL: Final = 1e30
 """Degrees of freedom from which on nothing but the normal distribution is left, infinity among them."""
+LOG_HALF: Final = -0.6931471805599453
 LARGE: Final = 1e5
 BEYOND: Final = 1e4
 """The square of a normal number of which the tail is 0."""
@@ -78,13 +79,13 @@ def t_lower(z: Variable, df: Variable) -> Variable:
 def t_log_lower(z: Variable, df: Variable) -> Variable:
     """The logarithm of the distribution function."""
     z = _off_zero(z)
-    large, few = df > LARGE, minimum(df, LARGE)
-    above = z > 0
-    lower = log(t_lower(where(above, -1.0, z), few))
-    upper = log1p(-t_lower(where(above, -z, -1.0), few))
+    large = df > LARGE
+    half = 0.5 * where(large, LARGE, df)
+    tail = LOG_HALF + log_beta_tail(half, 0.5, square(z) / (2 * half))
+    by_beta = where(z > 0, log1p(-exp(tail)), tail)
     number = _as_normal(where(large, z, 1.0), where(large, minimum(df, NORMAL), LARGE), FARTHER)
     by_normal = where(equal(z, -np.inf), -np.inf, log_ndtr(copysign(number, z)))
-    return where(large, by_normal, where(above, upper, lower))
+    return where(large, by_normal, by_beta)
 
 
 def t_quantile(q: Variable, df: Variable) -> Variable:

@@ -16,6 +16,7 @@ from tg_conformance.cases.elementwise.record import Oracle
 from tg_conformance.cases.family import of_family
 
 INF: Final = np.inf
+NAN: Final = np.nan
 # by series, fraction, the small complement, Temme's expansion; the ends and what has no value
 SHAPES: Final = [
     0.01,
@@ -222,8 +223,8 @@ def _mixed_derivative(a: Any, x: Any) -> Any:
     return np.diag((np.log(x) - special.digamma(a)) * x ** (a - 1) * np.exp(-x) / special.gamma(a))
 
 
-def _in_order(exact: Any, which: int) -> Any:
-    """The derivative in one operand, by mpmath."""
+def _in_order(exact: Any, which: int | None) -> Any:
+    """The derivative in one operand, or the value for None, by mpmath."""
 
     @functools.cache
     def single(*place: float) -> float:
@@ -235,6 +236,17 @@ def _in_order(exact: Any, which: int) -> Any:
 
 
 IN_SHAPE = _in_order(_p, 0)
+
+
+def _log_tail(a: Any, b: Any, w: Any) -> Any:
+    """The logarithm of I(1 / (1 + w); a, b), by the series that has no cancelling terms (8.17.8)."""
+    x = 1 / (1 + w)
+    front = a * mpmath.log(x) + b * mpmath.log(w * x) - mpmath.log(a)
+    return front - mpmath.log(mpmath.beta(a, b)) + mpmath.log(mpmath.hyp2f1(a + b, 1, a + 1, x))
+
+
+ODDS: Final = ([0.5, 3.0, 20.0, 0.02, 400.0, 50.0], [2.0, 0.4, 15.0, 9.0, 0.5, 0.5], [0.3, 1e-3, 0.9, 7.0, 80.0, 1e-4])
+LOG_TAILS: Final = tuple(_in_order(_log_tail, k) for k in (None, 0, 1, 2))
 
 WRITTEN: Final = (
     *values_of(tg.gammainc, special.gammainc, SHAPES, POINTS),
@@ -268,6 +280,29 @@ WRITTEN: Final = (
             ("betainc_da", tg.betainc_da, _in_order(_i, 0)),
             ("betainc_db", tg.betainc_db, _in_order(_i, 1)),
         )
+    ),
+    Case(
+        lambda a, b, w: (tg.log_beta_tail(a, b, w), *tg.grad(tg.sum(tg.log_beta_tail(a, b, w)), [a, b, w])),
+        inputs("float64", *ODDS),
+        name="log_beta_tail and its derivatives",
+        layouts=("C",),
+        static=(False,),
+        oracle=lambda *given: tuple(tail(*given) for tail in LOG_TAILS),
+        accuracy=4096,
+        condition=lambda *given: tuple(np.abs(tail(*given)) + 1e-6 for tail in LOG_TAILS),
+    ),
+    Case(
+        tg.log_beta_tail,
+        inputs(
+            "float64",
+            [1.0, 2.0, 0.0, 2.0, 3.0, 1e7, NAN],
+            [0.5, 2.0, 1.0, 1.0, 4.0, 1.0, 1.0],
+            [0, INF, 1, -1, NAN, 1, 1],
+        ),
+        name="ends of log_beta_tail",
+        layouts=("C",),
+        static=(False,),
+        oracle=lambda *_: np.array([0.0, -INF, NAN, NAN, NAN, NAN, NAN]),
     ),
     slopes_of(tg.gammainc, _p, [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
     slopes_of(tg.betainc, _i, [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),

@@ -97,15 +97,22 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
     places = maximum(ceil((s + r) / WIDEST_STEP), float(PLACES))
     width = (s + r) / places
 
-    def add(going: Any, k: Any, total: Any) -> tuple[Any, ...]:
+    def term(k: Any) -> Any:
         t = left + width * k
         h = sinh(0.5 * t)
         rising = exp(v * t - 2 * x * h * h - peak)
-        term = t * -expm1(-2 * v * t) if of_order else 1 + exp(-2 * v * t)
-        total = where(going, total + rising * term * where(equal(k, 0), 0.25, 0.5), total)
-        return going & (k < places), k + 1.0, total
+        even = t * -expm1(-2 * v * t) if of_order else 1 + exp(-2 * v * t)
+        return rising * even * where(equal(k, 0), 0.25, 0.5)
 
-    total = until_settled(add, (equal(x, x), 0.0, x * 0), MOST_PLACES)[2]
+    def add(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
+        k, total = carry
+        return (k + 1.0, total + term(k)), None
+
+    def further(going: Any, k: Any, total: Any) -> tuple[Any, ...]:
+        return going & (k < places), k + 1.0, where(going, total + term(k), total)
+
+    (_, total), _ = scan(add, (0.0, x * 0), length=PLACES + 1)
+    total = until_settled(further, (places > PLACES, PLACES + 1.0, total), MOST_PLACES)[2]
     return total * width, peak
 
 

@@ -34,6 +34,7 @@ from tg.ops.elementwise.exponential import log as log_of
 from tg.ops.elementwise.exponential import log1p as log1p_of
 from tg.ops.elementwise.exponential import sigmoid, xlogy
 from tg.ops.elementwise.facts import of_one
+from tg.ops.elementwise.special.beta import betaln
 from tg.ops.elementwise.special.dual import (
     Dual,
     choose,
@@ -42,6 +43,7 @@ from tg.ops.elementwise.special.dual import (
     expm1,
     gammaln,
     log,
+    log1p,
     sqrt,
     value_of,
 )
@@ -53,6 +55,7 @@ from tg.variables.conversion import as_variable
 
 if TYPE_CHECKING:
     from tg.graph.nodes import Variable
+    from tg.ops.elementwise.record import ElementwiseFunction
 
 HALF_LOG_2_PI: Final = 0.9189385332046727
 TINY: Final = 1e-290
@@ -370,13 +373,19 @@ gammainccinv = iterated(
 )  # fmt: skip
 
 
-def _front(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """x^a y^b / B(a, b) for x + y = 1."""
+def _front_in_parts(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Of x^a y^b / B(a, b) for x + y = 1, the square of a factor, and the exponent of the other one."""
     s = a + b
     d = -(a * y - b * x)  # (a + b) x - a
     exponent = a * log1p_rest(d / a, s * x / a) + b * log1p_rest(-d / b, s * y / b)
     rest = stirling_rest(s) - stirling_rest(a) - stirling_rest(b)
-    return sqrt(a * b / (s * (2 * math.pi))) * exp(exponent + rest)
+    return a * b / (s * (2 * math.pi)), exponent + rest
+
+
+def _front(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """x^a y^b / B(a, b) for x + y = 1."""
+    square, exponent = _front_in_parts(a, b, x, y)
+    return sqrt(square) * exp(exponent)
 
 
 def _fraction_of_beta(a: Any, b: Any, x: Any, y: Any) -> Any:
@@ -396,11 +405,23 @@ def _fraction_of_beta(a: Any, b: Any, x: Any, y: Any) -> Any:
 
 def beta_tails(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """I(x; a, b) and 1 - I for finite a > 0 and b > 0, and x in (0, 1), y = 1 - x; a and b may be dual numbers."""
-    above = value_of(a) * y < value_of(b) * x
-    p, q = choose(above, b, a), choose(above, a, b)
-    u, v = where(above, y, x), where(above, x, y)
-    found = _front(p, q, u, v) * _fraction_of_beta(p, q, u, v)
+    above, *smaller = _smaller_tail(a, b, x, y)
+    found = _front(*smaller) * _fraction_of_beta(*smaller)
     return choose(above, 1.0 - found, found), choose(above, found, 1.0 - found)
+
+
+def _smaller_tail(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, ...]:
+    """Whether x is above the mean, and a, b, x and y of the side where it is not."""
+    above = value_of(a) * y < value_of(b) * x
+    return above, choose(above, b, a), choose(above, a, b), where(above, y, x), where(above, x, y)
+
+
+def _log_beta_tail(a: Any, b: Any, w: Any) -> Any:
+    """The logarithm of I(1 / (1 + w); a, b) for finite a, b and w above 0; a and b may be dual numbers."""
+    above, *smaller = _smaller_tail(a, b, 1.0 / (1.0 + w), w / (1.0 + w))
+    square, exponent = _front_in_parts(*smaller)
+    found = log(square) * 0.5 + exponent + log(_fraction_of_beta(*smaller))
+    return choose(above, log1p(-exp(choose(above, found, -1.0))), found)
 
 
 def _is_inside(a: Variable, b: Variable, x: Variable) -> Variable:
@@ -458,6 +479,52 @@ betainc = iterated(
 )  # fmt: skip
 
 
+def _is_inside_by_odds(a: Variable, b: Variable, w: Variable) -> Variable:
+    return _is_inside(a, b, where((w > 0) & (w < np.inf), 0.5, w * 0.0))
+
+
+def _log_tail(a: Variable, b: Variable, w: Variable) -> Variable:
+    inside = _is_inside_by_odds(a, b, w)
+    found = _log_beta_tail(*(where(inside, v, 1.0) for v in (a, b, w)))
+    known = _is_inside(a, b, where(w >= 0, 0.5, w))
+    return where(inside, found, where(known, where(w > 0, -np.inf, 0.0), np.nan))
+
+
+def _slope_of_log_tail(a: Variable, b: Variable, w: Variable, first: bool) -> Variable:
+    """The derivative of the logarithm in a, or in b."""
+    inside = _is_inside_by_odds(a, b, w)
+    p, q, ready = (where(inside, v, 1.0) for v in (a, b, w))
+    ones, zeros = ready * 0.0 + 1.0, ready * 0.0
+    found = _log_beta_tail(Dual(p, ones if first else zeros), Dual(q, zeros if first else ones), ready)
+    return where(inside, found.slope, where(isnan(a) | isnan(b) | isnan(w), np.nan, 0.0))
+
+
+def _slope_by_odds(a: Variable, b: Variable, w: Variable) -> Variable:
+    more = log1p_of(w)
+    return -exp_of(b * (log_of(w) - more) - a * more - betaln(a, b) - log_beta_tail(a, b, w)) / w
+
+
+_by_odds = in_double(_slope_by_odds)
+
+log_beta_tail_da = iterated(
+    "log_beta_tail_da", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, True), "The derivative of log_beta_tail in a.",
+    accuracy=512, domain=(0.05, 20), cost=1000,
+)  # fmt: skip
+log_beta_tail_db = iterated(
+    "log_beta_tail_db", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, False), "The derivative of log_beta_tail in b.",
+    accuracy=512, domain=(0.05, 20), cost=1000,
+)  # fmt: skip
+log_beta_tail: ElementwiseFunction = iterated(
+    "log_beta_tail", 3, _log_tail,
+    "The logarithm of betainc(a, b, 1 / (1 + w)), for a and b up to a million: right where that underflows too.",
+    d=(
+        lambda a, b, w, y: log_beta_tail_da(a, b, w), lambda a, b, w, y: log_beta_tail_db(a, b, w),
+        lambda a, b, w, y: _by_odds(a, b, w),
+    ),
+    accuracy=64, domain=(0.05, 20), cost=700,
+)  # fmt: skip
+
+
 def _betaincinv(a: Variable, b: Variable, p: Variable) -> Variable:
     inside = _is_inside(a, b, p)
     a, b, p = where(inside, a, 1.0), where(inside, b, 1.0), where(inside, p, 0.5)
@@ -492,5 +559,18 @@ betaincinv = iterated(
 
 FAMILY = Family(
     "elementwise/special/incomplete",
-    (gammainc, gammaincc, gammainc_da, gammaincinv, gammainccinv, betainc, betainc_da, betainc_db, betaincinv),
+    (
+        gammainc,
+        gammaincc,
+        gammainc_da,
+        gammaincinv,
+        gammainccinv,
+        betainc,
+        betainc_da,
+        betainc_db,
+        betaincinv,
+        log_beta_tail,
+        log_beta_tail_da,
+        log_beta_tail_db,
+    ),
 )
