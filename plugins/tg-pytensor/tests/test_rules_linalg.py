@@ -197,8 +197,10 @@ def equations_of_several(dtype: str) -> list[Case]:
     for x in (general(5, 3), general(3, 5), rank, np.arange(12).reshape(4, 3)):
         y = general(len(x), 2)
         found.append(case(lambda v, w: OPS["Lstsq"]()(v, w, 1e-10), x, y, name=f"Lstsq {x.shape}", scale=1e4))
-    if "PosDefMatrix" in OPS:  # of PyMC 5
-        found += [case(OPS["PosDefMatrix"](), x) for x in (positive(3, 3), -positive(3, 3), np.triu(positive(3, 3)))]
+    if "PosDefMatrix" in classes(Op):  # of PyMC 5
+        found += [
+            case(classes(Op)["PosDefMatrix"](), x) for x in (positive(3, 3), -positive(3, 3), np.triu(positive(3, 3)))
+        ]
     return found
 
 
