@@ -78,7 +78,7 @@ def pulled_back(conversion: Conversion, node: Any, xs: Sequence[Any], ys: Sequen
     """The cotangents of a node's inputs, as its op makes them of stand-ins for inputs, outputs and cotangents."""
     inputs, outputs = ([v.type() for v in each] for each in (node.inputs, node.outputs))
     slopes = [disconnected_type() if dy is None else v.type() for v, dy in zip(outputs, dys, strict=True)]
-    pullback = getattr(node.op, "pullback", node.op.L_op)
+    pullback = node.op.pullback if hasattr(node.op, "pullback") else node.op.L_op  # until 2.38
     inner = conversion.beside([*inputs, *outputs, *slopes], [*xs, *ys, *dys])
     found = pullback(inputs, outputs, slopes)
     return tuple(None if isinstance(d.type, DisconnectedType) else inner[d] for d in found)
