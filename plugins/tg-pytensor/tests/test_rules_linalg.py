@@ -189,6 +189,7 @@ def equations_of_several(dtype: str) -> list[Case]:
         case(OPS["TensorSolve"](), tall, general(6, 4, dtype=dtype), scale=1e3),
         case(OPS["TensorSolve"]((1,)), np.moveaxis(tall, -1, 1), general(6, 4, dtype=dtype), scale=1e3),
     ]
+    found.append(case(pt.linalg.solve_sylvester, a, b, c, name="SolveSylvester", scale=1e3))
     _, pivots = scipy.linalg.lu_factor(general(6, 6))
     found += [case(OPS["PivotToPermutations"](inverse), pivots) for inverse in (True, False)]
     if dtype != "float64":  # that is what PyTensor declares whatever it is given

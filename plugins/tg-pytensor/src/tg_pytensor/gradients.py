@@ -8,7 +8,7 @@ from pytensor.gradient import DisconnectedType, disconnected_type
 
 import tg
 from tg.backend import Op, message
-from tg_pytensor.registry import convert
+from tg_pytensor.registry import convert, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,10 @@ convert.add({
 def inlined(conversion: Conversion, node: Any) -> Any:
     """The op's graph, written out; with the derivative that was given with it, if one was."""
     op, operands = node.op, [conversion[v] for v in node.inputs]
-    given = (getattr(op, name, None) for name in ("lop_overrides", "grad_overrides", "pullback_overrides"))
+    own = is_own(type(op)) and type(op).__name__ != "OpFromGraph"  # of these tg knows the derivative of the graph
+    given = (
+        None if own else getattr(op, name, None) for name in ("lop_overrides", "grad_overrides", "pullback_overrides")
+    )
     if all(one is None for one in given):
         return conversion.of_graph(op.fgraph, operands)
 
