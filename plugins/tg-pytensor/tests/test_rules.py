@@ -13,6 +13,7 @@ import test_rules_tensors
 from differential import classes
 from pytensor.graph.op import Op
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor import random as ptr
 from pytensor.tensor.random.op import default_rng
 
 from tg_pytensor.registry import convert
@@ -50,7 +51,7 @@ def tested() -> set[int]:
     cases += [c for family in test_rules_linalg.FAMILIES for c in family("float64")]
     outputs = [v for c in cases for v in c.outputs]
     outputs += [draw(*parameters) for draw, *parameters in test_random.DRAWS.values()]
-    outputs.append(default_rng(3))
+    outputs += [default_rng(3), ptr.choice(5, size=(2,), replace=False)]
     return {id(convert.rule(op)) for op in ops_of(outputs)}
 
 

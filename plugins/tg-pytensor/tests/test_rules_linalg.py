@@ -189,6 +189,7 @@ def equations_of_several(dtype: str) -> list[Case]:
         case(OPS["TensorSolve"](), tall, general(6, 4, dtype=dtype), scale=1e3),
         case(OPS["TensorSolve"]((1,)), np.moveaxis(tall, -1, 1), general(6, 4, dtype=dtype), scale=1e3),
     ]
+    found.append(case(pt.linalg.solve_sylvester, a, b, c, name="SolveSylvester", scale=1e3))
     _, pivots = scipy.linalg.lu_factor(general(6, 6))
     found += [case(OPS["PivotToPermutations"](inverse), pivots) for inverse in (True, False)]
     if dtype != "float64":  # that is what PyTensor declares whatever it is given
@@ -197,8 +198,10 @@ def equations_of_several(dtype: str) -> list[Case]:
     for x in (general(5, 3), general(3, 5), rank, np.arange(12).reshape(4, 3)):
         y = general(len(x), 2)
         found.append(case(lambda v, w: OPS["Lstsq"]()(v, w, 1e-10), x, y, name=f"Lstsq {x.shape}", scale=1e4))
-    if "PosDefMatrix" in OPS:  # of PyMC 5
-        found += [case(OPS["PosDefMatrix"](), x) for x in (positive(3, 3), -positive(3, 3), np.triu(positive(3, 3)))]
+    if "PosDefMatrix" in classes(Op):  # of PyMC 5
+        found += [
+            case(classes(Op)["PosDefMatrix"](), x) for x in (positive(3, 3), -positive(3, 3), np.triu(positive(3, 3)))
+        ]
     return found
 
 

@@ -8,7 +8,7 @@ from pytensor.gradient import DisconnectedType, disconnected_type
 
 import tg
 from tg.backend import Op, message
-from tg_pytensor.registry import convert
+from tg_pytensor.registry import convert, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,10 @@ convert.add({
 def inlined(conversion: Conversion, node: Any) -> Any:
     """The op's graph, written out; with the derivative that was given with it, if one was."""
     op, operands = node.op, [conversion[v] for v in node.inputs]
-    given = (getattr(op, name, None) for name in ("lop_overrides", "grad_overrides", "pullback_overrides"))
+    own = is_own(type(op)) and type(op).__name__ != "OpFromGraph"  # of these tg knows the derivative of the graph
+    given = (
+        None if own else getattr(op, name, None) for name in ("lop_overrides", "grad_overrides", "pullback_overrides")
+    )
     if all(one is None for one in given):
         return conversion.of_graph(op.fgraph, operands)
 
@@ -78,7 +81,7 @@ def pulled_back(conversion: Conversion, node: Any, xs: Sequence[Any], ys: Sequen
     """The cotangents of a node's inputs, as its op makes them of stand-ins for inputs, outputs and cotangents."""
     inputs, outputs = ([v.type() for v in each] for each in (node.inputs, node.outputs))
     slopes = [disconnected_type() if dy is None else v.type() for v, dy in zip(outputs, dys, strict=True)]
-    pullback = getattr(node.op, "pullback", node.op.L_op)
+    pullback = node.op.pullback if hasattr(node.op, "pullback") else node.op.L_op  # until 2.38
     inner = conversion.beside([*inputs, *outputs, *slopes], [*xs, *ys, *dys])
     found = pullback(inputs, outputs, slopes)
     return tuple(None if isinstance(d.type, DisconnectedType) else inner[d] for d in found)

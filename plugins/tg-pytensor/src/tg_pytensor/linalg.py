@@ -156,6 +156,7 @@ convert.add({
     "Eig": lambda op, node, x: la.eig(floating(x)),
     "Eigh": lambda op, node, *operands: eigenpairs(op, *operands),
     "Eigvalsh": lambda op, node, *operands: eigenpairs(op, *operands)[0],
+    "SolveSylvester": lambda op, node, *operands: la.solve_sylvester(*map(floating, operands)),
     "TRSYL": lambda op, node, *operands: la.solve_sylvester(*map(floating, operands)),
     "Solve": in_columns(solve),
     "SolveTriangular": in_columns(solve_triangular),
