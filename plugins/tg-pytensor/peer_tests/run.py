@@ -175,14 +175,14 @@ def main() -> int:
                 archive.extractall(folder, filter="data")
             # PyTensor is strict: what it expects to fail by its C code may well pass here
             settings.write_text("[tool.pytest.ini_options]\nxfail_strict = false\n")
-        found: dict[str, dict[str, str]] = {mode: {} for mode in arguments.modes}
-        for mode, ended in found.items():
-            of_file = functools.partial(outcomes, folder, mode, runs=not arguments.kept)
-            for part in pool.map(of_file, arguments.files):
-                ended.update(part)
-    print(table(modes := {mode: counted(ended, expected(mode)) for mode, ended in found.items()}))
+        found: dict[str, dict[str, str]] = {}
+        for mode in arguments.modes:
+            parts = pool.map(functools.partial(outcomes, folder, mode, runs=not arguments.kept), arguments.files)
+            found[mode] = {name: outcome for part in parts for name, outcome in part.items()}
+    counts = table({mode: counted(ended, expected(mode)) for mode, ended in found.items()})
+    print(counts)
     if arguments.readme:
-        written(table(modes))
+        written(counts)
     lines = [f"{mode}: {line}" for mode, ended in found.items() for line in surprises(mode, ended)]
     print(*lines, sep="\n")
     return 1 if lines else 0
