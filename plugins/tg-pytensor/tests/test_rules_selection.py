@@ -48,8 +48,13 @@ def arrays(dtype: str) -> list[Any]:
 
 
 def sorting(dtype: str) -> list[Case]:
+    # the axis is an operand of older releases, and is a field in newer ones, which count it from the front
+    old = "axis" not in SortOp.__props__
     found = [
-        case(op("stable"), x, fixed=(axis,)) for op in (SortOp, ArgSortOp) for x in arrays(dtype) for axis in (0, 1, -1)
+        case(op("stable"), x, fixed=(axis,)) if old else case(op("stable", axis % 2), x)
+        for op in (SortOp, ArgSortOp)
+        for x in arrays(dtype)
+        for axis in (0, 1, -1)
     ]
     found += [case(Nonzero(), x) for x in arrays(dtype)]
     found += [case(Unique(True, True, True), x) for x in arrays(dtype)]
@@ -121,14 +126,18 @@ def test_softmax(dtype: str) -> None:
     x = matrix(dtype, 4, 5)
     finite = np.where(np.isfinite(x), x, 3).astype(dtype)
     found = [
-        case(op(axis), value) for op in (Softmax, LogSoftmax) for axis in (None, 0, 1, -1) for value in (finite, x)
+        case(op(axis=axis), value)
+        for op in (Softmax, LogSoftmax)
+        for axis in (None, 0, 1, -1)
+        for value in (finite, x)
+        if value is finite or op is Softmax or not hasattr(op, "build_inner_graph")  # NaN beside an infinity since 3.3
     ]
     try:
         from pytensor.tensor.special import SoftmaxGrad
     except ImportError:
         return check(found)
     y = np.exp(DRAWS.normal(size=(4, 5))).astype(dtype)
-    check([*found, *(case(SoftmaxGrad(axis), finite, y / y.sum()) for axis in (None, 0, 1))])
+    check([*found, *(case(SoftmaxGrad(axis=axis), finite, y / y.sum()) for axis in (None, 0, 1))])
     return None
 
 

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import tg
 from tg_pytensor.registry import convert
-from tg_pytensor.tensors import entries, known
+from tg_pytensor.tensors import axis_of, entries, known
 
 if TYPE_CHECKING:
     from tg_pytensor.conversion import Conversion
 
 
 @convert.register("SortOp")
-def sort(op: Any, node: Any, x: Any, axis: Any) -> Any:
+def sort(op: Any, node: Any, x: Any, *axis: Any) -> Any:
     """The elements in ascending order, NaN last."""
-    return tg.sort(x, axis=int(known(axis, "SortOp: axis")))
+    return tg.sort(x, axis=axis_of(op, axis))
 
 
 @convert.register("ArgSortOp")
-def argsort(op: Any, node: Any, x: Any, axis: Any) -> Any:
+def argsort(op: Any, node: Any, x: Any, *axis: Any) -> Any:
     """The places that sort, those of equal elements in their order."""
-    return tg.argsort(x, axis=int(known(axis, "ArgSortOp: axis")))
+    return tg.argsort(x, axis=axis_of(op, axis))
 
 
 @convert.register("Nonzero")
@@ -104,8 +104,11 @@ def fill_diagonal_offset(op: Any, node: Any, x: Any, value: Any, offset: Any) ->
 # --- functions of whole arrays ---------------------------------------------------------------------------------------
 
 
-convert.register("Softmax")(lambda op, node, x: tg.softmax(x, axis=op.axis))
-convert.register("LogSoftmax")(lambda op, node, x: tg.log_softmax(x, axis=op.axis))
+@convert.register("Softmax", "LogSoftmax")
+def softmax(op: Any, node: Any, x: Any) -> Any:
+    """Shares along an axis, or over all elements, or their logarithms."""
+    axis = op.axis[0] if isinstance(op.axis, tuple) and len(op.axis) == 1 else op.axis
+    return (tg.softmax if type(op).__name__ == "Softmax" else tg.log_softmax)(x, axis=axis)
 
 
 @convert.register("SoftmaxGrad")

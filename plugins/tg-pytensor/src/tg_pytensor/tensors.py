@@ -195,19 +195,26 @@ def make_vector(op: Any, node: Any, *elements: Any) -> Any:
 
 
 @convert.register("Join")
-def join(op: Any, node: Any, axis: Any, *arrays: Any) -> Any:
+def join(op: Any, node: Any, *operands: Any) -> Any:
     """Arrays joined along an axis."""
-    dtype = node.outputs[0].type.dtype
-    return tg.concatenate([tg.cast(x, dtype) for x in arrays], axis=int(known(axis, "Join: axis")))
+    dtype, first = node.outputs[0].type.dtype, 0 if hasattr(op, "axis") else 1
+    axis = axis_of(op, operands[:first])
+    return tg.concatenate([tg.cast(x, dtype) for x in operands[first:]], axis=axis)
+
+
+def axis_of(op: Any, operands: Sequence[Any]) -> int:
+    """The axis of an op: a field of it since PyTensor 3.2 or so, an operand before."""
+    return int(known(operands[0], f"{type(op).__name__}: axis") if operands else op.axis)
 
 
 @convert.register("Split", whole=True)
 def split(conversion: Conversion, node: Any) -> Any:
     """An array cut along an axis into pieces of given lengths."""
-    x, axis = conversion[node.inputs[0]], int(known(conversion[node.inputs[1]], "Split: axis"))
+    x, *places, lengths = node.inputs
+    x, axis = conversion[x], axis_of(node.op, [conversion[v] for v in places])
     pieces, start = [], tg.as_variable(0)
     before: tuple[Any, ...] = (slice(None),) * (axis % x.type.ndim)
-    for n in entries(conversion, node.inputs[2]):
+    for n in entries(conversion, lengths):
         pieces.append(x[(*before, slice(start, start + n))])
         start = start + n
     return pieces
