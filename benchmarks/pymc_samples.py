@@ -52,7 +52,7 @@ def by_pymc(model: Any, **options: Any) -> Run:
             began.append(spent())
 
     with model:
-        trace = pm.sample(**sizes(), cores=1, random_seed=SEED, callback=told, **options)
+        trace = pm.sample(**sizes(), cores=1, random_seed=SEED, progressbar=False, callback=told, **options)
     return Run(trace.posterior, began[0])
 
 
