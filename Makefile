@@ -21,7 +21,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 PYTENSOR := plugins/tg-pytensor
-PYTENSOR_BIN := $(PYTENSOR)/.venv/bin
+# PYTENSOR_VERSION=3.0 or 3.3 (which wants PYTHON=python3.12): other releases, each in an environment of its own
+PYTENSOR_VERSION :=
+PYTENSOR_VENV := $(PYTENSOR)/.venv$(addprefix -,$(PYTENSOR_VERSION))
+PYTENSOR_PINS := $(PYTENSOR)/constraints$(addprefix -,$(PYTENSOR_VERSION)).txt
+PYTENSOR_EXTRAS := test$(shell grep -q '^pymc==' $(PYTENSOR_PINS) && echo ,pymc)
 
 # The distributions: installed here, editable, and built as wheels.
 # tg-pytensor has an environment of its own: PyTensor wants an older Numba.
@@ -43,7 +47,7 @@ help:
 	@echo 'make examples     eleven jobs on every backend, beside what is used for them without tg'
 	@echo 'make test         lint, type check, tests and the sparse tier of conformance: what to run before a commit'
 	@echo 'make long         the tests that make test leaves out, and the quick tier of conformance'
-	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own'
+	@echo 'make pytensor     the tests of tg-pytensor, in an environment of its own; PYTENSOR_VERSION=3.0, 3.3'
 	@echo 'make pytensor-tests  the tests of PyTensor itself, with modes of tg as the default: MODES="TG_PERFORM TG_C"'
 	@echo 'make lint         the checks only'
 	@echo 'make format       apply the formatter and the safe fixes of the linter'
@@ -70,20 +74,20 @@ $(STAMP): Makefile constraints.txt $(WORKSPACE:%=%/pyproject.toml)
 	$(PIP_INSTALL) --no-build-isolation --editable 'core[demo]' $(patsubst %,--editable ./%,$(filter-out core,$(WORKSPACE)))
 	touch $@
 
-$(PYTENSOR)/.venv/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR)/constraints.txt
-	test -x $(PYTENSOR_BIN)/python || $(PYTHON) -m venv $(PYTENSOR)/.venv
-	$(PYTENSOR_BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint $(PYTENSOR)/constraints.txt \
-		--editable core --editable native --editable plugins/tg-c --editable plugins/tg-numba --editable '$(PYTENSOR)[test]'
+$(PYTENSOR_VENV)/installed: $(PYTENSOR)/pyproject.toml $(PYTENSOR_PINS)
+	test -x $(PYTENSOR_VENV)/bin/python || $(PYTHON) -m venv $(PYTENSOR_VENV)
+	$(PYTENSOR_VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint $(PYTENSOR_PINS) \
+		--editable core --editable native --editable plugins/tg-c --editable plugins/tg-numba --editable '$(PYTENSOR)[$(PYTENSOR_EXTRAS)]'
 	touch $@
 
 # The tests of tg-pytensor, beside PyTensor and PyMC.
-pytensor: $(PYTENSOR)/.venv/installed
-	cd $(PYTENSOR) && .venv/bin/pytest -n $(JOBS) -m 'not long' tests
+pytensor: $(PYTENSOR_VENV)/installed
+	cd $(PYTENSOR) && $(CURDIR)/$(PYTENSOR_VENV)/bin/pytest -n $(JOBS) -m 'not long' tests
 
 # The tests of PyTensor itself, for hours; those that fail are on lists, each with its cause.
 MODES ?= TG_PERFORM TG_C TG_NUMBA
-pytensor-tests: $(PYTENSOR)/.venv/installed
-	cd $(PYTENSOR)/peer_tests && ../.venv/bin/python run.py $(MODES)
+pytensor-tests: $(PYTENSOR_VENV)/installed
+	cd $(PYTENSOR)/peer_tests && $(CURDIR)/$(PYTENSOR_VENV)/bin/python run.py $(MODES)
 
 demo: $(STAMP)
 	$(BIN)/tg demo
@@ -198,5 +202,5 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) $(PYTENSOR)/.venv dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PYTENSOR)/.venv* dist build docs/_build docs/generated reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

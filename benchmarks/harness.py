@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PEER = Path(os.environ.get("PYTENSOR_PYTHON", HERE / ".venv-pytensor/bin/python"))
+WITH_PYMC = Path(os.environ.get("PYMC_PYTHON", HERE.parent / "plugins/tg-pytensor/.venv/bin/python"))
 HINDRANCES = ("OPENBLAS_CORETYPE", "PYTHONDONTWRITEBYTECODE")  # halve BLAS, and compile every module at every start
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in HINDRANCES}
 LIMIT = 150.0  # seconds; an engine that takes longer is told to have

@@ -1,11 +1,14 @@
-"""Models of PyMC by tg's import route and by PyTensor's C and Numba modes: what compiling costs, and a call.
+"""Models of PyMC by tg's two routes and by PyTensor's C and Numba modes: what compiling costs, and a call.
 
     PYTHONPATH=… PYTHON_WITH_PYMC benchmarks/pymc_models.py [--rows radon kalman] [--rounds 3] [--out FILE]
+
+`python benchmarks/run.py --only pymc` runs it in the environment that `make pytensor` installs.
 
 Each model and engine is measured in a forked child of one process, which has imported all of them and compiled a
 trivial function with each; caches of compiled code are empty. Compiling goes from the model to the first value and
 gradient, with all that PyMC, PyTensor and tg do for it, in seconds of processor time, that of C compilers included.
 A call is of what a sampler calls: one flat vector in, value and gradient out; the least of rounds of processor time.
+The function of modes is that of `model.logp_dlogp_function()`, as PyMC's samplers call it.
 """
 
 from __future__ import annotations
@@ -25,10 +28,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ENGINES = ("tg-c", "tg-numba", "pytensor-C", "pytensor-NUMBA")
+ENGINES = ("tg-c", "tg-numba", "mode-TG_C", "pytensor-C", "pytensor-NUMBA")
+TITLES = ("tg C", "tg Numba", "mode TG_C", "PyTensor C", "PyTensor Numba")
 BATCH = 0.03  # seconds of calls that are timed together
 CACHES = ("TG_CACHE_DIR", "NUMBA_CACHE_DIR")
 LINKERS = {"pytensor-C": "cvm", "pytensor-NUMBA": "numba"}
+SAME = 1e-9  # of what engines give, relative to it; PyTensor's derivative of gammainc is off by 3e-11
 
 
 def spent() -> float:
@@ -43,11 +48,13 @@ def by_tg(model: Any, backend: str) -> Callable[[Any], Any]:
     return tg_pytensor.from_pymc(model).value_and_grad(backend, flat=True)
 
 
-def by_pytensor(model: Any, engine: str) -> Callable[[Any], Any]:
+def by_mode(model: Any, engine: str) -> Callable[[Any], Any]:
     """The function inside of what PyMC's samplers call, which trusts its inputs as they make it do."""
     from pytensor.compile.mode import Mode
 
-    found = model.logp_dlogp_function(ravel_inputs=True, mode=Mode(linker=LINKERS[engine], optimizer="fast_run"))
+    linker = LINKERS.get(engine)
+    mode = engine.removeprefix("mode-") if linker is None else Mode(linker=linker, optimizer="fast_run")
+    found = model.logp_dlogp_function(ravel_inputs=True, mode=mode)
     found.set_extra_values({})
     found._pytensor_function.trust_input = True
     return found._pytensor_function
@@ -55,7 +62,7 @@ def by_pytensor(model: Any, engine: str) -> Callable[[Any], Any]:
 
 def compiled(model: Any, engine: str) -> Callable[[Any], Any]:
     """The flat function of a model by an engine."""
-    return by_tg(model, engine.removeprefix("tg-")) if engine.startswith("tg-") else by_pytensor(model, engine)
+    return by_tg(model, engine.removeprefix("tg-")) if engine.startswith("tg-") else by_mode(model, engine)
 
 
 def answer(build: Callable[[], Any], engine: str, rounds: int) -> dict[str, Any]:
@@ -125,35 +132,64 @@ def warmed() -> None:
         tg.function([v], v + 1, backend=backend)([1.0])
 
 
-def table(found: dict[str, dict[str, Any]]) -> str:
-    """Rows of Markdown, and the geometric means."""
-    lines = [
-        "| model | tg C µs | tg Numba µs | PyTensor C µs | Numba µs | × | tg C s | PyTensor C s | Numba s | × |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    calls, compiles = [], []
+def ratio(figures: dict[str, float], own: tuple[str, ...]) -> float | None:
+    """How many times as long PyTensor's better mode takes as the better of some engines."""
+    peers = [figures[e] for e in LINKERS if e in figures]
+    ours = [figures[e] for e in own if e in figures]
+    return min(peers) / min(ours) if peers and ours else None
+
+
+def rows(found: dict[str, dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Titles, a row for each model, and the geometric means of what PyTensor's better mode takes more."""
+    head = ["model", *(f"{name} µs" for name in TITLES), "tg ×", "mode ×"]
+    head += [*(f"{name} s" for name in TITLES if name != "tg Numba"), "tg ×", "mode ×"]
+    lines, means = [], []
     for name, row in found.items():
-        if failed := {engine: got["error"] for engine, got in row.items() if "error" in got}:
-            lines.append(f"| {name} | " + "; ".join(f"{engine}: {text}" for engine, text in failed.items()) + " |")
-            continue
-        call, cold = ({engine: got[what] for engine, got in row.items()} for what in ("call", "compile"))
-        ours, peers = ([engine for engine in row if engine.startswith(who)] for who in ("tg", "pytensor"))
-        if not ours or not peers:
-            continue
-        calls.append(min(call[e] for e in peers) / min(call[e] for e in ours))
-        compiles.append(min(cold[e] for e in peers) / cold[ours[0]])
-        shown = [f"{call[e]:.1f}" if e in call else "" for e in ENGINES] + [f"{calls[-1]:.1f}"]
-        shown += [f"{cold[e]:.2f}" if e in cold else "" for e in ENGINES if e != "tg-numba"] + [f"{compiles[-1]:.1f}"]
-        lines.append(f"| {name} | " + " | ".join(shown) + " |")
-    if calls:
-        mean = [math.exp(sum(map(math.log, ratios)) / len(ratios)) for ratios in (calls, compiles)]
-        lines.append(f"| geometric mean | | | | | {mean[0]:.1f} | | | | {mean[1]:.1f} |")
-    return "\n".join(lines)
+        failed = [f"{engine}: {got['error']}" for engine, got in row.items() if "error" in got]
+        call, cold = ({engine: got[what] for engine, got in row.items() if what in got} for what in ("call", "compile"))
+        calls = [ratio(call, ("tg-c", "tg-numba")), ratio(call, ("mode-TG_C",))]
+        colds = [ratio(cold, ("tg-c",)), ratio(cold, ("mode-TG_C",))]
+        means.append((*calls, *colds))
+        cells = [f"{call[e]:.1f}" if e in call else "" for e in ENGINES] + [times(x) for x in calls]
+        cells += [f"{cold[e]:.2f}" if e in cold else "" for e in ENGINES if e != "tg-numba"] + [times(x) for x in colds]
+        lines.append([name, *cells, *failed])
+    columns = [[x for x in column if x is not None] for column in zip(*means, strict=True)]
+    of_calls, of_modes, of_colds, of_cold_modes = (times(mean(column)) for column in columns or [[]] * 4)
+    blank = [""] * len(ENGINES)
+    return head, [*lines, ["geometric mean", *blank, of_calls, of_modes, *blank[1:], of_colds, of_cold_modes]]
+
+
+def times(x: float | None) -> str:
+    """A ratio with one digit after the point."""
+    return "" if x is None else f"{x:.1f}"
+
+
+def mean(ratios: list[float]) -> float | None:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def table(found: dict[str, dict[str, Any]]) -> str:
+    """The rows as Markdown."""
+    head, lines = rows(found)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))
+
+
+def wrong(found: dict[str, dict[str, Any]]) -> list[str]:
+    """The models of which two engines give other values or gradients."""
+    texts = []
+    for name, row in found.items():
+        given = {engine: got for engine, got in row.items() if "value" in got}
+        for what in ("value", "slope"):
+            numbers = [got[what] for got in given.values()]
+            if numbers and not max(numbers) - min(numbers) <= SAME * max(map(abs, numbers)):
+                texts.append(f"{name}: the {what} by {', '.join(given)} is {numbers}")
+    return texts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", nargs="*", default=[])
+    parser.add_argument("--rows", nargs="*", default=[""], help="what the names of models begin with")
     parser.add_argument("--engines", nargs="*", default=ENGINES)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--out", type=Path)
@@ -163,6 +199,7 @@ def main() -> None:
     if not given.table:
         measure(given, found)
     print(table(found))
+    raise SystemExit("\n".join(wrong(found)) or 0)
 
 
 def measure(given: argparse.Namespace, found: dict[str, Any]) -> None:
@@ -175,7 +212,7 @@ def measure(given: argparse.Namespace, found: dict[str, Any]) -> None:
         from models28 import MODELS
 
         warmed()
-        for name in given.rows or MODELS:
+        for name in [name for name in MODELS if name.startswith(tuple(given.rows))]:
             for engine in given.engines:
                 emptied(Path(folder))
                 row = found.setdefault(name, {})

@@ -2,9 +2,10 @@
 
 Tables are printed; benchmarks/results/latest.json has the figures and benchmarks/results/index.html shows them.
 PyTensor is measured where benchmarks/.venv-pytensor (or PYTENSOR_PYTHON) has it: an environment with
-`pip install pytensor numba jax`. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the
-pages `run`, `loops` and `draws`; the others keep their last figures. `--quick` leaves out the engines that compile for
-minutes.
+`pip install pytensor numba jax`; models of PyMC where plugins/tg-pytensor/.venv (or PYMC_PYTHON) has it: what
+`make pytensor` makes. `--only start calls` measures these pages alone and `--rows w2 radon` some rows of the pages
+`run`, `loops`, `draws` and `pymc`; the others keep their last figures. `--quick` leaves out the engines that compile
+for minutes.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draws import DRAWS
-from harness import PEER, child, in_turn, seconds
+from harness import ENVIRONMENT, HERE, PEER, WITH_PYMC, child, in_turn, seconds
 from models import MODELS
 from page import TITLES, write
+from pymc_models import rows as rows_of_pymc
+from pymc_models import wrong as wrong_of_pymc
 from recurrences import LOOPS
 from report import beside, reached, shown, why_not
 from rich.console import Console
@@ -93,6 +96,21 @@ def draws(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
     return measured(rows, engines if has_threads() else engines[:-1], rounds)
 
 
+def pymc(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
+    """For each model and engine: microseconds a call, seconds from the model to the first gradient, what was found.
+
+    Each model is compiled once, from empty caches; a round is seven of calls. All of it is processor time.
+    """
+    if not WITH_PYMC.exists():
+        return {}
+    out = RESULTS / "pymc.json"
+    out.unlink(missing_ok=True)
+    line = [WITH_PYMC, HERE / "pymc_models.py", "--out", out, "--rounds", str(7 * rounds), "--rows", *(words or [""])]
+    engines = ["--engines", "tg-c", "tg-numba", "mode-TG_C"] if quick else []
+    subprocess.run([*line, *engines], env=ENVIRONMENT, check=False)  # what is wrong is told with the rest
+    return dict(json.loads(out.read_text())) if out.exists() else {}
+
+
 def has_threads() -> bool:
     """Whether tg-c can use several threads."""
     try:
@@ -141,8 +159,9 @@ def steps(rounds: int) -> dict[str, Any]:
     return found
 
 
-ROWS = {"run": (run, MODELS), "loops": (loops, LOOPS), "draws": (draws, DRAWS)}
-PAGES = {"start": start, "calls": calls, "run": run, "loops": loops, "draws": draws, "engine": engine, "steps": steps}
+ROWS = {"run": (run, MODELS), "loops": (loops, LOOPS), "draws": (draws, DRAWS), "pymc": (pymc, None)}
+PAGES = {"start": start, "calls": calls, **{name: measure for name, (measure, _) in ROWS.items()}}
+PAGES |= {"engine": engine, "steps": steps}
 
 
 def machine() -> dict[str, str]:
@@ -173,7 +192,7 @@ def wrong(results: dict[str, Any]) -> list[str]:
             worst = max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs)
             if len(values) != len(reference) or not worst <= tolerance:
                 found.append(f"{model}: {name} is off by {worst:.2g}, with {len(values)} results of {len(reference)}")
-    return found
+    return found + wrong_of_pymc(results.get("pymc", {}))
 
 
 def table(title: str, rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
@@ -217,6 +236,8 @@ def show(results: dict[str, Any], console: Console) -> None:
             for engine, counts in row.items()
         }
         table(f"steps of {kind} and gradient, seconds of a processor to the first result", rows, console)
+    if results.get("pymc"):
+        lines("Models of PyMC", rows_of_pymc(results["pymc"]), console)
     lines("Run beside the limit and the best peer", beside(results), console)
     lines("Targets that are not met", reached(results, whole=False), console)
     lines("What has no figure", why_not(results), console)
@@ -246,7 +267,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=PAGES, default=list(PAGES))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", nargs="+", default=[], help="of run, loops and draws: what their names begin with")
+    parser.add_argument("--rows", nargs="+", default=[], help="what the names of rows begin with")
     parser.add_argument("--quick", action="store_true", help="without PyTensor and torch.compile")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
@@ -257,7 +278,7 @@ def main() -> None:
         if name in ROWS:
             measure, rows = ROWS[name]
             found = results.get(name, {}) | measure(given.rounds, given.rows, quick=given.quick)
-            results[name] = {row: found[row] for row in rows if row in found}
+            results[name] = {row: found[row] for row in rows or found if row in found}
         else:
             results[name] = PAGES[name](given.rounds)
         path.write_text(json.dumps(results, indent=1) + "\n")

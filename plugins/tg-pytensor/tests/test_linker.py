@@ -162,7 +162,10 @@ def test_lengths_that_differ_are_refused_as_pytensor_does():
     for mode in ("TG", PYTHON):
         f = pytensor.function([x, z], x * z, mode=mode)
         for short in ([1.0], [1.0, 2.0]):
-            with pytest.raises(ValueError, match=r"Apply node that caused the error: Mul\(x, z\)"):
+            with (
+                pytensor.config.change_flags(exception_verbosity="high"),
+                pytest.raises(ValueError, match=r"Apply node that caused the error: Mul\(x, z\)"),
+            ):
                 f(short, [1.0, 2.0, 3.0])
 
 

@@ -43,6 +43,7 @@ DOMAINS = {
     "GammaL": (POSITIVE, POSITIVE), "GammaU": (POSITIVE, POSITIVE),
     "Hyp2F1": ([-0.5, 0.3, 2.0], [0.5, 1.5], [0.7, 3.0], [-2.0, -0.5, 0.0, 0.3, 0.9]),
     "Iv": (ORDERS, POSITIVE), "Ive": (ORDERS, POSITIVE), "Jv": (ORDERS, POSITIVE), "Kve": (ORDERS, POSITIVE),
+    "NdtriExp": ([-1e4, *(x for x in REAL if not x > 0)],),
     "Log1mexp": ([-30.0, -1.0, -0.6, -1e-8, 0.0, np.nan],), "Owens_t": (REAL, REAL),
     "PolyGamma": ([0.0, 1.0, 2.0, 5.0], POSITIVE),
 }  # fmt: skip

@@ -70,8 +70,9 @@ class Program(Op):
         for cell, y in zip(cells, self.function(*given), strict=True):
             cell[0] = y
 
-    def infer_shape(self, fgraph: Any, node: Apply, shapes: Any) -> list[tuple[Any, ...]]:
+    def infer_shape(self, *given: Any) -> list[tuple[Any, ...]]:
         """The lengths that are known; others are those of the outputs."""
+        node: Apply = given[-2]  # PyTensor gives the node and shapes, and the graph before them until 3.2
         return [
             tuple(pt.constant(n) if n is not None else v.shape[k] for k, n in enumerate(v.type.shape))
             for v in node.outputs

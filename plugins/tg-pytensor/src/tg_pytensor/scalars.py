@@ -19,6 +19,7 @@ IN_RESULT = {
     "ArcTan2": tg.arctan2, "Cosh": tg.cosh, "ArcCosh": tg.arccosh, "Sinh": tg.sinh, "ArcSinh": tg.arcsinh,
     "Tanh": tg.tanh, "ArcTanh": tg.arctanh, "Conj": tg.conj, "Erf": tg.erf, "Erfc": tg.erfc, "Erfcx": tg.erfcx,
     "Erfinv": tg.erfinv, "Erfcinv": tg.erfcinv, "Owens_t": tg.owens_t, "Gamma": tg.gamma, "GammaLn": tg.gammaln,
+    "NdtriExp": tg.special.ndtri_exp,
     "Psi": tg.digamma, "TriGamma": tg.trigamma, "PolyGamma": tg.polygamma, "GammaInc": tg.gammainc,
     "GammaIncC": tg.gammaincc, "GammaIncInv": tg.gammaincinv, "GammaIncCInv": tg.gammainccinv, "Jv": tg.jv, "J0": tg.j0,
     "J1": tg.j1, "Iv": tg.iv, "I0": tg.i0, "I1": tg.i1, "I0e": tg.i0e, "I1e": tg.i1e, "Ive": tg.ive, "Kve": tg.kve,

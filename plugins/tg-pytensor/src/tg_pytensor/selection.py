@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import tg
 from tg_pytensor.registry import convert
-from tg_pytensor.tensors import entries, known
+from tg_pytensor.tensors import axis_of, entries, known
 
 if TYPE_CHECKING:
     from tg_pytensor.conversion import Conversion
 
 
+def one_or_all(axis: Any) -> Any:
+    """An axis, which newer releases have in a tuple; None, for all, stays."""
+    return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+
+
 convert.add({
-    "SortOp": lambda op, node, x, axis: tg.sort(x, axis=int(known(axis, "SortOp: axis"))),
-    "ArgSortOp": lambda op, node, x, axis: tg.argsort(x, axis=int(known(axis, "ArgSortOp: axis"))),
+    "SortOp": lambda op, node, x, *axis: tg.sort(x, axis=axis_of(op, axis)),
+    "ArgSortOp": lambda op, node, x, *axis: tg.argsort(x, axis=axis_of(op, axis)),
     "Nonzero": lambda op, node, x: tg.nonzero(x),
     "SearchsortedOp": lambda op, node, x, v, sorter=None: tg.searchsorted(x, v, op.side, sorter),
     "Repeat": lambda op, node, x, repeats: tg.repeat(x, repeats, op.axis),
@@ -23,8 +28,8 @@ convert.add({
     "FillDiagonalOffset": lambda op, node, x, value, offset: tg.where(
         tg.arange(x.shape[1]) - tg.arange(x.shape[0])[:, None] == offset, value, x
     ),
-    "Softmax": lambda op, node, x: tg.softmax(x, axis=op.axis),
-    "LogSoftmax": lambda op, node, x: tg.log_softmax(x, axis=op.axis),
+    "Softmax": lambda op, node, x: tg.softmax(x, axis=one_or_all(op.axis)),
+    "LogSoftmax": lambda op, node, x: tg.log_softmax(x, axis=one_or_all(op.axis)),
     "SoftmaxGrad": lambda op, node, dy, y: dy * y - tg.sum(dy * y, axis=op.axis, keepdims=True) * y,
 })  # fmt: skip
 

@@ -183,13 +183,26 @@ def dimshuffle(op: Any, node: Any, x: Any) -> Any:
 # --- making and joining ----------------------------------------------------------------------------------------------
 
 
+@convert.register("Join")
+def join(op: Any, node: Any, *operands: Any) -> Any:
+    """Arrays joined along an axis."""
+    first = 0 if hasattr(op, "axis") else 1
+    return tg.concatenate(in_result(node, *operands[first:]), axis=axis_of(op, operands[:first]))
+
+
+def axis_of(op: Any, operands: Sequence[Any]) -> int:
+    """The axis of an op: a field of it since PyTensor 3.2 or so, an operand before."""
+    return int(known(operands[0], f"{type(op).__name__}: axis") if operands else op.axis)
+
+
 @convert.register("Split", whole=True)
 def split(conversion: Conversion, node: Any) -> Any:
     """An array cut along an axis into pieces of given lengths."""
-    x, axis = conversion[node.inputs[0]], int(known(conversion[node.inputs[1]], "Split: axis"))
+    x, *places, lengths = node.inputs
+    x, axis = conversion[x], axis_of(node.op, [conversion[v] for v in places])
     pieces, start = [], tg.as_variable(0)
     before: tuple[Any, ...] = (slice(None),) * (axis % x.type.ndim)
-    for n in entries(conversion, node.inputs[2]):
+    for n in entries(conversion, lengths):
         pieces.append(x[(*before, slice(start, start + n))])
         start = start + n
     return pieces
@@ -202,7 +215,6 @@ def in_result(node: Any, *operands: Any) -> list[Any]:
 
 convert.add({
     "Dot": lambda op, node, x, y: tg.dot(*in_result(node, x, y)),
-    "Join": lambda op, node, axis, *x: tg.concatenate(in_result(node, *x), axis=int(known(axis, "Join: axis"))),
     "MakeVector": lambda op, node, *x: tg.stack(in_result(node, *x)) if x else tg.zeros((0,), dtype=op.dtype),
     "Shape_i": lambda op, node, x: tg.as_variable(x.shape[op.i]),
     "JoinDims": lambda op, node, x: tg.reshape(
