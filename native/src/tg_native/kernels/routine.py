@@ -112,7 +112,7 @@ class Routine(Body):
             first: the values to begin with, which are the result if there is no round.
         """
 
-    def apart(self) -> contextlib.AbstractContextManager[None]:
+    def vector_by_vector(self) -> contextlib.AbstractContextManager[None]:
         """What is written meanwhile, once in a round: no vector reads of memory what another writes there."""
         return contextlib.nullcontext()
 

@@ -220,7 +220,7 @@ class _Nest:
             found = {**values, **known}
             carried = iter(given)
             found.update((k, _together(program.dtypes[k], carried)) for k in range(n))
-            with body.apart():
+            with body.vector_by_vector():
                 for k in range(n, held):
                     found[k] = self._slice(stage.reads[k], place, block)
                 run(self.site.function, program, found)

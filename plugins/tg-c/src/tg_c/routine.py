@@ -191,7 +191,7 @@ class Routine(Body, routine.Routine):
         super().line(text)
 
     @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
+    def vector_by_vector(self) -> Iterator[None]:
         first = len(self.lines)
         self._vector_of.clear()
         yield
