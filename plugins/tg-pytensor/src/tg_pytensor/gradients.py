@@ -73,7 +73,7 @@ def inlined(conversion: Conversion, node: Any) -> Any:
         ys = apply(*xs)
         return ys, (xs, ys)
 
-    apply.defvjp(forward, lambda kept, dys: pulled_back(conversion, node, *kept, dys))
+    apply.defvjp(forward, lambda kept, dys: pulled_back(conversion, node, kept[0], kept[1], dys))
     return apply(*operands)
 
 

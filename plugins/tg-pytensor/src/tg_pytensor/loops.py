@@ -101,8 +101,8 @@ class Loop:
 
         end = tg.while_loop(goes_on, step, self._start() | {"windows": ends})
         counts = [end["step"] + depth for depth in self.depths]
-        ends = zip(end["windows"], self.kept, counts, strict=True)
-        buffers = [last(tg.stack(w), tg.minimum(n, count)) for w, n, count in ends]
+        found = zip(end["windows"], self.kept, counts, strict=True)
+        buffers = [last(tg.stack(w), tg.minimum(n, count)) for w, n, count in found]
         return [*end["rewritten"], *buffers, *end["carried"]]
 
     def _step(self, carry: Any, values: Any) -> Any:

@@ -115,13 +115,15 @@ class Report:
 
     def _tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
         """What does not convert, where anything does not, and counts: the columns and rows of each."""
-        found = []
+        found: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = []
         if self.left:
             rows = [(e.op, e.reason.splitlines()[0], e.place, e.part) for e in self.left]
             names = ("does not convert", "why", "where", "of")
             count = len(names) if any(e.part for e in self.left) else len(names) - 1
             found.append((names[:count], [row[:count] for row in rows]))
-        counts = [(op, str(n), str(n - good) if n > good else "") for op, (n, good) in self.counts.items()]
+        counts: list[tuple[str, ...]] = []
+        for op, (n, good) in self.counts.items():
+            counts.append((op, str(n), str(n - good) if n > good else ""))
         return [*found, (("op", *NUMBERS), counts)]
 
 

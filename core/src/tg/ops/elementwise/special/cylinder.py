@@ -108,11 +108,11 @@ def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, 
         k, total = carry
         return (k + 1.0, total + term(k)), None
 
-    def further(going: Any, k: Any, total: Any) -> tuple[Any, ...]:
+    def one_more(going: Any, k: Any, total: Any) -> tuple[Any, ...]:
         return going & (k < places), k + 1.0, where(going, total + term(k), total)
 
     (_, total), _ = scan(add, (0.0, x * 0), length=PLACES + 1)
-    total = until_settled(further, (places > PLACES, PLACES + 1.0, total), MOST_PLACES)[2]
+    total = until_settled(one_more, (places > PLACES, PLACES + 1.0, total), MOST_PLACES)[2]
     return total * width, peak
 
 
@@ -306,7 +306,7 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
         return on & (k + 1.0 < lower), k + 1.0, where(on, at, above), where(on, below, at)
 
     first_two = (lower > 0, 0.0, second * scale, at * scale)
-    negative = until_settled(further, first_two, MOST_ORDERS)[3]
+    negative = until_settled(one_more, first_two, MOST_ORDERS)[3]
     return where(whole < 0, negative, found * scale)
 
 
