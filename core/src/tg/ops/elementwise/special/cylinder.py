@@ -306,7 +306,7 @@ def _by_recurrence(v: Variable, x: Variable) -> Variable:
         return on & (k + 1.0 < lower), k + 1.0, where(on, at, above), where(on, below, at)
 
     first_two = (lower > 0, 0.0, second * scale, at * scale)
-    negative = until_settled(one_more, first_two, MOST_ORDERS)[3]
+    negative = until_settled(further, first_two, MOST_ORDERS)[3]
     return where(whole < 0, negative, found * scale)
 
 
