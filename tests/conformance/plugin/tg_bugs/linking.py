@@ -37,8 +37,8 @@ class Leaky(FuncifyExecutable):
 class OneBuffer(FuncifyExecutable):
     """Results are written into buffers that all calls share."""
 
-    def run(self, arrays):
-        outputs, status = super().run(arrays)
+    def _run(self, arrays, taken):
+        outputs, status = super()._run(arrays, taken)
         kept = self.__dict__.setdefault("kept", {})
         found = []
         for k, y in enumerate(map(np.asarray, outputs)):
@@ -47,17 +47,14 @@ class OneBuffer(FuncifyExecutable):
             found.append(room)
         return found, status
 
-    def to_numpy(self, output):
-        return output
-
 
 class OneSlot(FuncifyExecutable):
     """Arguments lie in the object while a call runs."""
 
-    def run(self, arrays):
+    def _run(self, arrays, taken):
         self.arguments = arrays
         time.sleep(1e-4)
-        return super().run(self.arguments)
+        return super()._run(self.arguments, taken)
 
 
 class FirstSizes(FuncifyExecutable):
@@ -71,24 +68,24 @@ class FirstSizes(FuncifyExecutable):
 class Unchecked(FuncifyExecutable):
     """The status is computed and not looked at."""
 
-    def run(self, arrays):
-        outputs, _ = super().run(arrays)
+    def _run(self, arrays, taken):
+        outputs, _ = super()._run(arrays, taken)
         return outputs, ()
 
 
 class ValuesSwapped(FuncifyExecutable):
     """The values of a failing check come in another order."""
 
-    def run(self, arrays):
-        outputs, status = super().run(arrays)
+    def _run(self, arrays, taken):
+        outputs, status = super()._run(arrays, taken)
         return outputs, (status[0], *status[2:0:-1], *status[3:]) if status else status
 
 
 class FirstCheck(FuncifyExecutable):
     """Whatever fails, the first check is blamed."""
 
-    def run(self, arrays):
-        outputs, status = super().run(arrays)
+    def _run(self, arrays, taken):
+        outputs, status = super()._run(arrays, taken)
         return outputs, (1, *status[1:]) if status else status
 
 
