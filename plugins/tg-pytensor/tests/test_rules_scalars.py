@@ -65,6 +65,10 @@ def operands(op: ps.ScalarOp, dtype: str) -> list[np.ndarray]:
     return [np.array(column, dtype) for column in zip(*rows, strict=True)]
 
 
+# Of 0.0 and -0.0 either may be the one that is taken, in NumPy, too; PyTensor rounds 0.0 to -0.0, and tg to itself.
+EITHER = {"Maximum", "Minimum", "RoundHalfAwayFromZero"}
+
+
 def case_of(name: str, dtype: str, values: list[np.ndarray] | None = None) -> Case | None:
     op = SCALARS[name]
     if name == "ComplexFromPolar" and dtype not in ("float32", "float64"):
@@ -77,9 +81,8 @@ def case_of(name: str, dtype: str, values: list[np.ndarray] | None = None) -> Ca
         outputs = [Elemwise(op)(*inputs)]
     except (TypeError, NotImplementedError):
         return None
-    return Case(
-        f"{name} {dtype}", inputs, outputs, operands(op, dtype) if values is None else values, signs=values is None
-    )
+    signs = values is None and name not in EITHER
+    return Case(f"{name} {dtype}", inputs, outputs, operands(op, dtype) if values is None else values, signs=signs)
 
 
 def elementary(dtype: str) -> list[Case]:

@@ -29,7 +29,7 @@ IN_RESULT = {
     "Add": lambda *x: functools.reduce(tg.add, x), "Mul": lambda *x: functools.reduce(tg.multiply, x),
     "Clip": lambda x, low, high: tg.where(x < low, low, tg.where(x > high, high, x)),
     "Second": lambda x, y: tg.broadcast_arrays(x, y)[1],
-    "RoundHalfAwayFromZero": lambda x: tg.trunc(x) + tg.sign(x) * (abs(x - tg.trunc(x)) >= 0.5),
+    "RoundHalfAwayFromZero": lambda x: tg.copysign(tg.trunc(x) + tg.sign(x) * (abs(x - tg.trunc(x)) >= 0.5), x),
     "GammaU": lambda a, x: tg.gammaincc(a, x) * tg.gamma(a), "GammaL": lambda a, x: tg.gammainc(a, x) * tg.gamma(a),
     "XlogX": lambda x: tg.xlogy(x, x), "XlogY0": tg.xlogy,
     "MulWithoutZeros": lambda x, y: tg.where(x == 0, y, tg.where(y == 0, x, x * y)),
