@@ -12,7 +12,7 @@ from pytensor.scalar.basic import ScalarType
 
 import tg
 from tg.backend import message
-from tg_pytensor.places import located
+from tg_pytensor.places import located, place_of
 from tg_pytensor.registry import convert
 from tg_pytensor.updates import default_updates
 
@@ -123,7 +123,9 @@ def rule_of(node: Any) -> Rule:
     if rule is None:
         name = type(node.op).__name__
         hint = f"@tg_pytensor.convert.register({name}) makes a function of (op, node, *operands) its rule"
-        raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", hint=hint))
+        place = place_of(node)
+        lines = [("at", place)] if place else []
+        raise tg.NoRuleError(message(f"tg_pytensor has no rule for {name}", *lines, hint=hint))
     return rule
 
 
