@@ -139,9 +139,8 @@ def test_errors_name_pytensors_node_and_the_users_line():
     x = pt.vector("x")
     with pytest.raises(tg.NoRuleError, match="Doubled") as caught:
         tg_pytensor.from_pytensor([x], [doubled(x)])
-    notes = "\n".join(caught.value.__notes__)
-    assert HERE in notes
-    assert "of PyTensor's Doubled(x)" in notes
+    assert HERE in str(caught.value)
+    assert "of PyTensor's Doubled(x)" in "\n".join(caught.value.__notes__)
     k = pt.lscalar("k")
     with pytest.raises(tg.InputError, match="axis") as caught:
         tg_pytensor.from_pytensor([x, k], [pt.join(k, x, x)])
