@@ -574,6 +574,12 @@ def test_a_factor_that_is_wanted_is_shared_whichever_triangle_is_read(upper, dty
         np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
 
 
+def test_the_adjoint_of_a_complex_symmetric_matrix_is_another_one():
+    a = tg.matrix("a", dtype="complex128")
+    frozen = rewritten([a], tg.linalg.cholesky(tg.conj(known(a, "symmetric")).T, on_error="nan"))
+    assert "conjugate" in {n.op.name for n in frozen.nodes}
+
+
 def test_debugging_takes_the_rounding_of_factors_for_what_it_is():
     n = 40
     cost = V @ tg.linalg.inv(A) @ V + tg.log(tg.absolute(tg.linalg.det(A)))

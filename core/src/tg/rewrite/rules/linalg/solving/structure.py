@@ -144,15 +144,13 @@ def _of_symmetric(node: Apply, outputs: Any) -> Any:
 
 
 def _same_when_turned(a: Variable) -> Variable | None:
-    """The matrix of which a is the adjoint, if that is the same matrix."""
+    """The matrix of which a is the adjoint, if that is the same matrix; complex ones need be Hermitian for it."""
     if not is_matrix_transpose(a):
         return None
     (below,) = a.inputs
-    if below.op is conjugate.op:
-        (below,) = below.inputs
-    elif is_complex(a.type.dtype):
-        return None
-    return below if facts_of(below) & {"symmetric", "hermitian"} else None
+    if not is_complex(a.type.dtype):
+        return below if facts_of(below) & {"symmetric", "hermitian"} else None
+    return below.inputs[0] if below.op is conjugate.op and "hermitian" in facts_of(below.inputs[0]) else None
 
 
 def outer_parts(v: Variable) -> Pair | None:
