@@ -25,7 +25,6 @@ from tg.rewrite.rules.catalog import PASSES, RULES
 NEEDED = 50  # different programs
 MOST = 900  # programs that are tried for them
 CORE = Rewrites(RULES, PASSES)
-LISTED = {}  # those that no program reached beside all others, and what takes their nodes
 
 
 def different(one):
@@ -87,11 +86,10 @@ def main() -> int:
     known, failed = families(), False
     counted = [(one, CORE) for name in given.family or known for one in known[name]]
     for one, beside in (*counted, *(() if given.family else others())):
-        why = LISTED.get(one.name)
         found = count(one, (beside,))
-        short = found < NEEDED and why is None
+        short = found < NEEDED
         failed |= short
-        sys.stdout.write(f"{one.name:44}{found:4}{'' if why is None else f'   {why}'}{'   too few' if short else ''}\n")
+        sys.stdout.write(f"{one.name:44}{found:4}{'   too few' if short else ''}\n")
         sys.stdout.flush()
     return 1 if failed else 0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants.firings import CORE, LISTED, count, others
+from tests.mutants.firings import CORE, count, others
 from tests.mutants.forms import FORMS
 from tg.rewrite.rules.catalog import PASSES, RULES
 
@@ -16,24 +16,18 @@ LATE = {  # which fire in few of the programs around them, or in those of the re
 
 def missing(rewrites, most=None):
     """The names of rewrites that another one leaves nothing to do."""
-    wanted = [(one, beside) for one, beside in rewrites if one.name not in LISTED]
-    return [one.name for one, beside in wanted if not count(one, (beside,), needed=1, most=most)]
+    return [one.name for one, beside in rewrites if not count(one, (beside,), needed=1, most=most)]
 
 
 @pytest.mark.long
-def test_every_rewrite_fires_beside_all_others_or_is_listed():
+def test_every_rewrite_fires_beside_all_others():
     found = missing([(one, beside) for one, beside in ALL if one.name not in LATE], most=120)
-    assert not found, "another rule takes what they are for: delete them, or say in tests/mutants/firings.py why not"
+    assert not found, "another rule takes what they are for: delete them"
 
 
 @pytest.mark.long
 def test_rewrites_of_rare_forms_fire_beside_all_others():
     assert not missing([(one, beside) for one, beside in ALL if one.name in LATE])
-
-
-def test_what_is_listed_does_not_fire():
-    fires = [one.name for one, beside in ALL if one.name in LISTED and count(one, (beside,), needed=1, most=60)]
-    assert not fires
 
 
 def test_forms_are_of_rewrites_that_there_are():
