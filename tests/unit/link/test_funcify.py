@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
+import sys
 import threading
 from typing import Any
 
@@ -605,3 +608,40 @@ def test_a_copy_by_way_of_numpy_is_given_the_context_too() -> None:
     executable = linker.compile(graph, Request("toy", None, RULES.get))
     executable.run([np.zeros(3)])
     assert found == ["device 0"]
+
+
+def test_a_builtins_parameters_are_read_in_many_threads_at_once():
+    """Its signature is text that CPython parses, and its parser counts for all threads together (gh-106905)."""
+
+    class Loop:
+        def __init__(self):
+            self.own = self
+
+        def __del__(self):
+            sum(range(200))  # where another thread may go on
+
+    started, found = threading.Barrier(8), []
+
+    def read():
+        started.wait()
+        try:
+            for _ in range(200):
+                Loop()
+                found.append(writing.parameters(np.array))
+        except SystemError as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(3)
+    try:
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*thresholds)
+    assert len(found) == 1600
+    assert {*found} == {frozenset(inspect.signature(np.array).parameters)}

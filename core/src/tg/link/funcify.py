@@ -339,6 +339,7 @@ class FuncifyLinker(Linker):
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special
+        self._asking = tuple(name for name in TOLD if "context" in parameters(getattr(self, name)))
 
     def compile(self, graph: FrozenGraph, request: Request) -> Executable:
         """Funcify the graph; the backend's compiler runs at the first call, when shapes are known."""
@@ -353,13 +354,12 @@ class FuncifyLinker(Linker):
 
     def _told(self, options: Any) -> FuncifyLinker:
         """The linker whose functions need not be told the context; itself where none asks for it."""
-        asking = [name for name in TOLD if "context" in parameters(getattr(self, name))]
-        if not asking:
+        if not self._asking:
             return self
         linker, context = copied(self), self.context(options)
         if linker.copy == self._copied:
             linker.copy = linker._copied
-        for name in asking:
+        for name in self._asking:
             setattr(linker, name, functools.partial(getattr(self, name), context=context))
         return linker
 

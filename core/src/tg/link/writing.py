@@ -13,6 +13,7 @@ import inspect
 import keyword
 import re
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 LARGE: Final = 4096  # bytes: a larger constant is an argument of what is traced, not a literal in it
 RESERVED: Final = re.compile(r"sizes|constants|int|graph|inner\d+|\w+_lengths|[vhs]\d+|n\d+_\d+")  # in generated code
 KEPT: Final = 256  # combinations of lengths whose scalars are remembered
+SIGNATURES: Final = threading.Lock()  # a builtin's is text that `ast` parses, which CPython 3.11 cannot in two threads
 
 
 class Funcified(NamedTuple):
@@ -119,7 +121,8 @@ def _inspected(
 def parameters(function: object) -> frozenset[str]:
     """The names of a function's parameters; none of a builtin that does not tell, or of what is no function."""
     try:
-        return frozenset(inspect.signature(function).parameters)  # type: ignore[arg-type]
+        with SIGNATURES:
+            return frozenset(inspect.signature(function).parameters)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return frozenset()
 
