@@ -97,6 +97,11 @@ def spiked(a, b):
     return b[..., :1, :1] * tg.eye(4, dtype=a.dtype) + u @ tg.swapaxes(u, -1, -2)
 
 
+def three(a):
+    """Three diagonals of square matrices, and zeros."""
+    return tg.triu(tg.tril(square(a), 1), -1)
+
+
 def reflected(a):
     """An orthogonal matrix of as many rows as a has columns."""
     n = a.shape[-1]
@@ -113,6 +118,7 @@ WORDS = {
     "definite": definite,
     "reflected": reflected,
     "spiked": spiked,
+    "three": three,
     "linalg": tg.linalg,
     "turned": tg.matrix_transpose,
 }
@@ -483,6 +489,10 @@ SYSTEMS = letters(
     linalg.solve(tg.tril(tg.triu(square(a))), square(b), on_error="nan")
     linalg.inv(tg.tril(square(a)), on_error="nan")
     linalg.inv(tg.tril(tg.triu(square(a))), on_error="nan")
+    linalg.solve(three(a), square(b), on_error="nan")
+    linalg.solve(three(a), square(b), transposed=True, on_error="nan")
+    linalg.solve(tg.tril(three(a)), square(b), on_error="nan")
+    linalg.inv(three(a), on_error="nan")
     linalg.solve_triangular(turned(square(a)), square(b), on_error="nan")
     linalg.solve_triangular(square(a), square(b), lower=True, on_error="nan")
     linalg.solve(definite(a), square(b))
@@ -511,6 +521,9 @@ DETERMINANTS = letters(
     tg.log(tg.absolute(linalg.det(square(a))))
     linalg.slogdet(square(a))[0]
     linalg.slogdet(square(a))[1]
+    linalg.det(three(a))
+    linalg.slogdet(three(a))[0]
+    linalg.slogdet(three(a))[1]
     linalg.det(tg.tril(square(a)))
     linalg.slogdet(tg.triu(square(a)))[1]
     linalg.slogdet(tg.triu(square(a)))[0]

@@ -148,6 +148,7 @@ def matrices(dtype):
     rng = np.random.default_rng(7)
     small = rng.integers(1, 5, (2, 4, 4)).astype(full.dtype)
     low = np.tril(np.ones((4, 4), bool))
+    near = np.tril(np.ones((4, 4), bool), 1)
     zero = full.dtype.type(0)
     some = [
         ((), full),
@@ -156,6 +157,8 @@ def matrices(dtype):
         (("upper_triangular", "finite"), np.where(low.T, small, zero)),
         (("lower_triangular", "finite", "unit_diagonal"), np.where(low & ~np.eye(4, dtype=bool), small, np.eye(4))),
         (("diagonal",), np.where(np.eye(4, dtype=bool), full, zero)),
+        (("tridiagonal",), np.where(near & near.T, full, zero)),
+        (("lower_hessenberg", "finite"), np.where(near, small, zero)),
         (("symmetric",), np.where(low, full, np.swapaxes(full, -1, -2))),
         (("symmetric", "finite"), np.where(low, small, np.swapaxes(small, -1, -2))),
         (("orthogonal",), np.broadcast_to(np.eye(4)[::-1], (2, 4, 4))),
@@ -277,10 +280,27 @@ BUILT = {
     "tri below": (lambda n: tg.tri(n, k=-1), {"lower_triangular"}),
     "tri above": (lambda n: tg.tri(n, k=1), {"unit_diagonal"}),
     "tril": (lambda n: tg.tril(tg.broadcast_to(tg.vector("v"), (n, n))), {"lower_triangular"}),
-    "tril above": (lambda n: tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)), 1), set()),
+    "tril above": (lambda n: tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)), 1), {"lower_hessenberg"}),
+    "tril far above": (lambda n: tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)), 2), set()),
     "triu": (lambda n: tg.triu(tg.broadcast_to(tg.vector("v"), (n, n))), {"upper_triangular"}),
     "triu of tril": (lambda n: tg.triu(tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)))), {"diagonal"}),
     "diag": (lambda n: tg.diag(tg.broadcast_to(tg.scalar("v"), (n,))), {"diagonal"}),
+    "diag above": (lambda n: tg.diag(tg.broadcast_to(tg.scalar("v"), (n,)), 1), {"upper_triangular", "tridiagonal"}),
+    "diag below": (lambda n: tg.diag(tg.broadcast_to(tg.scalar("v"), (n,)), -1), {"lower_triangular", "tridiagonal"}),
+    "diag far": (lambda n: tg.diag(tg.broadcast_to(tg.scalar("v"), (n,)), 2), {"upper_triangular"}),
+    "three diagonals": (lambda n: 2 * tg.eye(n) - tg.eye(n, k=1) - 3 * tg.eye(n, k=-1), {"tridiagonal"}),
+    "triu of tril above": (
+        lambda n: tg.triu(tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)), 1), -1),
+        {"tridiagonal"},
+    ),
+    "turned hessenberg": (
+        lambda n: tg.matrix_transpose(tg.tril(tg.broadcast_to(tg.vector("v"), (n, n)), 1)),
+        {"upper_hessenberg"},
+    ),
+    "diagonal times three": (
+        lambda n: tg.diag(tg.arange(n)) @ tg.cast(tg.eye(n, k=1), "int64"),
+        {"tridiagonal", "upper_triangular"},
+    ),
     "zeros": (lambda n: tg.zeros((n, n)), {"diagonal", "finite"}),
     "columns": (lambda n: tg.cast(tg.arange(n)[None, :] < tg.arange(n)[:, None], "float64"), {"lower_triangular"}),
     "rows": (lambda n: tg.cast(tg.arange(n)[:, None] - 2 >= tg.arange(n)[None, :] - 1, "int8"), {"lower_triangular"}),
@@ -352,8 +372,9 @@ def test_what_follows_from_facts():
 
 
 def test_facts_of_constants_are_read_from_their_elements():
-    c = tg.constant([[1.0, 0.0], [2.0, np.inf]])
-    assert facts_of(c) == {"not_nan", "nonnegative", "whole", "no_negative_zero", "lower_triangular"}
+    c = tg.constant([[1.0, 0, 0], [2, np.inf, 0], [1, 0, 0]])
+    elements = {"not_nan", "nonnegative", "whole", "no_negative_zero"}
+    assert facts_of(c) == elements | {"lower_triangular", "lower_hessenberg"}
     assert holds(tg.constant([1.5, 2.0]), "finite")
     assert not holds(tg.constant([1.0, np.nan]), "not_nan")
     assert facts_of(tg.constant(np.zeros((0, 3)))) >= ELEMENT

@@ -60,6 +60,7 @@ STRUCTURES = {
     "diagonal": lambda x: np.tril(np.triu(x)),
     "lower_triangular": np.tril,
     "upper_triangular": np.triu,
+    "tridiagonal": lambda x: np.tril(np.triu(x, -1), 1),
     "positive_definite": lambda x: x @ x.conj().swapaxes(-1, -2) + len(x) * np.eye(len(x)),
     "orthogonal": lambda x: np.linalg.qr(x)[0],
 }
@@ -156,6 +157,105 @@ def test_a_nan_in_a_triangle_reaches_all_that_elimination_gives_it_to(place):
     frozen = rewritten([S, B], tg.linalg.solve(m, B), tg.linalg.inv(m), tg.linalg.slogdet(m)[1], tg.linalg.det(m))
     assert not {"LU", "Solve", "Inv"} & factors(frozen).keys()
     assert all(np.isnan(found).all() for found in computed(frozen, a, b))
+
+
+# --- three diagonals ----------------------------------------------------------------------------------------------
+
+
+BANDS = ("SolveBanded", "SolvehBanded", "Scan")
+
+
+def three(n, dtype="float64"):
+    """Three diagonals that outweigh nothing: elimination exchanges rows."""
+    return np.tril(np.triu(normal(n, n, dtype=dtype), -1), 1)
+
+
+@pytest.mark.parametrize("backend", ["perform", "c", "numba"])
+@pytest.mark.parametrize("n", [1, 2, 3, 60])
+def test_matrices_built_of_three_diagonals_are_eliminated_within_them(backend, n):
+    v, w, u, b = (tg.vector(name) for name in "vwub")
+    a = tg.diag(v) + tg.diag(w, 1) + tg.diag(u, -1)
+    f = tg.function(
+        [v, w, u, b],
+        [tg.linalg.solve(a, b), tg.linalg.solve(a, b, transposed=True), tg.linalg.inv(a), *tg.linalg.slogdet(a)],
+        backend=backend,
+    )
+    made = three(n)
+    given = [np.diagonal(made, k) for k in (0, 1, -1)]
+    side = normal(n)
+    wanted = (np.linalg.solve(made, side), np.linalg.solve(made.T, side), np.linalg.inv(made), *np.linalg.slogdet(made))
+    condition = np.linalg.cond(made)
+    for found, right in zip(f(*given, side), wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-13 * condition, atol=1e-15 * condition)
+    if backend == "perform" and n == 60:
+        kinds = Counter(n.op.name for n in f.graph.nodes if n.op.name in (*FACTORS, *BANDS))
+        assert kinds == {"SolveBanded": 3, "Scan": 1}
+
+
+@pytest.mark.parametrize(
+    ("names", "op"),
+    [
+        (("tridiagonal", "positive_definite"), "SolvehBanded"),
+        (("tridiagonal", "lower_triangular"), "SolveBanded"),
+        (("tridiagonal", "upper_triangular"), "SolveBanded"),
+    ],
+)
+def test_what_else_is_known_of_three_diagonals_is_used(names, op):
+    a = three(40)
+    a = a @ a.T * np.tri(40, k=1) * np.tri(40, k=1).T + 8 * np.eye(40)
+    if "lower_triangular" in names:
+        a = np.tril(a)
+    if "upper_triangular" in names:
+        a = np.triu(a)
+    m, b = known(A, *names), normal(40, 3)
+    frozen = rewritten([A, B], tg.linalg.solve(m, B), tg.linalg.inv(m) @ B, tg.linalg.solve(m, B, transposed=True))
+    assert not factors(frozen)
+    assert {node.op.name for node in frozen.nodes} & {"SolveBanded", "SolvehBanded"} == {op}
+    for found, right in zip(computed(frozen, a, b), (a, a, a.T), strict=True):
+        np.testing.assert_allclose(found, np.linalg.solve(right, b), rtol=1e-12, atol=1e-13)
+
+
+def test_few_rows_are_eliminated_whole():
+    x = tg.tensor("x", shape=(8, 8))
+    assert factors(rewritten([x, V], tg.linalg.solve(known(x, "tridiagonal"), V))) == {"Solve": 1}
+
+
+def test_singular_matrices_of_three_diagonals_raise_as_others_do():
+    f = tg.function([A, V], tg.linalg.solve(known(A, "tridiagonal"), V), backend="perform")
+    a = np.diag(np.ones(20)) + np.diag(np.ones(19), 1)
+    a[4] = 0
+    with pytest.raises(tg.LinAlgError, match="solve: the matrix is singular: its LU factorisation has 0 as pivot 5"):
+        f(a, np.ones(20))
+    a[4, 4] = np.nan
+    assert np.isnan(f(a, np.ones(20))).all()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_determinants_of_three_diagonals_neither_overflow_nor_stop_at_minors_that_are_zero(scale):
+    n = 400
+    a = (np.diag(np.ones(n - 1), 1) - 3 * np.diag(np.ones(n - 1), -1)) * scale  # each other minor is 0
+    signs, size = tg.function([A], tg.linalg.slogdet(known(A, "tridiagonal")), backend="perform")(a)
+    assert signs == 1
+    np.testing.assert_allclose(size, n * math.log(scale) + n / 2 * math.log(3), rtol=1e-13)
+    of_zero_row = np.array(a)
+    of_zero_row[7] = 0
+    f = tg.function([A], [tg.linalg.det(known(A, "tridiagonal")), *tg.linalg.slogdet(known(A, "tridiagonal"))])
+    assert f(of_zero_row) == [0, 0, -np.inf]
+
+
+def test_gradients_of_a_density_with_three_diagonals_need_no_other_factors():
+    v, w, x = tg.vector("v"), tg.vector("w"), tg.vector("x")
+    precision = tg.diag(v) + tg.diag(w, 1) + tg.diag(w, -1)
+    density = 0.5 * tg.linalg.slogdet(precision)[1] - 0.5 * x @ precision @ x
+    frozen = rewritten([v, w, x], density, *tg.grad(density, [v, w]))
+    assert not factors(frozen)
+    d, e, y = np.full(30, 2.5), np.linspace(-1, 1, 29), normal(30)
+    value, of_d, of_e = computed(frozen, d, e, y)
+    dense = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    inverse = np.linalg.inv(dense)
+    np.testing.assert_allclose(value, 0.5 * np.linalg.slogdet(dense)[1] - 0.5 * y @ dense @ y, rtol=1e-13)
+    np.testing.assert_allclose(of_d, 0.5 * np.diagonal(inverse) - 0.5 * y * y, rtol=1e-11)
+    np.testing.assert_allclose(of_e, np.diagonal(inverse, 1) - y[1:] * y[:-1], rtol=1e-11)
 
 
 # --- products with an inverse -------------------------------------------------------------------------------------
@@ -272,6 +372,16 @@ def test_determinants_of_few_rows_are_written_out(n, dtype):
                 product = mpmath.fprod(mpmath.mpmathify(m[i, j].item()) for i, j in enumerate(order))
                 exact, size = exact + (-product if odd else product), size + abs(complex(product))
             assert abs(complex(exact) - y) <= 4 * np.finfo(dtype).eps * size
+
+
+@pytest.mark.parametrize("backend", ["perform", "c", "numba"])
+def test_a_minor_that_overflows_beside_a_zero_is_left_out_and_nothing_that_is_not_finite_is(backend):
+    a = tg.tensor("a", "float32", (None, 3, 3))
+    f = tg.function([a], tg.linalg.det(a), backend=backend)
+    x = np.repeat(np.float32([[[1e-38, 0, 0], [3e38, 2e9, 0], [2e37, 1, 4e-12]]]), 4, 0)
+    np.testing.assert_allclose(f(x)[:1], np.prod(np.diagonal(x[0]).astype(np.float64)), rtol=1e-5)
+    x[1, 1, 0], x[2, 2, 1], x[3, 2, 2] = np.nan, np.inf, -np.inf
+    assert np.isnan(f(x)[1:]).all()
 
 
 def test_a_cholesky_factor_with_a_check_is_the_same_as_one_without():

@@ -2,7 +2,7 @@
 
 Facts are true of the *computed* values: `exp` underflows to 0, so it gives `nonnegative` and not `positive`; integers
 wrap, so their sums have no sign. Those that order are silent about NaN, which is neither below nor above anything: a
-rule that must exclude NaN asks for `not_nan` too. Structure made of zeros and ones (`lower_triangular`, `diagonal`,
+rule that must exclude NaN asks for `not_nan` too. Structure made of zeros and ones (`lower_triangular`, `tridiagonal`,
 `unit_diagonal`) is exact; `symmetric`, `hermitian`, `positive_definite` and `orthogonal` hold up to rounding.
 """
 
@@ -30,6 +30,7 @@ __all__ = [
     "MATRIX",
     "NONE",
     "TRIANGULAR",
+    "ZEROS",
     "Fact",
     "closure",
     "elements_of",
@@ -65,8 +66,15 @@ FACTS: Final[dict[str, Fact]] = {
     "positive_definite": Fact(
         "The matrix is Hermitian and its eigenvalues are above 0, up to rounding.", ("hermitian",), matrix=True
     ),
-    "lower_triangular": Fact("The elements above the diagonal are 0.", matrix=True),
-    "upper_triangular": Fact("The elements below the diagonal are 0.", matrix=True),
+    "lower_triangular": Fact("The elements above the diagonal are 0.", ("lower_hessenberg",), matrix=True),
+    "upper_triangular": Fact("The elements below the diagonal are 0.", ("upper_hessenberg",), matrix=True),
+    "lower_hessenberg": Fact("The elements above the diagonal next to the main one are 0.", matrix=True),
+    "upper_hessenberg": Fact("The elements below the diagonal next to the main one are 0.", matrix=True),
+    "tridiagonal": Fact(
+        "The elements off the diagonal and those next to it are 0.",
+        ("lower_hessenberg", "upper_hessenberg"),
+        matrix=True,
+    ),
     "diagonal": Fact(
         "The elements off the diagonal are 0.", ("lower_triangular", "upper_triangular", "symmetric"), matrix=True
     ),
@@ -79,10 +87,12 @@ TOGETHER: Final = (  # what several facts imply
     (("nonnegative", "nonzero"), "positive"),
     (("nonpositive", "nonzero"), "negative"),
     (("lower_triangular", "upper_triangular"), "diagonal"),
+    (("lower_hessenberg", "upper_hessenberg"), "tridiagonal"),
 )
 MATRIX: Final = frozenset(name for name, fact in FACTS.items() if fact.matrix)
 ELEMENT: Final = frozenset(FACTS) - MATRIX  # of the elements, wherever they stand
 TRIANGULAR: Final = frozenset(("lower_triangular", "upper_triangular"))
+ZEROS: Final = TRIANGULAR | {"lower_hessenberg", "upper_hessenberg"}  # where there are none but zeros; others follow
 NONE: Final[frozenset[str]] = frozenset()
 
 WHOLE_NUMBERS: Final = frozenset(("finite", "not_nan", "whole", "no_negative_zero"))
@@ -92,8 +102,7 @@ LARGEST_CONSTANT: Final = 1 << 16  # elements of a constant whose structure as a
 OF_CONSTANTS: Final = (  # the structure that is seen in a constant at little cost
     "symmetric",
     "hermitian",
-    "lower_triangular",
-    "upper_triangular",
+    *sorted(ZEROS),
     "unit_diagonal",
 )
 

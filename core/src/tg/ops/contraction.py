@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.errors import DtypeError, ShapeError, message
-from tg.graph.facts import TRIANGULAR, facts_of
+from tg.graph.facts import TRIANGULAR, ZEROS, facts_of
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import multiply
 from tg.ops.elementwise.cast import cast_variable
@@ -102,8 +102,9 @@ class MatMul(Op):
 
 
 def _product_facts(x: Variable, y: Variable) -> set[str]:
-    shared = facts_of(x) & facts_of(y)
-    found = set(shared & TRIANGULAR) if "finite" in shared else set()
+    a, b = facts_of(x), facts_of(y)
+    shared = a & b
+    found = set(shared & (ZEROS if "diagonal" in a | b else TRIANGULAR)) if "finite" in shared else set()
     if is_float(x.type.dtype):
         found |= shared & {"nonnegative", "whole"}
         found |= {"not_nan"} if shared >= {"nonnegative", "finite"} else set()

@@ -12,12 +12,13 @@ import numpy as np
 
 from tg.errors import BoundsError, DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
-from tg.graph.facts import NONE, TRIANGULAR, elements_of, facts_of
+from tg.graph.facts import NONE, elements_of, facts_of
 from tg.graph.nodes import Constant, Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.arithmetic import add, minimum, remainder
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater_equal, less, logical_and, logical_or, where
+from tg.ops.elementwise.positions import zeros_beside
 from tg.ops.family import Family
 from tg.ops.length_checks import natural_checks
 from tg.ops.reduction import total_max, total_min
@@ -462,8 +463,9 @@ class Scatter(Op):
         """What both share, if elements are replaced or compared; of sums and products what rounding leaves."""
         x, v, *indices = inputs
         found = update_facts(self.fn, x, v)
-        on_diagonal = self.axes == (-2, -1) and indices[0] is indices[1]
-        return (found | (facts_of(x) & TRIANGULAR) if on_diagonal else found,)
+        if self.axes == (-2, -1):
+            found |= facts_of(x) & zeros_beside(*indices)
+        return (found,)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]

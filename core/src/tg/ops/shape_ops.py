@@ -13,7 +13,7 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, ShapeError, message
 from tg.graph.checks import Check, Descriptor
-from tg.graph.facts import ELEMENT, TRIANGULAR, elements_of, facts_of
+from tg.graph.facts import ELEMENT, ZEROS, elements_of, facts_of
 from tg.graph.nodes import Variable, as_size_variable, size_value
 from tg.graph.op import Op
 from tg.ops.elementwise.cast import Cast, cast_variable
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-MIRROR: Final = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
+MIRROR: Final = {
+    "lower_triangular": "upper_triangular",
+    "upper_triangular": "lower_triangular",
+    "lower_hessenberg": "upper_hessenberg",
+    "upper_hessenberg": "lower_hessenberg",
+}
 SMALL, WIDE = 2, 8  # bytes: integers so small do not fill ones so wide in any sum that memory can hold
 FREE_HINT: Final = "one length may be -1: it follows from the others"
 
@@ -246,7 +251,7 @@ class BroadcastTo(Sized):
         if x.type.ndim >= 2 and all(map(same, x.shape[-2:], shape[-2:])):
             return (facts_of(x),)
         square = len(shape) >= 2 and same(shape[-1], shape[-2])
-        return (elements_of(x) | TRIANGULAR if square and is_zero(x) else elements_of(x),)
+        return (elements_of(x) | ZEROS if square and is_zero(x) else elements_of(x),)
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Any, cotangents: Sequence[Variable | None]
@@ -375,7 +380,7 @@ class Transpose(Op):
             return (known & ELEMENT,)
         if self.axes[-1] == -1:
             return (known,)
-        return ((known - TRIANGULAR) | {MIRROR[name] for name in known & TRIANGULAR},)
+        return ((known - ZEROS) | {MIRROR[name] for name in known & ZEROS},)
 
     def pullback(self, tools: Any, inputs: Any, outputs: Any, cotangents: Any) -> Sequence[Variable | None]:
         """The cotangent permuted back."""

@@ -17,7 +17,7 @@ from tg.graph.timing import Span
 from tg.rewrite.fold import folded
 from tg.rewrite.journal import Journal
 from tg.rewrite.pattern import kind_of
-from tg.rewrite.phases import CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
+from tg.rewrite.phases import BACKEND, CANONICALIZE, EXPAND, PHASES, SWEEPS, allowed_kinds
 from tg.rewrite.rule import Checked, Lowering, Pass
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ FOLD: Final = "fold_constants"
 INNER: Final = "inner_graph"
 MOST_KINDS: Final = 4  # of more operands only the set of what makes them selects the rules to try
 BITS: Final = {phase: 1 << k for k, phase in enumerate(PHASES)}
+EXPANDING: Final = (EXPAND, BACKEND)  # the second for checks of lengths whose equality came to light there
 
 
 class HasRewrites(Protocol):
@@ -321,7 +322,7 @@ class _Sweeper:
         if attempts is None:
             attempts = self.driver.index.find(node.op, signature, self.phase)
         op = node.op
-        if not attempts and not type(op).graph_fields and not (self.phase == EXPAND and op.expands):
+        if not attempts and not type(op).graph_fields and not (op.expands and self.phase in EXPANDING):
             if self.driver.folds and not (count and type(inputs[0]) is not Constant):
                 locs.fix(node.loc)
                 return self._folded(node, outputs)
@@ -376,7 +377,7 @@ class _Sweeper:
         op = node.op
         if type(op).graph_fields:
             return self._inner(node, outputs)
-        if self.phase == EXPAND and op.expands:
+        if op.expands and self.phase in EXPANDING:
             return self._expanded(node)
         return None
 

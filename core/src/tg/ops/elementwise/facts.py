@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tg.graph.facts import TRIANGULAR, elements_of, facts_of
+from tg.graph.facts import ZEROS, elements_of, facts_of
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.positions import complement
 from tg.types.dtypes import is_complex, is_float, is_integer, numpy_dtype
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Rule = tuple[tuple[str, ...], tuple[str, ...]]  # what an operand must be, and what the result is then
 
 SIGNS: Final = ("nonnegative", "nonpositive")
-ZERO: Final = frozenset(("nonnegative", "nonpositive", "not_nan"))
+NOTHING: Final = frozenset(("nonnegative", "nonpositive", "not_nan"))
 STRICT_SIGNS: Final = (*SIGNS, "positive", "negative", "nonzero")
 NO_SIGNED_ZERO: Final = frozenset(("nonnegative", "no_negative_zero"))  # +0 at the least
 BELOW_ZERO: Final = frozenset(("nonpositive", "nonzero"))
@@ -45,13 +45,13 @@ def of_one(
         keeps: true of the result where they are of the operand, for floating operands.
         rules: what the operand must be, and what the result is then, for floating operands.
         integers, complexes: what is kept for operands of these dtypes.
-        zero: whether it is 0 at 0, so that it keeps the zeros of a triangular matrix.
+        zero: whether it is 0 at 0, so that it keeps the zeros of a matrix.
     """
     kept, other = frozenset(keeps), {True: frozenset(complexes), False: frozenset(integers)}
 
     def facts(x: Variable) -> set[str]:
         known = facts_of(x)
-        found = set(known & TRIANGULAR) if zero else set()
+        found = set(known & ZEROS) if zero else set()
         if not is_float(x.type.dtype):
             return found | (known & other[is_complex(x.type.dtype)])
         found.update(always, known & kept)
@@ -79,13 +79,21 @@ def aligned(x: Variable, y: Variable) -> bool:
     return len(a) >= 2 and len(b) >= 2 and equal_here(a[-1], b[-1]) and equal_here(a[-2], b[-2])
 
 
+def spans(x: Variable, y: Variable) -> bool:
+    """Whether x is a matrix that is not repeated along its last two axes where it meets y."""
+    a, b = x.shape, y.shape[-2:]
+    return len(a) >= 2 and all(
+        equal_here(n, 1) or equal_here(m, n) for m, n in zip(reversed(a), reversed(b), strict=False)
+    )
+
+
 def _of_sum(x: Variable, y: Variable, *, second: tuple[str, str] = SIGNS) -> set[str]:
     """Of x + y, or of x - y where `second` says by which sign of y the sum has a sign."""
     a, b = facts_of(x), facts_of(y)
     found: set[str] = set()
     signs = [s for s, t in zip(SIGNS, second, strict=True) if s in a and t in b]
-    if a & b & TRIANGULAR and aligned(x, y):
-        found |= a & b & TRIANGULAR
+    if a & b & ZEROS and aligned(x, y):
+        found |= a & b & ZEROS
     if is_integer(x.type.dtype):
         return found
     found |= a & b & {"whole"}
@@ -120,9 +128,9 @@ def of_multiply(x: Variable, y: Variable) -> set[str]:
         return set(of_square(x))
     a, b = facts_of(x), facts_of(y)
     found: set[str] = set()
-    if (a | b) & TRIANGULAR and aligned(x, y):
-        found |= (a & TRIANGULAR if "finite" in b else set()) | (b & TRIANGULAR if "finite" in a else set())
-        found |= a & b & TRIANGULAR
+    for matrix, other, u, v in ((a, b, x, y), (b, a, y, x)):
+        if matrix & ZEROS and spans(u, v):
+            found |= matrix & (ZEROS if "finite" in other else other & ZEROS)
     for matrix, v in ((a, y), (b, x)):
         if "positive_definite" in matrix and v.type.ndim == 0 and facts_of(v) >= {"positive", "finite"}:
             found.add("positive_definite")
@@ -150,7 +158,7 @@ def _of_product(a: Facts, b: Facts) -> set[str]:
 def of_gate(dy: Variable, d: Variable) -> set[str]:
     """Of `gate`: as the product, but 0 where dy is 0."""
     a, b = facts_of(dy), facts_of(d)
-    found = set(a & TRIANGULAR) if a & TRIANGULAR and aligned(dy, d) else set()
+    found = set(a & ZEROS) if a & ZEROS and aligned(dy, d) else set()
     if not is_float(dy.type.dtype):
         return found
     found |= _of_product(a, b) | (a & b & {"whole"})
@@ -174,8 +182,8 @@ def of_divide(x: Variable, y: Variable) -> set[str]:
             found.add(other)
     if a >= NO_SIGNED_ZERO and is_sign(y):
         found.add("no_negative_zero")
-    if a & TRIANGULAR and b >= {"nonzero", "not_nan"} and aligned(x, y):
-        found |= a & TRIANGULAR
+    if a & ZEROS and b >= {"nonzero", "not_nan"} and spans(x, y):
+        found |= a & ZEROS
     return found
 
 
@@ -220,7 +228,7 @@ of_square: Known = of_one(
 def of_negative(x: Variable) -> set[str]:
     """Of -x: signs change places; the least integer is its own negative, and unsigned ones wrap."""
     a, dtype = facts_of(x), x.type.dtype
-    found = set(a & (TRIANGULAR | {"finite", "not_nan", "nonzero", "whole"}))
+    found = set(a & (ZEROS | {"finite", "not_nan", "nonzero", "whole"}))
     if is_float(dtype) or dtype.startswith("int"):
         found |= {"nonpositive"} if "nonnegative" in a else set()
         found |= {"nonnegative"} if "nonpositive" in a and is_float(dtype) else set()
@@ -231,14 +239,14 @@ def of_maximum(x: Variable, y: Variable) -> set[str]:
     """Of the larger of x and y, which is one of them, or NaN."""
     a, b = facts_of(x), facts_of(y)
     found = set(elements_of(x, y) | ((a | b) & {"nonnegative", "positive"}))
-    return found | (a & b & TRIANGULAR) if a & b & TRIANGULAR and aligned(x, y) else found
+    return found | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else found
 
 
 def of_minimum(x: Variable, y: Variable) -> set[str]:
     """Of the smaller of x and y, which is one of them, or NaN."""
     a, b = facts_of(x), facts_of(y)
     found = set(elements_of(x, y) | ((a | b) & {"nonpositive", "negative"}))
-    return found | (a & b & TRIANGULAR) if a & b & TRIANGULAR and aligned(x, y) else found
+    return found | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else found
 
 
 def of_clip(x: Variable, lower: Variable, upper: Variable) -> set[str]:
@@ -258,9 +266,9 @@ def of_where(condition: Variable, x: Variable, y: Variable) -> set[str]:
     """Of x where a condition holds, else y: what both are; zeros where a mask takes them, or leaves them."""
     found, a, b = set(elements_of(x, y)), facts_of(x), facts_of(y)
     if condition.type.ndim == 0:
-        return found | (a & b & TRIANGULAR) if a & b & TRIANGULAR and aligned(x, y) else found
+        return found | (a & b & ZEROS) if a & b & ZEROS and aligned(x, y) else found
     fails, holds = facts_of(condition), complement(condition)
-    shaped = TRIANGULAR & (fails | holds | a | b)
+    shaped = ZEROS & (fails | holds | a | b)
     if not shaped or not all(aligned(condition, v) or (v.type.ndim == 0 and is_zero(v)) for v in (x, y)):
         return found
     return found | (shaped & (_zeros(x) | fails) & (_zeros(y) | holds))
@@ -270,11 +278,11 @@ def is_zero(v: Variable) -> bool:
     """Whether all elements of a value are known to be 0; of complex ones, which no order says it of, by their data."""
     if is_complex(v.type.dtype):
         return isinstance(v, Constant) and not v.data.any()
-    return facts_of(v).issuperset(ZERO)
+    return facts_of(v).issuperset(NOTHING)
 
 
 def _zeros(v: Variable) -> frozenset[str]:
-    return TRIANGULAR if is_zero(v) else facts_of(v) & TRIANGULAR
+    return ZEROS if is_zero(v) else facts_of(v) & ZEROS
 
 
 def of_copysign(x: Variable, y: Variable) -> set[str]:
@@ -327,7 +335,7 @@ def of_part(x: Variable) -> set[str]:
 def of_conjugate(x: Variable) -> set[str]:
     """Of the conjugate of a complex matrix or number."""
     kept = {"finite", "not_nan", "whole", "nonzero", "unit_diagonal", "hermitian", "positive_definite", "orthogonal"}
-    return set(facts_of(x) & (TRIANGULAR | kept))
+    return set(facts_of(x) & (ZEROS | kept))
 
 
 def of_parts(*parts: Variable) -> set[str]:
@@ -338,7 +346,7 @@ def of_parts(*parts: Variable) -> set[str]:
 def of_absolute(x: Variable) -> set[str]:
     """Of |x|: the least integer is its own absolute value, and that of a complex number may overflow."""
     known, dtype = facts_of(x), x.type.dtype
-    found = set(known & TRIANGULAR)
+    found = set(known & ZEROS)
     if is_integer(dtype):
         return found | (known & {"nonnegative", "nonzero"})
     found |= {"nonnegative", "no_negative_zero"}
@@ -368,7 +376,7 @@ def of_right_shift(x: Variable, y: Variable) -> set[str]:
 def of_cast(x: Variable, dtype: str) -> set[str]:
     """Of the elements of x in another dtype, as `Cast` declares them."""
     known, source = facts_of(x), x.type.dtype
-    found = set(known & (TRIANGULAR | {"symmetric"}))
+    found = set(known & (ZEROS | {"symmetric"}))
     if dtype != "bool":
         found |= known & {"unit_diagonal"}
     if is_complex(source):

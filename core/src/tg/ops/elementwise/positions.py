@@ -23,6 +23,9 @@ STEPS: Final = 4  # how much may stand between a comparison and the numbers them
 LARGE: Final = 1 << 62
 MOST_COUNTED: Final = 1 << 16  # elements of a constant that are looked at
 NEGATED: Final = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
+ZEROS_ABOVE: Final = {"lower_triangular": 0, "lower_hessenberg": 1}  # above how many diagonals beside the main one
+ZEROS_BELOW: Final = {"upper_triangular": 0, "upper_hessenberg": 1}
+ZEROS: Final = frozenset(ZEROS_ABOVE) | frozenset(ZEROS_BELOW)
 MIRROR: Final = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
 
@@ -51,23 +54,34 @@ def _of_diagonals(name: str, d: int) -> set[str]:
     high = {"equal": d, "greater_equal": d, "greater": d - 1}.get(name)
     low = {"equal": d, "less_equal": d, "less": d + 1}.get(name)
     found = set()
-    if high is not None and high <= 0:
-        found.add("lower_triangular")
-    if low is not None and low >= 0:
-        found.add("upper_triangular")
+    if high is not None:
+        found |= {name for name, last in ZEROS_ABOVE.items() if high <= last}
+    if low is not None:
+        found |= {name for name, last in ZEROS_BELOW.items() if low >= -last}
     if (high is None or high >= 0) and (low is None or low <= 0):
         found.add("unit_diagonal")
     return found
 
 
+def zeros_beside(rows: Variable, columns: Variable) -> frozenset[str]:
+    """The facts of zeros that a matrix keeps where elements of a diagonal are written."""
+    if rows is columns:
+        return ZEROS
+    a, b = (_numbers(v) if v.type.ndim == 1 else None for v in (rows, columns))
+    if a is None or b is None or min(a[1], b[1]) < 0:  # places below 0 are from the end
+        return frozenset()
+    return frozenset(_of_diagonals("equal", b[1] - a[1])) & ZEROS
+
+
 def _numbers(v: Variable) -> Numbers | None:
-    """What a matrix counts, one row or one column of it being the numbers from some start on."""
+    """What a vector or a matrix counts, one row or one column of that being the numbers from some start on."""
     expand, arange, shifts = _ops()
-    axis = start = 0
+    axis = -1 if v.type.ndim == 1 else 0
+    start = 0
     for _ in range(STEPS):
         if isinstance(v, Constant):
             counted = _counted(v.data)
-            return counted and (counted[0], start + counted[1], counted[2])
+            return counted and (axis or counted[0], start + counted[1], counted[2])
         op: Any = v.op
         if isinstance(op, arange):
             return (axis, start, v.shape[0]) if axis else None
@@ -87,12 +101,12 @@ def _numbers(v: Variable) -> Numbers | None:
 
 
 def _counted(data: Array) -> tuple[int, int, int] | None:
-    """What a constant of one row or column counts, whose numbers were folded."""
-    if data.ndim != 2 or 1 not in data.shape or not 0 < data.size <= MOST_COUNTED:
+    """What a constant that is a vector, or of one row or column, counts, whose numbers were folded."""
+    if data.ndim not in (1, 2) or (data.ndim == 2 and 1 not in data.shape) or not 0 < data.size <= MOST_COUNTED:
         return None
     row = data.reshape(-1)
     follows = row[1:] - row[:-1] == 1
-    return (-2 if data.shape[1] == 1 else -1, int(row[0]), row.size) if follows.all() else None
+    return (-2 if data.ndim == 2 and data.shape[1] == 1 else -1, int(row[0]), row.size) if follows.all() else None
 
 
 @functools.cache

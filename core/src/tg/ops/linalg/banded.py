@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from tg.errors import InputError, ShapeError, message
+from tg.graph.nodes import as_size_variable
 from tg.graph.op import Op
 from tg.lapack import gbsv, gtsv, has_lapack, pbsv
 from tg.ops.creation import iota, zeros, zeros_like
-from tg.ops.elementwise.arithmetic import absolute, add, divide, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import absolute, add, clip, divide, multiply, negative, subtract
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isnan, less_equal, logical_or, where
 from tg.ops.elementwise.complex import imag, real
 from tg.ops.family import Family
-from tg.ops.indexing import slice_axis
+from tg.ops.indexing import Gather, slice_axis
 from tg.ops.linalg.matrices import (
     conjugated,
     info_check,
@@ -319,6 +320,24 @@ def _types(what: str, count: int, ab: TensorType, b: TensorType) -> tuple[Tensor
 def _without_failed(x: Array, info: Array) -> tuple[Array, Array]:
     x[info > 0] = np.nan
     return x, info
+
+
+def band_of(a: Variable, below: int, above: int) -> Variable:
+    """The diagonals of matrices of which nothing else is read, zeros beyond their corners.
+
+    Shapes:
+        a (..., n, n) -> (..., below + above + 1, n)
+    """
+    n = a.shape[-1]
+    columns, last = iota(n), subtract(as_size_variable(n), 1)
+    zero = numpy_dtype(a.type.dtype).type(0)
+    diagonals = []
+    for k in range(-above, below + 1):
+        rows = add(columns, k) if k else columns
+        inside = clip(rows, 0, last) if k else rows
+        found = moveaxis(Gather((-2, -1))(a, inside, columns), 0, -1)
+        diagonals.append(where(equal(inside, rows), found, zero) if k else found)
+    return stack(diagonals, -2)
 
 
 def shifted(x: Variable, k: int) -> Variable:

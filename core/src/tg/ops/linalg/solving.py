@@ -11,13 +11,13 @@ from tg.graph.op import Op
 from tg.ops.contraction import MatMul
 from tg.ops.creation import eye, iota, zeros_like
 from tg.ops.diagonal import tril, triu
-from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign, subtract
+from tg.ops.elementwise.arithmetic import absolute, add, multiply, negative, sign
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, not_equal, where
 from tg.ops.elementwise.complex import conjugate, imag
 from tg.ops.elementwise.exponential import log
 from tg.ops.family import Family
-from tg.ops.linalg.banded import SolveBanded
+from tg.ops.linalg.banded import SolveBanded, band_of
 from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.lu import LU, solve_by_factors
 from tg.ops.linalg.matrices import (
@@ -41,7 +41,7 @@ from tg.ops.linalg.spectral import SVD
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import any as any_of
 from tg.ops.reduction import prod, product_of_others, reduce_sum
-from tg.ops.shape import Squeeze, broadcast_to, expand_dims_at, matrix_transpose, stack
+from tg.ops.shape import Squeeze, broadcast_to, expand_dims_at, matrix_transpose
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg.types.lengths import Requirements
 from tg.types.tensor_type import TensorType
@@ -441,7 +441,7 @@ def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: boo
         triangle = tril(triu(a))
         return SolveTriangular(True, transpose, False, raises)(triangle, b)  # type: ignore[no-any-return]
     if assumed == "tridiagonal":
-        band = _three_diagonals(matrix_transpose(a) if transposed else a)
+        band = band_of(matrix_transpose(a) if transposed else a, 1, 1)
         return SolveBanded(1, 1, raises)(band, b)[0]  # type: ignore[no-any-return]
     if assumed == "gen":
         return Solve(transpose, False, raises)(a, b)[0]  # type: ignore[no-any-return]
@@ -455,17 +455,6 @@ def _solved(assumed: str, a: Variable, b: Variable, lower: bool, transposed: boo
         whole = add(tril(read), matrix_transpose(below) if assumed == "sym" else adjoint(below))
         x = Solve("n", False, raises)(whole, sides)[0]
     return x if flip is None else flip(x)
-
-
-def _three_diagonals(a: Variable) -> Variable:
-    """The band of a matrix of which only the main diagonal and those beside it are read.
-
-    Shapes:
-        a (..., n, n) -> (..., 3, n)
-    """
-    places = subtract(expand_dims_at(iota(a.shape[-2]), (-1,)), iota(a.shape[-1]))
-    zero = numpy_dtype(a.type.dtype).type(0)
-    return stack([reduce_sum(where(equal(places, k), a, zero), (-2,)) for k in (-1, 0, 1)], -2)
 
 
 def inv(a: Any, *, on_error: str = "raise") -> Variable:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tg.rewrite.rules.linalg.solving import determinants, inverses, low_rank, sharing, structure
+from tg.rewrite.rules.linalg.solving import banded, determinants, inverses, low_rank, sharing, structure
 
-RULES = (*structure.RULES, *determinants.RULES)
+RULES = (*banded.RULES, *structure.RULES, *determinants.RULES)
 PASSES = (*inverses.PASSES, *low_rank.PASSES, *sharing.PASSES)
 
 __all__ = ["PASSES", "RULES"]

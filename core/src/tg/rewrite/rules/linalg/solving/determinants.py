@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from tg.graph.facts import TRIANGULAR, facts_of
 from tg.ops.creation import ones
-from tg.ops.elementwise.arithmetic import absolute, add, multiply, sign, square, subtract
+from tg.ops.elementwise.arithmetic import absolute, add, gate, multiply, sign, square, subtract
 from tg.ops.elementwise.comparison import isnan, less, where
 from tg.ops.elementwise.complex import real
 from tg.ops.elementwise.exponential import log
@@ -68,7 +69,10 @@ def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variabl
 def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:
     (a,) = node.inputs
     n = a.type.shape[-1]
-    return None if n is None or not 0 < n <= MOST_BY_MINORS else _by_minors(a, list(range(n)))
+    if n is None or not 0 < n <= MOST_BY_MINORS:
+        return None
+    found = _by_minors(a, list(range(n)))
+    return found if n < MOST_BY_MINORS else add(found, _nothing_of(a[..., 1:, :]))
 
 
 def _by_minors(a: Variable, columns: list[int]) -> Variable:
@@ -76,11 +80,21 @@ def _by_minors(a: Variable, columns: list[int]) -> Variable:
     n: Any = a.type.shape[-1]
     row = n - len(columns)
     terms = [(a[..., row, k], [j for j in columns if j != k]) for k in columns]
-    made = [multiply(x, _by_minors(a, others)) if others else x for x, others in terms]
+    times = gate if len(columns) == MOST_BY_MINORS else multiply  # the minor beside a 0 may overflow
+    made = [times(x, _by_minors(a, others)) if others else x for x, others in terms]
     total = made[0]
     for k, term in enumerate(made[1:]):
         total = add(total, term) if k % 2 else subtract(total, term)
     return total
+
+
+def _nothing_of(a: Variable) -> Variable:
+    """0, or NaN where an element is not finite."""
+    zero = numpy_dtype(a.type.dtype).type(0)
+    rows, columns = a.type.shape[-2:]
+    assert rows is not None
+    assert columns is not None
+    return functools.reduce(add, [multiply(a[..., i, j], zero) for i in range(rows) for j in range(columns)])
 
 
 def _det_of_definite(node: Apply, outputs: Any) -> Checked | None:

@@ -7,7 +7,7 @@ the course of elimination, need not be so for substitution.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -39,16 +39,26 @@ if TYPE_CHECKING:
 
     Pair = tuple[Variable, Variable]
 
+FEW_ROWS: Final = 16
+"""Rows up to which a matrix is eliminated whole though it has three diagonals alone: 2.3 us on C, 3.3 within them; of
+100 rows 154 us and 18, of 1,000 84 ms and 0.16."""
+
 
 def is_diagonal(a: Variable) -> bool:
     """Whether nothing is off the diagonal."""
     return "diagonal" in facts_of(a)
 
 
+def is_band(a: Variable) -> bool:
+    """Whether three diagonals are all that a matrix has, and enough rows that elimination within them pays."""
+    n, found = a.type.shape[-1], facts_of(a)
+    return "tridiagonal" in found and "diagonal" not in found and (n is None or n > FEW_ROWS)
+
+
 def triangle_of(a: Variable) -> str | None:
-    """The fact of a matrix that is triangular, and not known to be diagonal."""
+    """The fact of a matrix that is triangular, and nothing simpler is known."""
     found = facts_of(a) & TRIANGULAR
-    return next(iter(found)) if len(found) == 1 else None
+    return next(iter(found)) if len(found) == 1 and not is_band(a) else None
 
 
 def is_orthogonal(a: Variable) -> bool:
