@@ -104,7 +104,7 @@ class Interpreter(routine.Routine):
 
     backend = "numpy"
 
-    def __init__(self, lanes, machine, *, tables=False):
+    def __init__(self, lanes, machine, *, tables=frozenset()):
         self.lanes, self.machine, self.tables = lanes, machine, tables
         self.lines, self.frame = [], []
         self.constants = {}  # by dtype, lanes and bits: name and value
@@ -231,10 +231,10 @@ class Interpreter(routine.Routine):
     # --- functions ---------------------------------------------------------------------------------------------------
 
     def looks_up(self, dtype):
-        return self.tables and dtype in FORMATS
+        return dtype in self.tables
 
     def has_form(self, word, dtype):
-        return word == "scaled" and self.tables
+        return word == "scaled" and dtype in self.tables
 
     def shared(self, name, write, operands, *, inline, together=False):
         return write(*operands)

@@ -31,6 +31,13 @@ def _near_1(e: Lanes, rest: Lanes) -> Lanes:
     return fma(e, rest + rest * rest * (0.5 + rest * (1 / 6)), e)
 
 
+def _product_near(e: Lanes, y: Lanes, rest: Lanes) -> Lanes:
+    """The product of e, y and the exponential of a small number, which is added with what the first product loses."""
+    product = e * y
+    lost = fma(e, y, -product)
+    return product + fma(product, rest + rest * rest * (0.5 + rest * (1 / 6)), lost)
+
+
 def _near(x: Lanes, a: Lanes) -> Lanes:
     """The error function where a = |x| <= 1."""
     b = at_most(a, 1.0)
@@ -62,7 +69,7 @@ def erfc(x: Lanes) -> Lanes:
     def outer() -> Lanes:
         b = at_most(a, 30.0)
         square, rest = _in_two_parts(b)
-        far = _near_1(exp(-square), -rest) * _scaled(b)
+        far = _product_near(exp(-square), _scaled(b), -rest)
         return select(x < 0, 2 - far, far)
 
     return unless(~small, inner, outer)

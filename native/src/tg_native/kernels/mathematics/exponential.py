@@ -81,8 +81,11 @@ def less_1(r: Lanes, coefficients: Sequence[float], **given: int) -> Lanes:
 
 
 def by_table(with_table: Callable[[Lanes], Lanes], without: Callable[[Lanes], Lanes], x: Lanes) -> Lanes:
-    """A function in one of two ways: with numbers from a table, on whole vectors, where an instruction finds them."""
-    return in_tables(with_table, x) if x.body.looks_up(x.dtype) else without(x)
+    """A function in one of two ways: with numbers from a table, on whole vectors, where an instruction finds them.
+
+    The multiples of a 16th of log(2) have so many digits that only a fused product leaves their rest exact.
+    """
+    return in_tables(with_table, x) if x.body.looks_up(x.dtype) and x.body.machine.fused else without(x)
 
 
 def exp(x: Lanes) -> Lanes:
