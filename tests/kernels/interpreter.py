@@ -16,7 +16,7 @@ from tests.kernels.memory import Slots, memory, zero
 from tests.kernels.operations import OTHERS, SAME, called, complex_called, kind_of, number
 from tg.types.dtypes import is_complex, numpy_dtype
 from tg_native.kernels import routine
-from tg_native.kernels.dtypes import FORMATS, PARTS
+from tg_native.kernels.dtypes import PARTS
 from tg_native.kernels.index import Condition, Index, Pointer, index
 from tg_native.kernels.lanes import Lanes, Pair, in_all_lanes
 
