@@ -3,10 +3,10 @@
     PYTHONPATH=… PYTHON_WITH_PYMC benchmarks/pymc_samples.py [--rows radon] [--engines "PyMC" nutpie] [--out FILE]
 
 The engines are PyMC's own sampler in its default mode and in mode "TG"; nutpie and NumPyro as PyMC runs them, where
-they are installed; nutpie on the function of tg's, by its address; the sampler of examples/nuts.py, compiled with the
-model. Each has four chains of 1,000 draws and 1,000 before them, one after another on one processor, in a forked child
-with empty caches. Effective draws are ArviZ's (bulk), of the worst element of the model's parameters. Seconds go from
-the model to the draws, and to the first draw where that can be told.
+they are installed; nutpie on the function of tg's, by its address, and NumPyro on it, as JAX traces it; the sampler of
+examples/nuts.py, compiled with the model. Each has four chains of 1,000 draws and 1,000 before them, one after another
+on one processor, in a forked child with empty caches. Effective draws are ArviZ's (bulk), of the worst element of the
+model's parameters. Seconds go from the model to the draws, and to the first draw where that can be told.
 """
 
 from __future__ import annotations
@@ -137,6 +137,28 @@ def by_numpyro(model: Any) -> Run:
     return Run(trace.posterior, None)
 
 
+def by_traceable(model: Any) -> Run:
+    """NumPyro on tg's function, which JAX traces into the sampler; settings are those that PyMC gives NumPyro."""
+    import jax
+    import numpy as np
+    import numpyro
+
+    import tg
+    import tg_pytensor
+
+    jax.config.update("jax_enable_x64", True)
+    converted = tg_pytensor.from_pymc(model)
+    q = tg.vector("q", shape=(converted.size,))
+    logp = tg.function([q], converted.density(q), backend="jax").traceable()
+    start = np.concatenate([np.ravel(converted.initial_point()[x.name]) for x in converted.continuous])
+    starts = start + np.random.default_rng(SEED).uniform(-1, 1, (CHAINS, converted.size))
+    kernel = numpyro.infer.NUTS(potential_fn=lambda q: -logp(q), target_accept_prob=0.8)
+    options = {"num_chains": CHAINS, "chain_method": "sequential", "progress_bar": False}
+    mcmc = numpyro.infer.MCMC(kernel, num_warmup=TUNE, num_samples=DRAWS, **options)
+    mcmc.run(jax.random.PRNGKey(SEED), init_params=starts)
+    return Run(by_parameters(converted, np.asarray(mcmc.get_samples(group_by_chain=True))), None)
+
+
 def by_nuts(model: Any) -> Run:
     """The sampler of examples/nuts.py: chains, trees, adaptation and density are one function of tg."""
     import nuts
@@ -159,6 +181,7 @@ ENGINES: dict[str, Callable[[Any], Run]] = {
     "nutpie": by_nutpie,
     "nutpie on tg": by_pointer,
     "NumPyro": by_numpyro,
+    "NumPyro on tg": by_traceable,
     "examples/nuts.py": by_nuts,
 }
 

@@ -23,7 +23,7 @@ _NAMES = {
     # linkers
     "tg.link.funcify": "FuncifyLinker",
     "tg.link.hosted": "Hosted",
-    "tg.link.linker": "Executable Linker MachineCode Request Status node_lines",
+    "tg.link.linker": "Executable Linker MachineCode Request Status Traceable node_lines",
     "tg.link.declines": "taken",
     "tg.link.unit": "Unit",
     "tg.link.steps": "Site",

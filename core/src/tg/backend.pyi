@@ -25,6 +25,7 @@ from tg.link.linker import Linker as Linker
 from tg.link.linker import MachineCode as MachineCode
 from tg.link.linker import Request as Request
 from tg.link.linker import Status as Status
+from tg.link.linker import Traceable as Traceable
 from tg.link.linker import node_lines as node_lines
 from tg.link.signature import Signature as Signature
 from tg.link.steps import Site as Site

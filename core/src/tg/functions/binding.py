@@ -27,7 +27,7 @@ class Binding:
     def __init__(self, name: str, inputs: Sequence[Variable], defaults: Mapping[int, Any]) -> None:
         self._name, self._inputs, self._defaults = name, inputs, defaults
         self._types = [v.type for v in inputs]
-        self._labels = [label(v, k) for k, v in enumerate(inputs)]
+        self.labels = [label(v, k) for k, v in enumerate(inputs)]
         self._places = {v.name: k for k, v in enumerate(inputs) if v.name}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
@@ -41,10 +41,15 @@ class Binding:
         if len(args) == count and not kwargs:
             given: Sequence[Any] = args
         else:
-            given = self._bound(args, kwargs)
-        return [to_array(v, t, label) for v, t, label in zip(given, self._types, self._labels, strict=True)]
+            given = self.bound(args, kwargs)
+        return [to_array(v, t, label) for v, t, label in zip(given, self._types, self.labels, strict=True)]
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments of a call in order of the inputs, defaults among them, as they were given.
+
+        Raises:
+            InputError: as for a call.
+        """
         if len(args) > len(self._types):
             raise InputError(
                 message(
@@ -61,7 +66,7 @@ class Binding:
                 hint = f"{near[0]} exists" if near else CALL_HINT
                 raise InputError(message(f"{self._name}: no input is named {name!r}", *self._known(), hint=hint))
             if given[place] is not _MISSING:
-                raise InputError(message(f"{self._name}: {self._labels[place]} is given by position and by name"))
+                raise InputError(message(f"{self._name}: {self.labels[place]} is given by position and by name"))
             if sum(v.name == name for v in self._inputs) > 1:
                 raise InputError(message(f"{self._name}: several inputs are named {name!r}", *self._known()))
             given[place] = value
@@ -69,7 +74,7 @@ class Binding:
             if value is _MISSING:
                 if k not in self._defaults:
                     raise InputError(
-                        message(f"{self._name}: {self._labels[k]} is missing", *self._known(), hint=CALL_HINT)
+                        message(f"{self._name}: {self.labels[k]} is missing", *self._known(), hint=CALL_HINT)
                     )
                 given[k] = self._defaults[k]
         return given

@@ -8,7 +8,7 @@ import numpy as np
 
 from tg.errors import DtypeError, InputError, RangeError, ShapeError, message
 from tg.graph.nodes import Variable
-from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact
+from tg.types.dtypes import DTYPES, can_cast_safely, is_inexact, numpy_dtype
 from tg.types.lengths import LONGEST_GIVEN
 from tg.variables.conversion import NO_ARRAY, array_hint, is_masked
 
@@ -53,18 +53,50 @@ def to_array(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:
             hint = f"value.astype({kind.dtype!r}) converts on purpose"
             raise DtypeError(message(f"{what}: found dtype {source}, needed {kind.dtype}", hint=hint))
         array = _cast(array, kind, what, weak=weak)
-    if len(array.shape) != len(kind.shape):
-        text = f"{what}: found {array.ndim} axes (shape {array.shape}), needed {kind.ndim} ({kind})"
-        hint = "value[None] adds an axis" if array.ndim < kind.ndim else "value[0] or value.reshape(…) has fewer axes"
+    _check_shape(array.shape, kind, what)
+    return array if kind.dtype != "bool" or are_bools(array) else np.asarray(array != 0)
+
+
+def to_traced(value: Any, kind: TensorType, what: str) -> Any:
+    """As `to_array`, but an array of another library stays as it is: it may have no values yet, and is cast later.
+
+    Raises:
+        InputError, RangeError, ShapeError: as `to_array`.
+        DtypeError: a cast that could lose values, integers of 64 bits among them, which are not there to be looked at.
+    """
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if isinstance(value, np.ndarray | np.generic | Variable) or dtype is None or shape is None:
+        return to_array(value, kind, what)
+    source = getattr(dtype, "name", str(dtype))
+    if source != kind.dtype and not _casts_unseen(source, kind.dtype, is_weak=getattr(value, "weak_type", False)):
+        hint = f"value.astype({kind.dtype!r}) converts on purpose"
+        raise DtypeError(message(f"{what}: found dtype {source}, needed {kind.dtype}", hint=hint))
+    _check_shape(tuple(shape), kind, what)
+    return value
+
+
+def _casts_unseen(source: str, target: str, *, is_weak: bool) -> bool:
+    """Whether a cast is safe whatever the values are, or made by a library of a Python number that takes any dtype."""
+    if source not in DTYPES:
+        return False
+    if is_weak:
+        return target != "bool" and np.can_cast(numpy_dtype(source), numpy_dtype(target), "same_kind")
+    is_wide = source in ("int64", "uint64") and is_inexact(target)
+    return can_cast_safely(source, target) and not is_wide
+
+
+def _check_shape(shape: tuple[int, ...], kind: TensorType, what: str) -> None:
+    if len(shape) != len(kind.shape):
+        text = f"{what}: found {len(shape)} axes (shape {shape}), needed {kind.ndim} ({kind})"
+        hint = "value[None] adds an axis" if len(shape) < kind.ndim else "value[0] or value.reshape(…) has fewer axes"
         raise ShapeError(message(text, hint=hint))
-    for k, (n, m) in enumerate(zip(kind.shape, array.shape, strict=True)):
+    for k, (n, m) in enumerate(zip(kind.shape, shape, strict=True)):
         if n is not None and n != m:
             hint = "an input made with shape=(None, …) takes any length"
             raise ShapeError(message(f"{what}: axis {k} has length {m}, needed {n} ({kind})", hint=hint))
         if m > LONGEST_GIVEN:
             text = f"{what}: axis {k} has length {m}, needed at most 2**48, which is more than memory holds"
             raise ShapeError(message(text))
-    return array if kind.dtype != "bool" or are_bools(array) else np.asarray(array != 0)
 
 
 def _numeric(value: Any, kind: TensorType, what: str) -> np.ndarray[Any, Any]:

@@ -889,7 +889,7 @@ def _origin(node: Apply) -> Origin:
 
 def _derived(frozen: FrozenGraph) -> FrozenGraph:
     """A graph that an op holds, without what is said of derivatives alone; itself where there is none."""
-    if not _only_derives(frozen):
+    if not only_derives(frozen):
         return frozen
     inputs = [Variable(t, name=frozen.names.get(k)) for k, t in enumerate(frozen.input_types)]
     with Requirements():  # found again where it is imported
@@ -897,9 +897,9 @@ def _derived(frozen: FrozenGraph) -> FrozenGraph:
     return FunctionGraph.of(inputs, outputs, checks=checks).freeze()
 
 
-def _only_derives(frozen: FrozenGraph) -> bool:
+def only_derives(frozen: FrozenGraph) -> bool:
     """Whether a graph, or one inside it, has an op that says something of derivatives alone."""
-    return any(node.op.only_derives or any(map(_only_derives, node.op.inner_graphs())) for node in frozen.nodes)
+    return any(node.op.only_derives or any(map(only_derives, node.op.inner_graphs())) for node in frozen.nodes)
 
 
 def freeze(inputs: Sequence[Variable], outputs: Sequence[Variable], checks: Sequence[Check] = ()) -> FrozenGraph:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tg.graph.frozen import FrozenGraph
+    from tg.link.linker import Traceable
     from tg.link.steps import Site
     from tg.link.timed import Timed
 
@@ -159,6 +160,25 @@ class FuncifyExecutable(Executable):
     def run_to_numpy(self, arrays: Sequence[Any]) -> tuple[Sequence[Array], Status]:
         """The outputs as NumPy arrays, whose conversion waits for them where the backend says so."""
         return self._run(arrays, self._converted)
+
+    @property
+    def host_reads(self) -> frozenset[int]:
+        """The inputs of which the host reads values."""
+        return frozenset() if self._function.host is None else self._function.host.reads
+
+    def trace(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The outputs; whoever traces has entered the linker's scope.
+
+        Raises:
+            ShapeError: a check fails that shapes decide.
+        """
+        host = self._function.host
+        sizes = () if host is None else host.function(*arrays)
+        steps = self._steps(sizes, self._function.inspected(check_types(self._request)))
+        try:
+            return steps(self._constants, *arrays)
+        except Exception as error:  # noqa: BLE001 (raised again, named)
+            raise program_error(error, self._function.lines, self._request)  # noqa: B904
 
     def _converted(self, outputs: Sequence[Any]) -> Sequence[Array]:
         if not self._linker.waits:
@@ -308,6 +328,8 @@ class FuncifyLinker(Linker):
         views: ops and elementwise functions whose rules may return an operand or a view of one; of a library that
             compiles, those that stay views. Outputs made by them are copied when they share memory with an input or
             another output.
+        traceable: `traceable(function)` makes of a `tg.link.linker.Traceable` a function that programs of the library's
+            users may trace and differentiate; None: there are no such programs.
     """
 
     def __init__(
@@ -328,6 +350,7 @@ class FuncifyLinker(Linker):
         waits: bool = False,
         special: Callable[[Callable[..., Any], Site], Callable[..., Any] | None] | None = None,
         views: frozenset[object] = frozenset(),
+        traceable: Callable[[Traceable], Callable[..., Sequence[Any]]] | None = None,
     ) -> None:
         self.to_native, self.to_numpy, self.views = to_native, to_numpy, views
         self.constant = constant or to_native
@@ -336,6 +359,7 @@ class FuncifyLinker(Linker):
             raise PluginError(message("FuncifyLinker: length: found a function, needed jit beside it"))
         self.argument, self.jit, self.scope, self.length = argument, jit, scope, length
         self.inner = inner if jit is None else None
+        self._traceable = traceable
         self.context = context or (lambda options: options)
         self.ready = ready or (lambda outputs: outputs)
         self.owned, self.waits, self.special = owned, waits, special
@@ -348,6 +372,10 @@ class FuncifyLinker(Linker):
             function = funcify(graph, request, linker)
         with Span("entry"), linker.entered(request.options):
             return FuncifyExecutable(graph, function, linker, request)
+
+    def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
+        """What the backend makes of the function."""
+        return None if self._traceable is None else self._traceable(function)
 
     def _copied(self, array: Any) -> Any:
         return self.to_native(self.to_numpy(array))

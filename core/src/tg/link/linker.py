@@ -166,6 +166,24 @@ class MachineCode(NamedTuple):
     owner: object
 
 
+class Traceable(NamedTuple):
+    """A function for programs of a backend's library: see `Function.traceable`.
+
+    `run(*arrays)` gives the results of arrays of these types while the library traces. `derivative(*arrays)` gives, if
+    `is_scalar`, the result and its gradient by the inexact inputs; else it takes the cotangents of the inexact results
+    behind the inputs and gives those of the inexact inputs, all in the library's sense: the transpose of the Jacobian.
+    `refusal()` is what to raise where the library would differentiate the derivative; None where it may.
+    """
+
+    name: str
+    inputs: tuple[TensorType, ...]
+    outputs: tuple[TensorType, ...]
+    run: Callable[..., tuple[Any, ...]]
+    derivative: Callable[..., tuple[Any, ...]]
+    is_scalar: bool
+    refusal: Callable[[], Exception | None]
+
+
 class Executable(abc.ABC):
     """A compiled program. It holds no state of a call: `run` may be called from any number of threads at once."""
 
@@ -232,6 +250,15 @@ class Executable(abc.ABC):
         """
         return None
 
+    @property
+    def host_reads(self) -> frozenset[int]:
+        """The inputs, by their places, of which values decide lengths: `trace` needs to know them."""
+        return frozenset()
+
+    def trace(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The outputs, as a part of a program that the backend's library is tracing: see `Linker.traceable`."""
+        raise NotImplementedError
+
     def timed(self) -> Timed | None:
         """The same program made to take the time of its parts; None where it is one part to whoever runs it."""
         return None
@@ -261,6 +288,10 @@ class Linker(abc.ABC):
 
         For a backend that cannot raise (`Backend.raises` is False) the graph has no checks: see `Request`.
         """
+
+    def traceable(self, function: Traceable) -> Callable[..., Sequence[Any]] | None:
+        """A function of arrays that programs of the backend's library trace and differentiate; None: it has none."""
+        return None
 
     def release_memory(self) -> int:
         """Give the system the memory that is kept between calls and that no array has; how many bytes it was."""

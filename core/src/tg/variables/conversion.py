@@ -70,6 +70,8 @@ def array_hint(value: Any) -> str:
         return "value.detach() is a tensor that NumPy can read"
     if getattr(value, "is_cuda", False) is True:
         return "value.cpu() is a tensor that NumPy can read"
+    if getattr(value, "aval", None) is not None:
+        return "a program of JAX, which is being traced here, takes f.traceable() for f"
     return "rows of one length make an array"
 
 

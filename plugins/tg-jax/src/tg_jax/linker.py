@@ -6,6 +6,7 @@ dtypes of the user's own arrays, stay as they are. Nothing else of JAX's configu
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final, final
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 from tg.backend import FuncifyLinker, loops
 from tg_jax.little import as_one, is_known
 from tg_jax.place import find_device, platform
+from tg_jax.traced import traceable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +101,8 @@ def _has_loops(graph: FrozenGraph) -> bool:
 
 
 def _copy(array: Any) -> Any:
-    return jnp.array(array, copy=True)  # device_put would share the caller's memory
+    with jax.ensure_compile_time_eval():  # a program of the user's may be traced meanwhile
+        return jnp.array(array, copy=True)  # device_put would share the caller's memory
 
 
 def _constant(array: Array) -> Any:
@@ -143,4 +146,5 @@ LINKER = FuncifyLinker(
     ready=_ready,
     owned=owned,
     waits=True,
+    traceable=functools.partial(traceable, scope=WIDE),
 )

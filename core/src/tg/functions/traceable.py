@@ -1,0 +1,252 @@
+"""`f.traceable()`: a compiled function as a part of other programs of its backend's library, which trace it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from tg import plugin
+from tg.errors import InputError, NotDifferentiable, OptionError, message
+from tg.functions.compile import REFERENCE, requested, supported_by
+from tg.functions.convert import to_traced
+from tg.functions.shared import snapshots
+from tg.functions.structure import flatten
+from tg.gradient.api import grad, vjp
+from tg.graph.dims import named_type
+from tg.graph.function_graph import FunctionGraph, only_derives
+from tg.graph.nodes import Variable
+from tg.graph.traversal import sorted_applies, substitute
+from tg.link.colour import colours
+from tg.link.declines import Declined
+from tg.link.linker import Traceable, node_lines
+from tg.ops.elementwise.cast import cast_variable
+from tg.ops.elementwise.comparison import equal, where
+from tg.ops.elementwise.complex import complex as complex_of
+from tg.ops.elementwise.complex import conjugate, imag, real
+from tg.rewrite.driver import rewrite
+from tg.types.dtypes import is_complex, is_inexact
+from tg.variables.conversion import constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tg.functions.compile import Program
+    from tg.functions.compiled import Function
+    from tg.graph.checks import Descriptor
+    from tg.graph.frozen import FrozenGraph
+    from tg.graph.nodes import Apply
+    from tg.link.linker import Executable
+
+ON_ERROR: Final = (None, "nan")
+PLACE: Final = re.compile(r"\{\d\}")  # of a value in the text of a check
+
+
+def of_function(f: Function, on_error: str | None) -> Callable[..., Any]:
+    """The traceable form of a function; see `Function.traceable`."""
+    if on_error not in ON_ERROR:
+        raise OptionError(message(f"traceable: on_error: found {on_error!r}, needed None or 'nan'"))
+    if f._targets:
+        text = f"traceable: {f!r} updates {f._targets[0].name}, needed a function without updates"
+        raise InputError(message(text, hint="the new values can be results, which the caller's program hands on"))
+    if f._is_watched:
+        text = f"traceable: {f!r} is looked at in each call, by nan_guard or mode='debug': a trace has no calls"
+        raise InputError(message(text))
+    programs = _Programs(_held(f), on_error)
+    made = plugin.registry().linker(f.backend).traceable(programs.described())
+    if made is None:
+        hint = 'backend="jax" has it'
+        raise InputError(message(f"traceable: backend {f.backend!r} has no programs that trace functions", hint=hint))
+    programs.look_at_main()
+    binding, types, labels = f._arguments, [v.type for v in f._inputs], f._arguments.labels
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        given = zip(binding.bound(args, kwargs), types, labels, strict=True)
+        return f._build(iter(made(*[to_traced(v, t, label) for v, t, label in given])))
+
+    traced.__name__ = traced.__qualname__ = f.name
+    traced.__doc__ = f"The traceable form of {f!r}."
+    traced.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]
+    return traced
+
+
+def _held(f: Function) -> Function:
+    """The function with the values that its shared variables have now as constants; compiled, and itself if it can."""
+    if not f._sources:
+        f.wait()
+        return f
+    values = {id(s): constant(v.numpy, name=s.name) for s, v in zip(f._sources, snapshots(f._sources), strict=True)}
+    return _alike(f, f.name, f._inputs, substitute(f._results, values))
+
+
+def _alike(f: Function, name: str, inputs: Sequence[Variable], results: Sequence[Variable]) -> Function:
+    """A function of other results, compiled as this one is."""
+    return type(f)(
+        inputs,
+        (),
+        results,
+        (),
+        flatten(results)[1],
+        choice=f._choice,
+        mode=f._mode,
+        exclude=f._exclude,
+        name=name,
+        defaults={},
+        native=True,
+        limit=f._limit,
+    )
+
+
+@final
+class _Programs:
+    """The programs of a function as they are traced: one for each pattern of lengths that are 1."""
+
+    def __init__(self, f: Function, on_error: str | None) -> None:
+        self._f, self._on_error = f, on_error
+        self._executables: dict[int, tuple[Program, Executable]] = {}  # by the id of the program, which is kept
+
+    def described(self) -> Traceable:
+        """All that the backend needs to know."""
+        f = self._f
+        inputs, outputs = [v.type for v in f._inputs], f._main.graph.output_types
+        is_scalar = len(outputs) == 1 and outputs[0].shape == () and not is_complex(outputs[0].dtype)
+        return Traceable(f.name, tuple(inputs), tuple(outputs), self, self.derivative, is_scalar, self.refusal)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """The results for arrays of a library that is tracing."""
+        f, known = self._f, set[object]()
+        while True:
+            program = f._program(arrays, ())
+            executable = self._executable(program)
+            try:
+                return tuple(executable.trace(arrays))
+            except Declined as declined:  # tracing shows that
+                f._compile_again(program, declined, known)
+
+    def look_at_main(self) -> None:
+        """Look at the program that there is.
+
+        Raises:
+            InputError: values decide a length, or whether the program raises.
+        """
+        self._executable(self._f._main)
+
+    def _executable(self, program: Program) -> Executable:
+        """The executable of a program, without a status."""
+        found = self._executables.get(id(program))
+        if found is None:
+            found = self._executables[id(program)] = program, self._checked(program)
+        return found[1]
+
+    def _checked(self, program: Program) -> Executable:
+        f, executable = self._f, program.executable
+        if program.backend != f.backend:
+            text = f"traceable: backend {program.backend!r} runs lengths like these, needed {f.backend!r}"
+            hint = "tg.config(specializations=…) allows more" if program.backend == REFERENCE else None
+            raise InputError(message(text, hint=hint))
+        read = [v for k, v in enumerate(f._inputs) if k in executable.host_reads]
+        if read:
+            text = f"traceable: the value of {read[0]!r} decides a length, which a trace does not know"
+            hint = "givens={variable: number} of tg.function compiles a number in"
+            raise InputError(message(text, *_deciding_lines(program.graph), hint=hint))
+        if not program.descriptors:
+            return executable
+        if self._on_error is None:
+            raise _has_checks(program.descriptors[0])
+        for k, t in enumerate(program.graph.output_types):
+            if not is_inexact(t.dtype):
+                text = f"traceable: on_error='nan': found result {k} of dtype {t.dtype}, which has no NaN"
+                raise InputError(message(text))
+        graph, request, _ = requested(program.graph, f._setting)
+        request = dataclasses.replace(request, has_status=False, kept=None)
+        thawed = _nan_where_failing(graph)
+        silent = rewrite(thawed, [], supported=supported_by(program.backend), mode="off")
+        made: Executable = plugin.registry().linker(program.backend).compile(silent, request)
+        return made
+
+    @functools.cached_property
+    def _gradient(self) -> _Programs:
+        """The programs of the derivative in reverse mode, which tg makes of the expression."""
+        f, is_scalar = self._f, self.described().is_scalar
+        xs = [v for v in f._inputs if is_inexact(v.type.dtype)]
+        inputs = list(f._inputs)
+        if is_scalar:
+            results = [*f._results, *grad(f._results[0], xs, disconnected="zero")]
+        else:
+            ys = [v for v in f._results if is_inexact(v.type.dtype)]
+            cotangents = [Variable(named_type(y)) for y in ys]
+            inputs += cotangents
+            results = list(vjp(ys, xs, [_conjugated(v) for v in cotangents], disconnected="zero"))
+        first = len(results) - len(xs)
+        results[first:] = map(_conjugated, results[first:])  # a cotangent of tg is the conjugate of JAX's
+        return _Programs(_alike(f, f"gradient_of_{f.name}", inputs, results), self._on_error)
+
+    def derivative(self, *arrays: Any) -> tuple[Any, ...]:
+        """See `Traceable.derivative`."""
+        return self._gradient(*arrays)
+
+    def refusal(self) -> Exception | None:
+        """Why the derivative is not to be differentiated by others; None where it may be."""
+        found = next((node for node, _ in sorted_applies(self._f._results) if _says_more(node)), None)
+        if found is None:
+            return None
+        where_made = [("created at", f"{found.loc}:  {found.loc.source}")] if found.loc is not None else []
+        text = f"traceable: found a second derivative asked for, of which {found.op.spelled} says something to tg alone"
+        hint = "tg.grad of tg.grad knows it, and so does the traceable form of a function that computes it"
+        return NotDifferentiable(message(text, *where_made, hint=hint))
+
+
+def _says_more(node: Apply) -> bool:
+    """Whether a node says something of derivatives that its program does not have."""
+    return node.op.only_derives or any(map(only_derives, node.op.inner_graphs()))
+
+
+def _conjugated(v: Variable) -> Variable:
+    return conjugate(v) if is_complex(v.type.dtype) else v
+
+
+def _has_checks(check: Descriptor) -> InputError:
+    """The error of a program that may raise; it names the first check that stands in the user's program."""
+    while check.inner:
+        check = check.inner[0]
+    loc = getattr(check, "loc", None)
+    lines = [("check", f"{check.error}: {PLACE.sub('…', check.text)}")]
+    lines += [("created at", f"{loc}:  {loc.source}")] if loc is not None else []
+    hint = 'on_error="nan" gives NaN where a check fails'
+    text = "traceable: found a check that values decide, which cannot raise in a program that is traced"
+    return InputError(message(text, *lines, hint=hint))
+
+
+def _deciding_lines(graph: FrozenGraph) -> list[tuple[str, str]]:
+    """The lines of a message about the first node of which values decide a length."""
+    known = colours(graph)
+    for number, node in enumerate(graph.nodes):
+        sizes = node.op.size_operands(len(node.inputs))
+        if number in known.calls or any(node.inputs[k] in known.sizes for k in sizes):
+            return node_lines(graph, number)
+    return []
+
+
+def _nan_where_failing(lowered: FrozenGraph) -> FunctionGraph:
+    """A program whose last output is a status, without it: NaN are all results where it says that a check has failed.
+
+    It is a factor, so that derivatives are NaN, too.
+    """
+    graph = FunctionGraph.thaw(lowered)
+    *results, status = graph.outputs
+    factor = where(equal(status[0], 0), 1.0, np.nan)
+    with graph.needs:
+        graph.outputs = tuple(graph.absorb(_scaled(v, factor)) for v in results)
+    return graph
+
+
+def _scaled(v: Variable, factor: Variable) -> Variable:
+    """v times a real number, each part by itself: infinity times 1 + 0i has a NaN."""
+    if is_complex(v.type.dtype):
+        parts = [_scaled(part(v), factor) for part in (real, imag)]
+        return complex_of(*parts)
+    return v * cast_variable(factor, v.type.dtype)
