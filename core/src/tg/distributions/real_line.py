@@ -9,12 +9,13 @@ import numpy as np
 
 from tg.distributions.parameters import POSITIVE, REAL, Parameter
 from tg.distributions.record import distribution
-from tg.distributions.students_t import t_entropy, t_log_density, t_log_lower, t_lower, t_quantile
+from tg.distributions.students_t import t_entropy
 from tg.distributions.support import REAL_LINE
 from tg.ops.elementwise.arithmetic import absolute, square
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, log_sigmoid, logit, sigmoid
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri
+from tg.ops.elementwise.special.students import stdtr, stdtrit, student_log_density, student_log_lower
 from tg.ops.elementwise.trigonometric import arctan2, tan
 
 if TYPE_CHECKING:
@@ -134,13 +135,13 @@ cauchy: Final = distribution(
 
 t: Final = distribution(
     "t", "Student's distribution of df degrees of freedom.", (Parameter("df", POSITIVE), LOC, SCALE), REAL_LINE,
-    lambda x, df, loc, scale: t_log_density(_z(x, loc, scale), df) - log(scale),
-    cdf=lambda x, df, loc, scale: t_lower(_z(x, loc, scale), df),
-    sf=lambda x, df, loc, scale: t_lower(-_z(x, loc, scale), df),
-    logcdf=lambda x, df, loc, scale: t_log_lower(_z(x, loc, scale), df),
-    logsf=lambda x, df, loc, scale: t_log_lower(-_z(x, loc, scale), df),
-    ppf=lambda q, df, loc, scale: loc + scale * t_quantile(q, df),
-    isf=lambda q, df, loc, scale: loc - scale * t_quantile(q, df),
+    lambda x, df, loc, scale: student_log_density(df, _z(x, loc, scale)) - log(scale),
+    cdf=lambda x, df, loc, scale: stdtr(df, _z(x, loc, scale)),
+    sf=lambda x, df, loc, scale: stdtr(df, -_z(x, loc, scale)),
+    logcdf=lambda x, df, loc, scale: student_log_lower(df, _z(x, loc, scale)),
+    logsf=lambda x, df, loc, scale: student_log_lower(df, -_z(x, loc, scale)),
+    ppf=lambda q, df, loc, scale: loc + scale * stdtrit(df, q),
+    isf=lambda q, df, loc, scale: loc - scale * stdtrit(df, q),
     entropy=lambda df, loc, scale: t_entropy(df) + log(scale),
     mean=lambda df, loc, scale: where(df > 1, loc, np.nan),
     variance=lambda df, loc, scale: where(
