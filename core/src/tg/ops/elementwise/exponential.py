@@ -173,7 +173,8 @@ def log1mexp(x: Any) -> Variable:
         M. Mächler, "Accurately computing log(1 - exp(-|a|))", equation 7.
     """
     (x,) = in_loop("log1mexp", np.cbrt, x)
-    return where(greater(x, -LN2), x + log(expm1(-x)), log1p(-exp(x)))
+    near = greater(x, -LN2)  # far below, the derivatives of expm1(-x) are infinite
+    return where(near, x + log(expm1(where(near, -x, LN2))), log1p(-exp(x)))
 
 
 def xlogy(x: Any, y: Any) -> Variable:
