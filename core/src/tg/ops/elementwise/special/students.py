@@ -34,7 +34,7 @@ from tg.ops.elementwise.special.dual import Dual, choose, log, log1p, sqrt, valu
 from tg.ops.elementwise.special.error import erf
 from tg.ops.elementwise.special.gamma import digamma_step
 from tg.ops.elementwise.special.incomplete import log_beta_tail, log_beta_tail_da, log_beta_tail_db, slope_by_odds
-from tg.ops.elementwise.special.iterated import DIGIT, in_double, iterated, until_settled
+from tg.ops.elementwise.special.iterated import in_double, iterated, until_settled
 from tg.ops.elementwise.special.normal import log_ndtr, ndtri
 from tg.ops.elementwise.special.series import polynomial
 from tg.ops.family import Family
@@ -68,6 +68,8 @@ LARGEST: Final = 709.0
 """The logarithm of the largest quantile that is solved for: from there on the first term of the tail is the tail."""
 HUGE: Final = 1e308
 STEP: Final = 50.0
+SETTLED: Final = 1e-9
+"""A step after which Newton's method is exact: the next one would be as its square."""
 
 
 def _constant(n: Any) -> Any:
@@ -234,7 +236,7 @@ def _solved(n: Variable, off: Variable, q: Variable) -> Variable:
         slope = exp_of(student_log_density(n, z) + log_of(z) - found)
         move = where(inner, rest, -rest) / where(slope > 0, slope, np.inf)
         after = where(going, minimum(z * exp_of(-maximum(minimum(move, STEP), -STEP)), HUGE), z)
-        return going & (absolute(move) > 2 * DIGIT) & (absolute(rest) > DIGIT * (1 + absolute(goal))), after
+        return going & (absolute(move) > SETTLED), after
 
     z = until_settled(step, (fits & (goal > -np.inf), exp_of(where(fits, start, 0.0))), MOST)[1]
     return where(fits, z, exp_of(start))
