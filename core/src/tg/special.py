@@ -26,6 +26,7 @@ from tg.ops.elementwise.special.incomplete import (
 )
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri, ndtri_exp
 from tg.ops.elementwise.special.owens import owens_t
+from tg.ops.elementwise.special.students import stdtr, stdtrit
 from tg.ops.elementwise.special.zeta import polygamma, zeta
 from tg.ops.elementwise.trigonometric import sinc
 from tg.ops.softmax import log_softmax, logsumexp, softmax
@@ -76,6 +77,8 @@ __all__ = [
     "polygamma",
     "sinc",
     "softmax",
+    "stdtr",
+    "stdtrit",
     "trigamma",
     "xlog1py",
     "xlogy",

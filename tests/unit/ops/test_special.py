@@ -687,3 +687,44 @@ def test_the_slope_of_a_small_order_has_its_digits(name):
             for a, b in zip(orders, places, strict=True)
         ]
     np.testing.assert_allclose(f(orders, places), np.array(wanted, float) / 2, rtol=1e-13)
+
+
+def test_no_derivative_of_poch_loses_digits_beside_a_pole_of_gamma():
+    z, m = tg.vector("z"), tg.vector("m")
+    outputs = [tg.poch(z, m)]
+    for _ in range(3):
+        outputs.append(tg.grad(tg.sum(outputs[-1]), z))
+    f = tg.function([z, m], outputs, backend="perform")
+    at = np.array([1e-30, 1e-8, 0.0, -1.0, -2 + 1e-9, -0.4, 1e-3, -7.0, 0.49, 0.51])
+    steps = np.array([5.0, 5.0, 5.0, 3.0, 3.0, 2.7, 2.5, 3.0, 4.0, 4.0])
+    found = f(at, steps)
+    with mpmath.workdps(60):
+        for k, (a, b) in enumerate(zip(at.tolist(), steps.tolist(), strict=True)):
+            right = [mpmath.diff(lambda t, b=b: mpmath.rf(t, b), mpmath.mpf(a), order) for order in range(4)]
+            size = max(map(abs, right))
+            for order in range(1, 4):
+                assert abs(found[order][k] - right[order]) <= 1e-12 * size, (a, b, order)
+
+
+def test_the_bessel_function_of_the_second_kind_of_subnormal_arguments():
+    v, x = np.array([0.0, 0.0, 1e-3, 0.3, 0.5, 0.5]), np.array([5e-324, 1e-310, 5e-324, 5e-324, 1e-310, 3e-308])
+    with mpmath.workdps(40):
+        right = [float(mpmath.besselk(a, mpmath.mpf(b))) for a, b in zip(v.tolist(), x.tolist(), strict=True)]
+    for f in (tg.kv, tg.kve):
+        np.testing.assert_allclose(f(v, x).eval(), right, rtol=1e-13)
+    assert float(tg.kv(1.0, 5e-324).eval()) == np.inf
+
+
+def test_the_hypergeometric_function_far_below_zero():
+    a, b = np.array([0.3, -1.7, 2.5, 4.1, 0.5, 1.25]), np.array([1.1, 0.6, 0.75, -2.6, 3.3, 0.45])
+    c, z = np.array([2.0, 0.9, 5.5, 1.3, 0.25, 3.75]), np.array([-3.5, -8.0, -60.0, -1e3, -1e6, -1e12])
+    operands = [tg.vector(name) for name in "abcz"]
+    y = tg.hyp2f1(*operands)
+    f = tg.function(operands, [y, *tg.grad(tg.sum(y), operands)], backend="perform")
+    with mpmath.workdps(50):
+        exact = mpmath.hyp2f1
+        for k, found in enumerate(zip(*f(a, b, c, z), strict=True)):
+            place = tuple(mpmath.mpf(float(v[k])) for v in (a, b, c, z))
+            orders = [tuple(int(which == j) for j in range(4)) for which in range(4)]
+            right = [exact(*place), *(mpmath.diff(exact, place, order) for order in orders)]
+            np.testing.assert_allclose(found, [float(v) for v in right], rtol=1e-11, err_msg=str(place))

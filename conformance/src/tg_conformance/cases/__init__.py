@@ -56,6 +56,7 @@ from tg_conformance.cases.elementwise.special import (
     incomplete,
     normal,
     owens,
+    students,
     zeta,
 )
 from tg_conformance.cases.linalg import (
@@ -99,6 +100,7 @@ CASES: Final[tuple[Case, ...]] = (
     *incomplete.CASES,
     *cylinder.CASES,
     *owens.CASES,
+    *students.CASES,
     *hypergeometric.CASES,
     *assumptions.CASES,
     *calculus.CASES,

@@ -136,8 +136,10 @@ def _gengamma_log_density(x: Variable, a: Variable, c: Variable, scale: Variable
 
 
 def _gengamma_tail(x: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool) -> Variable:
-    y = power(x / scale, c)
-    return where((c > 0) if lower else (c < 0), gammainc(a, y), gammaincc(a, y))
+    start = equal(x, 0) & (c < 0)  # where the power is infinite
+    y = power(where(start, 1.0, x / scale), c)
+    found = where((c > 0) if lower else (c < 0), gammainc(a, y), gammaincc(a, y))
+    return where(start, 0.0 if lower else 1.0, found)
 
 
 def _gengamma_quantile(q: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool) -> Variable:

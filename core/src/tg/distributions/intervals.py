@@ -11,8 +11,10 @@ from tg.distributions.parameters import NONNEGATIVE, POSITIVE, REAL, Parameter
 from tg.distributions.record import distribution
 from tg.distributions.shapes import shape_entropy
 from tg.distributions.support import UNIT, Support
+from tg.gradient.api import jvp
 from tg.ops.arranging import broadcast_arrays
 from tg.ops.control import stop_gradient
+from tg.ops.custom import custom_jvp
 from tg.ops.elementwise.arithmetic import absolute, sqrt, square
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1p, xlog1py, xlogy
@@ -186,13 +188,33 @@ def _quadrature(z: Variable, kappa: Variable, power: int) -> Variable:
     return total * exp(-2 * kappa * square(sin(0.5 * z))) / (2 * math.pi * i0e(kappa))
 
 
-def _vonmises_below(x: Variable, mu: Variable, kappa: Variable) -> Variable:
-    angle = x - mu
+def _vonmises_log_density(angle: Variable, kappa: Variable) -> Variable:
+    return -2 * kappa * square(sin(0.5 * angle)) - LOG_2_PI - log(i0e(kappa))
+
+
+def _angle_below(angle: Variable, kappa: Variable) -> Variable:
     turns = rint(angle / (2 * math.pi))
     z = angle - 2 * math.pi * turns
-    near, sharpness = broadcast_arrays(-absolute(z), kappa)
-    half = _quadrature(near, sharpness, 0)
+    half = _quadrature(-absolute(z), kappa, 0)
     return turns + where(z < 0, half, 1 - half)
+
+
+_angle_distribution = custom_jvp(_angle_below)
+
+
+def _pushed_angle(primals: tuple[Variable, Variable], tangents: tuple[Variable, Variable]) -> tuple[Variable, Variable]:
+    """The derivative in the angle is the density, where |z| has none too."""
+    angle, kappa = primals
+    found = _angle_below(angle, kappa)
+    slope = jvp(found, kappa, tangents[1], disconnected="zero")
+    return found, exp(_vonmises_log_density(angle, kappa)) * tangents[0] + slope
+
+
+_angle_distribution.defjvp(_pushed_angle)
+
+
+def _vonmises_below(x: Variable, mu: Variable, kappa: Variable) -> Variable:
+    return _angle_distribution(*broadcast_arrays(x - mu, kappa))  # type: ignore[no-any-return]
 
 
 def _vonmises_entropy(mu: Variable, kappa: Variable) -> Variable:
@@ -203,7 +225,7 @@ def _vonmises_entropy(mu: Variable, kappa: Variable) -> Variable:
 vonmises: Final = distribution(
     "vonmises", "An angle about mu: the density is exp(kappa cos(x - mu)) / (2 pi i0(kappa)).",
     (Parameter("mu", REAL), Parameter("kappa", NONNEGATIVE)), Support("angles", is_open=True),
-    lambda x, mu, kappa: -2 * kappa * square(sin(0.5 * (x - mu))) - LOG_2_PI - log(i0e(kappa)),
+    lambda x, mu, kappa: _vonmises_log_density(x - mu, kappa),
     cdf=_vonmises_below,
     entropy=_vonmises_entropy,
     mean=lambda mu, kappa: mu,

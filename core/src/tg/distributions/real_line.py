@@ -9,12 +9,13 @@ import numpy as np
 
 from tg.distributions.parameters import POSITIVE, REAL, Parameter
 from tg.distributions.record import distribution
-from tg.distributions.students_t import t_entropy, t_log_density, t_log_lower, t_lower, t_quantile
+from tg.distributions.students_t import t_entropy
 from tg.distributions.support import REAL_LINE
-from tg.ops.elementwise.arithmetic import absolute, square
+from tg.ops.elementwise.arithmetic import absolute, maximum, square
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, log_sigmoid, logit, sigmoid
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri
+from tg.ops.elementwise.special.students import stdtr, stdtrit, student_log_density, student_log_lower
 from tg.ops.elementwise.trigonometric import arctan2, tan
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ HALF_LOG_2_PI: Final = 0.9189385332046727
 LN2: Final = 0.6931471805599453
 FAR: Final = 40.0
 """Where log(1 - exp(-exp(-z))) is -z."""
+LOW: Final = -10.0
+"""Where exp(-exp(-z)) is 0."""
 LOC: Final = Parameter("loc", REAL, 0.0)
 SCALE: Final = Parameter("scale", POSITIVE, 1.0)
 
@@ -48,12 +51,13 @@ normal: Final = distribution(
 
 
 def _laplace_below(z: Variable) -> Variable:
-    half = 0.5 * exp(-absolute(z))
-    return where(z < 0, half, 1 - half)
+    below = z < 0  # of whose |z| the derivative is none at 0
+    return where(below, 0.5 * exp(where(below, z, 0.0)), 1 - 0.5 * exp(where(below, 0.0, -z)))
 
 
 def _log_laplace_below(z: Variable) -> Variable:
-    return where(z < 0, z - LN2, log1p(-0.5 * exp(-absolute(z))))
+    below = z < 0
+    return where(below, z - LN2, log1p(-0.5 * exp(where(below, 0.0, -z))))
 
 
 def _laplace_quantile(q: Variable) -> Variable:
@@ -93,15 +97,21 @@ def _gumbel_log_density(z: Variable) -> Variable:
     return where(equal(z, -np.inf), -np.inf, -z - exp(-z))
 
 
+def _gumbel_fall(z: Variable) -> Variable:
+    """-exp(-z), which is no infinity where its exponential is 0."""
+    return -exp(-maximum(z, LOW))
+
+
 def _gumbel_log_above(z: Variable) -> Variable:
-    return where(z > FAR, -z, log1mexp(-exp(-z)))
+    far = z > FAR
+    return where(far, -z, log1mexp(_gumbel_fall(where(far, 0.0, z))))
 
 
 gumbel: Final = distribution(
     "gumbel", "The distribution function is exp(-exp(-(x - loc) / scale)): of largest values.", (LOC, SCALE), REAL_LINE,
     lambda x, loc, scale: _gumbel_log_density(_z(x, loc, scale)) - log(scale),
-    cdf=lambda x, loc, scale: exp(-exp(-_z(x, loc, scale))),
-    sf=lambda x, loc, scale: -expm1(-exp(-_z(x, loc, scale))),
+    cdf=lambda x, loc, scale: exp(_gumbel_fall(_z(x, loc, scale))),
+    sf=lambda x, loc, scale: -expm1(_gumbel_fall(_z(x, loc, scale))),
     logcdf=lambda x, loc, scale: -exp(-_z(x, loc, scale)),
     logsf=lambda x, loc, scale: _gumbel_log_above(_z(x, loc, scale)),
     ppf=lambda q, loc, scale: loc - scale * log(-log(q)),
@@ -134,13 +144,13 @@ cauchy: Final = distribution(
 
 t: Final = distribution(
     "t", "Student's distribution of df degrees of freedom.", (Parameter("df", POSITIVE), LOC, SCALE), REAL_LINE,
-    lambda x, df, loc, scale: t_log_density(_z(x, loc, scale), df) - log(scale),
-    cdf=lambda x, df, loc, scale: t_lower(_z(x, loc, scale), df),
-    sf=lambda x, df, loc, scale: t_lower(-_z(x, loc, scale), df),
-    logcdf=lambda x, df, loc, scale: t_log_lower(_z(x, loc, scale), df),
-    logsf=lambda x, df, loc, scale: t_log_lower(-_z(x, loc, scale), df),
-    ppf=lambda q, df, loc, scale: loc + scale * t_quantile(q, df),
-    isf=lambda q, df, loc, scale: loc - scale * t_quantile(q, df),
+    lambda x, df, loc, scale: student_log_density(df, _z(x, loc, scale)) - log(scale),
+    cdf=lambda x, df, loc, scale: stdtr(df, _z(x, loc, scale)),
+    sf=lambda x, df, loc, scale: stdtr(df, -_z(x, loc, scale)),
+    logcdf=lambda x, df, loc, scale: student_log_lower(df, _z(x, loc, scale)),
+    logsf=lambda x, df, loc, scale: student_log_lower(df, -_z(x, loc, scale)),
+    ppf=lambda q, df, loc, scale: loc + scale * stdtrit(df, q),
+    isf=lambda q, df, loc, scale: loc - scale * stdtrit(df, q),
     entropy=lambda df, loc, scale: t_entropy(df) + log(scale),
     mean=lambda df, loc, scale: where(df > 1, loc, np.nan),
     variance=lambda df, loc, scale: where(

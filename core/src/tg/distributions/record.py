@@ -21,7 +21,7 @@ from tg.errors import DtypeError, InputError, NoRuleError, message
 from tg.ops.control import stop_gradient
 from tg.ops.elementwise.arithmetic import maximum, minimum, sqrt
 from tg.ops.elementwise.cast import cast_variable
-from tg.ops.elementwise.comparison import equal, where
+from tg.ops.elementwise.comparison import equal, not_equal, where
 from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.rounding import floor
 from tg.ops.elementwise.special.normal import ndtri
@@ -261,8 +261,10 @@ class Distribution:
 
     def _log_density(self, what: str, x: Any, given: Sequence[Any], named: dict[str, Any]) -> Variable:
         (value, *parameters), dtype = self._operands(what, (x,), given, named)
-        found = self.formulas.log_density(value, *parameters)
         outside = self.support.outside(value, parameters)
+        if outside is not None and not self.support.rank and not self.support.whole:
+            value = where(outside, self.support.inner(parameters), value)
+        found = self.formulas.log_density(value, *parameters)
         if outside is not None:
             found = where(outside, -np.inf, found)
         return self._checked(found, parameters, dtype)
@@ -270,16 +272,27 @@ class Distribution:
     def _cumulative(
         self, what: str, x: Any, given: Sequence[Any], named: dict[str, Any], first: float, last: float
     ) -> Variable:
-        """A function of a value that is constant beyond both ends of the support."""
+        """A function of a value that is constant beyond both ends of the support.
+
+        At an end that the support has it is the formula, whose derivative is the density there; of what is beyond, a
+        formula gets another number, since derivatives of what is not chosen may be NaN.
+        """
         (value, *parameters), dtype = self._operands(what, (x,), given, named)
         if self.support.whole:
             value = floor(value)
         low, high = self.support.ends(parameters)
-        inside = maximum(minimum(value, high), low) if self.support.whole else value  # sums end in the support
-        found = self._formula(what)(inside, *parameters)
-        if not self.support.is_all:
+        if self.support.whole:
+            inside = maximum(minimum(value, high), low)  # sums end in the support
+            found = self._formula(what)(inside, *parameters)
             found = where(value >= high, last, found)
-            found = where(value < low if self.support.whole else value <= low, first, found)
+            found = where(value < low, first, found)
+        elif self.support.is_all:
+            found = self._formula(what)(value, *parameters)
+        else:
+            below, above = self.support.beyond_ends(value, parameters)
+            inside = where(below | above, self.support.inner(parameters), value)
+            found = self._formula(what)(inside, *parameters)
+            found = where(below, first, where(above, last, found))
         return self._checked(found, parameters, dtype)
 
     def _quantile(self, what: str, q: Any, given: Sequence[Any], named: dict[str, Any]) -> Variable:
@@ -290,7 +303,9 @@ class Distribution:
         found = stop_gradient(self._counted(what, p, parameters)) if steps else self._formula(what)(p, *parameters)
         before = low - 1 if self.support.whole else low  # where nothing is below, as SciPy has it
         at_0, at_1 = (before, high) if what == "ppf" else (high, before)
-        found = where(equal(p, 0), at_0, where(equal(p, 1), at_1, found))
+        # where the formula is right at an end, so are its derivatives
+        found = where(equal(p, 0) & not_equal(found, at_0), at_0, found)
+        found = where(equal(p, 1) & not_equal(found, at_1), at_1, found)
         beyond = np.nan * (p + self._summed(parameters)) if steps else np.nan
         return self._checked(where((p >= 0) & (p <= 1), found, beyond), parameters, dtype)
 

@@ -50,11 +50,23 @@ class Support:
             return None
         if self.beyond is not None:
             return self.beyond(x, *parameters)
-        low, high = self.ends(parameters)
-        below = x <= low if self.is_open else x < low
-        above = x >= np.inf if self.high == np.inf else x > high
+        below, above = self.beyond_ends(x, parameters)
         found: Variable = below | above
         return found | (x > floor(x)) if self.whole else found
+
+    def beyond_ends(self, x: Variable, parameters: list[Variable]) -> tuple[Variable, Variable]:
+        """Whether a value is below the lower end or above the upper one."""
+        low, high = self.ends(parameters)
+        below = x <= low if self.is_open else x < low
+        above = x >= np.inf if isinstance(self.high, float) and self.high == np.inf else x > high
+        return below, above
+
+    def inner(self, parameters: list[Variable]) -> Any:
+        """A number between the ends."""
+        low, high = self.ends(parameters)
+        if isinstance(self.high, float) and self.high == np.inf:
+            return low + 1.0 if not (isinstance(self.low, float) and self.low == -np.inf) else 0.0
+        return 0.5 * low + 0.5 * high
 
 
 REAL_LINE: Final = Support("the real line", is_all=True)

@@ -59,6 +59,7 @@ from tg.ops.elementwise.special import (
     incomplete,
     normal,
     owens,
+    students,
     zeta,
 )
 from tg.ops.linalg import (
@@ -102,6 +103,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     incomplete.FAMILY,
     cylinder.FAMILY,
     owens.FAMILY,
+    students.FAMILY,
     hypergeometric.FAMILY,
     draws.FAMILY,
     calculus.FAMILY,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tg.ops.elementwise.arithmetic import absolute, multiply
+from tg.ops.elementwise.arithmetic import absolute, maximum, multiply
 from tg.ops.elementwise.cast import cast_variable
 from tg.ops.elementwise.comparison import equal, greater, isinf, less, less_equal, logical_and, logical_or, where
 from tg.ops.elementwise.facts import STRICT_SIGNS, of_logaddexp, of_one
@@ -173,7 +173,8 @@ def log1mexp(x: Any) -> Variable:
         M. Mächler, "Accurately computing log(1 - exp(-|a|))", equation 7.
     """
     (x,) = in_loop("log1mexp", np.cbrt, x)
-    return where(greater(x, -LN2), x + log(expm1(-x)), log1p(-exp(x)))
+    near = log(expm1(-maximum(x, -LN2)))  # far below, the derivatives of expm1(-x) are infinite
+    return where(greater(x, -LN2), x + near, log1p(-exp(x)))
 
 
 def xlogy(x: Any, y: Any) -> Variable:

@@ -178,13 +178,28 @@ def _slope_beyond(n: Variable, k: Variable, by: int) -> Variable:
     return beta(over, more) * (by * (step * sine / np.pi + cosine))
 
 
+def _poch_slope(z: Variable, m: Variable) -> Variable:
+    """The derivative of poch by z, with no pole where gamma(z) has one: from z < 1/2 to z + m > 0 it is reflected."""
+    end = z + m
+    crossing = (z < 0.5) & (end > 0) & (z > -SAFE) & (end < SAFE)
+    a, b = where(crossing, z, 0.0), where(crossing, end, 1.0)
+    whole = rint(a)
+    angle = np.pi * (a - whole)
+    size = gamma(b) * gamma(1 - a) * _parity(whole)
+    reflected = size * ((digamma(b) - digamma(1 - a)) * sin(angle) / np.pi + cos(angle))
+    below = logical_not(crossing) & (z < 0.5) & (end <= 0) & is_whole(m)  # where both are, and nothing is left of it
+    other, step = where(crossing, 1.0, z), where(crossing, 1.0, m)  # of which no pole is differentiated
+    between = where(below, -_between(where(below, 1 - end, 1.0), where(below, m, 1.0)), _between(other, step))
+    return where(crossing, reflected, poch(other, step) * between)
+
+
 # in double precision: what little is left of terms has derivatives too
 _slope_of_betaln, _slope_of_beta, _poch_by_start, _poch_by_step, _binom_by_all, _binom_by_chosen = (
     in_wider(slope, WIDEST)
     for slope in (
         lambda x, y: -_between(x, y),
         lambda x, y: beta(x, y) * -_between(x, y),
-        lambda x, y: poch(x, y) * _between(x, y),
+        _poch_slope,
         lambda x, y: poch(x, y) * digamma(x + y),
         lambda n, k: where(_is_beyond(n, k), _slope_beyond(n, k, -1), binom(n, k) * _between(n - k + 1, k)),
         lambda n, k: where(_is_beyond(n, k), _slope_beyond(n, k, 1), binom(n, k) * _between(k + 1, n - 2 * k)),

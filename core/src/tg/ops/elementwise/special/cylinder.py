@@ -28,7 +28,7 @@ import numpy as np
 from tg.ops.elementwise.arithmetic import absolute, copysign, hypot, maximum, minimum, power, remainder, sqrt
 from tg.ops.elementwise.arithmetic import cbrt as cube_root
 from tg.ops.elementwise.comparison import equal, isfinite, isnan, logical_not, where
-from tg.ops.elementwise.exponential import exp, expm1
+from tg.ops.elementwise.exponential import exp, expm1, log
 from tg.ops.elementwise.rounding import ceil, floor, rint
 from tg.ops.elementwise.special.bessel import slope_of_scaled
 from tg.ops.elementwise.special.gamma import gammaln
@@ -50,6 +50,8 @@ WIDEST_STEP: Final = 0.25
 """Beyond it the rule's own error counts, which is some e^(-pi^2 / step)."""
 FALL: Final = 42.0
 """Where the exponent is lower by so much, the integral of K ends: e^-42 is below a unit of the last place."""
+STEEP: Final = 1e300
+BEYOND: Final = 300.0
 TINY: Final = 1e-290
 HUGE: Final = 1e250
 MOST_ORDERS: Final = 21_000
@@ -76,22 +78,31 @@ def _debye_table() -> np.ndarray[Any, Any]:
 
 def _k_integral(v: Variable, x: Variable, *, of_order: bool) -> tuple[Variable, Variable]:
     """The integral of K for x > 0, or of its derivative in v >= 0, less a factor; the logarithm of e^x times this."""
-    top = arcsinh(v / x)
+    log_x, steep = log(x), v / x > STEEP
+
+    def rises(t: Variable) -> Variable:
+        """x sinh(t), of which sinh(t) may be infinite where x is as good as 0."""
+        far = t > BEYOND
+        return where(far, 0.5 * exp(where(far, t + log_x, 0.0)), x * sinh(where(far, 0.0, t)))
+
+    top = where(steep, log(2 * where(steep, v, 1.0)) - log_x, arcsinh(where(steep, 1.0, v / x)))
     curvature = hypot(x, v)
     half = sinh(0.5 * top)
     peak = v * top - 2 * x * half * half
 
     def fall(s: Variable) -> Variable:
         """How much lower the exponent is, s further on."""
-        return 2 * x * sinh(top + 0.5 * s) * sinh(0.5 * s) - v * s
+        return 2 * rises(top + 0.5 * s) * sinh(0.5 * s) - v * s
 
-    s = arccosh(1 + (FALL + 3) / curvature) + 1.0
+    flat = curvature < 1 / STEEP
+    first = arccosh(1 + (FALL + 3) / where(flat, 1.0, curvature))
+    s = where(flat, math.log(2 * (FALL + 3)) - log(curvature), first) + 1.0
     for _ in range(6):  # Newton's method from above for a convex function
-        s = s - (fall(s) - FALL) / maximum(x * sinh(top + s) - v, 1e-300)
+        s = s - (fall(s) - FALL) / maximum(rises(top + s) - v, 1e-300)
     r = minimum(top, sqrt(2 * FALL / curvature))
     for _ in range(8):  # to the left it may fall as slowly as a line
         missing = FALL - fall(-r)
-        further = minimum(top - r, missing / maximum(v - x * sinh(top - r), 1e-300))
+        further = minimum(top - r, missing / maximum(v - rises(top - r), 1e-300))
         r = where(missing > 0, r + further, r)
     left = maximum(top - r, 0.0)
     places = maximum(ceil((s + r) / WIDEST_STEP), float(PLACES))

@@ -504,7 +504,7 @@ def _slope_by_odds(a: Variable, b: Variable, w: Variable) -> Variable:
     return -exp_of(b * (log_of(w) - more) - a * more - betaln(a, b) - log_beta_tail(a, b, w)) / w
 
 
-_by_odds = in_double(_slope_by_odds)
+slope_by_odds = in_double(_slope_by_odds)
 
 log_beta_tail_da = iterated(
     "log_beta_tail_da", 3, lambda a, b, w: _slope_of_log_tail(a, b, w, True), "The derivative of log_beta_tail in a.",
@@ -519,7 +519,7 @@ log_beta_tail: ElementwiseFunction = iterated(
     "The logarithm of betainc(a, b, 1 / (1 + w)), for a and b up to a million: right where that underflows too.",
     d=(
         lambda a, b, w, y: log_beta_tail_da(a, b, w), lambda a, b, w, y: log_beta_tail_db(a, b, w),
-        lambda a, b, w, y: _by_odds(a, b, w),
+        lambda a, b, w, y: slope_by_odds(a, b, w),
     ),
     accuracy=64, domain=(0.05, 20), cost=700,
 )  # fmt: skip

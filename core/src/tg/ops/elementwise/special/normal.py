@@ -28,6 +28,7 @@ TWO_PI: Final = 6.283185307179586
 LN2: Final = 0.6931471805599453
 LN2_REST: Final = 2.3190468138462996e-17
 ASYMPTOTIC: Final = 30.0
+ABOVE: Final = 40.0  # from where on the density is 0
 PER_MILLS: Final = (1.0, -2.0, 10.0, -74.0, 706.0, -8162.0, 110410.0, -1708394.0, 29752066.0, -576037442.0)
 """Of the series of 1 / (Mills' ratio) less x, in odd powers of 1/x: r = x + 1/x - 2/x^3 + ..., for r' = r (r - x)."""
 DEEP: Final = 600.0  # -log(p) beyond which an inverse is found by rounds
@@ -106,10 +107,12 @@ def _log_slope(x: Any, y: Any) -> Variable:
     series of the reciprocal of Mills' ratio has none.
     """
     above, far = x > 0, x < -ASYMPTOTIC
-    high, low = where(above, x, 0.0), where(above | far, 0.0, x)
+    high, low = where(above, minimum(x, ABOVE), 0.0), where(above | far, 0.0, x)
     a = where(far, -x, ASYMPTOTIC)
-    i = 1 / a
-    near = where(above, exp(-0.5 * (high * high) - y) / ROOT_2_PI, 2 / ROOT_2_PI / erfcx(low * -ROOT_HALF))
+    i = 1 / minimum(a, MOST)  # a constant at infinity, where a derivative of 1 / a has no square
+    near = where(
+        above, exp(-0.5 * (high * high) - where(above, y, 0.0)) / ROOT_2_PI, 2 / ROOT_2_PI / erfcx(low * -ROOT_HALF)
+    )
     return where(far, a + i * polynomial(i * i, PER_MILLS), near)
 
 
