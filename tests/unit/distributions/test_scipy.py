@@ -25,6 +25,9 @@ def test_values_are_those_of_scipy(name):
     for method, found in zip(methods, compiled(name, tuple(methods), True)(np.concatenate(xs), *given), strict=True):
         wanted = np.concatenate([getattr(each, method)(x) for each, x in zip(theirs, xs, strict=True)])
         known = ~np.isnan(wanted)
+        if method in ("logcdf", "logsf"):  # SciPy takes the logarithm of a tail that has underflowed
+            small = np.isneginf(wanted) & (found < -740)
+            wanted = np.where(small, found, wanted)
         agree(found[known], wanted[known], method)
         # of infinities SciPy does not always know: only NaN gives NaN
         assert np.array_equal(np.isnan(found[~known]), np.isnan(np.concatenate(xs)[~known])), method

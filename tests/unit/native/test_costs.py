@@ -19,6 +19,7 @@ LONG = """
     zeta polygamma beta betaln poch binom i0 i1 i0e i1e
     gammainc gammaincc gammainc_da gammaincinv gammainccinv betainc betainc_da betainc_db betaincinv
     log_beta_tail log_beta_tail_da log_beta_tail_db
+    log_gamma_lower log_gamma_lower_da log_gamma_upper log_gamma_upper_da
     iv ive kv kve j0 j1 jv owens_t hyp2f1 stdtr stdtrit
     threefry gamma_draw log_gamma_draw poisson_draw binomial_draw hypergeometric_draw vonmises_draw wald_draw
 """

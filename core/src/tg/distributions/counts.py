@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tg.distributions.intervals import log_beta_below
 from tg.distributions.parameters import (
     CHANCE,
     COUNT,
@@ -30,7 +31,7 @@ from tg.ops.elementwise.exponential import exp, expm1, log, log1p, xlog1py, xlog
 from tg.ops.elementwise.rounding import ceil
 from tg.ops.elementwise.special.beta import betaln
 from tg.ops.elementwise.special.gamma import gammaln
-from tg.ops.elementwise.special.incomplete import betainc, gammainc, gammaincc
+from tg.ops.elementwise.special.incomplete import betainc, gammainc, gammaincc, log_gamma_lower, log_gamma_upper
 from tg.ops.places import take_along_axis
 from tg.ops.reduction import sum as sum_of
 from tg.ops.shape import broadcast_to, expand_dims
@@ -52,6 +53,8 @@ poisson: Final = distribution(
     _log_poisson,
     cdf=lambda x, lam: gammaincc(x + 1, lam),
     sf=lambda x, lam: gammainc(x + 1, lam),
+    logcdf=lambda x, lam: log_gamma_upper(x + 1, lam),
+    logsf=lambda x, lam: log_gamma_lower(x + 1, lam),
     entropy=entropy(_log_poisson, lambda lam: (0.0, np.inf), lambda lam: (lam, lam)),
     mean=lambda lam: lam,
     variance=lambda lam: lam,
@@ -87,6 +90,8 @@ nbinom: Final = distribution(
     _log_nbinom,
     cdf=lambda x, n, p: betainc(n, x + 1, p),
     sf=lambda x, n, p: betainc(x + 1, n, 1 - p),
+    logcdf=lambda x, n, p: log_beta_below(p, n, x + 1),
+    logsf=lambda x, n, p: log_beta_below(1 - p, x + 1, n),
     entropy=entropy(_log_nbinom, lambda n, p: (0.0, np.inf), _nbinom_moments),
     mean=lambda n, p: _nbinom_moments(n, p)[0],
     variance=lambda n, p: _nbinom_moments(n, p)[1],
@@ -120,6 +125,8 @@ binomial: Final = distribution(
     _log_binomial,
     cdf=lambda x, n, p: betainc(n - x, x + 1, 1 - p),
     sf=lambda x, n, p: betainc(x + 1, n - x, p),
+    logcdf=lambda x, n, p: log_beta_below(1 - p, n - x, x + 1),
+    logsf=lambda x, n, p: log_beta_below(p, x + 1, n - x),
     entropy=entropy(_log_binomial, lambda n, p: (0.0, n), lambda n, p: (n * p, n * p * (1 - p))),
     mean=lambda n, p: n * p,
     variance=lambda n, p: n * p * (1 - p),

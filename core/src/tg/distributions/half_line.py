@@ -17,7 +17,14 @@ from tg.ops.elementwise.exponential import exp, expm1, log, log1mexp, log1p, log
 from tg.ops.elementwise.special.beta import poch
 from tg.ops.elementwise.special.error import erf, erfc, erfcinv, erfinv
 from tg.ops.elementwise.special.gamma import gammaln
-from tg.ops.elementwise.special.incomplete import gammainc, gammaincc, gammainccinv, gammaincinv
+from tg.ops.elementwise.special.incomplete import (
+    gammainc,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+    log_gamma_lower,
+    log_gamma_upper,
+)
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri
 from tg.ops.elementwise.trigonometric import arctan, arctan2, tan
 
@@ -108,6 +115,8 @@ gamma: Final = distribution(
     lambda x, a, scale: xlogy(a - 1, x) - x / scale - gammaln(a) - a * log(scale),
     cdf=lambda x, a, scale: gammainc(a, x / scale),
     sf=lambda x, a, scale: gammaincc(a, x / scale),
+    logcdf=lambda x, a, scale: log_gamma_lower(a, x / scale),
+    logsf=lambda x, a, scale: log_gamma_upper(a, x / scale),
     ppf=lambda q, a, scale: scale * gammaincinv(a, q),
     isf=lambda q, a, scale: scale * gammainccinv(a, q),
     entropy=lambda a, scale: shape_entropy(a, 1) + log(scale),
@@ -120,6 +129,8 @@ invgamma: Final = distribution(
     lambda x, a, scale: -(a + 1) * log(x / scale) - scale / x - gammaln(a) - log(scale),
     cdf=lambda x, a, scale: gammaincc(a, scale / x),
     sf=lambda x, a, scale: gammainc(a, scale / x),
+    logcdf=lambda x, a, scale: log_gamma_upper(a, scale / x),
+    logsf=lambda x, a, scale: log_gamma_lower(a, scale / x),
     ppf=lambda q, a, scale: scale / gammainccinv(a, q),
     isf=lambda q, a, scale: scale / gammaincinv(a, q),
     entropy=lambda a, scale: shape_entropy(a, -1) + log(scale),
@@ -135,11 +146,15 @@ def _gengamma_log_density(x: Variable, a: Variable, c: Variable, scale: Variable
     return where(equal(x, 0) & (c < 0), -np.inf, found)
 
 
-def _gengamma_tail(x: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool) -> Variable:
+def _gengamma_tail(
+    x: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool, logarithm: bool = False
+) -> Variable:
+    below, above = (log_gamma_lower, log_gamma_upper) if logarithm else (gammainc, gammaincc)
+    nothing, one = (-np.inf, 0.0) if logarithm else (0.0, 1.0)
     start = equal(x, 0) & (c < 0)  # where the power is infinite
     y = power(where(start, 1.0, x / scale), c)
-    found = where((c > 0) if lower else (c < 0), gammainc(a, y), gammaincc(a, y))
-    return where(start, 0.0 if lower else 1.0, found)
+    found = where((c > 0) if lower else (c < 0), below(a, y), above(a, y))
+    return where(start, nothing if lower else one, found)
 
 
 def _gengamma_quantile(q: Variable, a: Variable, c: Variable, scale: Variable, *, lower: bool) -> Variable:
@@ -163,6 +178,8 @@ gengamma: Final = distribution(
     _gengamma_log_density,
     cdf=lambda x, a, c, scale: _gengamma_tail(x, a, c, scale, lower=True),
     sf=lambda x, a, c, scale: _gengamma_tail(x, a, c, scale, lower=False),
+    logcdf=lambda x, a, c, scale: _gengamma_tail(x, a, c, scale, lower=True, logarithm=True),
+    logsf=lambda x, a, c, scale: _gengamma_tail(x, a, c, scale, lower=False, logarithm=True),
     ppf=lambda q, a, c, scale: _gengamma_quantile(q, a, c, scale, lower=True),
     isf=lambda q, a, c, scale: _gengamma_quantile(q, a, c, scale, lower=False),
     entropy=lambda a, c, scale: shape_entropy(a, 1 / c) - log(absolute(c)) + log(scale),
@@ -175,6 +192,8 @@ chisquare: Final = distribution(
     lambda x, df: xlogy(0.5 * df - 1, 0.5 * x) - 0.5 * x - gammaln(0.5 * df) - LN2,
     cdf=lambda x, df: gammainc(0.5 * df, 0.5 * x),
     sf=lambda x, df: gammaincc(0.5 * df, 0.5 * x),
+    logcdf=lambda x, df: log_gamma_lower(0.5 * df, 0.5 * x),
+    logsf=lambda x, df: log_gamma_upper(0.5 * df, 0.5 * x),
     ppf=lambda q, df: 2 * gammaincinv(0.5 * df, q),
     isf=lambda q, df: 2 * gammainccinv(0.5 * df, q),
     entropy=lambda df: shape_entropy(0.5 * df, 1) + LN2,

@@ -21,7 +21,7 @@ from tg.ops.elementwise.exponential import exp, expm1, log, log1p, xlog1py, xlog
 from tg.ops.elementwise.rounding import rint
 from tg.ops.elementwise.special.bessel import i0e, i1e
 from tg.ops.elementwise.special.beta import betaln
-from tg.ops.elementwise.special.incomplete import betainc, betaincinv
+from tg.ops.elementwise.special.incomplete import betainc, betaincinv, log_beta_tail
 from tg.ops.elementwise.special.series import polynomial
 from tg.ops.elementwise.trigonometric import arcsin, sin, sinh
 from tg.ops.reduction import sum as sum_of
@@ -60,12 +60,23 @@ def _beta_from_above(q: Variable, a: Variable, b: Variable) -> Variable:
     return where(low, 1 - found, found)
 
 
+def log_beta_below(x: Variable, a: Variable, b: Variable) -> Variable:
+    """The logarithm of betainc(a, b, x), below the mean right where that underflows too."""
+    low = x * (a + b) < a
+    inside = low & (x > 0)
+    y = where(inside, x, 0.5)
+    other = log1p(-betainc(b, a, 1 - where(low, 0.5, x)))
+    return where(low, where(equal(x, 0), -np.inf, log_beta_tail(a, b, (1 - y) / y)), other)
+
+
 beta: Final = distribution(
     "beta", "The density is x^(a - 1) (1 - x)^(b - 1) / B(a, b).",
     (Parameter("a", POSITIVE), Parameter("b", POSITIVE)), UNIT,
     lambda x, a, b: xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b),
     cdf=lambda x, a, b: betainc(a, b, x),
     sf=lambda x, a, b: betainc(b, a, 1 - x),
+    logcdf=log_beta_below,
+    logsf=lambda x, a, b: log_beta_below(1 - x, b, a),
     ppf=lambda q, a, b: betaincinv(a, b, q),
     isf=_beta_from_above,
     entropy=lambda a, b: shape_entropy(a, 1) + shape_entropy(b, 1) - shape_entropy(a + b, 2),

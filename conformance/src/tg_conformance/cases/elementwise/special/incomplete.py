@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Final
 
 import mpmath
@@ -248,6 +249,22 @@ def _log_tail(a: Any, b: Any, w: Any) -> Any:
 ODDS: Final = ([0.5, 3.0, 20.0, 0.02, 400.0, 50.0], [2.0, 0.4, 15.0, 9.0, 0.5, 0.5], [0.3, 1e-3, 0.9, 7.0, 80.0, 1e-4])
 LOG_TAILS: Final = tuple(_in_order(_log_tail, k) for k in (None, 0, 1, 2))
 
+
+def _log_p(a: Any, x: Any) -> Any:
+    return mpmath.log(_p(a, x))
+
+
+def _log_q(a: Any, x: Any) -> Any:
+    return mpmath.log(mpmath.gammainc(a, x, mpmath.inf, regularized=True))
+
+
+FAR_SHAPES: Final = ([0.5, 3.0, 20.0, 0.02, 900.0, 900.0, 40.0], [1e-9, 800.0, 0.01, 1000.0, 700.0, 1150.0, 40.0])
+LOG_GAMMA_TAILS: Final = tuple(_in_order(tail, k) for tail in (_log_p, _log_q) for k in (None, 0, 1))
+LOG_GAMMA_ENDS: Final = (
+    np.array([-INF, 0, 0, -INF, NAN, NAN, -2 * math.log(1e200) - math.log(2)]),
+    np.array([0, -INF, -INF, 0, NAN, NAN, 0]),
+)
+
 WRITTEN: Final = (
     *values_of(tg.gammainc, special.gammainc, SHAPES, POINTS),
     *values_of(tg.gammaincc, special.gammaincc, SHAPES, POINTS),
@@ -303,6 +320,28 @@ WRITTEN: Final = (
         layouts=("C",),
         static=(False,),
         oracle=lambda *_: np.array([0.0, -INF, NAN, NAN, NAN, NAN, NAN]),
+    ),
+    Case(
+        lambda a, x: tuple(
+            v
+            for tail in (tg.log_gamma_lower, tg.log_gamma_upper)
+            for v in (tail(a, x), *tg.grad(tg.sum(tail(a, x)), [a, x]))
+        ),
+        inputs("float64", *FAR_SHAPES),
+        name="log_gamma_lower, log_gamma_upper and their derivatives",
+        layouts=("C",),
+        static=(False,),
+        oracle=lambda *given: tuple(tail(*given) for tail in LOG_GAMMA_TAILS),
+        accuracy=4096,
+        condition=lambda *given: tuple(np.abs(tail(*given)) + 1e-6 for tail in LOG_GAMMA_TAILS),
+    ),
+    Case(
+        lambda a, x: (tg.log_gamma_lower(a, x), tg.log_gamma_upper(a, x)),
+        inputs("float64", [2.0, 2, 0, INF, NAN, -1, 2], [0, INF, 1, 1, 1, 1, 1e-200]),
+        name="ends of log_gamma_lower and log_gamma_upper",
+        layouts=("C",),
+        static=(False,),
+        oracle=lambda *_: LOG_GAMMA_ENDS,
     ),
     slopes_of(tg.gammainc, _p, [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
     slopes_of(tg.betainc, _i, [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),

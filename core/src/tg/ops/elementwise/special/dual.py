@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tg.ops.elementwise import arithmetic, exponential
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.special.error import erfc as erfc_record
+from tg.ops.elementwise.special.error import erfcx as erfcx_record
 from tg.ops.elementwise.special.gamma import digamma
 from tg.ops.elementwise.special.gamma import gammaln as gammaln_record
 
@@ -100,4 +101,5 @@ log = _lifted(exponential.log, lambda x, y: 1 / x)
 log1p = _lifted(exponential.log1p, lambda x, y: 1 / (x + 1))
 sqrt = _lifted(arithmetic.sqrt, lambda x, y: 0.5 / y)
 erfc = _lifted(erfc_record, lambda x, y: -TWO_PER_ROOT_PI * exponential.exp(-(x * x)))
+erfcx = _lifted(erfcx_record, lambda x, y: 2 * x * y - TWO_PER_ROOT_PI)
 gammaln = _lifted(gammaln_record, lambda x, y: digamma(x))

@@ -39,6 +39,7 @@ from tg.ops.elementwise.special.dual import (
     Dual,
     choose,
     erfc,
+    erfcx,
     exp,
     expm1,
     gammaln,
@@ -230,7 +231,7 @@ def _small_q(a: Any, x: Any) -> Any:
 
 
 def _temme(a: Any, x: Any) -> tuple[Any, Any]:
-    """Eta sqrt(a / 2), of which the complementary error function is most of 2 Q, and what is to be added to Q."""
+    """z, of which the complementary error function is most of 2 Q, and what is to be added to Q, over e^-z²."""
     m = -((a - x) / a)
     square = log1p_rest(m, m + 1.0) * -2.0
     flat = value_of(square) <= 0
@@ -242,38 +243,80 @@ def _temme(a: Any, x: Any) -> tuple[Any, Any]:
         return z * per_a + scan(lambda p, c: (p * eta + c, None), eta * 0.0, row)[0], None
 
     z, _ = scan(order, eta * 0.0, as_variable(_temme_table()))
-    return eta * sqrt(a * 0.5), exp(a * eta * eta * -0.5) / sqrt(a * (2 * math.pi)) * z
+    return eta * sqrt(a * 0.5), z / sqrt(a * (2 * math.pi))
 
 
-def gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
-    """P and Q for finite a > 0 and x > 0; a may be a dual number."""
+def _ways(a: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Where Temme's expansion serves, the alternating series of Q and its continued fraction; else the series of P."""
     shape = value_of(a)
     near = (shape > 20) & (absolute(x - shape) < 0.3 * shape)
     log_low = log_of(where(x <= 0.5, x, 0.5))
     small = logical_not(near) & where(x <= 0.5, log_low * shape >= -0.4, (x <= 1.1) & (1.1 * x >= shape))
-    fraction = logical_not(near | small) & (x > 1.1) & (x >= shape)
-    other = fraction | near
-    z, rest = _temme(choose(near, a, 30.0), where(near, x, 30.0))
+    return near, small, logical_not(near | small) & (x > 1.1) & (x >= shape)
+
+
+def _sums(a: Any, x: Any, near: Any, small: Any, fraction: Any) -> tuple[Any, Any, Any]:
+    """The series of P, the continued fraction and the alternating series of Q, each where it serves."""
+    other, counts = fraction | near, fraction & (x < FAR)
+    by_series = _series_of_p(choose(other, 1.0, a), where(other, 0.0, x))
+    by_fraction = _fraction_of_q(choose(counts, a, 1.0), where(counts, x, 2.0), counts)
+    return by_series, by_fraction, _small_q(choose(small, a, 1.0), where(small, x, 1.0))
+
+
+def gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
+    """P and Q for finite a > 0 and x > 0; a may be a dual number."""
+    near, small, fraction = _ways(a, x)
+    z, more = _temme(choose(near, a, 30.0), where(near, x, 30.0))
+    rest = exp(z * z * -1.0) * more
     front = gamma_density(a, x)
-    by_series = front / a * _series_of_p(choose(other, 1.0, a), where(other, 0.0, x))
-    counts = fraction & (x < FAR)
-    by_fraction = front * _fraction_of_q(choose(counts, a, 1.0), where(counts, x, 2.0), counts)
-    by_small = _small_q(choose(small, a, 1.0), where(small, x, 1.0))
+    by_series, by_fraction, by_small = _sums(a, x, near, small, fraction)
+    by_series, by_fraction = front / a * by_series, front * by_fraction
     p = choose(near, erfc(-z) * 0.5 - rest, choose(fraction, 1.0 - by_fraction, by_series))
     q = choose(near, erfc(z) * 0.5 + rest, choose(fraction, by_fraction, choose(small, by_small, 1.0 - by_series)))
     return p, q
+
+
+def _log_front(a: Any, x: Any) -> Any:
+    """The logarithm of x^a e^-x / gamma(a)."""
+    small = value_of(a) < 1
+    s, t = choose(small, 1.0, a), choose(small, a, 1.0)
+    m = -((s - x) / s)
+    of_large = log(s / (2 * math.pi)) * 0.5 + s * log1p_rest(m, 1.0 / (s / x)) - stirling_rest(s)
+    return choose(small, t * log(x) - x - gammaln(t + 1.0) + log(t), of_large)
+
+
+def log_gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
+    """The logarithms of P and Q for finite a > 0 and x > 0; a may be a dual number."""
+    near, small, fraction = _ways(a, x)
+    z, more = _temme(choose(near, a, 30.0), where(near, x, 30.0))
+    above = value_of(z) > 0
+    size, rest = choose(above, z, z * -1.0), choose(above, more, more * -1.0)
+    by_temme = size * size * -1.0 + log(erfcx(size) * 0.5 + rest)
+    front = _log_front(a, x)
+    by_series, by_fraction, by_small = _sums(a, x, near, small, fraction)
+    by_series = front - log(a) + log(by_series)
+    by_fraction = front + log(choose(fraction, by_fraction, 1.0))
+    of_q = fraction | (near & above)
+    found = choose(near, by_temme, choose(fraction, by_fraction, by_series))
+    other = log1p(-exp(found))
+    of_small = log(choose(small, by_small, 1.0))
+    return choose(of_q, other, found), choose(of_q, found, choose(small, of_small, other))
 
 
 def _gamma_tails(a: Variable, x: Variable) -> tuple[Variable, Variable, Variable]:
     """P and Q of all that there is, and where they are computed."""
     inside = (a > 0) & (x > 0) & isfinite(a) & isfinite(x)
     p, q = gamma_tails(where(inside, a, 1.0), where(inside, x, 1.0))
-    # at the ends one of them is 1: for x = inf or a = 0, and for x = 0 or a = inf
+    of_p, of_q = _at_ends(a, x, inside, 1.0, 0.0)
+    return where(inside, p, of_p), where(inside, q, of_q), inside
+
+
+def _at_ends(a: Variable, x: Variable, inside: Variable, one: float, nothing: float) -> tuple[Variable, Variable]:
+    """P and Q where they are not computed: at the ends one of them is 1, for x = inf or a = 0, and x = 0 or a = inf."""
     above = (x > 0) & (a >= 0) & (equal(x, np.inf) | equal(a, 0))
     below = (a > 0) & (x >= 0) & (equal(x, 0) | equal(a, np.inf))
     lost = logical_not(inside | above | below) | (above & below)
-    found = where(inside, p, where(lost, np.nan, where(above, 1.0, 0.0)))
-    return found, where(inside, q, where(lost, np.nan, where(above, 0.0, 1.0))), inside
+    return where(lost, np.nan, where(above, one, nothing)), where(lost, np.nan, where(above, nothing, one))
 
 
 def _slope_in_shape(a: Variable, x: Variable) -> Variable:
@@ -283,6 +326,39 @@ def _slope_in_shape(a: Variable, x: Variable) -> Variable:
     p, q = gamma_tails(Dual(ready, ready * 0.0 + 1.0), where(inside, x, 1.0))
     # of the smaller of both, whose derivative has not lost digits
     return where(inside, where(p.value <= 0.5, p.slope, -q.slope), where(isnan(a) | isnan(x), np.nan, 0.0))
+
+
+def _log_gamma_tails(a: Variable, x: Variable) -> tuple[Variable, Variable]:
+    """The logarithms of P and Q of all that there is."""
+    inside = (a > 0) & (x > 0) & isfinite(a) & isfinite(x)
+    p, q = log_gamma_tails(where(inside, a, 1.0), where(inside, x, 1.0))
+    of_p, of_q = _at_ends(a, x, inside, 0.0, -np.inf)
+    return where(inside, p, of_p), where(inside, q, of_q)
+
+
+def _slope_of_log_in_shape(a: Variable, x: Variable, upper: int) -> Variable:
+    """The derivative of the logarithm of P, or of Q, in a."""
+    inside = (a > 0) & (x > 0) & isfinite(a) & isfinite(x)
+    ready = where(inside, a, 1.0)
+    found = log_gamma_tails(Dual(ready, ready * 0.0 + 1.0), where(inside, x, 1.0))[upper]
+    return where(inside, found.slope, where(isnan(a) | isnan(x), np.nan, 0.0))
+
+
+def _share(a: Variable, x: Variable, log_tail: Variable) -> Variable:
+    """The density of x over a tail, of which the logarithm is given."""
+    inside = (x > 0) & isfinite(x)
+    ready = where(inside, x, 1.0)
+    found = exp_of(_log_front(a, ready) - log_of(ready) - where(inside, log_tail, 0.0))
+    at_end = where(equal(x, np.inf), 0.0, _density(a, where(equal(x, np.inf), 1.0, x)))
+    return where(inside, found, at_end)
+
+
+def _share_of_lower(a: Variable, x: Variable) -> Variable:
+    return where(equal(x, 0), np.inf, _share(a, x, log_gamma_lower(a, x)))
+
+
+def _share_of_upper(a: Variable, x: Variable) -> Variable:
+    return where(equal(x, np.inf), 1.0, _share(a, x, log_gamma_upper(a, x)))
 
 
 def _density(a: Variable, x: Variable) -> Variable:
@@ -306,6 +382,28 @@ gammaincc = iterated(
     "gammaincc", 2, lambda a, x: _gamma_tails(a, x)[1],
     "The part of gamma(a) that the integral from x to infinity is: Q(a, x) = 1 - P(a, x), exact where it is small.",
     d=(lambda a, x, y: -gammainc_da(a, x), lambda a, x, y: -density(a, x)), accuracy=64, domain=(0.1, 30), cost=1000,
+)  # fmt: skip
+
+share_of_lower, share_of_upper = in_double(_share_of_lower), in_double(_share_of_upper)
+log_gamma_lower_da = iterated(
+    "log_gamma_lower_da", 2, lambda a, x: _slope_of_log_in_shape(a, x, 0),
+    "The derivative of log_gamma_lower in a.", accuracy=512, domain=(0.1, 30), cost=2500,
+)  # fmt: skip
+log_gamma_upper_da = iterated(
+    "log_gamma_upper_da", 2, lambda a, x: _slope_of_log_in_shape(a, x, 1),
+    "The derivative of log_gamma_upper in a.", accuracy=512, domain=(0.1, 30), cost=2500,
+)  # fmt: skip
+log_gamma_lower: ElementwiseFunction = iterated(
+    "log_gamma_lower", 2, lambda a, x: _log_gamma_tails(a, x)[0],
+    "The logarithm of gammainc(a, x): right where that underflows too.",
+    d=(lambda a, x, y: log_gamma_lower_da(a, x), lambda a, x, y: share_of_lower(a, x)),
+    accuracy=64, domain=(0.1, 30), cost=1200,
+)  # fmt: skip
+log_gamma_upper: ElementwiseFunction = iterated(
+    "log_gamma_upper", 2, lambda a, x: _log_gamma_tails(a, x)[1],
+    "The logarithm of gammaincc(a, x): right where that underflows too.",
+    d=(lambda a, x, y: log_gamma_upper_da(a, x), lambda a, x, y: -share_of_upper(a, x)),
+    accuracy=64, domain=(0.1, 30), cost=1200,
 )  # fmt: skip
 
 
@@ -570,6 +668,10 @@ FAMILY = Family(
         betainc_db,
         betaincinv,
         log_beta_tail,
+        log_gamma_lower,
+        log_gamma_lower_da,
+        log_gamma_upper,
+        log_gamma_upper_da,
         log_beta_tail_da,
         log_beta_tail_db,
     ),
