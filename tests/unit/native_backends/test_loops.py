@@ -264,7 +264,7 @@ ENDLESS = """
 import os, signal, sys
 import tg
 
-signal.alarm(100)  # ends what is not interrupted
+signal.alarm(400)  # ends what is not interrupted
 x, n = tg.scalar("x"), tg.scalar("n", "int64")
 endless = tg.while_loop(lambda c: c < 10.0, lambda c: tg.sin(c), x)
 ends = lambda k, c: tg.while_loop(lambda d: (d < 10.0) & (k < n), lambda d: tg.sin(d), c)
@@ -316,7 +316,7 @@ import signal, sys
 import numpy as np
 import tg
 
-signal.alarm(100)  # ends what is not interrupted
+signal.alarm(400)  # ends what is not interrupted
 x, n, w = tg.vector("x"), tg.scalar("n", "int64"), tg.matrix("w")
 counted, _ = tg.scan(lambda c, _: (tg.sin(c) + c, None), 0.5, None, n)
 
@@ -378,7 +378,7 @@ import signal, sys
 import numpy as np
 import tg
 
-signal.alarm(100)  # ends what is not interrupted
+signal.alarm(400)  # ends what is not interrupted
 v, n = tg.vector("v"), tg.scalar("n", "int64")
 chain = tg.vmap(lambda c: tg.scan(lambda c, _: (tg.sin(c) + c, None), c, None, n)[0])(v)
 ends = tg.vmap(lambda c: tg.while_loop(lambda c: c < n, lambda c: tg.sin(c) + 1e-300, c))(v)
