@@ -303,7 +303,8 @@ SUBNORMALS: Final = (
         [any_dtype("n", values="subnormal")],
         name="subnormals' roots",
         oracle=np.sqrt,
-        **SMALLEST,
+        # PyTorch's by MKL on vectors of 64 bytes are one unit off in 1 of 150
+        **{**SMALLEST, "accuracy": 1},
     ),
     Case(tg.max, [any_dtype("n", values="subnormal")], name="subnormals' maximum", oracle=np.max, **SMALLEST),
 )
