@@ -68,10 +68,10 @@ FACTS: Final[dict[str, Fact]] = {
     ),
     "lower_triangular": Fact("The elements above the diagonal are 0.", ("lower_hessenberg",), matrix=True),
     "upper_triangular": Fact("The elements below the diagonal are 0.", ("upper_hessenberg",), matrix=True),
-    "lower_hessenberg": Fact("The elements above the diagonal next to the main one are 0.", matrix=True),
-    "upper_hessenberg": Fact("The elements below the diagonal next to the main one are 0.", matrix=True),
+    "lower_hessenberg": Fact("The elements more than one place above the diagonal are 0.", matrix=True),
+    "upper_hessenberg": Fact("The elements more than one place below the diagonal are 0.", matrix=True),
     "tridiagonal": Fact(
-        "The elements off the diagonal and those next to it are 0.",
+        "The elements more than one place off the diagonal are 0.",
         ("lower_hessenberg", "upper_hessenberg"),
         matrix=True,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from tg.graph.facts import NONE, ZEROS
 from tg.graph.nodes import Constant
 from tg.types.lengths import equal_here
 
@@ -25,7 +26,6 @@ MOST_COUNTED: Final = 1 << 16  # elements of a constant that are looked at
 NEGATED: Final = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
 ZEROS_ABOVE: Final = {"lower_triangular": 0, "lower_hessenberg": 1}  # above how many diagonals beside the main one
 ZEROS_BELOW: Final = {"upper_triangular": 0, "upper_hessenberg": 1}
-ZEROS: Final = frozenset(ZEROS_ABOVE) | frozenset(ZEROS_BELOW)
 MIRROR: Final = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
 
@@ -69,8 +69,8 @@ def zeros_beside(rows: Variable, columns: Variable) -> frozenset[str]:
         return ZEROS
     a, b = (_numbers(v) if v.type.ndim == 1 else None for v in (rows, columns))
     if a is None or b is None or min(a[1], b[1]) < 0:  # places below 0 are from the end
-        return frozenset()
-    return frozenset(_of_diagonals("equal", b[1] - a[1])) & ZEROS
+        return NONE
+    return ZEROS.intersection(_of_diagonals("equal", b[1] - a[1]))
 
 
 def _numbers(v: Variable) -> Numbers | None:

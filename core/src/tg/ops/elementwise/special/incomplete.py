@@ -132,13 +132,28 @@ def stirling_rest(a: Any) -> Any:
     return choose(large, i * polynomial(i * i, STIRLING), gammaln(s) - ((s - 0.5) * log(s) - s + HALF_LOG_2_PI))
 
 
-def gamma_density(a: Any, x: Any) -> Any:
-    """x^a e^-x / gamma(a); of a small a it is a x^a e^-x / gamma(1 + a), of whose derivatives no 1 / a^2 cancel."""
+def _gamma_density_in_parts(a: Any, x: Any) -> tuple[Any, Any]:
+    """Of x^a e^-x / gamma(a) a factor, and the exponent of the other one; of a small a it is a x^a e^-x / gamma(1 + a).
+
+    So no 1 / a^2 cancel in its derivatives.
+    """
     small = value_of(a) < 1
     s, t = choose(small, 1.0, a), choose(small, a, 1.0)
     m = -((s - x) / s)
-    of_large = sqrt(s / (2 * math.pi)) * exp(s * log1p_rest(m, 1.0 / (s / x)) - stirling_rest(s))
-    return choose(small, exp(t * log(x) - x - gammaln(t + 1.0)) * t, of_large)
+    of_large = s * log1p_rest(m, 1.0 / (s / x)) - stirling_rest(s)
+    return choose(small, t, sqrt(s / (2 * math.pi))), choose(small, t * log(x) - x - gammaln(t + 1.0), of_large)
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    """x^a e^-x / gamma(a)."""
+    factor, exponent = _gamma_density_in_parts(a, x)
+    return factor * exp(exponent)
+
+
+def _log_gamma_density(a: Any, x: Any) -> Any:
+    """The logarithm of it."""
+    factor, exponent = _gamma_density_in_parts(a, x)
+    return exponent + log(factor)
 
 
 def _has_moved(total: Any, term: Any) -> Any:
@@ -276,15 +291,6 @@ def gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
     return p, q
 
 
-def _log_front(a: Any, x: Any) -> Any:
-    """The logarithm of x^a e^-x / gamma(a)."""
-    small = value_of(a) < 1
-    s, t = choose(small, 1.0, a), choose(small, a, 1.0)
-    m = -((s - x) / s)
-    of_large = log(s / (2 * math.pi)) * 0.5 + s * log1p_rest(m, 1.0 / (s / x)) - stirling_rest(s)
-    return choose(small, t * log(x) - x - gammaln(t + 1.0) + log(t), of_large)
-
-
 def log_gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
     """The logarithms of P and Q for finite a > 0 and x > 0; a may be a dual number."""
     near, small, fraction = _ways(a, x)
@@ -292,7 +298,7 @@ def log_gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
     above = value_of(z) > 0
     size, rest = choose(above, z, z * -1.0), choose(above, more, more * -1.0)
     by_temme = size * size * -1.0 + log(erfcx(size) * 0.5 + rest)
-    front = _log_front(a, x)
+    front = _log_gamma_density(a, x)
     by_series, by_fraction, by_small = _sums(a, x, near, small, fraction)
     by_series = front - log(a) + log(by_series)
     by_fraction = front + log(choose(fraction, by_fraction, 1.0))
@@ -348,7 +354,7 @@ def _share(a: Variable, x: Variable, log_tail: Variable) -> Variable:
     """The density of x over a tail, of which the logarithm is given."""
     inside = (x > 0) & isfinite(x)
     ready = where(inside, x, 1.0)
-    found = exp_of(_log_front(a, ready) - log_of(ready) - where(inside, log_tail, 0.0))
+    found = exp_of(_log_gamma_density(a, ready) - log_of(ready) - where(inside, log_tail, 0.0))
     at_end = where(equal(x, np.inf), 0.0, _density(a, where(equal(x, np.inf), 1.0, x)))
     return where(inside, found, at_end)
 

@@ -23,7 +23,7 @@ from tg.ops.linalg.banded import SolveBanded, SolvehBanded, band_of
 from tg.ops.linalg.matrices import adjoint
 from tg.ops.linalg.solving import Det, Inv, SlogDet, Solve, identities
 from tg.ops.reduction import prod, reduce_sum
-from tg.ops.shape import matrix_transpose, moveaxis, squeeze
+from tg.ops.shape import matrix_transpose, moveaxis
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.linalg.solving.structure import (
@@ -32,6 +32,7 @@ from tg.rewrite.rules.linalg.solving.structure import (
     is_band,
     is_definite,
     spoilt,
+    spoilt_number,
     without_nan,
 )
 from tg.types.dtypes import numpy_dtype
@@ -71,7 +72,7 @@ def _det_of_band(node: Apply, outputs: Any) -> Variable | None:
         return None
     minor, scales = _minor(a)
     found = multiply(minor, cast_variable(prod(scales, -1), minor.type.dtype))
-    return _spoilt(where(equal(minor, 0), minor, found), a)  # 0, though the product may overflow
+    return spoilt_number(where(equal(minor, 0), minor, found), a)  # 0, though the product may overflow
 
 
 def _slogdet_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
@@ -79,13 +80,7 @@ def _slogdet_of_band(node: Apply, outputs: Any) -> tuple[Variable, Variable] | N
     if not is_band(a):
         return None
     minor, scales = _minor(a)
-    return _spoilt(sign(minor), a), _spoilt(add(reduce_sum(log(scales), (-1,)), log(absolute(minor))), a)
-
-
-def _spoilt(x: Variable, a: Variable) -> Variable:
-    """NaN for matrices that have one."""
-    lost = has_nan(a, (-2, -1))
-    return x if lost is None else spoilt(x, squeeze(lost, (-2, -1)))
+    return spoilt_number(sign(minor), a), spoilt_number(add(reduce_sum(log(scales), (-1,)), log(absolute(minor))), a)
 
 
 def _minor(a: Variable) -> tuple[Variable, Variable]:

@@ -15,10 +15,9 @@ from tg.ops.linalg.cholesky import Cholesky
 from tg.ops.linalg.matrices import diagonals
 from tg.ops.linalg.solving import Det, SlogDet
 from tg.ops.reduction import prod, reduce_sum
-from tg.ops.shape import squeeze
 from tg.rewrite.phases import REASSOCIATES, SPECIALIZE, STABILIZE
 from tg.rewrite.rule import Checked, node_rule
-from tg.rewrite.rules.linalg.solving.structure import definite, has_nan, is_definite, lower, spoilt
+from tg.rewrite.rules.linalg.solving.structure import definite, is_definite, lower, spoilt, spoilt_number
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex, numpy_dtype
 
@@ -47,15 +46,9 @@ def _log_of_size(node: Apply, outputs: Any) -> Variable | None:
     return SlogDet()(*y.inputs[0].inputs)[1]  # type: ignore[no-any-return]
 
 
-def _spoilt(x: Variable, a: Variable) -> Variable:
-    """NaN for matrices that have one beside their diagonals."""
-    lost = None if "diagonal" in facts_of(a) else has_nan(a, (-2, -1))
-    return x if lost is None else spoilt(x, squeeze(lost, (-2, -1)))
-
-
 def _det_of_triangular(node: Apply, outputs: Any) -> Variable | None:
     (a,) = node.inputs
-    return _spoilt(prod(diagonals(a), -1), a) if facts_of(a) & TRIANGULAR else None
+    return spoilt_number(prod(diagonals(a), -1), a) if facts_of(a) & TRIANGULAR else None
 
 
 def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variable] | None:
@@ -63,7 +56,7 @@ def _slogdet_of_triangular(node: Apply, outputs: Any) -> tuple[Variable, Variabl
     if not facts_of(a) & TRIANGULAR:
         return None
     d = diagonals(a)
-    return _spoilt(prod(sign(d), -1), a), _spoilt(reduce_sum(log(absolute(d)), (-1,)), a)
+    return spoilt_number(prod(sign(d), -1), a), spoilt_number(reduce_sum(log(absolute(d)), (-1,)), a)
 
 
 def _det_of_few_rows(node: Apply, outputs: Any) -> Variable | None:

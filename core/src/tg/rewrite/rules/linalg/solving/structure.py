@@ -27,7 +27,7 @@ from tg.ops.linalg.matrices import adjoint, conjugated, diagonals, on_diagonal, 
 from tg.ops.linalg.solving import Inv, Solve, identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.reduction import any as any_of
-from tg.ops.shape import Transpose, expand_dims_at, matrix_transpose
+from tg.ops.shape import Transpose, expand_dims_at, matrix_transpose, squeeze
 from tg.rewrite.phases import CANONICALIZE, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import Checked, node_rule
 from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
@@ -93,6 +93,12 @@ def spoilt(x: Variable, *conditions: Variable | None) -> Variable:
         if condition is not None:
             x = where(condition, nan, x)
     return x
+
+
+def spoilt_number(x: Variable, a: Variable) -> Variable:
+    """A number for each matrix, NaN for those that have one beside their diagonals."""
+    lost = None if is_diagonal(a) else has_nan(a, (-2, -1))
+    return x if lost is None else spoilt(x, squeeze(lost, (-2, -1)))
 
 
 def failed(info: Variable, op: Any) -> Variable | None:
