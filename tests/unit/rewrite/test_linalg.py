@@ -426,6 +426,136 @@ def test_a_gaussian_process_and_its_gradient_take_one_factor_and_one_pair_of_sol
     np.testing.assert_allclose(slope, [(value(t + s) - value(t - s)) / 2e-6 for s in steps], rtol=1e-5, atol=1e-6)
 
 
+def log_density(factor, z, weights=1.0):
+    """Gaussian, of columns that are each weighted."""
+    return -0.5 * tg.sum(weights * z * z) - z.shape[-1] * tg.sum(tg.log(tg.diagonal(factor)))
+
+
+def by_vector(k, y):
+    factor = tg.linalg.cholesky(k)
+    z = tg.linalg.solve_triangular(factor, y[:, 0], lower=True)
+    return -0.5 * tg.sum(z * z) - tg.sum(tg.log(tg.diagonal(factor)))
+
+
+def by_columns(k, y):
+    factor = tg.linalg.cholesky(k)
+    return log_density(factor, tg.linalg.solve_triangular(factor, y, lower=True))
+
+
+def by_upper_factor(k, y):
+    factor = tg.linalg.cholesky(k, upper=True)
+    return log_density(factor, tg.linalg.solve_triangular(factor, y, trans=1))
+
+
+def by_weighted_columns(k, y):
+    factor = tg.linalg.cholesky(k)
+    return log_density(factor, tg.linalg.solve_triangular(factor, y, lower=True), tg.constant([0.5, 2.0, 1.5]))
+
+
+def by_groups(k, y):
+    factor = tg.linalg.cholesky(k)
+    first, second = (tg.linalg.solve_triangular(factor, part, lower=True) for part in (y[:, :1], y[:, 1:]))
+    return log_density(factor, first) + 3 * log_density(factor, second)
+
+
+def by_determinant(k, y):
+    return 2 * tg.sum(tg.log(tg.diagonal(tg.linalg.cholesky(k)))) * y[0, 0]
+
+
+DENSITIES = {
+    f.__name__: f for f in (by_vector, by_columns, by_upper_factor, by_weighted_columns, by_groups, by_determinant)
+}
+
+
+def slope_of_density(name, k, y):
+    """By the formula: half of the outer products of the solutions, less half of the inverse for each column."""
+    inverse = np.linalg.inv(k)
+    if name == "by_determinant":
+        return inverse * y[0, 0]
+    used = y[:, :1] if name == "by_vector" else y
+    weights = {"by_weighted_columns": [0.5, 2.0, 1.5], "by_groups": [1, 3, 3]}.get(name, np.ones(used.shape[1]))
+    counts = 7 if name == "by_groups" else used.shape[1]
+    solved = inverse @ used
+    return 0.5 * (solved * weights) @ solved.T - 0.5 * counts * inverse
+
+
+def symmetrical(slope):
+    """What is in the lower triangle, half of it in each of the two."""
+    return (slope + slope.swapaxes(-1, -2)) / 2
+
+
+@pytest.mark.parametrize("backend", ["perform", "c", "numba"])
+@pytest.mark.parametrize("n", [1, 5, 20])
+@pytest.mark.parametrize("name", DENSITIES)
+def test_the_gradient_of_a_density_by_its_covariance_is_an_outer_product_and_an_inverse(name, n, backend):
+    f = tg.function([A, B], tg.grad(DENSITIES[name](A, B), A), backend=backend)
+    # the inverse of the factor, and solutions as wide as y: no products of the factor with a matrix
+    assert len(made_of(f.graph, "MatMul")) <= 1 + 3 * (name != "by_determinant")
+    k, y = definite(n), normal(n, 3)
+    np.testing.assert_allclose(symmetrical(f(k, y)), slope_of_density(name, k, y), rtol=1e-11, atol=1e-13)
+
+
+def test_the_gradient_of_a_density_needs_no_systems_as_wide_as_the_matrix_but_one():
+    frozen = rewritten([A, B], tg.grad(by_vector(A, B), A))
+    sides = [frozen.types[node.inputs[1]].shape for node in frozen.nodes if node.op.name == "SolveTriangular"]
+    assert sorted(sides, key=str) == [(None, 1), (None, 1), (None, None)]
+
+
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_gradients_of_densities_of_a_batch_are_those_of_each(backend):
+    many, sides = tg.tensor("many", shape=(None, None, None)), tg.tensor("sides", shape=(None, None, None))
+    each = tg.vmap(lambda k, y: tg.grad(by_weighted_columns(k, y), k))(many, sides)
+    f = tg.function([many, sides], each, backend=backend)
+    k, y = definite(6, 4), normal(4, 6, 3)
+    wanted = [slope_of_density("by_weighted_columns", *pair) for pair in zip(k, y, strict=True)]
+    np.testing.assert_allclose(symmetrical(f(k, y)), wanted, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["by_columns", "by_weighted_columns", "by_determinant"])
+def test_second_derivatives_of_a_density_are_differences_of_the_first(name):
+    direction = tg.matrix("direction")
+    slope = tg.grad(DENSITIES[name](A, B), A)
+    f = tg.function([A, B], slope, backend="perform")
+    second = tg.function([A, B, direction], tg.grad(tg.sum(slope * direction), A), backend="perform")
+    k, y, d = definite(4), normal(4, 3), np.tril(normal(4, 4))
+    found, step = second(k, y, d), 1e-6
+    for i, j in itertools.product(range(4), repeat=2):
+        e = np.zeros((4, 4))
+        e[i, j] = step
+        difference = ((f(k + e, y) - f(k - e, y)) * d).sum() / (2 * step)
+        assert found[i, j] == pytest.approx(difference, rel=1e-6, abs=1e-8)
+
+
+OTHERWISE = {
+    "another factor": lambda k, y: tg.sum(
+        tg.linalg.solve_triangular(tg.linalg.cholesky(k), tg.linalg.cholesky(k + tg.eye(5)) @ y, lower=True) ** 2
+    ),
+    "a cotangent that is not symmetric": lambda k, y: tg.sum(
+        tg.exp(tg.linalg.solve_triangular(tg.linalg.cholesky(k), y, lower=True))
+    ),
+    "elements": lambda k, y: tg.sum(tg.linalg.cholesky(k) * y[:, :1]),
+    "powers of the diagonal": lambda k, y: tg.sum(tg.diagonal(tg.linalg.cholesky(k)) ** 3),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_other_gradients_by_a_factor_are_taken_as_before(name):
+    slope = tg.grad(OTHERWISE[name](A, B), A)
+    fast, plain = (
+        tg.function([A, B], slope, backend="perform", mode=mode, on_unused_input="ignore")
+        for mode in ("default", "off")
+    )
+    k, y = definite(5), normal(5, 3)
+    np.testing.assert_allclose(fast(k, y), plain(k, y), rtol=1e-10, atol=1e-13)
+
+
+def test_a_cholesky_factor_has_no_zero_to_look_for_on_its_diagonal():
+    frozen = rewritten([A, B], tg.linalg.solve_triangular(tg.linalg.cholesky(A), B, lower=True))
+    assert not made_of(frozen, "Gather")
+    x = known(A, "nonzero_diagonal")
+    assert not made_of(rewritten([A, B], tg.linalg.solve_triangular(x, B, trans=1)), "Gather")
+
+
 # --- eigenvalues ----------------------------------------------------------------------------------------------------
 
 

@@ -105,5 +105,6 @@ DEFINITIONS: Final[dict[str, Callable[[Array], bool]]] = {
     "tridiagonal": lambda x: _zero_where(x, lambda ones: np.triu(ones, 2) | np.tril(ones, -2)),
     "diagonal": lambda x: _zero_where(x, lambda ones: ~np.eye(len(ones), dtype=bool)),
     "unit_diagonal": lambda x: _square(x) and bool((np.diagonal(x, axis1=-2, axis2=-1) == 1).all()),
+    "nonzero_diagonal": lambda x: _square(x) and not (np.diagonal(x, axis1=-2, axis2=-1) == 0).any(),
     "orthogonal": _orthogonal,
 }

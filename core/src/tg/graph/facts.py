@@ -78,7 +78,8 @@ FACTS: Final[dict[str, Fact]] = {
     "diagonal": Fact(
         "The elements off the diagonal are 0.", ("lower_triangular", "upper_triangular", "symmetric"), matrix=True
     ),
-    "unit_diagonal": Fact("The elements on the diagonal are 1.", matrix=True),
+    "unit_diagonal": Fact("The elements on the diagonal are 1.", ("nonzero_diagonal",), matrix=True),
+    "nonzero_diagonal": Fact("No element on the diagonal is 0; NaN may occur.", matrix=True),
     "orthogonal": Fact(
         "The matrix times its conjugated transpose is the identity, up to rounding.", ("finite",), matrix=True
     ),

@@ -334,8 +334,8 @@ def of_part(x: Variable) -> set[str]:
 
 def of_conjugate(x: Variable) -> set[str]:
     """Of the conjugate of a complex matrix or number."""
-    kept = {"finite", "not_nan", "whole", "nonzero", "unit_diagonal", "hermitian", "positive_definite", "orthogonal"}
-    return set(facts_of(x) & (ZEROS | kept))
+    kept = {"finite", "not_nan", "whole", "nonzero", "hermitian", "positive_definite", "orthogonal"}
+    return set(facts_of(x) & (ZEROS | {"unit_diagonal", "nonzero_diagonal"} | kept))
 
 
 def of_parts(*parts: Variable) -> set[str]:

@@ -84,20 +84,23 @@ class Cholesky(Op):
         return (info_check(outputs[1], "cholesky", fact, "tg.linalg.cholesky"),)
 
     def facts(self, inputs: Sequence[Variable]) -> Sequence[Iterable[str]]:
-        """Zeros above the diagonal; info counts."""
-        return (("lower_triangular",), ("nonnegative",))
+        """Zeros above the diagonal, none on it: a square root of what is above 0 does not underflow. Info counts."""
+        return (("lower_triangular", "nonzero_diagonal"), ("nonnegative",))
 
     def pullback(
         self, tools: Any, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable | None]
     ) -> Sequence[Variable | None]:
         """Two triangular solves."""
         factor, dfactor = outputs[0], cotangents[0]
-        if dfactor is None:
-            return (None,)
-        inner = half_diagonal(MatMul()(adjoint(factor), conjugated(dfactor)))
-        solve = SolveTriangular(lower=True, transpose="c", unit_diagonal=False, raises=False)
-        left = solve(factor, add(inner, adjoint(inner)))
-        return (conjugated(half_diagonal(solve(factor, adjoint(left)))),)
+        return (None if dfactor is None else cotangent_by_factor(factor, dfactor),)
+
+
+def cotangent_by_factor(factor: Variable, dfactor: Variable) -> Variable:
+    """The cotangent of matrices from that of their Cholesky factors: `Cholesky`'s pullback."""
+    inner = half_diagonal(MatMul()(adjoint(factor), conjugated(dfactor)))
+    solve = SolveTriangular(lower=True, transpose="c", unit_diagonal=False, raises=False)
+    left = solve(factor, add(inner, adjoint(inner)))
+    return conjugated(half_diagonal(solve(factor, adjoint(left))))
 
 
 def _factored(a: Array) -> tuple[Array, int]:

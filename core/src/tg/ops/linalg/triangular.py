@@ -98,7 +98,7 @@ class SolveTriangular(Op):
     def checks(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> tuple[Check, ...]:
         """No diagonal has a zero."""
         (a, _) = inputs
-        if not self.raises or self.unit_diagonal or "nonzero" in facts_of(a):
+        if not self.raises or self.unit_diagonal or facts_of(a) & {"nonzero", "nonzero_diagonal"}:
             return ()
         fact = "is singular: found 0 in row {0} of its diagonal"
         return (info_check(zero_place(diagonals(a)), "solve_triangular", fact, "tg.linalg.solve_triangular"),)

@@ -28,7 +28,7 @@ class Below(NamedTuple):
     columns: Variable
 
 
-def _below(condition: Variable) -> Below | None:
+def below_of(condition: Variable) -> Below | None:
     """A condition that is rows + k >= columns."""
     node = condition.apply
     if node is None or node.op not in (greater_equal.op, less_equal.op):
@@ -57,7 +57,7 @@ def _joined(node: Apply, outputs: Any) -> Variable | bool | None:
     """Below both diagonals is below the lower one; below the lower one and not below the higher one is nowhere."""
     whole = node.op is logical_or.op
     a, b = node.inputs
-    first, second = (_below(_without_not(v)) for v in (a, b))
+    first, second = (below_of(_without_not(v)) for v in (a, b))
     if first is None or second is None or first.rows is not second.rows or first.columns is not second.columns:
         return None
     a_is_not, b_is_not = (v.op is logical_not.op for v in (a, b))

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from tg.rewrite.rules.linalg.solving import banded, determinants, inverses, low_rank, sharing, structure
+from tg.rewrite.rules.linalg.solving import (
+    banded,
+    determinants,
+    factor_gradients,
+    inverses,
+    low_rank,
+    sharing,
+    structure,
+)
 
-RULES = (*banded.RULES, *structure.RULES, *determinants.RULES)
+RULES = (*banded.RULES, *structure.RULES, *determinants.RULES, *factor_gradients.RULES)
 PASSES = (*inverses.PASSES, *low_rank.PASSES, *sharing.PASSES)
 
 __all__ = ["PASSES", "RULES"]
