@@ -77,12 +77,8 @@ def exponential(x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tu
     Args:
         write: both factors of an exponential, the second by its logarithm.
     """
-    bottom, top = ends
-    if x.body.has_form("scaled", x.dtype):  # of which any exponent is in range
-        value, n = write(at_most(x, top))
-    else:
-        value, n = write(between(x, ends))
-    return scaled(select(x < bottom, 0, value), n)
+    value, n = write(between(x, ends))
+    return scaled(select(x < ends[0], 0, value), n)
 
 
 def reduced(x: Lanes, *, finely: bool = False) -> Reduced:
