@@ -243,7 +243,23 @@ def test_nothing_is_compiled_with_fast_math():
 
 
 def test_large_units_are_optimised_less():
-    assert [compiler.level_for(statements) for statements in (1, 1500, 1501)] == [2, 2, 1]
+    assert [compiler.level_for(statements) for statements in (1, 900, 901)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_functions_of_others_are_called_with_the_upper_halves_of_vectors_cleared(level):
+    if "__AVX__" not in compiler.macros():
+        pytest.skip("no vectors have upper halves here")
+    text = """
+typedef double f64x4 __attribute__((vector_size(32)));
+double exp(double);
+double f(const f64x4 *x) { f64x4 y = *x * *x; return exp(y[0] + y[3]); }
+"""
+    line = [
+        word for word in compiler.compiler().line(Flags(level=level)) if word not in ("-shared", "-nostdlib", "-lm")
+    ]
+    found = subprocess.run([*line, "-S", "-o", "-"], input=text, capture_output=True, text=True, check=True)
+    assert "vzeroupper" in found.stdout
 
 
 def test_memory_that_loops_come_back_to_is_looked_for_where_there_is_some(monkeypatch):
