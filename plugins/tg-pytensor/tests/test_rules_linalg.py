@@ -129,7 +129,7 @@ def eigenvalues(dtype: str) -> list[Case]:
             continue  # of these PyTensor says that results are real
 
         def eigh(x: Any, lower: bool = lower) -> list[Any]:
-            w, v = Blockwise(OPS["Eigh"]("L" if lower else "U"))(x)
+            w, v = Blockwise(OPS["Eigh"]("L" if lower else "U"), signature="(m,m)->(m),(m,m)")(x)
             return [w, pt.matmul(v * w[..., None, :], v.mT), pt.matmul(v.mT, v)]
 
         found += [case(eigh, x, name="Eigh", scale=1e3) for x in (half, many)]
