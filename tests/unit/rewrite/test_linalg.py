@@ -489,16 +489,28 @@ def symmetrical(slope):
 @pytest.mark.parametrize("name", DENSITIES)
 def test_the_gradient_of_a_density_by_its_covariance_is_an_outer_product_and_an_inverse(name, n, backend):
     f = tg.function([A, B], tg.grad(DENSITIES[name](A, B), A), backend=backend)
-    # the inverse of the factor, and solutions as wide as y: no products of the factor with a matrix
-    assert len(made_of(f.graph, "MatMul")) <= 1 + 3 * (name != "by_determinant")
     k, y = definite(n), normal(n, 3)
     np.testing.assert_allclose(symmetrical(f(k, y)), slope_of_density(name, k, y), rtol=1e-11, atol=1e-13)
 
 
-def test_the_gradient_of_a_density_needs_no_systems_as_wide_as_the_matrix_but_one():
-    frozen = rewritten([A, B], tg.grad(by_vector(A, B), A))
-    sides = [frozen.types[node.inputs[1]].shape for node in frozen.nodes if node.op.name == "SolveTriangular"]
-    assert sorted(sides, key=str) == [(None, 1), (None, 1), (None, None)]
+NEEDED = {  # solutions as wide as what is given, and of the identity; products of solutions and of the inverse
+    "by_vector": (2, 1, 1),
+    "by_columns": (2, 1, 2),
+    "by_upper_factor": (2, 1, 2),
+    "by_weighted_columns": (3, 1, 2),
+    "by_groups": (5, 1, 2),
+    "by_determinant": (0, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_the_gradient_of_a_density_needs_no_systems_as_wide_as_the_matrix_but_one(name):
+    k, y = tg.tensor("k", shape=(20, 20)), tg.tensor("y", shape=(20, 3))
+    frozen = rewritten([k, y], tg.grad(DENSITIES[name](k, y), k))
+    solved = [node for node in frozen.nodes if node.op.name == "SolveTriangular"]
+    of_identity = [node for node in solved if frozen.types[node.inputs[0]].shape == frozen.types[node.inputs[1]].shape]
+    assert len(of_identity) == 1
+    assert (len(solved) - 1, 1, len(made_of(frozen, "MatMul"))) == NEEDED[name]
 
 
 @pytest.mark.parametrize("backend", ["perform", "c"])
@@ -533,16 +545,24 @@ OTHERWISE = {
     "a cotangent that is not symmetric": lambda k, y: tg.sum(
         tg.exp(tg.linalg.solve_triangular(tg.linalg.cholesky(k), y, lower=True))
     ),
-    "elements": lambda k, y: tg.sum(tg.linalg.cholesky(k) * y[:, :1]),
+    "elements": lambda k, y: tg.sum(tg.linalg.cholesky(k) * y[:, 0][:, None]),
+    "a part of the diagonal": lambda k, y: tg.sum(tg.log(tg.linalg.cholesky(k)[tg.arange(3), tg.arange(3)])),
+    "the diagonal, moved": lambda k, y: tg.sum(tg.log(tg.linalg.cholesky(k)[tg.arange(3), tg.constant([1, 0, 2])] + 9)),
+    "a slice of the diagonal": lambda k, y: tg.sum(tg.log(tg.diagonal(tg.linalg.cholesky(k))[1:4])),
+    "weights of rows": lambda k, y: tg.sum(
+        tg.linalg.solve_triangular(tg.linalg.cholesky(k), y, lower=True) ** 2 * tg.arange(5.0)[:, None]
+    ),
     "powers of the diagonal": lambda k, y: tg.sum(tg.diagonal(tg.linalg.cholesky(k)) ** 3),
 }
 
 
+@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_other_gradients_by_a_factor_are_taken_as_before(name):
-    slope = tg.grad(OTHERWISE[name](A, B), A)
+def test_other_gradients_by_a_factor_are_taken_as_before(name, known):
+    a, b = (tg.tensor("a", shape=(5, 5)), tg.tensor("b", shape=(5, 3))) if known else (A, B)
+    slope = tg.grad(OTHERWISE[name](a, b), a)
     fast, plain = (
-        tg.function([A, B], slope, backend="perform", mode=mode, on_unused_input="ignore")
+        tg.function([a, b], slope, backend="perform", mode=mode, on_unused_input="ignore")
         for mode in ("default", "off")
     )
     k, y = definite(5), normal(5, 3)

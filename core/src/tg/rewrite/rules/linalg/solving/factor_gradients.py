@@ -15,6 +15,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from tg.graph.nodes import Constant
 from tg.ops.contraction import MatMul
 from tg.ops.creation import Arange
 from tg.ops.diagonal import diag, tril
@@ -35,9 +38,10 @@ from tg.rewrite.rules.linalg.solving.structure import bounded, definite
 from tg.rewrite.rules.linalg.triangular import is_matrix_transpose
 from tg.rewrite.rules.shape import made_by
 from tg.types.dtypes import is_complex
+from tg.types.lengths import equal_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tg.graph.nodes import Apply, Variable
 
@@ -82,7 +86,7 @@ def _cotangent(s: Variable, factor: Variable) -> Variable | None:
         if not is_matrix_transpose(turned) or turned.inputs[0] is not half or half.op is not multiply.op:
             continue
         for triangle, weights in (half.inputs, half.inputs[::-1]):
-            product = _below(triangle)
+            product = _triangle(triangle)
             if product is None or not made_by(product, MatMul) or not _halves_diagonal(weights):
                 continue
             left, right = product.inputs
@@ -91,32 +95,53 @@ def _cotangent(s: Variable, factor: Variable) -> Variable | None:
     return None
 
 
-def _below(v: Variable) -> Variable | None:
-    """The matrix of which v is the lower triangle."""
-    if v.op is not where.op or not is_all_zero(v.inputs[2]):
+def _triangle(v: Variable, *, lower: bool = True) -> Variable | None:
+    """The matrix of which v is the lower triangle, or the upper one, as `tril` and `triu` make them."""
+    if v.op is not where.op:
         return None
-    found = below_of(v.inputs[0])
-    return v.inputs[1] if found is not None and found.k == 0 else None
+    condition, x, zero = v.inputs if lower else (v.inputs[0], v.inputs[2], v.inputs[1])
+    k = 0 if lower else -1
+    if type(condition) is Constant:
+        is_below = _equals(condition, lambda n: np.tri(n, k=k, dtype=bool))
+    else:
+        is_below = (found := below_of(condition)) is not None and found.k == k
+    return x if is_below and is_all_zero(zero) else None
 
 
 def _halves_diagonal(v: Variable) -> bool:
     """Whether v is 1/2 on the diagonal and 1 elsewhere."""
+    if type(v) is Constant:
+        return _equals(v, lambda n: 1 - np.eye(n) / 2)
     if v.op is not where.op or v.inputs[0].op is not equal.op:
         return False
     condition, half, one = v.inputs
     row, column = condition.inputs
     is_place = all(
-        (op := made_by(u, ExpandDims)) and op.axes == axes and made_by(u.inputs[0], Arange)
+        (op := made_by(u, ExpandDims)) and op.axes == axes and _is_range(u.inputs[0])
         for u, axes in ((row, (-1,)), (column, (-2,)))
     )
     return is_place and all(is_scalar_constant(u) and u.data == n for u, n in ((half, 0.5), (one, 1)))  # type: ignore[attr-defined]
 
 
+def _equals(v: Constant, matrix: Callable[[int], Any]) -> bool:
+    """Whether each matrix of a constant, if square, is what is made for so many rows."""
+    n = v.data.shape[-1] if v.type.ndim >= 2 and v.data.shape[-2] == v.data.shape[-1] else None
+    return n is not None and bool((v.data == matrix(n)).all())
+
+
+def _is_range(v: Variable) -> bool:
+    """Whether a vector is 0, 1, 2 and so on."""
+    return bool(made_by(v, Arange)) or (
+        type(v) is Constant and v.type.ndim == 1 and np.array_equal(v.data, np.arange(v.data.size))
+    )
+
+
 class Term(NamedTuple):
-    """A part of a cotangent: a matrix, or the elements of a diagonal; whether it is subtracted."""
+    """A part of a cotangent: a matrix, transposed or not, or the elements of a diagonal; whether it is subtracted."""
 
     value: Variable
     is_diagonal: bool
+    is_turned: bool
     is_negative: bool
 
     def signed(self, v: Variable) -> Variable:
@@ -124,31 +149,33 @@ class Term(NamedTuple):
         return negative(v) if self.is_negative else v
 
 
-def _terms(v: Variable, *, is_negative: bool = False) -> Iterator[Term]:
-    """The parts of which a matrix is the sum, where the upper triangle does not matter."""
-    below, scatter = _below(v), made_by(v, Scatter)
-    if below is not None:
-        yield from _terms(below, is_negative=is_negative)
+def _terms(v: Variable, *, is_turned: bool = False, is_negative: bool = False) -> Iterator[Term]:
+    """The parts of which a matrix, or its transpose, is the sum, where the upper triangle does not matter."""
+    read, scatter = _triangle(v, lower=not is_turned), made_by(v, Scatter)
+    if read is not None:
+        yield from _terms(read, is_turned=is_turned, is_negative=is_negative)
+    elif is_matrix_transpose(v):
+        yield from _terms(v.inputs[0], is_turned=not is_turned, is_negative=is_negative)
     elif v.op is negative.op:
-        yield from _terms(v.inputs[0], is_negative=not is_negative)
+        yield from _terms(v.inputs[0], is_turned=is_turned, is_negative=not is_negative)
     elif v.op is add.op:
         for part in v.inputs:
-            yield from _terms(part, is_negative=is_negative)
+            yield from _terms(part, is_turned=is_turned, is_negative=is_negative)
     elif scatter and _is_on_diagonal(v):
-        yield Term(v.inputs[1], True, is_negative)
+        yield Term(v.inputs[1], True, is_turned, is_negative)
         if not is_all_zero(v.inputs[0]):
-            yield from _terms(v.inputs[0], is_negative=is_negative)
+            yield from _terms(v.inputs[0], is_turned=is_turned, is_negative=is_negative)
     else:
-        yield Term(v, False, is_negative)
+        yield Term(v, False, is_turned, is_negative)
 
 
 def _is_on_diagonal(v: Variable) -> bool:
-    """Whether elements are added to the diagonal of a matrix, or taken from it."""
+    """Whether elements are added to the whole diagonal of a matrix, or are all that is on it."""
     op: Any = v.op
-    rows, columns = v.inputs[-2], v.inputs[-1]
-    if op.axes != (-2, -1) or rows is not columns or not made_by(rows, Arange):
-        return False
-    return type(op) is Gather or op.fn is add
+    rows, columns = v.inputs[-2:]
+    lengths = v.inputs[0].shape[-2:]
+    are_whole = all(_is_range(u) and all(equal_here(u.shape[0], n) for n in lengths) for u in (rows, columns))
+    return op.axes == (-2, -1) and are_whole and (type(op) is Gather or op.fn is add)
 
 
 def _term(factor: Variable, term: Term) -> Variable | None:
@@ -158,18 +185,31 @@ def _term(factor: Variable, term: Term) -> Variable | None:
 
 def _of_diagonal(factor: Variable, term: Term) -> Variable | None:
     """k L'⁻¹ L⁻¹, where the elements are k / L[i, i]."""
-    v = term.value
-    if v.op is gate.op:
+    found = _of_quotients(factor, term.value)
+    return None if found is None else term.signed(found)
+
+
+def _of_quotients(factor: Variable, v: Variable) -> Variable | None:
+    if v.op is negative.op:
+        inner = _of_quotients(factor, v.inputs[0])
+        return None if inner is None else negative(inner)
+    if v.op is add.op:
+        parts = [part for u in v.inputs if (part := _of_quotients(factor, u)) is not None]
+        return add(*parts) if len(parts) == 2 else None
+    if v.op is divide.op and _is_diagonal_of(v.inputs[1], factor):
         number = _number_of_each(v.inputs[0])
-        inner = None if number is None else _of_diagonal(factor, term._replace(value=v.inputs[1]))
-        return None if number is None or inner is None else gate(number, inner)
-    if v.op is not divide.op or not _is_diagonal_of(v.inputs[1], factor):
-        return None
-    number = _number_of_each(v.inputs[0])
-    if number is None:
-        return None
-    left = SolveTriangular(True, "n", False)(factor, identities(factor))
-    return term.signed(multiply(number, MatMul()(matrix_transpose(left), left)))
+        if number is None:
+            return None
+        left = SolveTriangular(True, "n", False)(factor, identities(factor))
+        return multiply(number, MatMul()(matrix_transpose(left), left))
+    if v.op in (gate.op, multiply.op):
+        combine, pairs = (gate, [v.inputs]) if v.op is gate.op else (multiply, [v.inputs, v.inputs[::-1]])
+        for k, u in pairs:
+            number = _number_of_each(k)
+            inner = None if number is None else _of_quotients(factor, u)
+            if number is not None and inner is not None:
+                return combine(number, inner)
+    return None
 
 
 def _is_diagonal_of(v: Variable, factor: Variable) -> bool:
@@ -189,38 +229,63 @@ def _of_product(factor: Variable, term: Term) -> Variable | None:
     """W (L'⁻¹ Z)', where the matrix is W Z' and W solves L'W = Z s."""
     if not made_by(term.value, MatMul):
         return None
-    w, turned = term.value.inputs
-    found = _solution(w)
-    if found is None or found.factor is not factor:
+    left, right = term.value.inputs
+    w = _transpose_of(right) if term.is_turned else left
+    found = None if w is None else _solution(w)
+    if w is None or found is None or found.factor is not factor:
         return None
-    if _are_transposed(found.sides, turned):
-        return term.signed(MatMul()(w, matrix_transpose(w)))
-    if found.sides.op is negative.op and _are_transposed(found.sides.inputs[0], turned):
-        return negative(term.signed(MatMul()(w, matrix_transpose(w))))
-    if found.sides.op is multiply.op:
-        for z, s in (found.sides.inputs, found.sides.inputs[::-1]):
-            if (s.type.ndim < 2 or s.type.shape[-2] == 1) and _are_transposed(z, turned):
-                left = SolveTriangular(True, "t", False)(factor, z)
-                return term.signed(MatMul()(w, matrix_transpose(left)))
+    side = _without_factors(found.sides, lambda z: z is left if term.is_turned else _are_transposed(z, right))
+    if side is None:
+        return None
+    if side.is_multiple:
+        other = SolveTriangular(True, "t", False)(factor, side.value)
+        return term.signed(MatMul()(w, matrix_transpose(other)))
+    product = term.signed(MatMul()(w, matrix_transpose(w)))
+    return negative(product) if side.is_negative else product
+
+
+class Side(NamedTuple):
+    """What right sides are multiples of, column by column; if they are no multiples, whether they are its negatives."""
+
+    value: Variable
+    is_multiple: bool
+    is_negative: bool
+
+
+def _without_factors(v: Variable, is_side: Callable[[Variable], bool]) -> Side | None:
+    """The first of which a condition holds of v, what v is the negative of, and what it is a multiple of."""
+    if is_side(v):
+        return Side(v, False, False)
+    if v.op is negative.op:
+        found = _without_factors(v.inputs[0], is_side)
+        return None if found is None else found._replace(is_negative=not found.is_negative)
+    if v.op is multiply.op:
+        for z, s in (v.inputs, v.inputs[::-1]):
+            found = _without_factors(z, is_side) if _is_of_columns(s) else None
+            if found is not None:
+                return found._replace(is_multiple=True)
     return None
 
 
 def _are_transposed(z: Variable, turned: Variable) -> bool:
-    """Whether matrices are one another's transposes; those of one column may be vectors with an axis put in."""
-    if (is_matrix_transpose(turned) and turned.inputs[0] is z) or (is_matrix_transpose(z) and z.inputs[0] is turned):
-        return True
-    vectors = [_vector(z, -1), _vector(turned, -2)]
-    return vectors[0] is not None and vectors[0] is vectors[1]
+    return z is _transpose_of(turned) or turned is _transpose_of(z)
 
 
-def _vector(v: Variable, axis: int) -> Variable | None:
-    """The vectors of which v has one column, or row, each: what is before an axis was put in, or in one place."""
+def _is_of_columns(s: Variable) -> bool:
+    """Whether a factor is a number for each column, or for all."""
+    return s.type.ndim < 2 or s.type.shape[-2] == 1
+
+
+def _transpose_of(v: Variable) -> Variable | None:
+    """The matrices of which v has the transposes, if they are a value; those of one column may have been vectors."""
+    if is_matrix_transpose(v):
+        return v.inputs[0]
     op: Any = made_by(v, ExpandDims)
-    if op and op.axes == (axis,):
-        v = v.inputs[0]
-        op = made_by(v, Squeeze)
-        return v.inputs[0] if op and op.axes == (-1,) else v
-    return v if axis == -1 and v.type.ndim >= 2 and v.type.shape[-1] == 1 else None
+    if not op or op.axes != (-2,):
+        return None
+    (vector,) = v.inputs
+    squeezed: Any = made_by(vector, Squeeze)
+    return vector.inputs[0] if squeezed and squeezed.axes == (-1,) else None
 
 
 def _of_density(x: Variable, y: Variable) -> Variable:
