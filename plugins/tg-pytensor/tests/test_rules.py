@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytensor
 import pytensor.scalar as ps
 import test_random
 import test_rules_linalg
@@ -26,8 +27,10 @@ SOME_RELEASES = {
     "AdvancedSubtensor1": "until 3.0", "AdvancedIncSubtensor1": "until 3.0", "EighGrad": "until 2.38",
     "EigvalshGrad": "until 2.38", "SoftmaxGrad": "until 2.38", "XlogX": "until 2.38", "XlogY0": "until 2.38",
     "Iv": "until 2.38", "I0e": "PyMC", "I1e": "PyMC", "CheckParameterValue": "PyMC", "PosDefMatrix": "PyMC 5",
-    "NdtriExp": "from 3.3",
+    "NdtriExp": "from 3.3", "Deg2Rad": "until 3.0", "Rad2Deg": "until 3.0", "GammaL": "until 3.0",
+    "GammaU": "until 3.0", "Angle": "until 3.0", "ComplexFromPolar": "until 3.0", "Ger": "until 3.0",
 }  # fmt: skip
+UNMADE = {"MakeSlice"} if pytensor.__version__ >= "3.3" else set()  # there, but no graph has them any longer
 
 
 def ops_of(outputs: Iterable[Any]) -> Iterable[Any]:
@@ -61,4 +64,4 @@ def test_every_rule_has_a_differential_test() -> None:
     untested = [name for name in convert if id(convert[name]) not in found]
     absent = {name for name in untested if name not in loaded}
     assert absent <= set(SOME_RELEASES), "rules of classes that PyTensor lacks"
-    assert [name for name in untested if name not in absent] == []
+    assert [name for name in untested if name not in absent | UNMADE] == []

@@ -33,18 +33,29 @@ def write(op: Any, node: Any, x: Any, value: Any, *indices: Any) -> Any:
     """x with a value set, or added, at indices."""
     chosen = places(op, node, indices)
     value = tg.cast(value, x.type.dtype)
-    if type(op).__name__ == "AdvancedIncSubtensor1":
-        value = as_long(value, node.inputs[1].type.shape, (chosen[0].shape[0], *x.shape[1:]))
+    if writes_rows(op, node):
+        what = f"Runtime broadcasting not allowed. {type(op).__name__} was asked for it"
+        value = as_long(value, node.inputs[1].type.shape, (chosen[0].shape[0], *x.shape[1:]), what)
     if getattr(op, "ignore_duplicates", False) and not op.set_instead_of_inc:
         return x.at[chosen].set(x[chosen] + value)
     return x.at[chosen].set(value) if op.set_instead_of_inc else x.at[chosen].add(value)
 
 
-def as_long(value: Any, declared: Any, lengths: Any) -> Any:
+def writes_rows(op: Any, node: Any) -> bool:
+    """Whether whole rows are written at a vector of integers, for which PyTensor repeats nothing at run time."""
+    if type(op).__name__ == "AdvancedIncSubtensor1":  # until 3.0
+        return True
+    if getattr(op, "idx_list", None) != (0,) or len(node.inputs) < 3:
+        return False
+    index: Any = node.inputs[2].type
+    return getattr(index, "ndim", 0) == 1 and index.dtype != "bool"
+
+
+def as_long(value: Any, declared: Any, lengths: Any, what: str) -> Any:
     """A value of which it is made sure that it has some lengths along its axes, but where it is known to have 1."""
     own = lengths[len(lengths) - len(declared) :]
     wanted = [None if n == 1 else m for n, m in zip(declared, own, strict=True)]
-    return tg.specify_shape(value, wanted, "Runtime broadcasting not allowed. AdvancedIncSubtensor1 was asked for it")
+    return tg.specify_shape(value, wanted, what)
 
 
 convert.add({"MakeSlice": lambda op, node, *parts: slice(*parts)})
