@@ -244,6 +244,7 @@ def test_nothing_is_compiled_with_fast_math():
 
 def test_large_units_are_optimised_less():
     assert [compiler.level_for(statements) for statements in (1, 900, 901)] == [2, 2, 1]
+    assert [compiler.level_for(statements, repeats=True) for statements in (1500, 1501)] == [2, 1]
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])

@@ -58,10 +58,12 @@ NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": (
 # has each once it finds memory that loops come back to: without it sums at positions take 1.35 times as long, and
 # where nothing is come back to the loops over elements are as long to within three instructions, and as fast.
 STREAMING = ("-fno-tree-pre", "-fno-code-hoisting")
-# At -O1, what -O2 has besides: above all it clears the upper halves of vectors before functions of others are called,
-# which may be of the old instructions: without it a call of exp took 150 ns.
-CLEARING = ("-fexpensive-optimizations",)
+# At -O1, two things that -O2 has besides. The first clears the upper halves of vectors before functions of others are
+# called, which may be of the old instructions: without it a call of exp took 150 ns. The second keeps numbers in
+# registers where a call is on the way that is not taken: without it an autoregression took 1.6 times as long.
+AT_O1 = ("-fexpensive-optimizations", "-fcaller-saves")
 STATEMENTS_AT_O2 = 900
+REPEATED_AT_O2 = 1500  # of units with loops over graphs
 READ_BY_COMPILERS = (  # GCC's manual, "Environment Variables Affecting GCC"; clang's; the linkers'
     *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_RUN_PATH", "LDEMULATION", "SOURCE_DATE_EPOCH"),
     *("CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SDKROOT", "MACOSX_DEPLOYMENT_TARGET"),
@@ -128,20 +130,23 @@ class Compiler:
         elf = () if sys.platform == "darwin" else ("-Wl,-Bsymbolic",)  # a unit calls its own functions
         flags = (*FORM, *native, *SEMANTICS, f"-O{options.level}", *elf, *options.extra)
         if self.version.startswith("gcc"):
-            flags = (*flags, *(STREAMING if options.streams else ()), *(CLEARING if options.level == 1 else ()))
+            flags = (*flags, *(STREAMING if options.streams else ()), *(AT_O1 if options.level == 1 else ()))
         if sys.platform == "linux" and self.version.startswith("gcc"):
             # The process has libc already: not linking it again, nor start files, saves 4 of 24 ms.
             return (*self.command, *flags, "-nostdlib", "-", *libraries, "-lgcc")
         return (*self.command, *flags, "-", *libraries)
 
 
-def level_for(statements: int) -> int:
+def level_for(statements: int, *, repeats: bool = False) -> int:
     """The optimisation level for a unit of so many statements: -O2 takes 0.1 ms a statement more.
 
-    At -O1 programs of `benchmarks/models.py` take 0.9 to 1.1 times as long, sums at sorted positions 1.17: what is
-    gained on units of many loops is less than compiling them takes.
+    At -O1 programs of `benchmarks/models.py` take 0.9 to 1.1 times as long, loops over graphs up to 1.2: what is gained
+    on units of many statements is less than compiling them takes.
+
+    Args:
+        repeats: whether it has loops over graphs.
     """
-    return 2 if statements <= STATEMENTS_AT_O2 else 1
+    return 2 if statements <= (REPEATED_AT_O2 if repeats else STATEMENTS_AT_O2) else 1
 
 
 def compiler() -> Compiler:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from tg.backend import Span
 from tg_c import entry, unit
 from tg_c._entry import ffi
-from tg_c.compiler import Flags, compiler, environment, keep, level_for
+from tg_c.compiler import Flags, compiler, environment, keep
 from tg_c.written import Program
 from tg_native.calls.blas import blas
 from tg_native.calls.entry import Native
@@ -44,7 +44,7 @@ class CLinker(NativeLinker[Program]):
 
     def executable(self, graph: FrozenGraph, request: Request, program: Program) -> CExecutable:
         options: Options = request.options
-        level = options.optimize if options.optimize is not None else level_for(program.statements)
+        level = options.optimize if options.optimize is not None else program.level
         if options.keep_source:
             keep(program.shown(full=True))
         loaded = unit.load(program.text, Flags(level, VECTORISE, program.libraries, program.streams))

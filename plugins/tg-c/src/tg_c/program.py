@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
+from tg_c.compiler import level_for
 from tg_c.division import driver
 from tg_c.function import GraphFunction
 from tg_c.lengths import FUNCTIONS, UNCOUNTED
@@ -166,8 +167,9 @@ class Unit(graphs.Unit):
         statements = sum(part.count("\n") for part in (*self._kernels, *texts))
         libraries = tuple(sorted(self.prelude.libraries))
         shown, reuses = partial(self._shown, text), main.overwriting.legal()
-        streams = self._streams and len(texts) == 1  # what an inner graph does is done again and again
-        return Program(text, shown, tuple(self.arrays), statements, libraries, streams, reuses)
+        repeats = len(texts) > 1  # what an inner graph does is done again and again
+        level, streams = level_for(statements, repeats=repeats), self._streams and not repeats
+        return Program(text, shown, tuple(self.arrays), level, libraries, streams, reuses)
 
     def _shown(self, text: str, *, full: bool) -> str:
         """The unit, or its loops and functions alone, with the user's lines before the statements that they became."""

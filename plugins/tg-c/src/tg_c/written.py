@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 class Program(NamedTuple):
     """A generated unit: its text, how that is shown, and its arguments besides the inputs.
 
-    `reuses` are the outputs and inputs, in pairs, that may share memory; `streams` says of its loops what
-    `tg_native.loops.Kernel.streams` does.
+    `level` is that of optimisation that it pays at; `reuses` are the outputs and inputs, in pairs, that may share
+    memory; `streams` says of its loops what `tg_native.loops.Kernel.streams` does.
     """
 
     text: str
     shown: Shown
     arguments: tuple[np.ndarray[Any, Any], ...]
-    statements: int
+    level: int
     libraries: tuple[str, ...]
     streams: bool
     reuses: tuple[tuple[int, int], ...]
