@@ -29,6 +29,7 @@ INFRASTRUCTURE = {
     "record",
     "reductions",
     "scatter_pullback",
+    "connection",
     "dual",
     "iterated",
     "series",

@@ -713,18 +713,3 @@ def test_the_bessel_function_of_the_second_kind_of_subnormal_arguments():
     for f in (tg.kv, tg.kve):
         np.testing.assert_allclose(f(v, x).eval(), right, rtol=1e-13)
     assert float(tg.kv(1.0, 5e-324).eval()) == np.inf
-
-
-def test_the_hypergeometric_function_far_below_zero():
-    a, b = np.array([0.3, -1.7, 2.5, 4.1, 0.5, 1.25]), np.array([1.1, 0.6, 0.75, -2.6, 3.3, 0.45])
-    c, z = np.array([2.0, 0.9, 5.5, 1.3, 0.25, 3.75]), np.array([-3.5, -8.0, -60.0, -1e3, -1e6, -1e12])
-    operands = [tg.vector(name) for name in "abcz"]
-    y = tg.hyp2f1(*operands)
-    f = tg.function(operands, [y, *tg.grad(tg.sum(y), operands)], backend="perform")
-    with mpmath.workdps(50):
-        exact = mpmath.hyp2f1
-        for k, found in enumerate(zip(*f(a, b, c, z), strict=True)):
-            place = tuple(mpmath.mpf(float(v[k])) for v in (a, b, c, z))
-            orders = [tuple(int(which == j) for j in range(4)) for which in range(4)]
-            right = [exact(*place), *(mpmath.diff(exact, place, order) for order in orders)]
-            np.testing.assert_allclose(found, [float(v) for v in right], rtol=1e-11, err_msg=str(place))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tg.ops.elementwise import arithmetic, exponential
+from tg.ops.elementwise import arithmetic, exponential, trigonometric
 from tg.ops.elementwise.comparison import where
 from tg.ops.elementwise.special.error import erfc as erfc_record
 from tg.ops.elementwise.special.error import erfcx as erfcx_record
 from tg.ops.elementwise.special.gamma import digamma
+from tg.ops.elementwise.special.gamma import gamma as gamma_record
 from tg.ops.elementwise.special.gamma import gammaln as gammaln_record
 
 if TYPE_CHECKING:
@@ -103,3 +104,11 @@ sqrt = _lifted(arithmetic.sqrt, lambda x, y: 0.5 / y)
 erfc = _lifted(erfc_record, lambda x, y: -TWO_PER_ROOT_PI * exponential.exp(-(x * x)))
 erfcx = _lifted(erfcx_record, lambda x, y: 2 * x * y - TWO_PER_ROOT_PI)
 gammaln = _lifted(gammaln_record, lambda x, y: digamma(x))
+gamma = _lifted(gamma_record, lambda x, y: y * digamma(x))
+sin = _lifted(trigonometric.sin, lambda x, y: trigonometric.cos(x))
+cos = _lifted(trigonometric.cos, lambda x, y: -trigonometric.sin(x))
+
+
+def power_of(x: Any, exponent: Any) -> Any:
+    """A power of what does not change along the direction."""
+    return _lifted(lambda v: arithmetic.power(x, v), lambda _, y: y * exponential.log(x))(exponent)
