@@ -11,6 +11,8 @@ import tg
 import tg.linalg
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
+from tg.ops.linalg.matrices import halved_diagonal
+from tg.ops.linalg.triangular import SolveTriangular
 from tg.plugin.records import Rewrites
 from tg.rewrite.driver import rewrite
 from tg.rewrite.rules.catalog import PASSES, RULES
@@ -567,6 +569,50 @@ def test_other_gradients_by_a_factor_are_taken_as_before(name, known):
     )
     k, y = definite(5), normal(5, 3)
     np.testing.assert_allclose(fast(k, y), plain(k, y), rtol=1e-10, atol=1e-13)
+
+
+def solved(factor, sides, transpose="t", *, lower=True):
+    return SolveTriangular(lower, transpose, False, raises=False)(factor, sides)
+
+
+def nearly_gradients(factor, other, y):
+    """What is as the gradient of a quadratic form by its factor is, but for one thing; first that gradient."""
+    z = solved(factor, y, "n")
+    w = solved(factor, -z)
+    d = tg.tril(-(w @ z.T))
+    product = tg.tril(factor.T @ d)
+    half, of_other = halved_diagonal(product), halved_diagonal(tg.tril(other.T @ d))
+    of_others = halved_diagonal(tg.tril(factor.T @ tg.tril(-(solved(other, -z) @ z.T))))
+    quartered = product * tg.where(tg.eye(factor.shape[-1]) > 0, 0.25, 1.0)
+    left = solved(factor, half + half.T)
+    return {
+        "the gradient": solved(factor, left.T),
+        "another factor outside": solved(other, left.T),
+        "another factor inside": solved(factor, solved(other, half + half.T).T),
+        "another factor in the product": solved(factor, solved(factor, of_other + of_other.T).T),
+        "not transposed": solved(factor, -left),
+        "solved as it is": solved(factor, left.T, "n"),
+        "solved as it is inside": solved(factor, solved(factor, half + half.T, "n").T),
+        "an upper triangle": solved(factor, left.T, lower=False),
+        "quartered": solved(factor, solved(factor, quartered + quartered.T).T),
+        "not symmetric": solved(factor, solved(factor, half + of_other.T).T),
+        "solutions of another factor": solved(factor, solved(factor, of_others + of_others.T).T),
+        "of other sides": solved(factor, solved(factor, (h := halved_diagonal(tg.tril(factor.T @ (w @ y.T)))) + h.T).T),
+    }
+
+
+@pytest.mark.parametrize("n", [None, 5])
+def test_what_is_nearly_a_gradient_by_a_factor_is_computed_as_it_stands(n):
+    a, b, y = (tg.tensor(name, shape=(n, n)) for name in "aby")
+    found = nearly_gradients(*(tg.linalg.cholesky(v) for v in (a, b)), y)
+    frozen = rewritten([a, y], found["the gradient"])
+    assert len(made_of(frozen, "SolveTriangular")) == 2
+    fast, plain = (
+        tg.function([a, b, y], list(found.values()), backend="perform", mode=mode) for mode in ("default", "off")
+    )
+    k, m, sides = definite(5), definite(5) + np.diag(np.arange(5.0)) + 0.5, normal(5, 5)
+    for name, left, right in zip(found, fast(k, m, sides), plain(k, m, sides), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-12, err_msg=name)
 
 
 def test_a_cholesky_factor_has_no_zero_to_look_for_on_its_diagonal():
