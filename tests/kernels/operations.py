@@ -138,7 +138,8 @@ def fma(dtype, given, x, y, z):
 
 def scaled(dtype, given, x, n):
     """Times a power of 2, whose exponent is rounded down."""
-    return np.ldexp(x, np.floor(np.nan_to_num(n)).astype(int)) + 0 * n
+    exponent = np.clip(np.floor(np.nan_to_num(n)), -(1 << 20), 1 << 20).astype(int)
+    return np.where(np.isnan(n), n, np.ldexp(x, exponent))  # of infinite exponents as well: 0 stays 0 with -inf
 
 
 def lookup(dtype, given, bits):

@@ -68,7 +68,9 @@ def between(x: Lanes, ends: tuple[float, float]) -> Lanes:
     return at_most(at_least(x, bottom), top)
 
 
-def exponential(x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]]) -> Lanes:
+def exponential(
+    x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]], *, by_table: bool = False
+) -> Lanes:
     """The product of what is written for x and a power of 2; 0 where x is below the first of two ends.
 
     To round a product to 0 takes processors 50 to 90 ns a vector, and logarithms of what cannot be, -inf, are many in
@@ -76,9 +78,11 @@ def exponential(x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tu
 
     Args:
         write: both factors of an exponential, the second by its logarithm.
+        by_table: with what numbers are looked up, so that the power may be of any number.
     """
-    value, n = write(between(x, ends))
-    return scaled(select(x < ends[0], 0, value), n)
+    bottom, top = ends
+    value, n = write(at_most(x, top) if by_table else between(x, ends))
+    return scaled(select(x < bottom, 0, value), n)
 
 
 def reduced(x: Lanes, *, finely: bool = False) -> Reduced:
@@ -121,7 +125,7 @@ def _exp_by_table(x: Lanes) -> Lanes:
         n, place, r = reduced(a, finely=True)
         return _power_by_table(place, r), n
 
-    return exponential(x, EXP_RANGE[WORDS[x.dtype]], write)
+    return exponential(x, EXP_RANGE[WORDS[x.dtype]], write, by_table=True)
 
 
 def _power_by_table(place: Lanes, r: Lanes) -> Lanes:
@@ -152,7 +156,7 @@ def _exp2_by_table(x: Lanes) -> Lanes:
         n = s - form.fine_rounder
         return _power_by_table(s.seen_as(form.whole), (a - n) * LN2[WORDS[x.dtype]]["LN2"]), n
 
-    return exponential(x, EXP2_RANGE[x.dtype], write)
+    return exponential(x, EXP2_RANGE[x.dtype], write, by_table=True)
 
 
 def expm1(x: Lanes) -> Lanes:
