@@ -69,7 +69,7 @@ def between(x: Lanes, ends: tuple[float, float]) -> Lanes:
 
 
 def exponential(
-    x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]], *, by_table: bool = False
+    x: Lanes, ends: tuple[float, float], write: Callable[[Lanes], tuple[Lanes, Lanes]], *, looks_up: bool = False
 ) -> Lanes:
     """The product of what is written for x and a power of 2; 0 where x is below the first of two ends.
 
@@ -78,10 +78,10 @@ def exponential(
 
     Args:
         write: both factors of an exponential, the second by its logarithm.
-        by_table: with what numbers are looked up, so that the power may be of any number.
+        looks_up: whether it looks numbers up: the instruction that goes with these takes any exponent.
     """
     bottom, top = ends
-    value, n = write(at_most(x, top) if by_table else between(x, ends))
+    value, n = write(at_most(x, top) if looks_up else between(x, ends))
     return scaled(select(x < bottom, 0, value), n)
 
 
@@ -125,7 +125,7 @@ def _exp_by_table(x: Lanes) -> Lanes:
         n, place, r = reduced(a, finely=True)
         return _power_by_table(place, r), n
 
-    return exponential(x, EXP_RANGE[WORDS[x.dtype]], write, by_table=True)
+    return exponential(x, EXP_RANGE[WORDS[x.dtype]], write, looks_up=True)
 
 
 def _power_by_table(place: Lanes, r: Lanes) -> Lanes:
@@ -156,7 +156,7 @@ def _exp2_by_table(x: Lanes) -> Lanes:
         n = s - form.fine_rounder
         return _power_by_table(s.seen_as(form.whole), (a - n) * LN2[WORDS[x.dtype]]["LN2"]), n
 
-    return exponential(x, EXP2_RANGE[x.dtype], write, by_table=True)
+    return exponential(x, EXP2_RANGE[x.dtype], write, looks_up=True)
 
 
 def expm1(x: Lanes) -> Lanes:
@@ -164,14 +164,14 @@ def expm1(x: Lanes) -> Lanes:
     return by_table(_expm1_by_table, _expm1, x) if x.dtype == "float64" else _expm1(x)
 
 
+def _ends_of_expm1(dtype: str) -> tuple[float, float]:
+    return EXPM1_IS_LESS_1, EXP_RANGE[WORDS[dtype]][1]
+
+
 def _expm1(x: Lanes) -> Lanes:
     n, _, r = reduced(between(x, _ends_of_expm1(x.dtype)))
     h, q = scaled(x.like(0.5), n), less_1(r, E[WORDS[x.dtype]])
     return copysign(2 * fma(h, q, h - 0.5), x)
-
-
-def _ends_of_expm1(dtype: str) -> tuple[float, float]:
-    return EXPM1_IS_LESS_1, EXP_RANGE[WORDS[dtype]][1]
 
 
 def _expm1_by_table(x: Lanes) -> Lanes:

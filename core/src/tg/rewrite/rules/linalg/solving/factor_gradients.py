@@ -180,16 +180,14 @@ def _is_on_diagonal(v: Variable) -> bool:
 
 def _term(factor: Variable, term: Term) -> Variable | None:
     """What a term of the cotangent of the factor is for the matrix."""
-    return _of_diagonal(factor, term) if term.is_diagonal else _of_product(factor, term)
-
-
-def _of_diagonal(factor: Variable, term: Term) -> Variable | None:
-    """k L'⁻¹ L⁻¹, where the elements are k / L[i, i]."""
+    if not term.is_diagonal:
+        return _of_product(factor, term)
     found = _of_quotients(factor, term.value)
     return None if found is None else term.signed(found)
 
 
 def _of_quotients(factor: Variable, v: Variable) -> Variable | None:
+    """k L'⁻¹ L⁻¹, where the elements of a diagonal are k / L[i, i]."""
     if v.op is negative.op:
         inner = _of_quotients(factor, v.inputs[0])
         return None if inner is None else negative(inner)
