@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxlib.version import __version_info__ as jaxlib_version
 
 from tg.backend import FuncifyLinker, loops
 from tg_jax.little import as_one, is_known
@@ -32,7 +33,11 @@ LARGE: Final = 1 << 16  # bytes: copying fewer takes no longer than doing withou
 # XLA's algebra, which is not tg's: (x * a) / b becomes x * (a / b), 0 where a / b vanishes; x / y / y is x / (y * y);
 # x / c is x * (1 / c), though 1 / c may be subnormal, and so 0. What is worth rewriting has been rewritten before, with
 # care for range and NaN, and according to the mode.
-AS_WRITTEN: Final = {"xla_disable_hlo_passes": "algsimp"}
+#
+# Of products XLA's library for processors computes each by itself: it ends the process (jaxlib 0.10, a segmentation
+# fault in `ynn_optimize_subgraph`) where it also takes the transposes and sums around some of them.
+ALONE: Final = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+AS_WRITTEN: Final = {"xla_disable_hlo_passes": "algsimp", **(ALONE if jaxlib_version >= (0, 10) else {})}
 IN_LOOPS: Final = {"xla_disable_hlo_passes": "algsimp,dot-library-rewriter"}  # one function cannot call the library
 
 
