@@ -25,6 +25,7 @@ from tg.ops.linalg.matrices import (
 )
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.shape import Squeeze
+from tg.types.dtypes import is_complex
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class Cholesky(Op):
 def cotangent_by_factor(factor: Variable, dfactor: Variable) -> Variable:
     """The cotangent of matrices from that of their Cholesky factors: `Cholesky`'s pullback."""
     inner = half_diagonal(MatMul()(adjoint(factor), conjugated(dfactor)))
-    solve = SolveTriangular(lower=True, transpose="c", unit_diagonal=False, raises=False)
+    transpose = "c" if is_complex(factor.type.dtype) else "t"
+    solve = SolveTriangular(lower=True, transpose=transpose, unit_diagonal=False, raises=False)
     left = solve(factor, add(inner, adjoint(inner)))
     return conjugated(half_diagonal(solve(factor, adjoint(left))))
 

@@ -19,13 +19,12 @@ import numpy as np
 
 from tg.graph.nodes import Constant
 from tg.ops.contraction import MatMul
-from tg.ops.creation import Arange
-from tg.ops.diagonal import diag, tril
+from tg.ops.creation import Arange, iota, zeros_like
+from tg.ops.diagonal import tril
 from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative
 from tg.ops.elementwise.comparison import equal, where
 from tg.ops.indexing import Gather, Scatter
 from tg.ops.linalg.cholesky import Cholesky, cotangent_by_factor
-from tg.ops.linalg.matrices import diagonals
 from tg.ops.linalg.solving import identities
 from tg.ops.linalg.triangular import SolveTriangular
 from tg.ops.shape import ExpandDims, Squeeze, expand_dims_at, matrix_transpose, squeeze
@@ -291,7 +290,9 @@ def _of_density(x: Variable, y: Variable) -> Variable:
     factor = Cholesky(raises=False)(definite(x))[0]
     z = SolveTriangular(True, "n", False, raises=False)(factor, bounded(y))
     w = SolveTriangular(True, "t", False, raises=False)(factor, negative(z))
-    by_determinant = diag(divide(negative(diagonals(factor)) / diagonals(factor), diagonals(factor)))
+    places = iota(factor.shape[-1])
+    quotients = divide(-1.0, Gather((-2, -1))(factor, places, places))
+    by_determinant = Scatter((-2, -1), add)(zeros_like(factor), quotients, places, places)
     return cotangent_by_factor(factor, add(by_determinant, tril(negative(MatMul()(w, matrix_transpose(z))))))
 
 
