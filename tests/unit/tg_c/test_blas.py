@@ -11,6 +11,7 @@ from tg.cache import spare
 from tg.lapack import library
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
 from tg_c.compiler import compile_unit
+from tg_c.text import TYPEDEFS
 from tg_c.unit import Unit
 from tg_native.calls import blas as blas_module
 from tg_native.calls.blas import NO_BLAS, TABLE, blas, numpy_blas, scipy_blas
@@ -57,7 +58,8 @@ def letter(request):
 def unit(table, letter, call, alpha=1.0, beta=0.0):
     """A unit that makes one call; its parameters are the int64 array inputs[0]."""
     text = call.replace("@", letter).replace("T ", "double " if letter == "d" else "float ")
-    source = BLAS_DECLARATIONS + ENTRY.replace("CALL", text.replace("ALPHA", str(alpha)).replace("BETA", str(beta)))
+    entry = ENTRY.replace("CALL", text.replace("ALPHA", str(alpha)).replace("BETA", str(beta)))
+    source = TYPEDEFS + BLAS_DECLARATIONS + entry
     return Unit(compile_unit(f"/* {table.source} */\n{source}"), table)  # units of one file share its table
 
 
@@ -99,7 +101,7 @@ def test_gemm_equals_numpy_in_every_order_and_transposition(table, letter, beta)
 @pytest.mark.parametrize("dtype", COMPLEX_DECLARATIONS)
 def test_complex_gemm_equals_numpy_in_every_transposition(table, dtype):
     call = COMPLEX_GEMM.replace("@", "z" if dtype == "complex128" else "c")
-    source = BLAS_DECLARATIONS + COMPLEX_DECLARATIONS[dtype] + ENTRY.replace("CALL", call)
+    source = TYPEDEFS + BLAS_DECLARATIONS + COMPLEX_DECLARATIONS[dtype] + ENTRY.replace("CALL", call)
     gemm = Unit(compile_unit(f"/* {table.source} */\n{source}"), table)
     rng = np.random.default_rng(11)
     sizes = [(1, 1, 1), (3, 4, 5), (1, 7, 3), (6, 1, 4), (2, 3, 1), (33, 17, 65), (3, 2, 0), (0, 2, 3), (2, 0, 3)]
@@ -168,7 +170,7 @@ def test_fortrans_functions_in_either_convention(table, kind):
     units = {
         name: Unit(
             compile_unit(
-                f"/* {table.source} */\n{BLAS_DECLARATIONS}{fortran(kind + name)}"
+                f"/* {table.source} */\n{TYPEDEFS}{BLAS_DECLARATIONS}{fortran(kind + name)}"
                 + ENTRY.replace("CALL", call.replace("@", kind))
             ),
             table,

@@ -266,9 +266,9 @@ double f(const f64x4 *x) { f64x4 y = *x * *x; return exp(y[0] + y[3]); }
 def test_memory_that_loops_come_back_to_is_looked_for_where_there_is_some(monkeypatch):
     given, load = [], unit.load
 
-    def loading(text, flags):
+    def loading(text, flags, loops):
         given.append(flags)
-        return load(text, flags)
+        return load(text, flags, loops)
 
     monkeypatch.setattr(unit, "load", loading)
     x, i = tg.vector("x"), tg.vector("i", dtype="int64")

@@ -258,8 +258,8 @@ def test_an_entry_that_was_damaged_is_compiled_again():
 def test_an_entry_that_another_process_removed_is_compiled_again(monkeypatch):
     paths = []
 
-    def lose_the_first(source, options):
-        path = compile_unit(source, options)
+    def lose_the_first(source, options, loops):
+        path = compile_unit(source, options, loops)
         if not paths:
             path.unlink()
         paths.append(path)

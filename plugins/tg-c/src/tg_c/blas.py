@@ -49,8 +49,10 @@ _COMMON = f"""\
 #endif
 typedef long long tg_i64;
 enum {{ TG_ROW = 101, TG_COLUMN = 102, TG_AS_IS = 111, TG_TRANSPOSED = 112 }};
-static void *tg_blas[{len(TABLE) + 1}];
-void tg_bind(void *const *table) {{ for (int i = 0; i < {len(TABLE) + 1}; i++) tg_blas[i] = table[i]; }}
+TG_ONCE void *tg_blas[{len(TABLE) + 1}];
+__attribute__((weak)) void tg_bind(void *const *table) {{
+  for (int i = 0; i < {len(TABLE) + 1}; i++) tg_blas[i] = table[i];
+}}
 static int tg_blas_fits(tg_i64 a, tg_i64 b, tg_i64 c, tg_i64 d, tg_i64 e, tg_i64 f) {{
   return ((a | b | c | d | e | f) >> 31) == 0;
 }}

@@ -17,15 +17,20 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, final
 
 from tg import BackendUnavailable, TgError
 from tg.backend import Span, annotate, cpu, message
 from tg_c.cache import UNITS
+from tg_c.objects import count, divided
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from subprocess import Popen
     from types import FrameType
+
+    from tg_c.objects import Loop
+    from tg_native.show.patience import Patience
 
 __all__ = ["CompileError", "Compiler", "Flags", "compile_unit", "compiler", "level_for", "macros", "opened"]
 
@@ -43,16 +48,9 @@ SEMANTICS = (
     "-fno-strict-aliasing",  # one buffer serves arrays of different dtypes, one after the other
     *(f"-fno-builtin-{function}" for function in ("sin", "cos", "sinf", "cosf")),  # never a scalar sincos
 )
-FORM = (
-    "-x",
-    "c",
-    "-std=gnu11",
-    "-pipe",
-    "-fPIC",
-    "-shared",
-    "-Werror=implicit-function-declaration",
-    "-fdiagnostics-color=never",
-)
+LANGUAGE = ("-x", "c", "-std=gnu11", "-pipe", "-Werror=implicit-function-declaration", "-fdiagnostics-color=never")
+SHARED = ("-fPIC", "-shared")
+OBJECT = ("-fPIC", "-c")
 NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",), "arm64": ("-mcpu=native",)}  # by machine
 # What gcc does about expressions that are computed on some ways and not on others, at 6 % of its time. In text that
 # has each once it finds memory that loops come back to: without it sums at positions take 1.35 times as long, and
@@ -125,16 +123,33 @@ class Compiler:
 
     def line(self, options: Flags) -> tuple[str, ...]:
         """The command line, without the names of source and output."""
-        libraries = tuple(f"-l{library}" for library in options.libraries)
-        native = NATIVE.get(os.uname().machine, ())
-        elf = () if sys.platform == "darwin" else ("-Wl,-Bsymbolic",)  # a unit calls its own functions
-        flags = (*FORM, *native, *SEMANTICS, f"-O{options.level}", *elf, *options.extra)
-        if self.version.startswith("gcc"):
+        return (*self.command, *LANGUAGE, *SHARED, *self._code(options), *self._linking(("-",), options))
+
+    def object_line(self, options: Flags) -> tuple[str, ...]:
+        """The command line that makes an object, without the names of source and output."""
+        return (*self.command, *LANGUAGE, *OBJECT, *self._code(options), "-")
+
+    def linking_line(self, paths: Sequence[str], options: Flags) -> tuple[str, ...]:
+        """The command line that makes one of objects, without the name of the output."""
+        return (*self.command, *SHARED, *self._linking(paths, options))
+
+    def _code(self, options: Flags) -> tuple[str, ...]:
+        flags = (*NATIVE.get(os.uname().machine, ()), *SEMANTICS, f"-O{options.level}", *options.extra)
+        if self._is_gcc:
             flags = (*flags, *(STREAMING if options.streams else ()), *(AT_O1 if options.level == 1 else ()))
-        if sys.platform == "linux" and self.version.startswith("gcc"):
+        return flags
+
+    def _linking(self, given: Sequence[str], options: Flags) -> tuple[str, ...]:
+        libraries = [f"-l{library}" for library in options.libraries]
+        elf = () if sys.platform == "darwin" else ("-Wl,-Bsymbolic",)  # a unit calls its own functions
+        if sys.platform == "linux" and self._is_gcc:
             # The process has libc already: not linking it again, nor start files, saves 4 of 24 ms.
-            return (*self.command, *flags, "-nostdlib", "-", *libraries, "-lgcc")
-        return (*self.command, *flags, "-", *libraries)
+            return (*elf, "-nostdlib", *given, *libraries, "-lgcc")
+        return (*elf, *given, *libraries)
+
+    @property
+    def _is_gcc(self) -> bool:
+        return self.version.startswith("gcc")
 
 
 def level_for(statements: int, *, repeats: bool = False) -> int:
@@ -158,9 +173,11 @@ def compiler() -> Compiler:
     return _find(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
 
 
-def compile_unit(source: str, options: Flags = USUAL) -> Path:
+def compile_unit(source: str, options: Flags = USUAL, loops: Sequence[Loop] = ()) -> Path:
     """The shared object of `source`, from the cache or compiled now.
 
+    Args:
+        loops: where they are, if objects may share them out (`tg_c.objects`).
     Raises:
         CompileError: the compiler refused the source.
         BackendUnavailable: there is no compiler.
@@ -173,18 +190,21 @@ def compile_unit(source: str, options: Flags = USUAL) -> Path:
         annotate("miss" if found is None else "hit")
     if found is not None:
         return found
-    with Span("compiler", f"{Path(chosen.path).name} -O{options.level}"):
-        return UNITS.store(key, functools.partial(_build, source, line))
+    objects = count(source, loops)
+    with Span("compiler", f"{Path(chosen.path).name} -O{options.level}{f' {objects} abreast' if objects > 1 else ''}"):
+        if objects == 1:
+            return UNITS.store(key, functools.partial(_build, source, line))
+        return UNITS.store(key, functools.partial(_build_of_objects, divided(source, loops, objects), chosen, options))
 
 
-def opened(opener: Callable[[str], T], source: str, options: Flags = USUAL) -> T:
+def opened(opener: Callable[[str], T], source: str, options: Flags = USUAL, loops: Sequence[Loop] = ()) -> T:
     """The shared object of `source`, opened; one that the cache lost or damaged is compiled again."""
-    path = compile_unit(source, options)
+    path = compile_unit(source, options, loops)
     try:
         return opener(os.fspath(path))
     except OSError:
         UNITS.discard(path)
-        return opener(os.fspath(compile_unit(source, options)))
+        return opener(os.fspath(compile_unit(source, options, loops)))
 
 
 def macros() -> frozenset[str]:
@@ -251,7 +271,23 @@ def _remember(file: Path, command: tuple[str, ...]) -> None:
 
 
 def _build(source: str, line: tuple[str, ...], path: Path) -> None:
-    code, log = _run((*line, "-o", os.fspath(path)), source, path.parent)
+    _check(source, line, *_run((*line, "-o", os.fspath(path)), source, path.parent))
+
+
+def _build_of_objects(sources: Sequence[str], chosen: Compiler, options: Flags, path: Path) -> None:
+    line, places = chosen.object_line(options), [f"{path}.{k}.o" for k in range(len(sources))]
+    try:
+        lines = [(*line, "-o", place) for place in places]
+        for source, found in zip(sources, _run_abreast(lines, sources, path.parent), strict=True):
+            _check(source, line, *found)
+        linking = chosen.linking_line(places, options)
+        _check("", linking, *_run((*linking, "-o", os.fspath(path)), "", path.parent))
+    finally:
+        for place in places:
+            Path(place).unlink(missing_ok=True)
+
+
+def _check(source: str, line: tuple[str, ...], code: int, log: str) -> None:
     if code == 0:
         return
     for told in log.splitlines():
@@ -261,38 +297,67 @@ def _build(source: str, line: tuple[str, ...], path: Path) -> None:
 
 
 def _run(line: tuple[str, ...], text: str, temporary: Path | None = None) -> tuple[int, str]:
-    """Exit status and words of a command; where it is killed, its temporary files stay where the cache finds them.
+    """Exit status and words of a command; where it is killed, its temporary files stay where the cache finds them."""
+    return _run_abreast([line], [text], temporary)[0]
 
-    It has a process group of its own, which ends with whatever is raised here, an interrupt above all: GCC's driver and
-    the compilers that it starts would go on for as long as they take.
+
+def _run_abreast(
+    lines: Sequence[tuple[str, ...]], texts: Sequence[str], temporary: Path | None
+) -> list[tuple[int, str]]:
+    """The same of several, which run at once.
+
+    Each has a process group of its own, which ends with whatever is raised here, an interrupt above all: GCC's driver
+    and the compilers that it starts would go on for as long as they take.
     """
     import subprocess  # 3 ms that a warm cache does not need
 
     from tg_native.show.patience import Patience
 
     environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": os.fspath(temporary)} if temporary else {})}
-    pipe = subprocess.PIPE
-    child: subprocess.Popen[bytes] | None = None
-    given: bytes | None = text.encode()
+    options: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, "process_group": 0}
+    children: list[subprocess.Popen[bytes]] = []
+    name, count = Path(lines[0][0]).name, sum(text.count("\n") for text in texts)
     try:
-        with _interrupts_held():
-            child = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, process_group=0)
-        with Patience(f"{Path(line[0]).name} compiles {text.count(chr(10)):,} lines") as patience:
-            while True:
+        for line, text in zip(lines, texts, strict=True):
+            with _file(text) as given, _interrupts_held():
                 try:
-                    words, told = child.communicate(given, timeout=TICK)
-                    break
-                except subprocess.TimeoutExpired:
-                    given = None  # what is left of it goes on being written
-                    patience.tick()
-    except OSError as error:
-        raise _unavailable(f"{line[0]} does not run: {error}") from error
+                    children.append(subprocess.Popen(line, stdin=given, **options))
+                except OSError as error:
+                    raise _unavailable(f"{line[0]} does not run: {error}") from error
+        with Patience(f"{name} compiles {count:,} lines") as patience:
+            return [_ended(child, patience) for child in children]
     except BaseException:
-        if child is not None:
+        for child in children:
             with child, contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
         raise
-    return child.returncode, (told + words).decode(errors="replace")
+
+
+def _file(text: str) -> BinaryIO:
+    """A file without a name that has a text, in memory where the system has such."""
+    file: Any
+    if hasattr(os, "memfd_create"):
+        file = os.fdopen(os.memfd_create("unit"), "w+b")
+    else:
+        import tempfile
+
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+    file.write(text.encode())
+    file.seek(0)
+    return file  # type: ignore[no-any-return]
+
+
+def _ended(child: Popen[bytes], patience: Patience) -> tuple[int, str]:
+    """Exit status and words of a process, once it has ended."""
+    from subprocess import TimeoutExpired
+
+    while True:
+        try:
+            words, told = child.communicate(timeout=TICK)
+        except TimeoutExpired:
+            patience.tick()
+        else:
+            return child.returncode, (told + words).decode(errors="replace")
 
 
 @contextlib.contextmanager

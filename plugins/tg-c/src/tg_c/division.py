@@ -23,8 +23,8 @@ typedef void tg_part(void *given, i64 part, i64 slot);
 static void tg_alone(tg_part *run, void *given, i64 parts, i64 slots) {
   for (i64 part = 0; part < parts; part++) run(given, part, 0);
 }
-static void (*tg_share)(tg_part *, void *, i64, i64) = tg_alone;
-void tg_help(void *share) { tg_share = share; }
+TG_ONCE void (*tg_share)(tg_part *, void *, i64, i64) = tg_alone;
+__attribute__((weak)) void tg_help(void *share) { tg_share = share; }
 /* How many parts n rounds of so many nanoseconds have, if parts begin at multiples of `unit`. */
 static i64 tg_parts(i64 n, i64 unit, f64 each) {
   const f64 work = n * each;

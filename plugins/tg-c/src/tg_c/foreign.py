@@ -136,6 +136,7 @@ class CFunction(Foreign):
         if prelude.templates.setdefault(called, whole) != whole:
             raise self.mistake("found two texts, needed one for a name")
         pointer = self.head.replace(f" {self.name}(", f" (*const {called})(", 1)
+        prelude.is_one = True
         prelude.need(called, f"{whole}\nstatic {pointer} = {self.name};")
         return called
 

@@ -47,7 +47,8 @@ class CLinker(NativeLinker[Program]):
         level = options.optimize if options.optimize is not None else program.level
         if options.keep_source:
             keep(program.shown(full=True))
-        loaded = unit.load(program.text, Flags(level, VECTORISE, program.libraries, program.streams))
+        flags = Flags(level, VECTORISE, program.libraries, program.streams)
+        loaded = unit.load(program.text, flags, program.loops)
         with Span("entry"):
             return CExecutable(self, graph, request, program, loaded)
 

@@ -28,12 +28,13 @@ class Prelude:
     """The declarations and inline functions of one unit, each once, in the order in which they were first needed.
 
     `symbol` names the functions of a vector library, and is None where libm's own results are wanted; `libraries` are
-    those that must be linked.
+    those that must be linked; `is_one` where there is text of others, whose variables may not be there twice.
     """
 
     def __init__(self, symbol: Symbol | None = None) -> None:
         self.symbol = symbol
         self.libraries = {"m"}
+        self.is_one = False
         self.results: dict[str, str] = {}  # of functions of loops: the dtypes, "" where there is none
         self.templates: dict[object, str] = {}  # what rules have written: the expressions by op, dtypes and lanes
         self.machine = Machine(vector_bytes(), has_fused())

@@ -6,12 +6,14 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
+from tg_c import objects
 from tg_c.blas import BLAS_DECLARATIONS, COMPLEX_DECLARATIONS, fortran
 from tg_c.compiler import level_for
 from tg_c.division import driver
 from tg_c.function import GraphFunction
 from tg_c.lengths import FUNCTIONS, UNCOUNTED
 from tg_c.machine import vector_symbol
+from tg_c.objects import Loop
 from tg_c.prelude import Prelude
 from tg_c.text import TYPEDEFS, comment
 from tg_c.ticks import DECLARATIONS
@@ -41,18 +43,15 @@ C: Final = Language(
     re.compile(r"(?<![\w.])[A-Za-z_]\w*"),
     reserved=KEYWORDS.split(),
 )
-# Neither static nor const, so that the compiler does not read the numbers itself: gcc 12 folds 512-bit loads from
-# constant tables to a repetition of their first 128 bits.
-TABLE: Final = '__attribute__((visibility("hidden")))'
 # Out of line, for a unit may call them from a hundred places: inlined, they were a quarter of gcc's work on a network.
 MEMORY: Final = """\
 #define TG_CALLED static __attribute__((noinline, unused))
 #define TG_PURE static __attribute__((noinline, const, unused))
 void *malloc(unsigned long);
 void free(void *);
-static void *(*tg_lender)(void *, unsigned long long);
-static void (*tg_taker)(void *, void *, unsigned long long);
-void tg_lend(void *lender, void *taker) { tg_lender = lender, tg_taker = taker; }
+TG_ONCE void *(*tg_lender)(void *, unsigned long long);
+TG_ONCE void (*tg_taker)(void *, void *, unsigned long long);
+__attribute__((weak)) void tg_lend(void *lender, void *taker) { tg_lender = lender, tg_taker = taker; }
 /* Memory at a multiple of 64 bytes; 0 if there is none, or if the count of the bytes overflowed. */
 #ifdef __SANITIZE_ADDRESS__ /* not a byte more, so that passing an end is seen */
 int posix_memalign(void **, unsigned long, unsigned long);
@@ -147,21 +146,19 @@ class Unit(graphs.Unit):
         """The unit of a graph."""
         main = self.write(graph)
         texts = [text for text, _ in self.texts]
-        parts = [
+        head = [
             TYPEDEFS,
+            objects.WHOLE,
             MEMORY,
             *(() if self.ticks is None else (DECLARATIONS,)),
             FUNCTIONS,
             UNCOUNTED,
             self.prelude.text(),
-            *(f"{TABLE} {WORDS[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
-            *(f"static __attribute__((noinline)) void {name}{body}" for body, name in self._kernels.items()),
-            *self._drivers,
-            *texts,
-            _run(graph, main.outputs.planned),
-            _plan(graph),
+            *(f"TG_ONCE {WORDS[d]} {name}[] = {{{text}}};" for (d, text), name in self._tables.items()),
+            "",
         ]
-        text = "\n".join(parts) + "\n"
+        rest = [*self._drivers, *texts, _run(graph, main.outputs.planned), _plan(graph), ""]
+        text, loops = self._with_loops("\n".join(head), "\n".join(rest))
         if self.ticks is not None:
             self.arrays[0] = self.ticks.finish()
         statements = sum(part.count("\n") for part in (*self._kernels, *texts))
@@ -169,7 +166,18 @@ class Unit(graphs.Unit):
         shown, reuses = partial(self._shown, text), main.overwriting.legal()
         repeats = len(texts) > 1  # what an inner graph does is done again and again
         level, streams = level_for(statements, repeats=repeats), self._streams and not repeats
-        return Program(text, shown, tuple(self.arrays), level, libraries, streams, reuses)
+        return Program(text, shown, tuple(self.arrays), level, libraries, streams, reuses, loops)
+
+    def _with_loops(self, head: str, rest: str) -> tuple[str, tuple[Loop, ...]]:
+        """The loops between what is before and after them, and where they are if objects may share them out."""
+        parts, loops, start = [head], [], len(head)
+        for body, name in self._kernels.items():
+            parts.append(f"TG_LOOP void {name}{body}\n")
+            end = start + len(parts[-1])
+            loops.append(Loop(start, end - 1 - len(body) + body.index(" {"), end - 1))
+            start = end
+        is_one = self.ticks is not None or self.prelude.is_one
+        return "".join((*parts, rest)), () if is_one else tuple(loops)
 
     def _shown(self, text: str, *, full: bool) -> str:
         """The unit, or its loops and functions alone, with the user's lines before the statements that they became."""

@@ -10,6 +10,8 @@ import numpy as np
 from tg.backend import is_complex, is_float, numpy_dtype
 from tg_native.kernels.dtypes import PARTS, WORDS, is_half
 
+# TG_ONCE is before variables of which a unit has one, in however many objects: of equal weak ones linkers keep one, and
+# compilers do not read them. gcc 12 folds 512-bit loads from constant tables to a repetition of their first 128 bits.
 TYPEDEFS: Final = """\
 typedef unsigned char b8, u8;
 typedef unsigned short u16;
@@ -25,6 +27,7 @@ typedef struct { u16 bits; } f16;
 typedef struct { u16 bits; } bf16;
 typedef float _Complex c64;
 typedef double _Complex c128;
+#define TG_ONCE __attribute__((weak, visibility("hidden")))
 """
 
 INDENT: Final = "  "

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from tg_c.objects import Loop
+
 __all__ = ["DECLARATIONS", "Unit", "load"]
 
 DECLARATIONS = """
@@ -128,9 +130,9 @@ class Unit:
         return int(ffi.cast("intptr_t", getattr(self._library, symbol)))
 
 
-def load(source: str, options: Flags = USUAL) -> Unit:
+def load(source: str, options: Flags = USUAL, loops: Sequence[Loop] = ()) -> Unit:
     """The unit of `source`, from the cache or compiled now; one that the cache lost or damaged is compiled again."""
-    return opened(_open_unit, source, options)
+    return opened(_open_unit, source, options, loops)
 
 
 def _open_unit(path: str) -> Unit:

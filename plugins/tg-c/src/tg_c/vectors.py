@@ -244,8 +244,6 @@ _EACH: Final = re.compile(r"@EACH<([^>]*)>")
 _WORD: Final = re.compile(r"@([A-Z]+)")
 TABLE_LENGTH: Final = 16
 ONE_INSTRUCTION: Final = ("ceil", "floor", "rint", "sqrt", "trunc")  # which compilers find in the list of the lanes
-# Neither static nor const, as `tg_c.program` says of its tables.
-TABLE: Final = '__attribute__((visibility("hidden"), aligned(64)))'
 FLOATS: Final = {"f32": "float32", "f64": "float64"}
 MINIMUM: Final = 16  # bytes of the registers of vectors
 REST: Final = {4: "0x7fffffff", 8: "0x7fffffffffffffffLL"}  # all bits but that of the sign
@@ -405,7 +403,7 @@ class Vectors:
         """The name of a table of numbers, declared."""
         made = f"{name}_{kind}"
         values = ", ".join(literal(number, FLOATS[kind]) for number in numbers)
-        self.prelude.need(made, f"{TABLE} {kind} {made}[] = {{{values}}};")
+        self.prelude.need(made, f"TG_ONCE __attribute__((aligned(64))) {kind} {made}[] = {{{values}}};")
         return made
 
     def redone(self, name: str, kind: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
+    from tg_c.objects import Loop
     from tg_native.graphs.written import Shown
 
 
@@ -14,7 +15,8 @@ class Program(NamedTuple):
     """A generated unit: its text, how that is shown, and its arguments besides the inputs.
 
     `level` is that of optimisation that it pays at; `reuses` are the outputs and inputs, in pairs, that may share
-    memory; `streams` says of its loops what `tg_native.loops.Kernel.streams` does.
+    memory; `streams` says of its loops what `tg_native.loops.Kernel.streams` does; `loops` are their places in the
+    text, none where one object has to have them all.
     """
 
     text: str
@@ -24,3 +26,4 @@ class Program(NamedTuple):
     libraries: tuple[str, ...]
     streams: bool
     reuses: tuple[tuple[int, int], ...]
+    loops: tuple[Loop, ...]

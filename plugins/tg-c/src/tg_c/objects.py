@@ -1,0 +1,59 @@
+"""A unit as several objects that compilers make side by side: its loops are shared out, the rest is in the first.
+
+A compiler has one thread. The unit of a Gaussian process's log-density and gradient, 1,500 lines, takes it 0.32 s; as
+two objects 0.17 on two processors. What it reads before the loops takes 25 ms again for each object.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAST: Final = 300  # lines of an object
+WHOLE: Final = """\
+#ifndef TG_LOOP
+#define TG_LOOP static __attribute__((noinline))
+#endif
+"""
+SHARED: Final = '#define TG_LOOP __attribute__((noinline, visibility("hidden")))\n'
+"""What stands before loops: objects know one another's, and have variables that are `TG_ONCE` in common."""
+
+
+class Loop(NamedTuple):
+    """Where in the text of a unit a loop begins, its block begins, and it ends; after it comes a line's end."""
+
+    start: int
+    block: int
+    end: int
+
+
+def count(text: str, loops: Sequence[Loop]) -> int:
+    """Of how many objects a unit is made fastest on the processors that this process may use."""
+    lines = text.count("\n", loops[0].start) if loops else 0
+    return max(min(_processors(), lines // LEAST, len(loops) + 1), 1)
+
+
+def divided(text: str, loops: Sequence[Loop], objects: int) -> list[str]:
+    """The texts of so many objects: what most lines are is shared out first, each to the object with the fewest."""
+    lines = [text.count("\n", loop.start, loop.end) for loop in loops]
+    held = [text.count("\n", loops[-1].end), *(0 for _ in range(objects - 1))]
+    holder: dict[Loop, int] = {}
+    for k in sorted(range(len(loops)), key=lambda k: -lines[k]):
+        holder[loops[k]] = at = held.index(min(held))
+        held[at] += lines[k]
+    head, rest = SHARED + text[: loops[0].start], text[loops[-1].end :]
+    found: list[str] = []
+    for own in range(objects):
+        parts = (
+            text[loop.start : loop.end if holder[loop] == own else loop.block] + (";\n", "\n")[holder[loop] == own]
+            for loop in loops
+        )
+        found.append(f"{head}{''.join(parts)}{rest if own == 0 else ''}")
+    return found
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
