@@ -265,6 +265,7 @@ import os, signal, sys
 import tg
 
 signal.alarm(400)  # ends what is not interrupted
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
 x, n = tg.scalar("x"), tg.scalar("n", "int64")
 endless = tg.while_loop(lambda c: c < 10.0, lambda c: tg.sin(c), x)
 ends = lambda k, c: tg.while_loop(lambda d: (d < 10.0) & (k < n), lambda d: tg.sin(d), c)
@@ -317,6 +318,7 @@ import numpy as np
 import tg
 
 signal.alarm(400)  # ends what is not interrupted
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
 x, n, w = tg.vector("x"), tg.scalar("n", "int64"), tg.matrix("w")
 counted, _ = tg.scan(lambda c, _: (tg.sin(c) + c, None), 0.5, None, n)
 
@@ -379,6 +381,7 @@ import numpy as np
 import tg
 
 signal.alarm(400)  # ends what is not interrupted
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background jobs ignore it
 v, n = tg.vector("v"), tg.scalar("n", "int64")
 chain = tg.vmap(lambda c: tg.scan(lambda c, _: (tg.sin(c) + c, None), c, None, n)[0])(v)
 ends = tg.vmap(lambda c: tg.while_loop(lambda c: c < n, lambda c: tg.sin(c) + 1e-300, c))(v)
