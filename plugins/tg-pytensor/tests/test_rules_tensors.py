@@ -20,8 +20,9 @@ from pytensor.raise_op import Assert
 from pytensor.scalar.basic import Composite
 from pytensor.scan.utils import until as ends
 from pytensor.tensor import blas
-from pytensor.tensor.basic import AllocEmpty, MakeVector
+from pytensor.tensor.basic import AllocEmpty, ARange, MakeVector
 from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 from pytensor.tensor.extra_ops import CpuContiguous
 from pytensor.tensor.math import MulWithoutZeros
@@ -343,6 +344,18 @@ def test_lengths_of_operands_are_not_repeated_at_run_time() -> None:
         f = tg.function(list(graph.inputs), list(graph.outputs), backend=backend)
         with pytest.raises(ValueError, match="lengths differ"):
             f([1.0], [1.0, 2.0])
+
+
+def test_ranges_of_a_batch_have_one_length() -> None:
+    start, stop = pt.lvector("start"), pt.lvector("stop")
+    y = Blockwise(ARange("int64"), signature="(),(),()->(a)")(start, stop, pt.constant(np.array([2])))
+    graph = tg_pytensor.from_pytensor([start, stop], [y])
+    for backend in ("py", "c"):
+        f = tg.function(list(graph.inputs), list(graph.outputs), backend=backend)
+        np.testing.assert_array_equal(f([1, 5], [6, 10])[0], [[1, 3, 5], [5, 7, 9]])
+        np.testing.assert_array_equal(f([9, 5], [1, 5])[0], np.zeros((2, 0)))
+        with pytest.raises(ValueError, match="different lengths"):
+            f([1, 5], [6, 12])
 
 
 def test_errors_at_run_time_name_the_line_of_pytensor() -> None:

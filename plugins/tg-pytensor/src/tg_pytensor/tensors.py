@@ -224,8 +224,21 @@ convert.add({
     # elements that are to be set
     "AllocEmpty": lambda op, node, *lengths: tg.zeros(list(lengths), dtype=node.outputs[0].type.dtype),
     "Eye": lambda op, node, n, m, k: tg.cast(tg.arange(n)[:, None] + k == tg.arange(m), op.dtype),
-    "ARange": lambda op, node, start, stop, step: tg.cast(tg.arange(start, stop, step), op.dtype),
 })  # fmt: skip
+
+
+@convert.register("ARange", batched=True)
+def ranges(op: Any, node: Any, *limits: Any) -> Any:
+    """Equally spaced numbers; those of a batch are as many as the first ones, which is checked."""
+    start, stop, step = tg.broadcast_arrays(*limits)
+    if start.type.ndim == 0:
+        return tg.cast(tg.arange(start, stop, step), op.dtype)
+    firsts = [x[(0,) * x.type.ndim] for x in (start, stop, step)]
+    places = tg.arange(tg.arange(*firsts).shape[0])
+    found = tg.cast(start[..., None] + places * step[..., None], op.dtype)
+    counts = tg.ceil((stop - start) / step)
+    are_as_many = tg.all(tg.maximum(counts, 0) == places.shape[0])
+    return tg.assert_(found, are_as_many, "ARange: found different lengths in a batch, needed one", error=ValueError)
 
 
 def known(v: Any, what: str) -> Any:
