@@ -3,11 +3,13 @@
 A question is a row's name and the seconds to measure for. The answer has the median and the least of the microseconds
 a call; the first answer on a row also the seconds to the first result, where the engine had to compile for it, and a
 checksum of the results. What goes wrong is answered too. The engine is imported, and has compiled a trivial function,
-before the first question: that is measured by `start.py`.
+before the first question: that is measured by `start.py`. Calls have one processor, unless the engine's name says how
+many threads; compilers that an engine starts have all.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -22,8 +24,9 @@ from models import MODELS, Model, squares
 from recurrences import LOOPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+EVERY = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 CALLS = 3  # in one answer, unless they take four times the seconds it has
 WARM = Model(squares, lambda: [np.ones(3, "float32")])
 
@@ -80,13 +83,28 @@ class Measured:
         key = (model.loss, model.wrt, model.batched, *(a.dtype for a in self.arrays))
         known = key in self.functions and not self.engine.startswith("limit")  # which is bound to its arrays
         before = time.perf_counter()
-        self.call = self.functions[key] if known else compiled(self.engine, model, self.arrays)
+        with every_processor():
+            self.call = self.functions[key] if known else compiled(self.engine, model, self.arrays)
         first = self.call(*self.arrays)
         taken = time.perf_counter() - before
         self.functions[key] = self.call
         self.at_hand = name
         found = {"checksum": checksum(first)}
         return found if known else found | {"compile": taken}
+
+
+@contextlib.contextmanager
+def every_processor() -> Iterator[None]:
+    """Compilers that are started inside may run on all processors; calls, and threads made before, keep theirs."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, EVERY)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
 
 
 def main(engine: str) -> None:
