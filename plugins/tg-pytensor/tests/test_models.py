@@ -14,6 +14,8 @@ import tg_pytensor
 
 BACKENDS = ("perform", "c", "numba")
 QUICK = ("eight_schools_centred", "radon", "ordinal")  # of the usual run
+FAR = ("hidden_markov", "negative_binomial", "mixture_regression")
+ILL_CONDITIONED = {"lkj": 1, "truncated": 3, "gaussian_process": 10}  # from where on both lose digits
 INEXACT = {"truncated": 1e3}  # PyTensor's derivative of gammainc by its first argument, a series cut off at 1e-10
 
 
@@ -39,6 +41,57 @@ def test_densities_and_gradients_are_those_of_pytensor(name):
             got_value, got_slope = f(point)
             np.testing.assert_allclose(got_value, v, rtol=close, err_msg=backend)
             np.testing.assert_allclose(got_slope, d, rtol=0, atol=close * np.abs(d).max(), err_msg=backend)
+
+
+@pytest.mark.parametrize("name", [n if n in FAR else pytest.param(n, marks=pytest.mark.long) for n in MODELS])
+def test_far_from_the_bulk_densities_are_as_stable_as_after_pytensors_rewriting(name):
+    model = MODELS[name]()
+    first = DictToArrayBijection.map({v.name: model.initial_point(0)[v.name] for v in model.continuous_value_vars})
+    rewritten = model.logp_dlogp_function(ravel_inputs=True, mode=tg_pytensor.mode("c"))
+    rewritten.set_extra_values({})
+    f = tg_pytensor.from_pymc(model).value_and_grad("c", flat=True)
+    rng = np.random.default_rng(1)
+    for scale in (1, 3, 10, 30):
+        for _ in range(4):
+            point = first.data + scale * rng.normal(size=first.data.shape)
+            with np.errstate(all="ignore"):
+                wanted, found = (
+                    np.concatenate([np.ravel(v) for v in g(point)]) for g in (rewritten._pytensor_function, f)
+                )
+            if not np.isfinite(wanted[0]):  # the gradient of a check that does not hold is another
+                np.testing.assert_array_equal(found[0], wanted[0])
+                continue
+            finite = np.isfinite(wanted)
+            if scale > ILL_CONDITIONED.get(name, 30):
+                assert np.isfinite(found[finite]).all()
+                continue
+            largest = np.abs(wanted[finite]).max(initial=0)
+            np.testing.assert_allclose(
+                found[finite], wanted[finite], rtol=1e-7, atol=1e-9 * largest, err_msg=str(scale)
+            )
+
+
+def test_a_negative_binomial_distribution_of_a_small_mean_beside_forty_digits():
+    """PyMC makes the mean of a probability that is 1 but for it."""
+    mpmath = pytest.importorskip("mpmath")
+    y = np.array([0, 1, 7])
+    with pm.Model() as model:
+        pm.NegativeBinomial("y", mu=pm.math.exp(pm.Flat("log_mu")), alpha=2.5, observed=y)
+    f = tg_pytensor.from_pymc(model).value_and_grad("c")
+    with mpmath.workdps(40):
+        for t in (-60.0, -25.0, -3.0, 1.0):
+            n = mpmath.mpf(2.5)
+
+            def logp(t, n=n):
+                mu = mpmath.e**t
+                logs = [mpmath.log(mu / (mu + n)) * int(v) + n * mpmath.log(n / (mu + n)) for v in y]
+                return mpmath.fsum(logs) + sum(
+                    mpmath.loggamma(v + n) - mpmath.loggamma(v + 1) - mpmath.loggamma(n) for v in map(int, y)
+                )
+
+            value, slope = f({"log_mu": np.array(t)})
+            np.testing.assert_allclose(value, float(logp(mpmath.mpf(t))), rtol=1e-13)
+            np.testing.assert_allclose(slope, float(mpmath.diff(logp, t)), rtol=1e-10)
 
 
 @pytest.mark.long

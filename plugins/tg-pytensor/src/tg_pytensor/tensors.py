@@ -10,6 +10,7 @@ import numpy as np
 from pytensor.graph.basic import Constant
 
 import tg
+from tg.backend import is_float
 from tg_pytensor.conversion import rule_of
 from tg_pytensor.registry import convert
 
@@ -31,10 +32,55 @@ class ScalarNode:
 
 @convert.register("Elemwise", whole=True)
 def elementwise(conversion: Conversion, node: Any) -> Any:
-    """A scalar op for every element. No axis is repeated whose length PyTensor does not know to be 1."""
+    """A scalar op for every element. No axis is repeated whose length PyTensor does not know to be 1.
+
+    1 - n / (m + n) is m / (m + n): PyMC makes the mean of a negative binomial distribution of that, and where it is
+    small nothing would be left of it. PyTensor's rewriting cancels it.
+    """
+    if (share := complement(node)) is not None:
+        m, total = share
+        return tg.divide(*one_shape([conversion[m], conversion[total]], [m.type.shape, total.type.shape]))
     operands = one_shape([conversion[v] for v in node.inputs], [v.type.shape for v in node.inputs])
     inner = ScalarNode(node.op.scalar_op, node)
     return conversion.of_node(rule_of(inner), inner, operands)
+
+
+def complement(node: Any) -> tuple[Any, Any] | None:
+    """m and m + n, where a node is 1 - n / (m + n) in floating numbers."""
+    if type(node.op.scalar_op).__name__ != "Sub" or not is_float(node.outputs[0].type.dtype):
+        return None
+    one, share = node.inputs
+    while one.owner is not None and type(one.owner.op).__name__ == "DimShuffle":
+        (one,) = one.owner.inputs
+    if not isinstance(one, Constant) or np.any(one.data != 1) or not is_scalar_op(share, "TrueDiv"):
+        return None
+    n, total = share.owner.inputs
+    if not is_scalar_op(total, "Add") or len(total.owner.inputs) != 2:
+        return None
+    x, y = total.owner.inputs
+    for m, other in ((x, y), (y, x)):
+        if are_same(n, other):
+            return m, total
+    return None
+
+
+def are_same(u: Any, v: Any) -> bool:
+    """Whether two variables are one, or the same results of ops of the same."""
+    a, b = u.owner, v.owner
+    if u is v or a is None or b is None:
+        return u is v
+    return (
+        a.op == b.op
+        and a.outputs.index(u) == b.outputs.index(v)
+        and len(a.inputs) == len(b.inputs)
+        and all(map(are_same, a.inputs, b.inputs))
+    )
+
+
+def is_scalar_op(v: Any, name: str) -> bool:
+    """Whether a variable is made by a scalar op of a name, for every element."""
+    owner = v.owner
+    return owner is not None and type(getattr(owner.op, "scalar_op", None)).__name__ == name
 
 
 def one_shape(operands: Sequence[Any], shapes: Sequence[Sequence[int | None]]) -> list[Any]:

@@ -21,7 +21,10 @@ from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_not_negative
 from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
 from tg.rewrite.rules.elementwise.exponential.terms import (
+    MOVED,
+    beneath,
     inside,
+    moved_as,
     share_of_sum,
     sum_of_exp,
 )
@@ -36,11 +39,9 @@ if TYPE_CHECKING:
 
 
 def _logsumexp(node: Apply, outputs: Any) -> Variable | None:
-    y, added = inside(node.inputs[0])
+    y, movements = beneath(node.inputs[0])
     found = sum_of_exp(y)
-    if found is None:
-        return None
-    return _expanded(LogSumExp(found.axes)(found.x), added)
+    return None if found is None else moved_as(LogSumExp(found.axes)(found.x), movements)
 
 
 def _expanded(v: Variable, axes: tuple[int, ...]) -> Variable:
@@ -105,11 +106,12 @@ def _nan_of_nothing(mean: Variable, found: SumOfExp) -> Variable:
 
 
 def _log_softmax(node: Apply, outputs: Any) -> Variable | None:
-    op = made_by(node.inputs[0], Softmax)
+    y, movements = beneath(node.inputs[0])
+    op = made_by(y, Softmax)
     if not op:
         return None
-    (x,) = node.inputs[0].inputs
-    return subtract(x, expand_dims_at(LogSumExp((op.axis,))(x), (op.axis,)))
+    (x,) = y.inputs
+    return moved_as(subtract(x, expand_dims_at(LogSumExp((op.axis,))(x), (op.axis,))), movements)
 
 
 def _log_of_quotient_of_exps(node: Apply, outputs: Any) -> Variable | None:
@@ -212,7 +214,7 @@ RULES = (
         kind=REASSOCIATES,
         why="exp(x) overflows and vanishes where log(sum(exp(x))) does not.",
         example=lambda x: log(_sum(exp(x))),
-        below=(Reduce, ExpandDims),
+        below=(Reduce, *MOVED),
     ),
     node_rule(
         "logsumexp_from_log_of_multiple",
@@ -252,7 +254,7 @@ RULES = (
         kind=REASSOCIATES,
         why="A softmax vanishes where its logarithm does not.",
         example=lambda x: log(Softmax(-1)(x)),
-        below=(Softmax,),
+        below=(Softmax, *MOVED),
     ),
     node_rule(
         "log_of_softmax_over_axes",

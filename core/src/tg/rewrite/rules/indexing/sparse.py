@@ -17,7 +17,7 @@ from tg.ops.elementwise.cast import Cast
 from tg.ops.elementwise.comparison import where
 from tg.ops.indexing import Scatter, SliceUpdate
 from tg.ops.reduction import Reduce
-from tg.ops.shape import BroadcastTo, Concatenate, broadcast_to
+from tg.ops.shape import BroadcastTo, Concatenate, ExpandDims, broadcast_to
 from tg.rewrite.phases import CANONICALIZE, EXACT, REASSOCIATES, SIGNED_ZERO
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.indexing.bounds import is_unique
@@ -161,14 +161,31 @@ def _multiple(node: Apply, outputs: Any) -> Variable | None:
 
 
 def _computed_there(node: Apply, y: Variable, k: int) -> Variable | None:
-    """A function of a sparse operand k, and of what the others have where that was written."""
+    """A function of a sparse operand k, and of what the others have where that was written.
+
+    The sparse one may be repeated along axes that were added to it.
+    """
     v = node.inputs[k]
-    s = sparse(v, SliceUpdate, plain=True)
-    if s is None or not has_shape_of(v, y):
+    inner, added = (v.inputs[0], v.apply.op.axes) if v.apply is not None and type(v.apply.op) is ExpandDims else (v, ())
+    s = sparse(inner, SliceUpdate, plain=True)
+    if s is None or not _is_repeated(v, added, y) or s.values.type.ndim != inner.type.ndim:
         return None
-    windows = written_windows(s.node)
-    operands = [s.values if u is v else read(u, repeated(u, y, windows)) if u.type.ndim else u for u in node.inputs]
-    return _written_again(s, node.op(*operands), y)
+    written = iter(written_windows(s.node))
+    windows = tuple(None if k in added else next(written) for k in range(-y.type.ndim, 0))
+    values = ExpandDims(added)(s.values) if added else s.values
+    operands = [values if u is v else read(u, repeated(u, y, windows)) if u.type.ndim else u for u in node.inputs]
+    if not added:
+        return _written_again(s, node.op(*operands), y)
+    zeros = broadcast_to(Constant(np.zeros((), numpy_dtype(y.type.dtype))), y.shape)
+    return updated(zeros, node.op(*operands), windows, s.node.op.fn)  # type: ignore[attr-defined]
+
+
+def _is_repeated(v: Variable, added: tuple[int, ...], y: Variable) -> bool:
+    """Whether a value has the rank of another, and its lengths but along some axes."""
+    if v.type.ndim != y.type.ndim:
+        return False
+    axes = range(-y.type.ndim, 0)
+    return all(k in added or equal_here(n, m) for k, n, m in zip(axes, v.shape, y.shape, strict=True))
 
 
 def _sum_of_sparse(node: Apply, outputs: Any) -> Variable | None:
@@ -227,7 +244,7 @@ RULES = (
         why="Around what was written there are zeros before and after: nothing is computed of them. What is added to a "
         "zero has no -0.0.",
         example=lambda x: gate(SliceUpdate((1,), (1,), add)(zeros_like(x), x[:, :2]), x),
-        below=(SliceUpdate, Scatter),
+        below=(SliceUpdate, Scatter, ExpandDims),
     ),
     node_rule(
         "multiple_of_slice_in_zeros",

@@ -10,6 +10,7 @@ import numpy as np
 from tg.graph.nodes import Constant
 from tg.ops.elementwise.arithmetic import add, multiply, negative, subtract
 from tg.ops.elementwise.exponential import exp, logaddexp, softplus
+from tg.ops.indexing import Gather, Slice
 from tg.ops.reduction import Reduce
 from tg.ops.shape import expand_dims_at
 from tg.ops.shape_ops import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
@@ -18,9 +19,10 @@ from tg.rewrite.pattern import holds_value, is_made_by
 from tg.types.dtypes import is_float
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Variable
+    from tg.graph.nodes import Apply, Variable
 
 MOVEMENTS: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose)
+MOVED: Final = (*MOVEMENTS, Slice, Gather)  # and choices of elements
 MOST_TERMS: Final = 4  # exponentials that a written-out sum may have
 
 
@@ -116,6 +118,22 @@ def inside(v: Variable) -> tuple[Variable, tuple[int, ...]]:
     return (v.inputs[0], node.op.axes) if node is not None and type(node.op) is ExpandDims else (v, ())
 
 
+def beneath(v: Variable) -> tuple[Variable, list[Apply]]:
+    """What movements, and choices of elements, were made of, and these, the last one first."""
+    nodes: list[Apply] = []
+    while v.apply is not None and type(v.apply.op) in MOVED:
+        nodes.append(v.apply)
+        v = v.inputs[0]
+    return v, nodes
+
+
+def moved_as(v: Variable, nodes: list[Apply]) -> Variable:
+    """A value moved as another one of its shape was."""
+    for node in reversed(nodes):
+        v = node.op(v, *node.inputs[1:])
+    return v
+
+
 def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
     """What is summed, where a value is sum(exp(x)), or with `plus_one` perhaps 1 + sum(exp(x))."""
     node = v.apply
@@ -124,12 +142,25 @@ def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
     if plus_one and is_made_by(v, add) and is_number(node.inputs[1], 1):
         found = sum_of_exp(node.inputs[0])
         return found and found._replace(plus_one=True)
+    if type(node.op) is Squeeze:
+        found = sum_of_exp(v.inputs[0])
+        return found and _squeezed(found, node.op.axes)
     if type(node.op) is not Reduce or node.op.fn is not add or not node.op.axes:
         return None
-    (powers,) = node.inputs
+    powers, movements = beneath(node.inputs[0])
     if not is_made_by(powers, exp) or not is_float(powers.type.dtype):
         return None
-    return SumOfExp(powers.inputs[0], node.op.axes, plus_one=False)
+    return SumOfExp(moved_as(powers.inputs[0], movements), node.op.axes, plus_one=False)
+
+
+def _squeezed(found: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
+    """What is summed of fewer axes, where some of those of the sum are squeezed."""
+    every = range(-found.x.type.ndim, 0)
+    left = [k for k in every if k not in found.axes]
+    gone = tuple(left[k] for k in axes)
+    rest = [k for k in every if k not in gone]
+    x: Variable = Squeeze(gone)(found.x)
+    return SumOfExp(x, tuple(rest.index(k) - len(rest) for k in found.axes), found.plus_one)
 
 
 def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
@@ -137,7 +168,14 @@ def aligned_sum_of_exp(v: Variable) -> SumOfExp | None:
     if v.apply is not None and type(v.apply.op) is BroadcastTo:
         v = v.inputs[0]
     total, added = inside(v)
+    if total.type.ndim == 0 and total.apply is not None and type(total.apply.op) is Squeeze:
+        total = total.inputs[0]  # beside it x has the axes of length 1
+        found = sum_of_exp(total)
+        return found if not added else None
     found = sum_of_exp(total, plus_one=True)
+    if found is not None and not added and total.type.shape and set(total.type.shape) == {1}:
+        found = _squeezed(found, tuple(range(-total.type.ndim, 0)))  # one number, which stands beside what has no such
+        return found if found.x.type.ndim == total.type.ndim else None
     if found is not None:
         return found if added == found.axes or (total.type.ndim == 0 and not added) else None
     return _expanded_plus_one(v)
