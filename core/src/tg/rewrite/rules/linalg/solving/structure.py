@@ -174,7 +174,7 @@ def outer_parts(v: Variable) -> Pair | None:
     if is_matrix_transpose(v):
         parts = outer_parts(v.inputs[0])
         return None if parts is None else (matrix_transpose(parts[1]), matrix_transpose(parts[0]))
-    if v.op is not multiply.op or 1 in v.type.shape[-2:]:
+    if v.op is not multiply.op or v.type.ndim < 2 or 1 in v.type.shape[-2:]:
         return None
     for u, w in (v.inputs, v.inputs[::-1]):
         if u.type.ndim == w.type.ndim == v.type.ndim and u.type.shape[-1] == 1 and w.type.shape[-2] == 1:
