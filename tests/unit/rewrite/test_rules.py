@@ -118,11 +118,21 @@ def test_a_stable_form_has_the_gradient_of_the_formula(one, dtype):
     assert Expectation(written, arrays, runs=8).confirmed(interpret(better, arrays)) is None
 
 
+# Second derivatives of logarithms of tails are h (x + h) for a slope h of nearly -x: digits are lost that the stable
+# form keeps. The gradient of ndtri(exp(x)) is infinite where exp(x) is subnormal.
+CANCEL = {
+    *((name, dtype) for name in ("gated_tail", "density_over_tail", "tail_behind_choice") for dtype in FLOATS),
+    ("ndtri_of_exp", "float32"),
+}
+
+
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("one", AT_EXTREMES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_gradient_of_a_formula_is_rewritten_as_stable_as_the_formula(one, dtype):
+def test_the_gradient_of_a_formula_is_rewritten_as_stable_as_the_formula(one, dtype, request):
     """Where the gradient of the stable form is finite, so is the rewritten gradient of the formula, and equal."""
+    if (one.name, dtype) in CANCEL:
+        request.applymarker(pytest.mark.xfail(strict=True, reason="digits are lost that the stable form keeps"))
     inputs = [tg.matrix(f"x{k}", dtype=dtype) for k in range(builder(one)[1])]
     formula, form = stable(one, inputs)
     if not formula.type.dtype.startswith("float"):

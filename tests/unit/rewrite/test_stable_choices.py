@@ -83,6 +83,58 @@ def test_a_loop_over_sums_of_exponentials_has_a_finite_gradient(backend):
     np.testing.assert_allclose(by_rows.sum(), 59, rtol=1e-12)  # so many moves there are
 
 
+LOGISTIC = {
+    "quotient": lambda z: -tg.log(1 / (1 + tg.exp(-z))),
+    "logarithm of a sum": lambda z: tg.log(1 + tg.exp(-z)),
+    "the other share": lambda z: -tg.log(1 - 1 / (1 + tg.exp(z))),
+    "share of exponentials": lambda z: -tg.log(tg.exp(z) / (1 + tg.exp(z))),
+}
+OPERANDS = {
+    "product": (lambda x, b: x * b, lambda x: 1.1 * x, 1.1),
+    "quotient": (lambda x, b: x / b, lambda x: x / 1.1, 1 / 1.1),
+    "by a constant": (lambda x, b: x / 1.25, lambda x: x / 1.25, 0.8),
+    "by its negative": (lambda x, b: x / -1.25, lambda x: -x / 1.25, -0.8),
+    "quotient by a constant": (lambda x, b: b * x / 1.25, lambda x: 1.1 * x / 1.25, 0.88),
+    "difference by a constant": (lambda x, b: (b - x) / np.sqrt(2), lambda x: (1.1 - x) / np.sqrt(2), -np.sqrt(0.5)),
+}
+
+
+TAILS = [tg.ndtr, lambda z: (1 + tg.erf(z / np.sqrt(2))) / 2, lambda z: tg.erfc(-z / np.sqrt(2)) / 2]
+
+
+@pytest.mark.parametrize("is_chosen", [False, True])
+@pytest.mark.parametrize("form", LOGISTIC)
+@pytest.mark.parametrize("operand", OPERANDS)
+def test_a_logistic_density_has_a_gradient_where_exponentials_overflow(form, operand, is_chosen):
+    build, values, slope = OPERANDS[operand]
+    x, b = tg.vector("x"), tg.scalar("b")
+    y = LOGISTIC[form](build(x, b))
+    y = tg.sum(tg.where(b > 0, y, -np.inf) if is_chosen else y)
+    f = tg.function([x, b], [y, tg.grad(y, x)], backend="perform", on_unused_input="ignore")
+    given = np.array([-1.5, -800.0, -745.0, -710.0, 3.0, 900.0])
+    z = values(given)
+    found, gradient = f(given, 1.1)
+    np.testing.assert_allclose(found, np.logaddexp(0, -z).sum(), rtol=1e-14)
+    # a share of 1e-219 may be 0
+    np.testing.assert_allclose(gradient, -slope * np.exp(-np.logaddexp(0, z)), rtol=1e-12, atol=1e-200)
+
+
+@pytest.mark.parametrize(
+    "written", [tg.ndtr, lambda z: (1 + tg.erf(z / np.sqrt(2))) / 2, lambda z: tg.erfc(-z / np.sqrt(2)) / 2]
+)
+def test_a_tail_that_is_one_of_two_choices_has_the_slope_of_its_logarithm(written):
+    """Beside forty digits."""
+    mpmath = pytest.importorskip("mpmath")
+    z, s = tg.vector("z"), tg.scalar("s")
+    y = tg.sum(tg.where(s > 0, tg.log(written(z * s)), -np.inf))
+    f = tg.function([z, s], [y, tg.grad(y, z)], backend="c")
+    given = np.array([-2500.0, -40.0, -3.0, 0.5, 8.0])
+    with mpmath.workdps(40):
+        wanted = [float(mpmath.npdf(v) / mpmath.ncdf(v)) for v in given]
+    np.testing.assert_allclose(f(given, 1.0)[1], wanted, rtol=1e-12)
+    np.testing.assert_array_equal(f(given, -1.0)[1], np.zeros(5))
+
+
 def test_what_a_closed_choice_hides_stays_hidden():
     x, c = tg.matrix("x"), tg.matrix("c", dtype="bool")
     y = tg.sum(tg.where(c, tg.log(tg.sum(tg.exp(x), axis=-1, keepdims=True)), 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square, subtract
 from tg.ops.elementwise.comparison import greater, isnan, where
@@ -17,6 +17,7 @@ from tg.rewrite.phases import EXACT, REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule
 from tg.rewrite.rules.elementwise.arithmetic import is_finite
 from tg.rewrite.rules.elementwise.arithmetic.trees import is_shaped_like
+from tg.rewrite.rules.elementwise.exponential.choices import choice_of
 from tg.rewrite.rules.elementwise.exponential.factors import JOINED, OTHER, Factor, Product, rebuilt
 from tg.rewrite.rules.elementwise.exponential.meetings import simplify
 from tg.rewrite.rules.elementwise.exponential.partial import grows, grows_in_sum
@@ -24,7 +25,6 @@ from tg.rewrite.rules.elementwise.exponential.reading import guarded, product_of
 from tg.rewrite.rules.elementwise.exponential.terms import (
     MOVEMENTS,
     inside,
-    is_number,
     relation,
     signed,
     stripped,
@@ -69,56 +69,15 @@ def _meeting_behind_choice(node: Apply, outputs: Any) -> Variable | None:
     if not is_float(outputs[0].type.dtype):
         return None
     for v, other in ((x, y), (y, x)) if node.op is multiply.op else ((x, y),):
-        chosen = _chosen(v)
-        if chosen is None:
+        choice = choice_of(v)
+        if choice is None:
             continue
-        part, own = product_of(chosen.value), product_of(other)
+        part, own = product_of(choice.value), product_of(other)
         found = JOINED[node.op](part, own) if part.is_special and own.is_special else None
         made = rebuilt(found) if found is not None and simplify(found) else None
         if made is not None:
-            return chosen.where(made, node.op(chosen.zero, other))
+            return choice.where(made, node.op(choice.zero, other))
     return None
-
-
-class Chosen(NamedTuple):
-    """A value where a condition is true, or where it is false, and a 0 elsewhere."""
-
-    condition: Variable
-    value: Variable
-    zero: Variable
-    is_first: bool
-
-    def where(self, value: Variable, zero: Variable) -> Variable:
-        """Another value and another 0, chosen as these are."""
-        return where(self.condition, *((value, zero) if self.is_first else (zero, value)))
-
-
-def _chosen(v: Variable, depth: int = MOST_TERMS) -> Chosen | None:
-    """The parts of a choice between a value and 0, which may be repeated, or multiplied by something."""
-    node = v.apply
-    if node is None or not depth:
-        return None
-    if type(node.op) in (ExpandDims, BroadcastTo):
-        inner = _chosen(v.inputs[0], depth - 1)
-        if inner is None:
-            return None
-        c, x, y = (_moved(u, node) for u in (inner.condition, inner.value, inner.zero))
-        return Chosen(c, x, y, inner.is_first)
-    if node.op in (multiply.op, gate.op):
-        for x, y in (v.inputs, v.inputs[::-1]) if node.op is multiply.op else (v.inputs,):
-            inner = _chosen(x, depth - 1)
-            if inner is not None:
-                return inner._replace(value=node.op(inner.value, y), zero=node.op(inner.zero, y))
-    if not is_made_by(v, where):
-        return None
-    c, x, y = v.inputs
-    if is_number(y, 0):
-        return Chosen(c, x, y, True)
-    return Chosen(c, y, x, False) if is_number(x, 0) else None
-
-
-def _moved(u: Variable, node: Apply) -> Variable:
-    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])
 
 
 def _sum_of(found: Product) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square
+from tg.ops.elementwise.arithmetic import add, divide, gate, multiply, negative, power, square, subtract
 from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp
 from tg.ops.reduction import Reduce
@@ -145,6 +145,15 @@ def _read_add(v: Variable, node: Apply, depth: int, gates: bool) -> Product | No
     return _one("sum", v) if logs_of_sum(v) else None
 
 
+def _read_subtract(v: Variable, node: Apply, depth: int, gates: bool) -> Product | None:
+    """-1 - exp(u) is -1 / sigmoid(-u)."""
+    one, other = node.inputs
+    if not is_number(one, -1) or not is_made_by(other, exp):
+        return None
+    u, sign = stripped(other.inputs[0])
+    return Product(Factor("sigmoid", u, -sign, -1, bounded=True), sign=-1)
+
+
 def _read_softmax(v: Variable, node: Apply, depth: int, gates: bool) -> Product:
     return _one("softmax", v, bounded=True)
 
@@ -244,6 +253,7 @@ READERS: Final[dict[object, Reader]] = {
     power: _read_power,
     gate: _read_gate,
     add: _read_add,
+    subtract: _read_subtract,
     Softmax: _read_softmax,
     Reduce: _read_reduction,
     **dict.fromkeys(MOVEMENTS, _read_moved),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tg.graph.nodes import Constant
-from tg.ops.elementwise.arithmetic import add, multiply, negative, subtract
+from tg.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
 from tg.ops.elementwise.exponential import exp, logaddexp, softplus
 from tg.ops.indexing import Gather, Slice
 from tg.ops.reduction import Reduce
@@ -46,8 +46,9 @@ def relation(u: Variable, v: Variable) -> int:
     if is_made_by(u, subtract) and is_made_by(v, subtract):
         (a, b), (c, d) = u.inputs, v.inputs
         return -1 if a is d and b is c else 0
-    if is_made_by(u, multiply) and is_made_by(v, multiply):
-        return _relation_of_multiples(*u.inputs, *v.inputs)
+    for fn in (multiply, divide):  # by constants
+        if is_made_by(u, fn) and is_made_by(v, fn):
+            return _relation_of_multiples(*u.inputs, *v.inputs)
     m, n = u.apply, v.apply
     if m is None or n is None or type(m.op) not in MOVEMENTS or m.op != n.op:
         return 0

@@ -13,10 +13,12 @@ from tg.ops.elementwise.comparison import greater, isnan, less, where
 from tg.ops.elementwise.exponential import exp, log, log1p
 from tg.ops.elementwise.special.error import erf, erfc, erfcx
 from tg.ops.elementwise.special.normal import log_ndtr, ndtr, ndtri_exp
+from tg.ops.shape_ops import BroadcastTo, ExpandDims
 from tg.rewrite.pattern import is_made_by
 from tg.rewrite.phases import REASSOCIATES, STABILIZE
 from tg.rewrite.rule import node_rule, rule
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact
+from tg.rewrite.rules.elementwise.exponential.choices import choice_of
 from tg.rewrite.rules.elementwise.exponential.terms import relation
 from tg.rewrite.rules.elementwise.exponential.zeros import number
 from tg.types.dtypes import is_float
@@ -242,6 +244,20 @@ def _gated_tail(node: Apply, outputs: Any) -> Variable | None:
     return None
 
 
+def _tail_behind_choice(node: Apply, outputs: Any) -> Variable | None:
+    """The same of one side of a choice, the other side of which is 0."""
+    dy, d = node.inputs
+    choice = choice_of(dy)
+    if choice is None:
+        return None
+    made = node.op(choice.value, d)
+    for attempt in (_gated_tail, _density_over_tail):
+        found = attempt(made.apply, (made,))
+        if found is not None:
+            return choice.where(found, node.op(choice.zero, d))
+    return None
+
+
 RULES = (
     rule(
         "log_of_ndtr",
@@ -298,6 +314,16 @@ RULES = (
         why="erfc(x) vanishes where exp(x**2) overflows; their product, erfcx(x), is about 1 / x.",
         example=lambda w, x: gate(w * erfc(x), exp(square(x))),
         below=(exp,),
+    ),
+    node_rule(
+        "tail_behind_choice",
+        keys=(gate,),
+        apply=_tail_behind_choice,
+        phase=STABILIZE,
+        kind=REASSOCIATES,
+        why="The gradient of a stable form is stable, too, where the form is one of two choices.",
+        example=lambda w, x: gate(where(greater(w, 0), w / ndtr(x), 0), exp(square(x) * -0.5)),
+        below=(where, multiply, gate, ExpandDims, BroadcastTo),
     ),
     node_rule(
         "density_over_tail",
