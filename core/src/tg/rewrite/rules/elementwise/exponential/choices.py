@@ -8,10 +8,10 @@ from tg.ops.elementwise.arithmetic import gate, multiply
 from tg.ops.elementwise.comparison import where
 from tg.ops.shape_ops import BroadcastTo, ExpandDims
 from tg.rewrite.pattern import is_made_by
-from tg.rewrite.rules.elementwise.exponential.terms import is_number
+from tg.rewrite.rules.elementwise.exponential.terms import is_number, moved
 
 if TYPE_CHECKING:
-    from tg.graph.nodes import Apply, Variable
+    from tg.graph.nodes import Variable
 
 DEPTH: Final = 6
 
@@ -38,7 +38,7 @@ def choice_of(v: Variable, depth: int = DEPTH) -> Choice | None:
         inner = choice_of(v.inputs[0], depth - 1)
         if inner is None:
             return None
-        c, x, y = (_moved(u, node) for u in (inner.condition, inner.value, inner.zero))
+        c, x, y = (moved(u, node) for u in (inner.condition, inner.value, inner.zero))
         return Choice(c, x, y, inner.is_first)
     if node.op in (multiply.op, gate.op):
         for x, y in (v.inputs, v.inputs[::-1]) if node.op is multiply.op else (v.inputs,):
@@ -51,7 +51,3 @@ def choice_of(v: Variable, depth: int = DEPTH) -> Choice | None:
     if is_number(y, 0):
         return Choice(c, x, y, True)
     return Choice(c, y, x, False) if is_number(x, 0) else None
-
-
-def _moved(u: Variable, node: Apply) -> Variable:
-    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])

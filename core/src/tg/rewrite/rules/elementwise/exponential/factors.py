@@ -22,7 +22,7 @@ from tg.ops.elementwise.comparison import isnan, where
 from tg.ops.elementwise.exponential import exp, expm1, sigmoid
 from tg.ops.elementwise.trigonometric import cosh, sinh
 from tg.rewrite.rules.elementwise.arithmetic.scalars import exact
-from tg.rewrite.rules.elementwise.exponential.terms import signed
+from tg.rewrite.rules.elementwise.exponential.terms import moved, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,19 +97,15 @@ class Factor(NamedTuple):
         """The factor where a movement takes it."""
         made, whole = self.written, self.whole
         return self._replace(
-            u=_moved(self.u, node),
-            written=None if made is None else Written(_moved(made.v, node), made.power),
-            whole=None if whole is None else _moved(whole, node),
+            u=moved(self.u, node),
+            written=None if made is None else Written(moved(made.v, node), made.power),
+            whole=None if whole is None else moved(whole, node),
         )
 
     @property
     def is_gated(self) -> bool:
         """Whether a 0 of what stands before hides the factor."""
         return self.stage % 2 == 1
-
-
-def _moved(u: Variable, node: Apply) -> Variable:
-    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])
 
 
 class Guard(NamedTuple):

@@ -120,12 +120,17 @@ def inside(v: Variable) -> tuple[Variable, tuple[int, ...]]:
 
 
 def beneath(v: Variable) -> tuple[Variable, list[Apply]]:
-    """What movements, and choices of elements, were made of, and these, the last one first."""
+    """The value below movements and choices of elements, and the nodes of these, the last one first."""
     nodes: list[Apply] = []
     while v.apply is not None and type(v.apply.op) in MOVED:
         nodes.append(v.apply)
         v = v.inputs[0]
     return v, nodes
+
+
+def moved(u: Variable, node: Apply) -> Variable:
+    """A value where a movement takes it; a scalar stands beside anything."""
+    return u if u.type.ndim == 0 else node.op(u, *node.inputs[1:])
 
 
 def moved_as(v: Variable, nodes: list[Apply]) -> Variable:
@@ -155,7 +160,7 @@ def sum_of_exp(v: Variable, *, plus_one: bool = False) -> SumOfExp | None:
 
 
 def _squeezed(found: SumOfExp, axes: tuple[int, ...]) -> SumOfExp:
-    """What is summed of fewer axes, where some of those of the sum are squeezed."""
+    """A sum of exponentials without some of its own axes, which have length 1: x is squeezed as the sum is."""
     every = range(-found.x.type.ndim, 0)
     left = [k for k in every if k not in found.axes]
     gone = tuple(left[k] for k in axes)
