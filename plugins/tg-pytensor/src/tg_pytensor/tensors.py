@@ -282,9 +282,10 @@ def ranges(op: Any, node: Any, *limits: Any) -> Any:
     firsts = [x[(0,) * x.type.ndim] for x in (start, stop, step)]
     places = tg.arange(tg.arange(*firsts).shape[0])
     found = tg.cast(start[..., None] + places * step[..., None], op.dtype)
-    counts = tg.ceil((stop - start) / step)
-    are_as_many = tg.all(tg.maximum(counts, 0) == places.shape[0])
-    return tg.assert_(found, are_as_many, "ARange: found different lengths in a batch, needed one", error=ValueError)
+    counts = tg.cast(tg.maximum(tg.ceil((stop - start) / step), 0), "int64")
+    text = "ARange: found lengths from {0} to {1} in a batch, needed one"
+    are_as_many = tg.all(counts == places.shape[0])
+    return tg.assert_(found, are_as_many, text, tg.min(counts), tg.max(counts), error=ValueError)
 
 
 def known(v: Any, what: str) -> Any:
