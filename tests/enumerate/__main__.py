@@ -21,6 +21,7 @@ from tests.enumerate.truth import MISSING
 
 BLOCK = 50  # programs of a family before the next one's
 ROOM = 4 << 30  # bytes
+PATIENCE = 120.0  # seconds for one of them
 SIZE = 2  # letters of the programs that are all compared with --short
 
 
@@ -51,7 +52,7 @@ def main() -> int:
         with_little_memory()
     shard, shards = map(int, given.shard.split("/"))
     until = time.perf_counter() + given.minutes * 60 if given.minutes else None
-    run = Run(shrinks=not given.quick)
+    run = Run(shrinks=not given.quick, patience=PATIENCE)
     names = given.family or sorted(families())
     told = 0
     for work in (short if given.short else random_blocks)(given, names, shard, shards, until):
@@ -104,7 +105,7 @@ def tell(find, folder):
     """Print a find, and write it down."""
     sys.stdout.write(f"--- {find.seed}\n{find.text}\n")
     sys.stdout.flush()
-    if folder is not None:
+    if folder is not None and find.fault.kind != "time":
         folder.mkdir(parents=True, exist_ok=True)
         rule = re.sub(r"\W+", "_", find.fault.rule if find.fault.rule != "?" else find.fault.kind)
         place = next(p for n in range(1000) if not (p := folder / f"{rule}{f'_{n}' if n else ''}.tg").exists())

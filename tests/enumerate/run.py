@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import time
 from collections import Counter
 from typing import NamedTuple
@@ -24,6 +26,26 @@ MODES = (("default", frozenset()),) * 6 + (
 MOST = 6  # faults of no single step that are told
 
 
+class TooLong(BaseException):
+    """Raised in a program that has had its time; nothing that catches exceptions on the way catches it."""
+
+
+@contextlib.contextmanager
+def patient(seconds):
+    """Raise `TooLong` in what takes longer: by an alarm, in the main thread."""
+
+    def ring(signum, frame):
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again and again: Python ignores one in a finalizer
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class Find(NamedTuple):
     """A fault and the least program that shows it, as text."""
 
@@ -33,13 +55,17 @@ class Find(NamedTuple):
 
 
 class Run:
-    """What a run has seen so far."""
+    """What a run has seen so far.
 
-    def __init__(self, *, shrinks=True, known=()):
+    Args:
+        patience: seconds for a drawn program; one that takes longer is a find. Under pytest its own limit serves.
+    """
+
+    def __init__(self, *, shrinks=True, known=(), patience=None):
         self.outputs = self.programs = self.skipped = 0
         self.finds: list[Find] = []
         self.again: Counter = Counter(known)  # by rule and class
-        self.shrinks = shrinks
+        self.shrinks, self.patience = shrinks, patience
         self.started = time.perf_counter()
 
     @property
@@ -86,6 +112,12 @@ class Run:
             if found:
                 return
 
+    def took_too_long(self, family, seed):
+        """Note that a program has had its time."""
+        fault = Fault("?", "time", f"{family} {seed}: not done after {self.patience:g} s", "", None, None)
+        self.again[fault.rule, fault.kind] += 1
+        self.finds.append(Find(fault, seed, f"# {fault.doubt}\n"))
+
     def rewriting_raised(self, inputs, outputs, ones, program, rng, error, seed):
         from tg.graph.function_graph import FunctionGraph
 
@@ -130,11 +162,15 @@ def drawn(run, family, seeds, until=None):
         if until is not None and time.perf_counter() > until:
             return
         try:
-            program = random_program(family, seed)
-        except Exception:  # noqa: BLE001
-            run.skipped += 1
-            continue
-        run.one(program, seed)
+            with patient(run.patience) if run.patience else contextlib.nullcontext():
+                try:
+                    program = random_program(family, seed)
+                except Exception:  # noqa: BLE001
+                    run.skipped += 1
+                    continue
+                run.one(program, seed)
+        except TooLong:
+            run.took_too_long(family, seed)
 
 
 def listed(run, family, dtype, size, shard=(0, 1), until=None):

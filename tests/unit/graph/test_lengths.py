@@ -470,3 +470,37 @@ def test_looking_for_a_sign_comes_to_an_end():
     for k in range(20):
         total = total + minimum(maximum(V + k, N - k), M + 2 * k) - maximum(minimum(V - k, M), K + k)
     assert not is_natural(total)
+
+
+# --- operations within operations -------------------------------------------------------------------------------------
+
+
+def doubled(n, m, times):
+    """A length in which what the step before made stands twice, so many times over."""
+    for k in range(times):
+        n = (n * n + m) // (k + 7)
+    return n
+
+
+def test_what_stands_in_a_length_many_times_is_looked_at_once():
+    n = doubled(N, M, 60)  # 2**60 words
+    assert lengths.words(n) > 2**60
+    numbers = {ATOMS[0]: 5, ATOMS[1]: 3}
+    assert evaluate(n, numbers.get) == doubled(5, 3, 60)
+    assert set(atoms(n)) == {ATOMS[0], ATOMS[1]}
+    assert substitute(n, {ATOMS[3]: 1}) is n
+    assert substitute(n, numbers) == doubled(5, 3, 60)
+    assert not lengths.is_exact(n)
+    assert lengths.magnitude(n) == np.inf
+    assert len(repr(n)) < 2_000
+
+
+def test_a_length_of_many_words_is_no_answer_to_what_an_atom_is_equal_to():
+    later = of_atom(AxisLength(Owner("later"), -1))
+    latest = of_atom(AxisLength(Owner("latest"), -1))
+    with Requirements() as needs:
+        require_same(later, doubled(N, M, 3))
+        require_same(latest, doubled(N, M, 10))
+        assert same(needs.resolve(later + 1), doubled(N, M, 3) + 1)
+        assert same(needs.resolve(latest + 1), latest + 1)
+    assert lengths.is_large(doubled(N, M, 10))

@@ -255,6 +255,26 @@ def test_code_grows_with_the_number_of_axes_and_not_as_their_products(backend):
 
 
 @pytest.mark.long
+def cut(x, y, joined, steps):
+    """Vectors whose lengths are made of that of the step before three times over."""
+    for k in range(steps):
+        n = x.shape[0]
+        x = joined([x, y])[n // 3 : (n * n + y.shape[0]) // (n + k % 3 + 1) + 2]
+    return x
+
+
+def test_lengths_in_lengths_grow_with_the_program_and_not_as_its_powers(backend):
+    x, y = vector("x"), vector("y")
+    found = cut(x, y, tg.concatenate, 14)  # written out the last length has 3**14 words
+    program = tg.function([x, y], [found, found.shape[0]], backend=backend)
+    for n, m in ((12, 5), (0, 5), (40, 1), (1, 0)):
+        a, b = np.arange(float(n)), np.arange(100.0, 100 + m)
+        value, length = program(a, b)
+        np.testing.assert_array_equal(value, cut(a, b, np.concatenate, 14))
+        assert length == len(value)
+    assert len(str(program.source())) < 200_000
+
+
 def test_arrays_of_many_axes_without_their_first_rows(agrees):
     x = tg.tensor("x", "float64", (None,) * 7)
     y = without_first_rows(x)

@@ -13,7 +13,7 @@ from tg.graph.checks import Check
 from tg.graph.collector import paused
 from tg.graph.nodes import Constant, Variable, apply
 from tg.graph.operators import NAMESPACE
-from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, of_atom
+from tg.types.lengths import AxisLength, Length, Requirements, ScalarValue, is_large, of_atom
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -319,13 +319,13 @@ def _inferred(
 
 
 def _with_atoms(t: TensorType, slot: ValueSlot) -> TensorType:
-    """The type with an atom of its own for every unknown length."""
-    if None not in t.shape:
-        return t
+    """The type with an atom of its own for every length that is unknown, or large."""
     n = len(t.shape)
-    return t.with_shape(
-        [of_atom(AxisLength(slot, k - n, not_one=True)) if d is None else d for k, d in enumerate(t.shape)]
-    )
+    own = [d is None or is_large(d) for d in t.shape]
+    if not any(own):
+        return t
+    pairs = enumerate(zip(t.shape, own, strict=True))
+    return t.with_shape([of_atom(AxisLength(slot, k - n, not_one=True)) if one else d for k, (d, one) in pairs])
 
 
 def _more_precise(
@@ -366,5 +366,5 @@ def _note_length_value(
         return
     operands: Any = [_Operand(k, found[k], frozen.types[k]) for k in node.inputs]
     value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
-    if value is not None:
+    if value is not None and not is_large(value):
         values[node.outputs[0]] = value

@@ -17,7 +17,7 @@ from tg.errors import InputError, ShapeError, message
 from tg.graph import loc as locs
 from tg.graph.operators import NAMESPACE, Operators
 from tg.types.dtypes import numpy_dtype
-from tg.types.lengths import LARGE, AxisLength, Derived, Length, NamedLength, ScalarValue, is_exact, of_atom, written
+from tg.types.lengths import AxisLength, Derived, Length, NamedLength, ScalarValue, is_exact, is_large, of_atom, written
 from tg.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _kept(length: int | Length | None) -> int | Length | None:
     atom = length.atom
     if type(atom) is Derived and atom.kind == "broadcast":
         return None
-    return length if len(length.terms) <= LARGE else None
+    return None if is_large(length) else length
 
 
 @final
@@ -300,15 +300,18 @@ def _size_value(v: Variable, depth: int) -> int | Length:
     if depth < MAX_DEPTH:
         found = v.apply.op.length_value(v.apply.inputs, lambda operand: _size_value(operand, depth + 1))
         if found is not None:
-            v._size = found
-            return found
+            v._size = of_atom(ScalarValue(v)) if is_large(found) else found
+            return v._size
     return of_atom(ScalarValue(v))
 
 
 def as_size_variable(length: int | Length | Variable) -> Variable:
     """The int64 scalar variable of a length: for places where an array is needed."""
-    if isinstance(length, Variable):
-        return length
+    return length if isinstance(length, Variable) else _as_variable(length, {})
+
+
+def _as_variable(length: int | Length, made: dict[Any, Variable]) -> Variable:
+    """The variable of a length; what stands in it several times is one variable."""
     if type(length) is not Length:
         number = operator.index(length)
         if not -(2**63) <= number < 2**63:
@@ -319,17 +322,19 @@ def as_size_variable(length: int | Length | Variable) -> Variable:
     for monomial, factor in terms.items():
         term: Variable | None = None
         for atom in monomial:
-            value = _atom_variable(atom)
+            value = made.get(atom)
+            if value is None:
+                value = made[atom] = _atom_variable(atom, made)
             term = value if term is None else NAMESPACE.multiply(term, value)
         if term is None:
-            term = as_size_variable(factor)
+            term = _as_variable(factor, made)
         elif factor != 1:
-            term = NAMESPACE.multiply(term, as_size_variable(factor))
+            term = NAMESPACE.multiply(term, _as_variable(factor, made))
         total = term if total is None else NAMESPACE.add(total, term)
-    return total if total is not None else as_size_variable(0)
+    return total if total is not None else _as_variable(0, made)
 
 
-def _atom_variable(atom: Any) -> Variable:
+def _atom_variable(atom: Any, made: dict[Any, Variable]) -> Variable:
     if type(atom) is AxisLength:
         return NAMESPACE.axis_length(atom.owner, atom.axis)  # type: ignore[no-any-return]
     if type(atom) is NamedLength:
@@ -337,7 +342,7 @@ def _atom_variable(atom: Any) -> Variable:
     if type(atom) is ScalarValue:
         return NAMESPACE.cast(atom.owner, "int64")  # type: ignore[no-any-return]
     if type(atom) is Derived:
-        lhs, rhs = as_size_variable(atom.lhs), as_size_variable(atom.rhs)
+        lhs, rhs = _as_variable(atom.lhs, made), _as_variable(atom.rhs, made)
         if atom.kind == "broadcast":  # the one that is not 1; 1 only if both are
             return NAMESPACE.where(NAMESPACE.equal(lhs, 1), rhs, lhs)  # type: ignore[no-any-return]
         return getattr(NAMESPACE, LENGTH_FUNCTIONS[atom.kind])(lhs, rhs)  # type: ignore[no-any-return]

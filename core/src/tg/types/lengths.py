@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 from tg.errors import ShapeError, SymbolicError, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
 type_ = type  # the built-in, under a name that no field shadows
 
@@ -29,6 +29,8 @@ COMPARE_HINT: Final = "tg.equal(x.shape[0], n) compares when the program runs; a
 BOUNDS: Final = 24  # how many bounds are tried to find a sign
 CHOICES: Final = 4  # of how many lengths one is written as the least
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
+LONG: Final = 32  # nor one of more words, written out: what stands for both sides of a min in a min doubles them
+DEPTH: Final = 4  # of operations in operations, deeper ones are not written into texts
 LONGEST: Final = 2**62  # no length, and no number of elements, is above: what is computed of lengths fits into int64
 LONGEST_GIVEN: Final = 2**48  # of an array that a program is called with: more than a processor has addresses
 
@@ -131,10 +133,11 @@ class Derived(Atom):
     Or a product, "*", that is not written as one, for it would have too many terms: see `times`.
     """
 
-    __slots__ = ("kind", "lhs", "rhs")
+    __slots__ = ("kind", "lhs", "rhs", "words")
 
     def __init__(self, kind: str, lhs: int | Length, rhs: int | Length) -> None:
         self.kind, self.lhs, self.rhs = kind, lhs, rhs
+        self.words = words(lhs) + words(rhs)
         natural_l, natural_r = is_natural(lhs), is_natural(rhs)
         self.natural = natural_l or natural_r if kind == "max" else natural_l and natural_r
         self.not_one = kind != "broadcast"
@@ -156,15 +159,7 @@ class Derived(Atom):
     __hash__ = Atom.__hash__
 
     def __repr__(self) -> str:
-        if self.kind in ("//", "%", "*"):
-            return f"({_operand(self.lhs)} {self.kind} {_operand(self.rhs)})"
-        return f"{self.kind}({self.lhs}, {self.rhs})"
-
-
-def _operand(length: int | Length) -> str:
-    """A length as an operand of `//` or `%`: sums and products in parentheses."""
-    lone = [(len(monomial), c) for monomial, c in _terms(length).items()] == [(1, 1)]
-    return repr(length) if isinstance(length, int) or lone else f"({length!r})"
+        return _atom_text(self, DEPTH)
 
 
 Monomial = tuple[Atom, ...]
@@ -180,13 +175,15 @@ class Length:
         SymbolicError: its value is asked for (`int(n)`, `if n == 3`, `range(n)`).
     """
 
-    __slots__ = ("_key", "_natural", "terms")
+    __slots__ = ("_exact", "_key", "_natural", "_words", "terms")
     terms: Terms
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._key: frozenset[tuple[Monomial, int]] | None = None
         self._natural: bool | None = None
+        self._exact: bool | None = None
+        self._words: int | None = None
 
     @property
     def key(self) -> frozenset[tuple[Monomial, int]]:
@@ -294,14 +291,52 @@ class Length:
     __le__ = __gt__ = __ge__ = __lt__
 
     def __repr__(self) -> str:
-        return " + ".join(_term_text(m, c) for m, c in written(self).items()).replace("+ -", "- ")
+        return _text(self, DEPTH)
 
 
-def _term_text(monomial: Monomial, factor: int) -> str:
-    names = [repr(atom) for atom in monomial]
+def _text(length: int | Length, depth: int) -> str:
+    """A length as one writes it; of operations in operations, so many."""
+    if type(length) is not Length:
+        return str(length)
+    return " + ".join(_term_text(m, c, depth) for m, c in written(length).items()).replace("+ -", "- ")
+
+
+def _term_text(monomial: Monomial, factor: int, depth: int) -> str:
+    names = [_atom_text(atom, depth) for atom in monomial]
     if factor != 1 or not names:
         names.insert(0, str(factor))
     return "*".join(names)
+
+
+def _atom_text(atom: Atom, depth: int) -> str:
+    if type(atom) is not Derived:
+        return repr(atom)
+    if not depth:
+        return "…"
+    if atom.kind in ("//", "%", "*"):
+        return f"({_operand(atom.lhs, depth - 1)} {atom.kind} {_operand(atom.rhs, depth - 1)})"
+    return f"{atom.kind}({_text(atom.lhs, depth - 1)}, {_text(atom.rhs, depth - 1)})"
+
+
+def _operand(length: int | Length, depth: int) -> str:
+    """A length as an operand of `//` or `%`: sums and products in parentheses."""
+    lone = [(len(monomial), c) for monomial, c in _terms(length).items()] == [(1, 1)]
+    text = _text(length, depth)
+    return text if isinstance(length, int) or lone else f"({text})"
+
+
+def words(length: int | Length | None) -> int:
+    """How many numbers and atoms that are no operations a length has, written out."""
+    if type(length) is not Length:
+        return 1
+    if length._words is None:
+        length._words = sum(max(1, sum(atom.words if type(atom) is Derived else 1 for atom in m)) for m in length.terms)
+    return length._words
+
+
+def is_large(length: int | Length | None) -> bool:
+    """Whether a length is not kept, but the value that has it becomes an atom of its own."""
+    return type(length) is Length and (len(length.terms) > LARGE or words(length) > LONG)
 
 
 def label(owner: object) -> str:
@@ -816,7 +851,7 @@ class Requirements:
             for atom in (*atoms(length), *(a for m in length.terms for a in m)):
                 self._shorten(atom)
             resolved = substitute(length, self.equal)
-            if resolved is length:
+            if resolved is length or is_large(resolved):
                 return length
             length = resolved
         return length
@@ -907,23 +942,15 @@ def equal_here(a: int | Length, b: int | Length) -> bool:
 
 def substitute(length: int | Length, values: Mapping[Atom, int | Length]) -> int | Length:
     """The length with atoms replaced."""
-    if type(length) is not Length:
-        return length
-    if not any(_mentions(atom, values) for m in length.terms for atom in m):
-        return length
-    return evaluate(length, values.get)
+    return evaluate(length, values.get) if _mentions(length, values) else length
 
 
-def _mentions(atom: Atom, values: Mapping[Atom, int | Length]) -> bool:
-    if atom in values:
-        return True
-    if type(atom) is Derived:
-        return any(_mentions(a, values) for n in (atom.lhs, atom.rhs) if type(n) is Length for m in n.terms for a in m)
-    return False
+def _mentions(length: int | Length, values: Container[Atom]) -> bool:
+    return any(atom in values for atom in _below(length))
 
 
 def _mentioned(atom: Atom, length: int | Length) -> bool:
-    return type(length) is Length and any(_mentions(a, {atom: 0}) for m in length.terms for a in m)
+    return _mentions(length, (atom,))
 
 
 OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -938,37 +965,57 @@ OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
 
 def evaluate(length: int | Length, value_of: Callable[[Atom], int | Length | None]) -> int | Length:
     """The length with each basic atom replaced by `value_of(atom)` (None keeps it): numbers in, a number out."""
+    return _evaluated(length, value_of, {})
+
+
+def _evaluated(
+    length: int | Length, value_of: Callable[[Atom], int | Length | None], known: dict[Derived, int | Length]
+) -> int | Length:
     if type(length) is not Length:
         return length
     total: int | Length = 0
     for monomial, factor in length.terms.items():
         product: int | Length = factor
         for atom in monomial:
-            product = multiply(product, _atom_value(atom, value_of))
+            product = multiply(product, _atom_value(atom, value_of, known))
         total = add(total, product)
     return total
 
 
-def _atom_value(atom: Atom, value_of: Callable[[Atom], int | Length | None]) -> int | Length:
+def _atom_value(
+    atom: Atom, value_of: Callable[[Atom], int | Length | None], known: dict[Derived, int | Length]
+) -> int | Length:
     found = value_of(atom)
     if found is not None:
         return found
-    if type(atom) is Derived:
-        return OPERATIONS[atom.kind](evaluate(atom.lhs, value_of), evaluate(atom.rhs, value_of))  # type: ignore[no-any-return]
-    return of_atom(atom)
+    if type(atom) is not Derived:
+        return of_atom(atom)
+    found = known.get(atom)
+    if found is None:
+        sides = (_evaluated(side, value_of, known) for side in (atom.lhs, atom.rhs))
+        found = known[atom] = OPERATIONS[atom.kind](*sides)
+    return found
+
+
+def _below(length: int | Length | None) -> Iterator[Atom]:
+    """The atoms of a length, and those in the operations among them, each operation once."""
+    seen: set[Atom] = set()
+    stack = [length]
+    while stack:
+        top = stack.pop()
+        for monomial in top.terms if type(top) is Length else ():
+            for atom in monomial:
+                if type(atom) is Derived:
+                    if atom in seen:
+                        continue
+                    seen.add(atom)
+                    stack += (atom.rhs, atom.lhs)
+                yield atom
 
 
 def atoms(length: int | Length | None) -> Iterator[Atom]:
     """The basic atoms below a length."""
-    if type(length) is not Length:
-        return
-    for monomial in length.terms:
-        for atom in monomial:
-            if type(atom) is Derived:
-                yield from atoms(atom.lhs)
-                yield from atoms(atom.rhs)
-            else:
-                yield atom
+    return (atom for atom in _below(length) if type(atom) is not Derived)
 
 
 def product(lengths: tuple[int | Length, ...]) -> int | Length:
@@ -987,6 +1034,10 @@ def magnitude(length: int | Length, of_scalars: float = math.inf) -> float:
     Args:
         of_scalars: what no scalar in it exceeds.
     """
+    return _magnitude(length, of_scalars, {})
+
+
+def _magnitude(length: int | Length, of_scalars: float, known: dict[Derived, float]) -> float:
     if type(length) is not Length:
         return abs(length)
     total = 0
@@ -994,7 +1045,7 @@ def magnitude(length: int | Length, of_scalars: float = math.inf) -> float:
         size = abs(factor)
         if not _is_of_one_array(monomial):
             for atom in monomial:
-                bound = _bound_of(atom, of_scalars)
+                bound = _bound_of(atom, of_scalars, known)
                 if bound > LONGEST:
                     return math.inf
                 size *= int(bound)
@@ -1012,17 +1063,26 @@ def _is_of_one_array(monomial: Monomial) -> bool:
     return len({a.axis for a in monomial}) == len(monomial)  # type: ignore[attr-defined]
 
 
-def _bound_of(atom: Atom, of_scalars: float) -> float:
+def _bound_of(atom: Atom, of_scalars: float, known: dict[Derived, float]) -> float:
     if type(atom) is not Derived:
         return of_scalars if type(atom) is ScalarValue else LONGEST_GIVEN
-    lhs, rhs = magnitude(atom.lhs, of_scalars), magnitude(atom.rhs, of_scalars)
-    larger = max(lhs, rhs)
-    return larger if larger > LONGEST else {"//": lhs, "%": rhs, "*": lhs * rhs}.get(atom.kind, larger)
+    found = known.get(atom)
+    if found is None:
+        lhs, rhs = (_magnitude(side, of_scalars, known) for side in (atom.lhs, atom.rhs))
+        found = max(lhs, rhs)
+        if found <= LONGEST:
+            found = {"//": lhs, "%": rhs, "*": lhs * rhs}.get(atom.kind, found)
+        known[atom] = found
+    return found
 
 
 def is_exact(length: int | Length) -> bool:
     """Whether arithmetic in int64 is known to give a length, which is at most `LONGEST`."""
-    return magnitude(length) <= LONGEST or _is_within_axis(length)
+    if type(length) is not Length:
+        return abs(length) <= LONGEST
+    if length._exact is None:
+        length._exact = magnitude(length) <= LONGEST or _is_within_axis(length)
+    return length._exact
 
 
 def is_exact_inside(length: int | Length) -> bool:

@@ -123,7 +123,7 @@ def _note_value(
         return
     operands: Any = [_Operand(k, types[k].shape, frozen.types[k]) for k in node.inputs]
     value = node.op.length_value(operands, lambda v: _value(frozen, v.number, values, slots))  # type: ignore[attr-defined]
-    if value is not None:
+    if value is not None and not lengths.is_large(value):
         values[node.outputs[0]] = value
 
 
