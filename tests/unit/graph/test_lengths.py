@@ -504,3 +504,13 @@ def test_a_length_of_many_words_is_no_answer_to_what_an_atom_is_equal_to():
         assert same(needs.resolve(later + 1), doubled(N, M, 3) + 1)
         assert same(needs.resolve(latest + 1), latest + 1)
     assert lengths.is_large(doubled(N, M, 10))
+
+
+def test_what_broadcasts_stands_once_in_whatever_order():
+    found = broadcast(broadcast(N, M), broadcast(M, K))
+    assert same(found, broadcast(broadcast(K, N), broadcast(M, N)))
+    assert not same(found, broadcast(N, M))
+    assert same(broadcast(found, broadcast(K, M)), found)
+    assert same(broadcast(M, found), found)
+    assert lengths.words(found) == 3
+    assert evaluate(found, {ATOMS[0]: 1, ATOMS[1]: 5, ATOMS[2]: 1}.get) == 5

@@ -29,7 +29,7 @@ COMPARE_HINT: Final = "tg.equal(x.shape[0], n) compares when the program runs; a
 BOUNDS: Final = 24  # how many bounds are tried to find a sign
 CHOICES: Final = 4  # of how many lengths one is written as the least
 LARGE: Final = 32  # a polynomial of more terms is not kept: the value becomes an atom of its own
-LONG: Final = 32  # nor one of more words, written out: what stands for both sides of a min in a min doubles them
+LONG: Final = 64  # nor one of more words, written out: what stands for both sides of a min in a min doubles them
 DEPTH: Final = 4  # of operations in operations, deeper ones are not written into texts
 LONGEST: Final = 2**62  # no length, and no number of elements, is above: what is computed of lengths fits into int64
 LONGEST_GIVEN: Final = 2**48  # of an array that a program is called with: more than a processor has addresses
@@ -133,7 +133,8 @@ class Derived(Atom):
     Or a product, "*", that is not written as one, for it would have too many terms: see `times`.
     """
 
-    __slots__ = ("kind", "lhs", "rhs", "words")
+    __slots__ = ("kind", "lhs", "rhs", "sides", "words")
+    sides: object  # what equal operations have in common
 
     def __init__(self, kind: str, lhs: int | Length, rhs: int | Length) -> None:
         self.kind, self.lhs, self.rhs = kind, lhs, rhs
@@ -142,7 +143,10 @@ class Derived(Atom):
         self.natural = natural_l or natural_r if kind == "max" else natural_l and natural_r
         self.not_one = kind != "broadcast"
         sides = (_spread(key(lhs)), _spread(key(rhs)))
-        self._hash = hash((2 + KINDS.index(kind), frozenset(sides) if kind in COMMUTATIVE else sides))
+        self.sides = frozenset(sides) if kind in COMMUTATIVE else sides
+        if kind == "broadcast":  # of several, in whatever order
+            self.sides = frozenset({**_broadcast_parts(lhs), **_broadcast_parts(rhs)})
+        self._hash = hash((2 + KINDS.index(kind), self.sides))
         self.order = (2 + KINDS.index(kind), self._hash, 0)
 
     def __eq__(self, other: object) -> bool:
@@ -150,10 +154,7 @@ class Derived(Atom):
             type(other) is Derived
             and self.kind == other.kind
             and self._hash == other._hash
-            and (
-                (same(self.lhs, other.lhs) and same(self.rhs, other.rhs))
-                or (self.kind in COMMUTATIVE and same(self.lhs, other.rhs) and same(self.rhs, other.lhs))
-            )
+            and self.sides == other.sides
         )
 
     __hash__ = Atom.__hash__
@@ -751,7 +752,26 @@ def broadcast(a: int | Length, b: int | Length, what: Callable[[], str] | None =
         return b
     if sink is not None and is_not_one(a) and is_not_one(b):
         return require_same(a, b, what, broadcasts=True)
-    return of_atom(Derived("broadcast", a, b))
+    return _broadcast_of(a, b)
+
+
+def _broadcast_of(a: int | Length, b: int | Length) -> int | Length:
+    """What neither is known of: a, and of b what is not in it, so that what is repeated many times stands once."""
+    first, other = _broadcast_parts(a), _broadcast_parts(b)
+    if other.keys() >= first.keys():
+        return b
+    for k, part in other.items():
+        if k not in first:
+            a = of_atom(Derived("broadcast", a, part))
+    return a
+
+
+def _broadcast_parts(length: int | Length) -> dict[object, int | Length]:
+    """The lengths that one is broadcast of, by their keys."""
+    atom = length.atom if type(length) is Length else None
+    if type(atom) is not Derived or atom.kind != "broadcast":
+        return {key(length): length}
+    return _broadcast_parts(atom.lhs) | _broadcast_parts(atom.rhs)
 
 
 def _require(known: int, unknown: int | Length, what: Callable[[], str] | None) -> None:
