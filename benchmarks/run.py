@@ -30,7 +30,7 @@ from report import beside, reached, shown, why_not
 from rich.console import Console
 from rich.table import Table
 from targets import rows_of, tables
-from workers import measured
+from workers import ONE_THREAD, measured
 
 import tg
 
@@ -107,7 +107,8 @@ def pymc(rounds: int, words: Sequence[str], *, quick: bool) -> dict[str, Any]:
     out.unlink(missing_ok=True)
     line = [WITH_PYMC, HERE / "pymc_models.py", "--out", out, "--rounds", str(7 * rounds), "--rows", *(words or [""])]
     engines = ["--engines", "tg-c", "tg-numba", "mode-TG_C"] if quick else []
-    subprocess.run([*line, *engines], env=ENVIRONMENT, check=False)  # what is wrong is told with the rest
+    one = {**ENVIRONMENT, **ONE_THREAD}  # as on the other pages: OpenBLAS's threads wait for one another
+    subprocess.run([*line, *engines], env=one, check=False)  # what is wrong is told with the rest
     return dict(json.loads(out.read_text())) if out.exists() else {}
 
 

@@ -355,6 +355,15 @@ def test_the_order_of_a_derivative_and_the_power_of_a_sum_take_no_part_in_deriva
         tg.grad(tg.sum(getattr(tg, name)(s, q)), s)
 
 
+def test_binom_next_to_its_zeros_where_the_difference_is_rounded():
+    n = np.random.default_rng(2).uniform(-0.4, 4, 200)
+    k = n + 5 + 10.0 ** np.linspace(-13, -3, 200)
+    found = tg.binom.op.perform(n, k)[0]
+    with mpmath.workdps(60):
+        wanted = [float(mpmath.binomial(mpmath.mpf(a), mpmath.mpf(b))) for a, b in zip(n, k, strict=True)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
 def test_binom_of_whole_numbers_is_a_whole_number():
     n, k = (a.ravel().astype(float) for a in np.mgrid[0:45, 0:46])
     np.testing.assert_array_equal(

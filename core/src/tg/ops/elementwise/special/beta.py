@@ -132,13 +132,11 @@ def _of_beyond(n: Variable, k: Variable) -> tuple[Variable, Variable]:
 
 
 def _turned(n: Variable, k: Variable) -> tuple[Variable, Variable]:
-    """The sine and cosine of pi (k - n), of which a small n beside whole numbers k is not lost."""
-    small = absolute(n) < 0.5
-    first = where(small, k, k - n)
-    whole = rint(first)
-    rest = (first - whole) - where(small, n, 0.0)
-    other = rint(rest)
-    angle, sign = np.pi * (rest - other), _parity(whole) * _parity(other)
+    """The sine and cosine of pi (k - n): whole parts are left out before it is formed, which rounds nothing near zeros."""
+    whole, other = rint(k), rint(n)
+    rest = (k - whole) - (n - other)
+    last = rint(rest)
+    angle, sign = np.pi * (rest - last), _parity(whole) * _parity(other) * _parity(last)
     return sign * sin(angle), sign * cos(angle)
 
 
