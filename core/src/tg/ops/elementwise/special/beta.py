@@ -132,7 +132,7 @@ def _of_beyond(n: Variable, k: Variable) -> tuple[Variable, Variable]:
 
 
 def _turned(n: Variable, k: Variable) -> tuple[Variable, Variable]:
-    """The sine and cosine of pi (k - n): whole parts are left out before it is formed, which rounds nothing near zeros."""
+    """The sine and cosine of pi (k - n): without their whole parts, of which nothing is rounded near zeros."""
     whole, other = rint(k), rint(n)
     rest = (k - whole) - (n - other)
     last = rint(rest)
