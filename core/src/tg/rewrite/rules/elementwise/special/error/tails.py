@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tg.graph.facts import facts_of
 from tg.ops.elementwise.arithmetic import add, divide, gate, maximum, minimum, multiply, negative, square
 from tg.ops.elementwise.comparison import greater, isnan, less, where
 from tg.ops.elementwise.exponential import exp, log, log1p
@@ -95,6 +96,8 @@ def _log1p_of_erf(node: Apply, outputs: Any) -> Variable | None:
         return None
     (x,) = value.inputs
     if is_made_by(x, minimum) or is_made_by(x, maximum):  # as it stands in what this rule gives
+        return None
+    if sign > 0 and "nonnegative" in facts_of(x):  # the limit would go, and the rule begin anew
         return None
     if sign < 0:
         far, near, is_far = maximum(x, FAR / 2), minimum(x, FAR * 2), greater(x, FAR)
