@@ -26,24 +26,24 @@ MODES = (("default", frozenset()),) * 6 + (
 MOST = 6  # faults of no single step that are told
 
 
-class TooLong(BaseException):
-    """Raised in a program that has had its time; nothing that catches exceptions on the way catches it."""
+class EndlessError(BaseException):
+    """Raised in what has had its time; nothing that catches exceptions on the way catches it."""
 
 
 @contextlib.contextmanager
-def patient(seconds):
-    """Raise `TooLong` in what takes longer: by an alarm, in the main thread."""
+def limited(seconds):
+    """Raise `EndlessError` in what takes longer, of the processor; in the main thread."""
 
-    def ring(signum, frame):
-        raise TooLong
+    def ring(number, frame):
+        raise EndlessError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again and again: Python ignores one in a finalizer
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)  # again and again: Python ignores one in a finalizer
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class Find(NamedTuple):
@@ -58,7 +58,7 @@ class Run:
     """What a run has seen so far.
 
     Args:
-        patience: seconds for a drawn program; one that takes longer is a find. Under pytest its own limit serves.
+        patience: seconds of the processor for a drawn program, a find if it takes longer; None has no limit.
     """
 
     def __init__(self, *, shrinks=True, known=(), patience=None):
@@ -162,14 +162,14 @@ def drawn(run, family, seeds, until=None):
         if until is not None and time.perf_counter() > until:
             return
         try:
-            with patient(run.patience) if run.patience else contextlib.nullcontext():
+            with limited(run.patience) if run.patience else contextlib.nullcontext():
                 try:
                     program = random_program(family, seed)
                 except Exception:  # noqa: BLE001
                     run.skipped += 1
                     continue
                 run.one(program, seed)
-        except TooLong:
+        except EndlessError:
             run.took_too_long(family, seed)
 
 

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from tests.mutants.trial import ENDLESS, EndlessError, Verdict, codes_run, limited
+from tests.enumerate.run import EndlessError, limited
+from tests.mutants.trial import ENDLESS, Verdict, codes_run
 
 TESTS = ("tests/unit/rewrite", "tests/replay", "tests/programs")
 LEFT_OUT = ("keeps_the_promise", "says_what_it_is", "names_are_unique", "class_that_is_weaker")

@@ -11,10 +11,8 @@ or that leaves more to compute there; and by tests of the suite that run it and 
 from __future__ import annotations
 
 import collections
-import contextlib
 import itertools
 import math
-import signal
 import sys
 import time
 import types
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tg.rewrite.rules
+from tests.enumerate.run import EndlessError, limited
 from tests.mutants import syntax
 from tests.mutants.changes import LAST
 from tests.mutants.reviewed import OVERFLOWING
@@ -39,26 +38,6 @@ SEARCH = 3.0  # for programs that kill one that survives
 MOST_CHANGED = 400  # cases that a search begins with
 NEAR = 0.7  # how often with one that fires
 MOST_JUDGED = 80  # programs that come out another way, and right
-
-
-class EndlessError(BaseException):
-    """A rewrite has taken too long."""
-
-
-@contextlib.contextmanager
-def limited(seconds):
-    """Raise where something takes longer."""
-
-    def ring(number, frame):
-        raise EndlessError
-
-    before = signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 class Case:
