@@ -1,8 +1,9 @@
-"""PyTensor's own tests with a mode of tg as the default one: `python run.py TG_PERFORM TG_C`.
+"""PyTensor's own tests with a mode of tg as the default one: `python run.py CHECKOUT TG_PERFORM TG_C`.
 
-Each mode has a list of the tests that fail in it, each with its cause. A test that fails and is not on the list, and
-one on the list that passes, end the run with an error. What PyTensor's own implementations fail at (`PYTHON`, whose
-list has no causes) is left out of the count.
+The tests are read from a checkout of PyTensor, which stays as it is; PyTensor itself is the release that is installed.
+Each release and mode has a list of the tests that fail, each with its cause. A test that fails and is not on the list,
+and one on the list that passes, end the run with an error. The tests that PyTensor's own implementations fail (mode
+`PYTHON`, all with the cause "python") are left out of the count.
 """
 
 from __future__ import annotations
@@ -10,22 +11,40 @@ from __future__ import annotations
 import argparse
 import collections
 import functools
+import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-ARCHIVE = HERE / "pytensor-2.38.3-tests.tar.gz"
-FOLDER = "pytensor-2.38.3"
 README = HERE / "README.md"
-MARKS = "<!-- counts -->", "<!-- end of counts -->"
-FILES = (HERE / "files.txt").read_text().split()
+RELEASE = ".".join(importlib.metadata.version("pytensor").split(".")[:2])
+LISTS = HERE / "lists" / RELEASE
+MARKS = f"<!-- counts of {RELEASE} -->", f"<!-- end of counts of {RELEASE} -->"
+LEFT_OUT = {
+    "tests/assumptions/": "looks at facts that PyTensor infers",
+    "tests/benchmarks/": "measures time",
+    "tests/compile/debug/": "names its modes",
+    "tests/compile/test_compilelock.py": "locks of folders",
+    "tests/compile/test_debugmode.py": "names its modes",
+    "tests/compile/test_monitormode.py": "names its modes",
+    "tests/compile/test_nanguardmode.py": "names its modes",
+    "tests/compile/test_profiling.py": "measures time",
+    "tests/d3viz/": "draws graphs",
+    "tests/graph/": "looks at graphs",
+    "tests/link/": "names its modes",
+    "tests/scan/test_printing.py": "prints graphs",
+    "tests/tensor/linalg/test_deprecation_shim.py": "looks at names",
+    "tests/tensor/linalg/test_doc_api.py": "reads documentation",
+    "tests/test_config.py": "settings",
+    "tests/test_printing.py": "prints graphs",
+}
 CAUSES = {
     "structure": "the test looks at nodes, at what works in place, or at what is shared in memory",
     "error": "an error comes with another text, class or place",
@@ -34,22 +53,38 @@ CAUSES = {
     "late": "more time than a test has",
     "python": "PyTensor's own Python implementations fail, too",
 }
+NOT_RUN = "not run"
 UNSEEN = frozenset(("structure",))  # causes of tests that do not look at values
 
 
 class Counts(NamedTuple):
-    """What became of the tests of a mode that PyTensor's own implementations pass."""
+    """Outcomes, in one mode, of the tests that PyTensor's own implementations pass."""
 
-    passed: dict[str, int]
-    """How many pass, by files."""
+    passed: collections.Counter[str]
+    """Numbers of tests that pass, by files."""
     causes: dict[str, collections.Counter[str]]
-    """How many fail, by files and causes."""
+    """Numbers of tests that fail, by files and causes."""
 
     def share(self) -> str:
-        """How many of those that look at values pass."""
+        """The share of tests that pass among those that look at values."""
         passed = sum(self.passed.values())
         failed = sum(n for causes in self.causes.values() for cause, n in causes.items() if cause not in UNSEEN)
         return f"{passed} of {passed + failed}, {100 * passed / max(passed + failed, 1):.2f} %"
+
+
+def files_of(checkout: Path) -> list[str]:
+    """The files of a checkout that have tests of values: all but those of `LEFT_OUT`.
+
+    Raises:
+        SystemExit: the folder has none, or there are no lists of the release that is installed.
+    """
+    if not LISTS.is_dir():
+        releases = ", ".join(sorted(folder.name for folder in LISTS.parent.iterdir()))
+        raise SystemExit(f"found PyTensor {RELEASE}, needed one of which there are lists: {releases}")
+    paths = sorted(path.relative_to(checkout).as_posix() for path in checkout.glob("tests/**/test_*.py"))
+    if not paths:
+        raise SystemExit(f"{checkout}: found no tests/**/test_*.py, needed a checkout of PyTensor {RELEASE}")
+    return [path for path in paths if not path.startswith(tuple(LEFT_OUT))]
 
 
 def expected(mode: str) -> dict[str, str]:
@@ -58,95 +93,115 @@ def expected(mode: str) -> dict[str, str]:
     Raises:
         SystemExit: a list has a cause that is none of `CAUSES`; a wrong value is none.
     """
-    file = HERE / f"expected_failures_{mode.lower().removeprefix('tg_')}.txt"
+    file = LISTS / f"{mode.lower().removeprefix('tg_')}.txt"
     lines = [line.split(maxsplit=1) for line in file.read_text().splitlines()] if file.exists() else []
-    found = {name: cause for cause, name in lines}
-    if unknown := sorted(set(found.values()) - CAUSES.keys()):
+    causes = {name: cause for cause, name in lines}
+    if unknown := sorted(set(causes.values()) - CAUSES.keys()):
         raise SystemExit(f"{file}: found the causes {', '.join(unknown)}, needed those of {', '.join(CAUSES)}")
-    return found
+    return causes
+
+
+def copied(checkout: Path, folder: Path) -> None:
+    """Copy the tests out of a checkout, without its package `pytensor`, which would hide the one that is installed."""
+    if folder.exists():
+        return
+    shutil.copytree(checkout / "tests", folder / "tests")
+    shutil.copy(checkout / "conftest.py", folder)
+    # PyTensor is strict: a test that it expects to fail by its C code may well pass here
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\nxfail_strict = false\n")
 
 
 def outcomes(folder: Path, mode: str, file: str, *, runs: bool) -> dict[str, str]:
-    """What became of the tests of a file, by their ids: what the folder has, or what a run finds.
+    """The outcomes of the tests of a file by their ids: read from the folder if it has them, else of a run.
 
     Raises:
         SystemExit: pytest itself does not get through.
     """
-    found = folder / f"{mode}-{file.replace('/', '-')}.json"
-    if not (runs or found.exists()):
+    results = folder / f"{mode}-{file.replace('/', '-')}.json"
+    if not (runs or results.exists()):
         return {}
-    if not found.exists():
-        running = found.with_suffix(".running")
+    if not results.exists():
+        running = results.with_suffix(".running")
         running.unlink(missing_ok=True)
+        running.touch()
         flags = f"base_compiledir={folder / 'compiled'}"
-        given = {"PEER_MODE": mode, "PEER_OUTCOMES": str(running), "PYTENSOR_FLAGS": flags, "OPENBLAS_NUM_THREADS": "1"}
-        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        settings = {
+            "PEER_MODE": mode, "PEER_OUTCOMES": str(running), "PYTENSOR_FLAGS": flags, "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
+        }  # fmt: skip
         options = ("-q", "-p", "peer_mode", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short")
-        with found.with_suffix(".log").open("w") as log:
+        with results.with_suffix(".log").open("w") as log:
             run = subprocess.run(
                 [sys.executable, "-m", "pytest", file, *options],
-                cwd=folder / FOLDER,
-                env={**os.environ, **given, "PYTHONPATH": path},
+                cwd=folder / "checkout",
+                env={**os.environ, **settings},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 check=False,
             )
-        if run.returncode not in (0, 1):
-            raise SystemExit(
-                f"{file} in {mode}: pytest ended with {run.returncode}\n{Path(log.name).read_text()[-3000:]}"
-            )
-        running.rename(found)
+        if run.returncode not in (0, 1, 5):  # 5: no test is left, such as where an optional package is not installed
+            text = Path(log.name).read_text()[-3000:]
+            raise SystemExit(f"{file} in {mode}: pytest ended with {run.returncode}\n{text}")
+        running.rename(results)
     ended: dict[str, str] = {}
-    for line in found.read_text().splitlines():
+    for line in results.read_text().splitlines():
         name, _, outcome, *_ = json.loads(line)
         if ended.get(name) != "failed":
             ended[name] = outcome
     return ended
 
 
-def counted(ended: dict[str, str], known: dict[str, str]) -> Counts:
-    """The counts of a mode, for the outcomes by ids and the causes of those that fail."""
+def counted(ended: dict[str, str], listed: dict[str, str]) -> Counts:
+    """The counts of a mode, for the outcomes by ids and the causes of the tests that fail."""
     python = expected("PYTHON")
-    asked = [name for name, outcome in ended.items() if outcome != "skipped" and name not in python]
-    found = Counts(dict.fromkeys(FILES, 0), {file: collections.Counter() for file in FILES})
-    for name in asked:
+    counts = Counts(collections.Counter(), collections.defaultdict(collections.Counter))
+    for name, outcome in ended.items():
         file, _ = name.split("::", 1)
-        if ended[name] == "failed":
-            found.causes[file][known.get(name, "unlisted")] += 1
+        if outcome == "skipped" or name in python:
+            counts.passed[file] += 0  # the file was run
+        elif outcome == "failed":
+            counts.causes[file][listed.get(name, "unlisted")] += 1
         else:
-            found.passed[file] += 1
-    return found
+            counts.passed[file] += 1
+    return counts
 
 
 def surprises(mode: str, ended: dict[str, str]) -> list[str]:
-    """How the outcomes of the files that were run differ from what the list of a mode says."""
+    """The differences between the outcomes of the files that were run and the list of a mode."""
     files = {name.split("::")[0] for name in ended}
-    known = {name for name in expected(mode) if name.split("::")[0] in files}
+    listed = {name for name in expected(mode) if name.split("::")[0] in files}
     ignored = {} if mode == "PYTHON" else expected("PYTHON")
     failed = {name for name, outcome in ended.items() if outcome == "failed"}
     return [
-        *(f"fails, not on the list: {name}" for name in sorted(failed - known - ignored.keys())),
-        *(f"is on the list and does not fail: {name}" for name in sorted(known - failed)),
+        *(f"fails, not on the list: {name}" for name in sorted(failed - listed - ignored.keys())),
+        *(f"is on the list and does not fail: {name}" for name in sorted(listed - failed)),
     ]
 
 
-def table(modes: dict[str, Counts]) -> str:
+def table(modes: dict[str, Counts], files: list[str]) -> str:
     """The counts of all modes by files, and by causes."""
 
     def row(cells: list[str]) -> str:
         return f"| {' | '.join(cells)} |"
 
     def cell(counts: Counts, file: str) -> str:
-        if not counts.passed[file] and not counts.causes[file]:
-            return "not run"
+        if file not in counts.passed and file not in counts.causes:
+            return NOT_RUN
         causes = ", ".join(f"{n} {cause}" for cause, n in sorted(counts.causes[file].items()))
         return f"{counts.passed[file]}" + (f"; {causes}" if causes else "")
 
+    cells = {file: [cell(c, file) for c in modes.values()] for file in files}
+    absent = [file for file in files if set(cells[file]) == {NOT_RUN}]
     rows = [["file", *modes], ["---"] * (1 + len(modes))]
-    rows += [[f"`{file.removeprefix('tests/')}`", *(cell(c, file) for c in modes.values())] for file in FILES]
+    rows += [[named(file), *cells[file]] for file in files if file not in absent]
     rows += [["passed of those that look at values", *(c.share() for c in modes.values())]]
-    causes = [f"* *{cause}*: {text}" for cause, text in CAUSES.items()]
-    return "\n".join([*map(row, rows), "", *causes])
+    note = f"\n\nNot run in any of these modes: {', '.join(map(named, absent))}." if absent else ""
+    return "\n".join(map(row, rows)) + note
+
+
+def named(file: str) -> str:
+    """The name of a file in a table."""
+    return f"`{file.removeprefix('tests/')}`"
 
 
 def written(text: str) -> None:
@@ -159,31 +214,29 @@ def written(text: str) -> None:
 def main() -> int:
     """Run the files in the modes that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkout", type=Path, help="a folder of PyTensor's sources that has tests/")
     parser.add_argument("modes", nargs="*", default=["TG_PERFORM", "TG_C", "TG_NUMBA"])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--files", nargs="*", default=FILES, help="some of the files alone")
-    parser.add_argument("--keep", type=Path, help="a folder for what was found: files that are done are not run again")
-    parser.add_argument("--kept", action="store_true", help="count what the folder has, and run nothing")
+    parser.add_argument("--files", nargs="*", help="some of the files alone")
+    parser.add_argument("--keep", type=Path, help="a folder for outcomes: files that are done are not run again")
+    parser.add_argument("--kept", action="store_true", help="count the outcomes in the folder, and run nothing")
     parser.add_argument("--readme", action="store_true", help="write the counts into the README")
     arguments = parser.parse_args()
+    files = files_of(arguments.checkout)
     with tempfile.TemporaryDirectory(prefix="pytensor-tests-") as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         folder = arguments.keep.resolve() if arguments.keep else Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        settings = folder / FOLDER / "pyproject.toml"
-        if not settings.exists():
-            with tarfile.open(ARCHIVE) as archive:
-                archive.extractall(folder, filter="data")
-            # PyTensor is strict: what it expects to fail by its C code may well pass here
-            settings.write_text("[tool.pytest.ini_options]\nxfail_strict = false\n")
-        found: dict[str, dict[str, str]] = {}
+        copied(arguments.checkout, folder / "checkout")
+        ended: dict[str, dict[str, str]] = {}
         for mode in arguments.modes:
-            parts = pool.map(functools.partial(outcomes, folder, mode, runs=not arguments.kept), arguments.files)
-            found[mode] = {name: outcome for part in parts for name, outcome in part.items()}
-    counts = table({mode: counted(ended, expected(mode)) for mode, ended in found.items()})
+            run = functools.partial(outcomes, folder, mode, runs=not arguments.kept)
+            parts = pool.map(run, arguments.files or files)
+            ended[mode] = {name: outcome for part in parts for name, outcome in part.items()}
+    counts = table({mode: counted(tests, expected(mode)) for mode, tests in ended.items()}, files)
     print(counts)
     if arguments.readme:
         written(counts)
-    lines = [f"{mode}: {line}" for mode, ended in found.items() for line in surprises(mode, ended)]
+    lines = [f"{mode}: {line}" for mode, tests in ended.items() for line in surprises(mode, tests)]
     print(*lines, sep="\n")
     return 1 if lines else 0
 

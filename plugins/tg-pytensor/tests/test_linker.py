@@ -10,16 +10,18 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import get_mode
+from pytensor.compile.mode import Mode, get_mode
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.ifelse import ifelse
 from pytensor.link.vm import VMLinker
 from pytensor.raise_op import Assert
+from pytensor.scan.checkpoints import scan_checkpoints
 from pytensor.tensor.random.basic import normal
 
 import tg
 import tg_pytensor
+from tg_pytensor.linker import TgLinker
 
 MODES = ("TG", "TG_C", "TG_NUMBA", "TG_PERFORM")
 PYTHON = "FAST_COMPILE"  # its Python implementations
@@ -38,6 +40,35 @@ class Doubled(Op):
     def perform(self, node, inputs, outputs):
         Doubled.calls += 1
         outputs[0][0] = 2 * inputs[0]
+
+
+def test_a_backend_that_is_not_there_is_no_reason_to_leave_a_graph_with_pytensor():
+    x = pt.vector("x")
+    with pytest.raises(tg.BackendUnavailable, match=r"backend 'numab': not installed: .*\n.*backend='numba' exists"):
+        tg_pytensor.mode("numab")
+    with pytest.raises(tg.OptionError, match="mode: fallback: found 'rais', needed one of 'pytensor', 'raise'"):
+        tg_pytensor.mode("c", fallback="rais")
+    for y in (pt.exp(x), Doubled()(x)):  # of the other one no node would be compiled
+        with pytest.raises(tg.BackendUnavailable, match="backend 'numab'"):
+            pytensor.function([x], y, mode=Mode(TgLinker("numab")))
+
+
+@pytest.mark.parametrize("mode", ["TG_PERFORM", "TG_C"])
+def test_what_fits_only_where_lengths_are_1_is_left_with_pytensor(mode):
+    """A loop in a loop, whose inner one is shorter in the last step of the outer one."""
+    x, k = pt.vector("x"), pt.lscalar("k")
+    y = scan_checkpoints(
+        fn=lambda n, power, x: power * x / n,
+        outputs_info=pt.ones_like(x),
+        sequences=[pt.arange(k, dtype="float64") + 1],
+        non_sequences=x,
+        n_steps=k,
+        save_every_N=3,
+        return_updates=False,
+    )
+    f = pytensor.function([x, k], y[-1], mode=mode)
+    for value in (np.array([0.5, 2.0, -3.0]), np.array([1.5])):
+        np.testing.assert_allclose(f(value, 7), value**7 / 5040, rtol=1e-13)
 
 
 def regions(f):

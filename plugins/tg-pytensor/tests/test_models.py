@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pymc as pm
 import pytest
+import scipy.stats
 from models28 import MODELS
 from pymc.blocking import DictToArrayBijection
 from pymc.logprob.utils import CheckParameterValue, ParameterValueError
@@ -151,14 +152,56 @@ def test_the_density_of_many_points_in_a_program_of_tg():
         np.testing.assert_allclose(got[1][k], slope, rtol=1e-12, atol=1e-12)
 
 
+def test_the_model_of_a_with_block_is_the_default():
+    with pm.Model() as model:
+        pm.Normal("mu")
+        inside = tg_pytensor.from_pymc().logp_fn("perform")
+    assert inside(mu=0.5) == tg_pytensor.from_pymc(model).logp_fn("perform")(mu=0.5)
+    with pytest.raises(tg.InputError, match=r"from_pymc: found no model, needed one\n.*inside of `with model:`"):
+        tg_pytensor.from_pymc()
+
+
 def test_a_point_by_keywords_and_what_it_lacks():
     with pm.Model() as model:
         pm.Normal("x", 1.0, 2.0)
         pm.Exponential("rate", 1.0)
     f = tg_pytensor.from_pymc(model).logp_fn("c")
     assert f(x=1.0, rate_log__=0.0) == f({"x": 1.0, "rate_log__": 0.0}) == f({"x": 1.0}, rate_log__=0.0)
-    with pytest.raises(tg.InputError, match="point: found no value of rate_log__, needed one of each"):
+    with pytest.raises(
+        tg.InputError, match=r"point: found no value of rate_log__, needed one of each of x, rate_log__"
+    ):
         f(x=1.0)
+    wrong = (
+        r"found a value of rate, which is unknown, and no value of rate_log__, .*\n  hint: rate_log__ is rate as PyMC"
+    )
+    with pytest.raises(tg.InputError, match=wrong):
+        f(x=1.0, rate=1.0)
+    with pytest.raises(tg.InputError, match=r"a value of rate_log_, which is unknown.*\n  hint: rate_log__ exists"):
+        f(x=1.0, rate_log__=0.0, rate_log_=0.0)
+    assert f({"x": 1.0, "rate_log__": 0.0, "rate": 1.0}) == f(x=1.0, rate_log__=0.0), "points of a trace have more"
+
+
+def test_a_normal_distribution_by_factors_of_its_covariance():
+    """KroneckerNormal makes matrices of vectors by lengths, one of which is free."""
+    rng = np.random.default_rng(6)
+    factors = [x @ x.T + 2 * np.eye(len(x)) for x in (rng.normal(size=(3, 3)), rng.normal(size=(2, 2)))]
+    y = rng.normal(size=6)
+    with pm.Model() as model:
+        sigma = pm.HalfNormal("sigma")
+        pm.KroneckerNormal("y", mu=np.zeros(6), covs=factors, sigma=sigma, observed=y)
+
+    def density(t):
+        covariance = np.kron(*factors) + np.exp(2 * t) * np.eye(6)
+        return (
+            scipy.stats.multivariate_normal.logpdf(y, np.zeros(6), covariance)
+            + scipy.stats.halfnorm.logpdf(np.exp(t))
+            + t
+        )
+
+    for backend in ("perform", "c"):
+        value, slope = tg_pytensor.from_pymc(model).value_and_grad(backend)(sigma_log__=0.3)
+        assert value == pytest.approx(density(0.3), rel=1e-12)
+        assert slope == pytest.approx([(density(0.3 + 1e-5) - density(0.3 - 1e-5)) / 2e-5], rel=1e-7)
 
 
 def test_deterministics_and_parameters_as_they_were_before_they_were_transformed():

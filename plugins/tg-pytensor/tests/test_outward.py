@@ -74,6 +74,15 @@ def test_variables_of_tg_and_lengths_that_are_known():
     assert pt.shape(first).eval({given: A}, on_unused_input="ignore").tolist() == [2, 3]
 
 
+def test_a_length_that_is_not_known_is_that_of_the_output(caplog):
+    x = pt.vector("x")
+    y = tg_pytensor.to_pytensor(lambda v: tg.nonzero(v)[0], backend="perform")(x)
+    f = pytensor.function([x], [y.shape[0] + 1, y], mode="FAST_RUN")
+    assert f(np.array([0.0, 3.0, 0.0, 5.0]))[0] == 3
+    assert f(A)[0] == 4
+    assert not caplog.records, "PyTensor logs the errors of its rewriting"
+
+
 def test_other_operands_are_refused():
     op = tg_pytensor.to_pytensor([tg.vector("x")], tg.vector("x"))
     with pytest.raises(tg.DtypeError, match="operand 0: found int64, needed float64"):
@@ -82,6 +91,8 @@ def test_other_operands_are_refused():
         op(pt.matrix("m"))
     with pytest.raises(tg.InputError, match="found 2 operands, needed 1"):
         op(pt.vector("x"), pt.vector("y"))
+    with pytest.raises(tg.BackendUnavailable, match="backend='numba' exists"):
+        tg_pytensor.to_pytensor(ours, backend="numab")
 
 
 def test_functions_with_a_program_inside_are_pickled():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytensor
 import pytensor.scalar as ps
 import test_random
@@ -11,16 +12,21 @@ import test_rules_linalg
 import test_rules_scalars
 import test_rules_selection
 import test_rules_tensors
-from differential import classes
+import test_splines
+from differential import Case, classes
 from pytensor.graph.op import Op
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import random as ptr
 from pytensor.tensor.random.op import default_rng
 
+import tg
+from tg_pytensor import conversion
 from tg_pytensor.registry import convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pytest
 
 # Classes that not all releases of PyTensor and PyMC have.
 SOME_RELEASES = {
@@ -30,6 +36,7 @@ SOME_RELEASES = {
     "NdtriExp": "from 3.3", "Deg2Rad": "until 3.0", "Rad2Deg": "until 3.0", "GammaL": "until 3.0",
     "GammaU": "until 3.0", "Angle": "until 3.0", "ComplexFromPolar": "until 3.0", "Ger": "until 3.0",
 }  # fmt: skip
+KINDS = {"f": 1, "c": 2}
 UNMADE = {"MakeSlice"} if pytensor.__version__ >= "3.3" else set()  # there, but no graph has them any longer
 
 
@@ -49,13 +56,19 @@ def ops_in(op: Any) -> Iterable[Any]:
         yield from ops_of(op.fgraph.outputs)
 
 
+def cases(*dtypes: str) -> list[Case]:
+    """The cases of the tests beside this one, those of linear algebra for some dtypes."""
+    modules = test_rules_scalars, test_rules_selection, test_rules_tensors
+    families = [c for family in test_rules_linalg.FAMILIES for dtype in dtypes for c in family(dtype)]
+    return [*(c for module in modules for c in module.every()), *families]
+
+
 def covered() -> set[int]:
     """The rules of all ops in the cases of the tests beside this one, as identities."""
-    cases = [c for module in (test_rules_scalars, test_rules_selection, test_rules_tensors) for c in module.every()]
-    cases += [c for family in test_rules_linalg.FAMILIES for c in family("float64")]
-    outputs = [v for c in cases for v in c.outputs]
+    outputs = [v for c in cases("float64") for v in c.outputs]
     outputs += [draw(*parameters) for draw, *parameters in test_random.DRAWS.values()]
     outputs += [default_rng(3), ptr.choice(5, size=(2,), replace=False)]
+    outputs += [test_splines.applied(test_splines.CUBIC)[1]]
     return {id(convert.rule(op)) for op in ops_of(outputs)}
 
 
@@ -65,3 +78,19 @@ def test_every_rule_has_a_differential_test() -> None:
     absent = {name for name in untested if name not in loaded}
     assert absent <= set(SOME_RELEASES), "rules of classes that PyTensor lacks"
     assert [name for name in untested if name not in absent | UNMADE] == []
+
+
+def test_no_cast_to_what_pytensor_declares_drops_a_part_of_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An imaginary part, or a fraction: a rule that wants one gone says so itself."""
+    declare, lossy = conversion.as_declared, []
+
+    def noted(result: Any, declared: Any) -> Any:
+        if isinstance(result, tg.Variable) and hasattr(declared, "dtype"):
+            before, after = (KINDS.get(np.dtype(dtype).kind, 0) for dtype in (result.type.dtype, declared.dtype))
+            lossy.extend([(result, declared)] * (after < before))
+        return declare(result, declared)
+
+    monkeypatch.setattr(conversion, "as_declared", noted)
+    for case in cases("float64", "complex128"):
+        conversion.from_pytensor(case.inputs, case.outputs)
+    assert not lossy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytensor.tensor.slinalg as sl
 import pytest
@@ -21,6 +22,9 @@ from pytensor.tensor.nlinalg import (
     TensorInv,
 )
 from pytensor.tensor.type_other import NoneConst
+
+import tg
+import tg_pytensor
 
 DRAWS = np.random.default_rng(20261127)
 OPS: dict[str, Any] = classes(Op)  # PyTensor moves them from release to release
@@ -126,7 +130,7 @@ def eigenvalues(dtype: str) -> list[Case]:
             case(lambda x, lower=lower: OPS["Eigvalsh"](lower)(x, NoneConst), half),
         ]
         if "complex" in dtype:
-            continue  # of these PyTensor says that results are real
+            continue  # of these PyTensor says that results are real: they have tests of their own
 
         def eigh(x: Any, lower: bool = lower) -> list[Any]:
             triangle = ("L" if lower else "U") if "UPLO" in OPS["Eigh"].__props__ else lower  # until 2.38, from 3.0
@@ -204,6 +208,63 @@ def equations_of_several(dtype: str) -> list[Case]:
             case(classes(Op)["PosDefMatrix"](), x) for x in (positive(3, 3), -positive(3, 3), np.triu(positive(3, 3)))
         ]
     return found
+
+
+def eigenpairs(lower: bool, *matrices: Any) -> Any:
+    """PyTensor's eigenvalues and vectors of a Hermitian matrix, or of a pair: with batches in front."""
+    op = OPS["Eigh"](("L" if lower else "U") if "UPLO" in OPS["Eigh"].__props__ else lower)  # until 2.38, from 3.0
+    inputs = ",".join("(m,m)" for _ in matrices)
+    return Blockwise(op, signature=f"{inputs}->(m),(m,m)")(*matrices)
+
+
+@pytest.mark.parametrize("mode", ["TG_PERFORM", "TG_C", "TG_NUMBA"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_eigenvectors_of_a_hermitian_matrix_are_complex(mode: str, dtype: str) -> None:
+    """PyTensor says that they are real, and computes them complex."""
+    limit = 30 * np.finfo(dtype).eps
+    pairs = "UPLO" not in OPS["Eigh"].__props__  # of a pair since 3.0
+    for lower in (True, False):
+        a, b = positive(3, 4, 4, dtype=dtype), positive(3, 4, 4, dtype=dtype)
+        half = (np.tril if lower else np.triu)(a)  # the rest is not read
+        for operands in ((half,), (half, b))[: 1 + pairs]:
+            inputs = [variable(x) for x in operands]
+            f = pytensor.function(inputs, eigenpairs(lower, *inputs), mode=mode)
+            assert not tg_pytensor.report(f).left
+            w, v = f(*operands)
+            right = b if len(operands) == 2 else np.broadcast_to(np.eye(4), b.shape)
+            for k in range(3):
+                wanted = scipy.linalg.eigh(a[k], right[k], eigvals_only=True)
+                np.testing.assert_allclose(w[k], wanted, rtol=limit)
+                np.testing.assert_allclose(a[k] @ v[k], right[k] @ v[k] * w[k], atol=limit * abs(wanted).max())
+                np.testing.assert_allclose(v[k].conj().T @ right[k] @ v[k], np.eye(4), atol=limit)
+
+
+@pytest.mark.parametrize("backend", ["perform", "c"])
+def test_what_is_made_of_complex_eigenvectors_keeps_their_imaginary_parts(backend: str) -> None:
+    """PyTensor has wrong dtypes for all of it, too."""
+    a = pt.matrix("a", dtype="complex128")
+    _, v = eigenpairs(True, a)
+    row, zeros = v[0], pt.zeros((4, 4))
+    outputs = [
+        v, 2 * v, pt.exp(v), v.sum(0), v.prod(1), pt.cumsum(v, 0), pt.concatenate([v, zeros]), pt.stack([row, row]),
+        pt.dot(v, row), pt.where(pt.arange(4) > 1, v, zeros), pt.set_subtensor(zeros[1], row),
+        pt.inc_subtensor(zeros[2], row),
+        pt.fill_diagonal(zeros, v[1, 2]), pt.as_tensor([v[1, 0], v[1, 1]]), pt.cast(v, "float32"), abs(v),
+    ]  # fmt: skip
+    graph = tg_pytensor.from_pytensor([a], outputs)
+    x, *found = tg.function(graph.inputs, graph.outputs, backend=backend)(positive(4, 4, dtype="complex128"))
+    one, two = np.zeros((4, 4), complex), np.zeros((4, 4), complex)
+    one[1], two[2] = x[0], x[0]
+    filled = np.zeros((4, 4), complex)
+    np.fill_diagonal(filled, x[1, 2])
+    wanted = [
+        2 * x, np.exp(x), x.sum(0), x.prod(1), np.cumsum(x, 0), np.concatenate([x, np.zeros((4, 4))]),
+        np.stack([x[0]] * 2), x @ x[0], np.where(np.arange(4) > 1, x, 0), one, two, filled, x[1, :2], x, abs(x),
+    ]  # fmt: skip
+    assert abs(x.imag).max() > 0.1
+    for k, (ours, expected) in enumerate(zip(found, wanted, strict=True)):
+        assert ours.dtype.kind == expected.dtype.kind, outputs[k + 1]
+        np.testing.assert_allclose(ours, expected, rtol=1e-6 if ours.dtype == "complex64" else 1e-14, atol=1e-16)
 
 
 FAMILIES = (factorisations, equations, functions, eigenvalues, orthogonal, equations_of_several)

@@ -77,11 +77,18 @@ def reductions(dtype: str) -> list[Case]:
     return found
 
 
+def by_lengths(v: Any) -> list[tuple[Any, ...]]:
+    """Shapes of which one length is free, and the others are lengths of a matrix or are made of them."""
+    n, m = v.shape[0], v.shape[1]
+    return [(m, -1), (-1, m), (-1, n * m), (pt.prod(v.shape), -1), (1, n, -1), (-1, pt.cast(m, "int8"))]
+
+
 def shapes(dtype: str) -> list[Case]:
     x = DRAWS.choice(hostile(dtype), size=(3, 4))
     one = hostile(dtype)[:1]
     return [
         case("shape", lambda v: [v.shape, v.shape[1], Shape_i(1)(v)], x),
+        case("reshape by lengths", lambda v: [v.reshape(n) for n in by_lengths(v)], x),
         case("reshape", lambda v: [v.reshape((2, -1)), v.reshape((v.shape[1], v.shape[0])), v.flatten()], x),
         case("dimshuffle", lambda v: [v.T, v.dimshuffle(1, "x", 0), v[None]], x),
         case("drop", lambda v: v.dimshuffle(), one),

@@ -9,6 +9,7 @@ from tg_pytensor import (  # noqa: F401  their rules
     random,
     scalars,
     selection,
+    splines,
     tensors,
 )
 from tg_pytensor.conversion import Converted, from_pytensor

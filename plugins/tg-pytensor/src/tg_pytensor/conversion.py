@@ -11,7 +11,7 @@ from pytensor.graph.basic import Constant, Variable
 from pytensor.scalar.basic import ScalarType
 
 import tg
-from tg.backend import message
+from tg.backend import is_complex, message
 from tg_pytensor.places import located, place_of
 from tg_pytensor.registry import convert
 from tg_pytensor.updates import default_updates
@@ -133,13 +133,24 @@ def as_declared(found: Any, declared: Any) -> Any:
     """A result in the dtype, and with the lengths, that PyTensor says it has; what is no array as it is."""
     if not hasattr(declared, "dtype") or found is None or isinstance(found, list):
         return found
-    found = tg.cast(tg.as_variable(found), declared.dtype)
+    found = as_dtype(tg.as_variable(found), declared.dtype)
     if isinstance(declared, ScalarType):
         return found  # an array stands for what a scalar op says of each of its elements
     lengths = getattr(declared, "shape", ())
     if found.type.ndim != len(lengths):
         raise tg.ShapeError(message(f"the rule gave {found.type}, needed what PyTensor says: {declared}"))
     return with_lengths(found, lengths)
+
+
+def as_dtype(x: tg.Variable, dtype: str) -> tg.Variable:
+    """x in a dtype that PyTensor declares. Complex numbers stay complex.
+
+    PyTensor declares the eigenvectors of a complex matrix real, computes them complex, and so has wrong dtypes for all
+    that is made of them: no part of a number is lost to those.
+    """
+    if is_complex(x.type.dtype) and not is_complex(dtype):
+        dtype = "complex64" if dtype in ("float16", "float32") else "complex128"
+    return tg.cast(x, dtype)
 
 
 def with_lengths(x: tg.Variable, lengths: Iterable[int | None]) -> tg.Variable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg_pytensor.conversion import as_dtype
 from tg_pytensor.registry import convert
 
 
@@ -32,7 +33,8 @@ def read(op: Any, node: Any, x: Any, *indices: Any) -> Any:
 def write(op: Any, node: Any, x: Any, value: Any, *indices: Any) -> Any:
     """x with a value set, or added, at indices."""
     chosen = places(op, node, indices)
-    value = tg.cast(value, x.type.dtype)
+    value = as_dtype(value, x.type.dtype)
+    x = tg.cast(x, value.type.dtype)
     if writes_rows(op, node):
         what = f"Runtime broadcasting not allowed. {type(op).__name__} was asked for it"
         value = as_long(value, node.inputs[1].type.shape, (chosen[0].shape[0], *x.shape[1:]), what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tg
+from tg_pytensor.conversion import as_dtype
 from tg_pytensor.registry import convert
 from tg_pytensor.tensors import known
 
@@ -36,6 +37,13 @@ def cholesky(op: Any, node: Any, x: Any) -> Any:
     return spoilt(tg.any(tg.isnan(la.diagonal(found)), axis=-1), found)
 
 
+@convert.register("LU", batched=True)
+def lu(op: Any, node: Any, x: Any) -> Any:
+    """The factors, and the permutation in real numbers."""
+    first, *rest = la.lu(as_dtype(x, node.outputs[-1].type.dtype), op.permute_l, p_indices=op.p_indices)
+    return (first if op.permute_l or op.p_indices else tg.real(first), *rest)
+
+
 @convert.register("LUFactor", batched=True)
 def lu_factor(op: Any, node: Any, x: Any) -> Any:
     """Both factors in one, all NaN for a singular matrix, and the pivots."""
@@ -61,7 +69,7 @@ def qr(op: Any, node: Any, x: Any) -> Any:
     if op.pivoting or op.mode == "raw":
         raise tg.NoRuleError(f"tg_pytensor has no rule for QR with mode {op.mode!r}, pivoting {op.pivoting}")
     mode = {"full": "complete", "economic": "reduced", "r": "complete"}[op.mode]
-    q, r = la.qr(tg.cast(x, node.outputs[0].type.dtype), mode)
+    q, r = la.qr(as_dtype(x, node.outputs[0].type.dtype), mode)
     return r if op.mode == "r" else (q, r)
 
 
@@ -70,7 +78,7 @@ def schur(op: Any, node: Any, x: Any) -> Any:
     """The Schur form and its basis."""
     if op.sort is not None:
         raise tg.NoRuleError(f"tg_pytensor has no rule for Schur with sort {op.sort!r}")
-    return la.schur(tg.cast(x, node.outputs[0].type.dtype), op.output, on_error="nan")
+    return la.schur(as_dtype(x, node.outputs[0].type.dtype), op.output, on_error="nan")
 
 
 # --- eigenvalues -----------------------------------------------------------------------------------------------------
@@ -152,7 +160,6 @@ def lstsq(op: Any, node: Any, x: Any, y: Any, rcond: Any) -> Any:
 
 convert.add({
     "SVD": lambda op, node, x: la.svd(floating(x), op.full_matrices, op.compute_uv),
-    "LU": lambda op, node, x: la.lu(tg.cast(x, node.outputs[-1].type.dtype), op.permute_l, p_indices=op.p_indices),
     "Eig": lambda op, node, x: la.eig(floating(x)),
     "Eigh": lambda op, node, *operands: eigenpairs(op, *operands),
     "Eigvalsh": lambda op, node, *operands: eigenpairs(op, *operands)[0],

@@ -14,6 +14,7 @@ from pytensor.scalar.basic import ScalarType
 from pytensor.tensor.type import TensorType
 
 import tg
+from tg.backend import message
 from tg_pytensor.conversion import placeholder
 from tg_pytensor.places import located, place_of
 from tg_pytensor.regions import SLICES, Partition, partition
@@ -99,7 +100,12 @@ class TgLinker(VMLinker):
     def make_all(
         self, profiler: Any = None, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None
     ) -> Any:
-        """Link the graph of regions: PyTensor sees its own where it asks for nodes and storage."""
+        """Link the graph of regions: PyTensor sees its own where it asks for nodes and storage.
+
+        Raises:
+            BackendUnavailable: the backend is not known, not installed or broken.
+        """
+        tg.backend(self.backend)  # what is not installed is no reason to leave a graph with PyTensor
         whole, recycled, updated = self.fgraph, self.no_recycling, self.updated_vars
         self.made = made, _ = self._partitioned(whole)
         names = made.names
@@ -184,6 +190,9 @@ class TgLinker(VMLinker):
         given = [tried[v] for v in inputs]
         try:
             function = compiled(given, results, self.backend, self.fallback)
+            need_any_length(function, given)
+        except tg.BackendUnavailable:
+            raise
         except Exception as error:  # noqa: BLE001  what is wrong with these nodes, PyTensor says when they run
             failed.update(dict.fromkeys(nodes.values(), error))
             return None
@@ -198,6 +207,17 @@ def is_array(v: Variable) -> bool:
 def is_made_slice(v: Variable) -> bool:
     """Whether a variable is a slice of which the parts are at hand."""
     return v.owner is not None and type(v.owner.op).__name__ in SLICES
+
+
+def need_any_length(function: tg.Function, inputs: Sequence[tg.Variable]) -> None:
+    """Refuse a function whose shapes fit only where an open length is 1: PyTensor may well run its nodes for others.
+
+    Raises:
+        ShapeError: it is one.
+    """
+    for x, t in zip(inputs, function.graph.input_types, strict=True):
+        if any(open_ is None and n == 1 for open_, n in zip(x.type.shape, t.shape, strict=True)):
+            raise tg.ShapeError(message(f"region: found a program for {t} alone, needed one for {x.type}"))
 
 
 def compiled(inputs: Sequence[Any], outputs: Sequence[Any], backend: str, fallback: str) -> tg.Function:

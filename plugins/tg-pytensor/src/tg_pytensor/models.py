@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
+import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,19 +165,33 @@ class PointFunction:
         self.function = tg.function(list(inputs), outputs, backend=backend, on_unused_input="ignore")
 
     def __call__(self, point: Mapping[str, Any] | None = None, **values: Any) -> Any:
-        """The outputs for a point.
+        """The outputs for a point. What a mapping has beside the variables is not looked at: a trace has more.
 
         Raises:
-            InputError: a value is missing, or stands for nothing.
+            InputError: a value is missing, or a keyword is the name of no variable.
         """
-        given = {**(point or {}), **values}
-        try:
-            return self.function(*[given[name] for name in self.names])
-        except KeyError:
-            missing = [name for name in self.names if name not in given]
-            if not missing:
-                raise
-            raise tg.InputError(message(f"point: found no value of {', '.join(missing)}, needed one of each")) from None
+        merged = {**(point or {}), **values}
+        missing = [name for name in self.names if name not in merged]
+        if missing or not values.keys() <= set(self.names):
+            raise misnamed(self.names, missing, list(merged if missing else values))
+        return self.function(*[merged[name] for name in self.names])
+
+
+def misnamed(names: Sequence[str], missing: Sequence[str], offered: Sequence[str]) -> tg.InputError:
+    """The error of a point that lacks values, or has such that are unknown, with the names that may be meant."""
+    unknown = [name for name in offered if name not in names]
+    facts = [f"a value of {', '.join(unknown)}, which is unknown"] * bool(unknown)
+    facts += [f"no value of {', '.join(missing)}"] * bool(missing)
+    hints = []
+    for name in unknown:
+        transformed = [other for other in names if re.fullmatch(rf"{re.escape(name)}_[a-z0-9]+__", other)]
+        near = difflib.get_close_matches(name, names, 1)
+        if transformed:
+            hints.append(f"{transformed[0]} is {name} as PyMC transforms it")
+        elif near:
+            hints.append(f"{near[0]} exists")
+    text = f"point: found {', and '.join(facts)}, needed one of each of {', '.join(names) or 'nothing'}"
+    return tg.InputError(message(text, hint="; ".join(hints) or None))
 
 
 def unchecked(outputs: Sequence[Any]) -> list[Any]:
@@ -186,12 +203,29 @@ def unchecked(outputs: Sequence[Any]) -> list[Any]:
     return list(graph.outputs)
 
 
-def from_pymc(model: Any) -> ConvertedModel:
+def from_pymc(model: Any = None) -> ConvertedModel:
     """A model of PyMC for tg: its density, which tg differentiates and compiles, and its draws.
 
+    Args:
+        model: in a `with` block of a model that one by default.
     Raises:
+        InputError: no model is given, and there is none around.
         NoRuleError: an op of the model's density has no rule.
     Example:
         >>> f = tg_pytensor.from_pymc(model).value_and_grad("c", flat=True)
     """
-    return ConvertedModel(model)
+    return ConvertedModel(model_around() if model is None else model)
+
+
+def model_around() -> Any:
+    """The model whose `with` block this is.
+
+    Raises:
+        InputError: there is none.
+    """
+    pymc = sys.modules.get("pymc")
+    model = None if pymc is None else pymc.Model.get_context(error_if_none=False)
+    if model is None:
+        hint = "from_pymc(model), or from_pymc() inside of `with model:`"
+        raise tg.InputError(message("from_pymc: found no model, needed one", hint=hint))
+    return model

@@ -70,14 +70,6 @@ class Program(Op):
         for cell, y in zip(cells, self.function(*given), strict=True):
             cell[0] = y
 
-    def infer_shape(self, *given: Any) -> list[tuple[Any, ...]]:
-        """The lengths that are known; others are those of the outputs."""
-        node: Apply = given[-2]  # PyTensor gives the node and shapes, and the graph before them until 3.2
-        return [
-            tuple(pt.constant(n) if n is not None else v.shape[k] for k, n in enumerate(v.type.shape))
-            for v in node.outputs
-        ]
-
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Of which inputs each output has a derivative."""
         found = [self._connected(y) for y in self.outputs]
@@ -126,12 +118,15 @@ def to_pytensor(
         backend: as `tg.function` takes it.
     Returns:
         A function that gives a variable of PyTensor, or a list of them if the program has several outputs.
+    Raises:
+        BackendUnavailable: the backend is not known, not installed or broken.
     Example:
         >>> logp = tg_pytensor.to_pytensor(lambda mu, y: -0.5 * tg.sum((y - mu) ** 2))
         >>> with pm.Model():
         ...     mu = pm.Normal("mu")
         ...     pm.Potential("y", logp(mu, data))
     """
+    tg.backend(backend)
     if callable(function) and not isinstance(function, tg.Variable):
         return functools.partial(_traced, function, backend)
     inputs = [function] if isinstance(function, tg.Variable) else list(function)

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import tg
+from tg_pytensor.conversion import as_dtype
 from tg_pytensor.registry import convert
 
 # The operands are cast to the node's dtype first.
@@ -51,7 +52,7 @@ def in_result(function: Any, op: Any, node: Any, *operands: Any) -> Any:
     dtype = node.outputs[0].type.dtype
     if type(op).__name__ in REAL_PARTS:
         dtype = HALVES[dtype]
-    return function(*(tg.cast(x, dtype) for x in operands))
+    return function(*(as_dtype(x, dtype) for x in operands))
 
 
 def as_given(function: Any, op: Any, node: Any, *operands: Any) -> Any:
@@ -68,7 +69,7 @@ def switch(op: Any, node: Any, condition: Any, x: Any, y: Any) -> Any:
     """x where the condition is not 0, else y."""
     dtype = node.outputs[0].type.dtype
     chosen = condition if condition.type.dtype == "bool" else condition != 0
-    return tg.where(chosen, tg.cast(x, dtype), tg.cast(y, dtype))
+    return tg.where(chosen, as_dtype(x, dtype), as_dtype(y, dtype))
 
 
 @convert.register("ScalarLoop", whole=True)

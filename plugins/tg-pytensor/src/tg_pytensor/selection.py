@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import tg
+from tg_pytensor.conversion import as_dtype
 from tg_pytensor.registry import convert
 from tg_pytensor.tensors import axis_of, entries, known
 
@@ -24,7 +25,6 @@ convert.add({
     "SearchsortedOp": lambda op, node, x, v, sorter=None: tg.searchsorted(x, v, op.side, sorter),
     "Repeat": lambda op, node, x, repeats: tg.repeat(x, repeats, op.axis),
     "ExtractDiag": lambda op, node, x: tg.diagonal(x, op.offset, op.axis1, op.axis2),
-    "FillDiagonal": lambda op, node, x, value: tg.fill_diagonal(x, tg.cast(value, x.type.dtype)),
     "FillDiagonalOffset": lambda op, node, x, value, offset: tg.where(
         tg.arange(x.shape[1]) - tg.arange(x.shape[0])[:, None] == offset, value, x
     ),
@@ -32,6 +32,13 @@ convert.add({
     "LogSoftmax": lambda op, node, x: tg.log_softmax(x, axis=one_or_all(op.axis)),
     "SoftmaxGrad": lambda op, node, dy, y: dy * y - tg.sum(dy * y, axis=op.axis, keepdims=True) * y,
 })  # fmt: skip
+
+
+@convert.register("FillDiagonal")
+def fill_diagonal(op: Any, node: Any, x: Any, value: Any) -> Any:
+    """x with a value on its diagonal."""
+    value = as_dtype(value, x.type.dtype)
+    return tg.fill_diagonal(tg.cast(x, value.type.dtype), value)
 
 
 @convert.register("Unique")
@@ -82,7 +89,7 @@ def bartlett(op: Any, node: Any, length: Any) -> Any:
 def convolve(op: Any, node: Any, x: Any, y: Any, full: Any) -> Any:
     """The convolution of vectors, or what of it needs no elements beyond the ends of the longer one."""
     dtype = node.outputs[0].type.dtype
-    x, y = tg.cast(x, dtype), tg.cast(y, dtype)
+    x, y = as_dtype(x, dtype), as_dtype(y, dtype)
     n, m = (tg.as_variable(v.shape[0]) for v in (x, y))
     padded = tg.concatenate([tg.zeros((m - 1,), dtype=dtype), x, tg.zeros((m - 1,), dtype=dtype)])
     windows = padded[tg.arange(n + m - 1)[:, None] + tg.arange(m)]
@@ -94,7 +101,7 @@ def convolve(op: Any, node: Any, x: Any, y: Any, full: Any) -> Any:
 def convolve_matrices(op: Any, node: Any, x: Any, y: Any, full: Any) -> Any:
     """The convolution of matrices, or what of it needs no elements beyond the edges of the larger one."""
     dtype = node.outputs[0].type.dtype
-    x, y = tg.cast(x, dtype), tg.cast(y, dtype)
+    x, y = as_dtype(x, dtype), as_dtype(y, dtype)
     (h, w), (p, q) = ([tg.as_variable(n) for n in v.shape] for v in (x, y))
     rows, columns = tg.arange(h)[:, None], tg.arange(w)
 

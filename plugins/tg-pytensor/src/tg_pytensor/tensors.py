@@ -7,11 +7,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pytensor.graph.basic import Constant
+from pytensor.graph.basic import Constant, Variable
+from pytensor.tensor.basic import get_scalar_constant_value
 
 import tg
 from tg.backend import is_float
-from tg_pytensor.conversion import rule_of
+from tg_pytensor.conversion import as_dtype, rule_of
 from tg_pytensor.registry import convert
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def reduce(op: Any, node: Any, x: Any) -> Any:
     name, dtype = type(op.scalar_op).__name__, node.outputs[0].type.dtype
     if name in REDUCTIONS:
         inner = getattr(op, "acc_dtype", None) or (dtype if name in ("Add", "Mul", "MulWithoutZeros") else x.type.dtype)
-        return REDUCTIONS[name](tg.cast(x, inner), axis=axis)
+        return REDUCTIONS[name](as_dtype(x, inner), axis=axis)
     if x.type.dtype == "bool" and name != "XOR":
         return (tg.all if name == "AND" else tg.any)(x, axis=axis)
     function = BITS[name]
@@ -133,7 +134,7 @@ def argmax(op: Any, node: Any, x: Any) -> Any:
 @convert.register("CumOp")
 def cumulative(op: Any, node: Any, x: Any) -> Any:
     """Running sums or products, of all elements in C order where no axis is named."""
-    x = tg.cast(tg.ravel(x) if op.axis is None else x, node.outputs[0].type.dtype)
+    x = as_dtype(tg.ravel(x) if op.axis is None else x, node.outputs[0].type.dtype)
     return (tg.cumsum if op.mode == "add" else tg.cumprod)(x, axis=0 if op.axis is None else op.axis)
 
 
@@ -145,7 +146,7 @@ def entries(conversion: Conversion, v: Any) -> list[Any]:
     owner = v.owner
     name = type(owner.op).__name__ if owner is not None else ""
     if name == "MakeVector":
-        return [conversion[u] for u in owner.inputs]
+        return [as_length(conversion, u) for u in owner.inputs]
     if name == "Shape":
         return list(conversion[owner.inputs[0]].shape)
     if name == "Elemwise" and type(owner.op.scalar_op).__name__ in ("Cast", "Identity"):
@@ -155,6 +156,12 @@ def entries(conversion: Conversion, v: Any) -> list[Any]:
         return [int(n) for n in found.data]
     (count,) = v.type.shape
     return [found[k] for k in range(count)]
+
+
+def as_length(conversion: Conversion, v: Any) -> Any:
+    """A length: an int where it is constant, as the -1 of `reshape` is behind PyTensor's casts."""
+    n = get_scalar_constant_value(v, raise_not_constant=False)
+    return conversion[v] if isinstance(n, Variable) else int(n)
 
 
 @convert.register("Shape", whole=True)
@@ -180,7 +187,8 @@ def reshape(conversion: Conversion, node: Any) -> Any:
     """The elements in another shape. A length that is not computed of lengths may be -1 when the program runs."""
     x, lengths = node.inputs
     wanted = entries(conversion, lengths)
-    if not of_lengths(lengths):
+    has_free = any(isinstance(n, int) and n == -1 for n in wanted)
+    if not (has_free or of_lengths(lengths)):
         wanted = without_negative(wanted, math.prod(conversion[x].shape))
     return tg.reshape(conversion[x], wanted)
 
@@ -256,7 +264,7 @@ def split(conversion: Conversion, node: Any) -> Any:
 
 def in_result(node: Any, *operands: Any) -> list[Any]:
     """Operands in the dtype of the node."""
-    return [tg.cast(x, node.outputs[0].type.dtype) for x in operands]
+    return [as_dtype(x, node.outputs[0].type.dtype) for x in operands]
 
 
 convert.add({
