@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tg_conformance.certificate import certificate, refusal
+import tg
+from tg import plugin
+from tg_conformance.case import all_cases, variants
+from tg_conformance.certificate import certificate, expected, refusal
+from tg_conformance.certify import cleared, speaking
 from tg_conformance.page import page
 from tg_conformance.report import OUTCOMES, Asked, Record, Results, from_properties, properties
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIN = "elementwise/trigonometric:sin"
 
@@ -53,8 +64,6 @@ def test_what_did_not_run_is_told_with_the_reason(results: Results) -> None:
 def test_a_dtype_that_a_backend_does_not_claim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     import dataclasses
 
-    from tg import plugin
-
     one = dataclasses.replace(plugin.registry().backend("loopback"), dtypes=frozenset({"float64"}))
     monkeypatch.setattr(type(plugin.registry()), "backend", lambda self, name: one)
     found = Results()
@@ -66,7 +75,7 @@ def test_a_dtype_that_a_backend_does_not_claim_is_told(monkeypatch: pytest.Monke
 
 def test_the_report_is_json_with_versions_and_counts(results: Results) -> None:
     report = json.loads(results.report(Asked("full", options=("threads=2",))).as_json())
-    assert report["version"] == 4
+    assert report["version"] == 5
     assert report["tier"] == "full"
     assert report["options"] == ["threads=2"]
     assert {"tg", "python", "numpy", "machine", "time"} <= report.keys()
@@ -132,21 +141,115 @@ def test_what_was_run_of_a_backend_that_compiles_slowly_is_told(results: Results
 
 def certified(results: Results, **asked: object) -> str | None:
     given = Asked("full", **asked)  # type: ignore[arg-type]
-    return refusal(results.report(given), given)
+    return refusal(results.report(given), given, results.records)
+
+
+@pytest.fixture
+def of_jax(results: Results, monkeypatch: pytest.MonkeyPatch) -> Results:
+    """Results of one backend, all that there are."""
+    results.records = [record for record in results.records if record.backend == "jax"]
+    whole = tuple(record.id for record in results.records)
+    monkeypatch.setattr("tg_conformance.certificate.expected", lambda backend: whole)
+    return results
 
 
 def test_a_certificate_is_of_one_backend_that_has_passed_all_of_the_full_tier(results: Results) -> None:
     assert certified(results) == "a certificate is of one backend: found 2"
-    results.records = [record for record in results.records if record.backend == "jax"]
-    assert certified(results) == "1 cases failed"
-    results.records = [record for record in results.records if record.outcome != "failed"]
-    assert certified(results) is None
+
+
+def test_a_certificate_is_of_all_items_and_of_each_once(of_jax: Results) -> None:
+    assert certified(of_jax) == "1 cases failed"
+    (failed,) = [record for record in of_jax.records if record.outcome == "failed"]
+    of_jax.records.remove(failed)
+    assert certified(of_jax) == f"3 of 4 items ran: found no result of {failed.id}"
+    of_jax.records.append(failed._replace(outcome="passed"))
+    assert certified(of_jax) is None
+    of_jax.records.append(of_jax.records[0])
+    assert certified(of_jax) == f"1 items more than the tier has: {of_jax.records[0].id}"
+    of_jax.records[-1] = failed._replace(id="made up", outcome="passed")
+    assert certified(of_jax) == "1 items more than the tier has: made up"
+    of_jax.records.pop()
     for chosen in ({"words": "sin"}, {"mode": "off"}, {"exclude": ("exact",)}, {"lost": ("some",)}):
-        assert "a certificate is of the whole full tier" in str(certified(results, **chosen))
-    made = json.loads(certificate(results.report(Asked("full"))))
-    assert (made["backend"], made["level"], made["tier"]) == ("jax", 1, "full")
+        assert "a certificate is of the whole full tier" in str(certified(of_jax, **chosen))
+
+
+def test_a_certificate_has_counts_and_measured_errors(of_jax: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_jax.records = [record for record in of_jax.records if record.outcome != "failed"]
+    of_jax.add(Record("jax", "gap:1:subnormals[all]", 1, "passed", 0.1, measured=3.5))
+    monkeypatch.setenv("XLA_FLAGS", "--some")
+    made = json.loads(certificate(of_jax.report(Asked("full")), ["XLA_FLAGS", "NOT_SET"]))
+    assert (made["backend"], made["level"], made["tier"], made["mode"]) == ("jax", 1, "full", "default")
+    assert made["items"] == [4, 4]
+    assert made["ops"]["rule"] > 100
+    assert made["environment"] == {"XLA_FLAGS": "--some"}
     assert made["engines"].keys() == {"jax", "jaxlib"}
-    assert {gap["op"] for gap in made["gaps"]} == {"Nonzero", "subnormals"}
+    assert {gap["op"]: gap["measured"] for gap in made["gaps"]} == {"Nonzero": None, "subnormals": 3.5}
+
+
+def test_a_certificate_counts_the_ops_that_the_host_computes(of_jax: Results) -> None:
+    of_jax.records = [Record("loopback", f"{SIN}[float64,C,known]", 1, "passed", 0.25, "float64")]
+    ops = json.loads(certificate(of_jax.report(Asked("full"))))["ops"]
+    rules = plugin.registry().rules("loopback")
+    lowered = [family for family in plugin.registry().families() if family.is_lowered]
+    of_the_host = {key for key in rules if not any(key in (*one.elementwise, *one.ops) for one in lowered)}
+    assert ops == {"host": len(of_the_host), "expansion": ops["expansion"]}
+
+
+def test_what_is_expected_are_the_items_of_the_full_tier_and_the_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(one for one in all_cases() if one.subject is tg.sin)
+    monkeypatch.setattr("tg_conformance.case.all_cases", lambda: (case,))
+    names = expected("jax")
+    assert set(names) >= {f"{SIN}[float64,C,known]", f"{SIN}[float16,scalar,unknown]", "gap:1:subnormals[all]"}
+    assert len(names) == len(set(names)) == sum(1 for _ in variants(case, "full")) + 2
+
+
+def test_a_certified_process_has_no_variable_that_speaks_to_the_suite() -> None:
+    given = {
+        "PATH": "/bin",
+        "TG_MODE": "off",
+        "TG_PLUGINS_OFF": "x",
+        "PYTEST_ADDOPTS": "--deselect x",
+        "OMP_NUM_THREADS": "1",
+    }
+    environment = cleared({**given, "XLA_FLAGS": "--some"}, "c", ["XLA_FLAGS"])
+    assert environment == {
+        "PATH": "/bin",
+        "XLA_FLAGS": "--some",
+        "TG_PLUGINS": "tg-c,tg-native",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    assert speaking(environment) == []
+    assert speaking(given) == ["PYTEST_ADDOPTS", "TG_MODE", "TG_PLUGINS_OFF"]
+    with pytest.raises(ValueError, match="found TG_MODE, needed none that tg, pytest or Python reads"):
+        cleared(given, "c", ["TG_MODE"])
+
+
+REFUSED = {
+    "a variable of pytest": {"PYTEST_ADDOPTS": "--deselect x"},
+    "a variable of tg": {"TG_MODE": "off"},
+    "a conftest": {},
+    "a plugin": {},
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_pytest_itself_certifies_nothing_where_something_else_takes_part(tmp_path: Path, what: str) -> None:
+    from tg_conformance.pytest_plugin import SUITE
+
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "TG_", "PYTHON"))}
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**inherited, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **REFUSED[what]}
+    (tmp_path / "conftest.py").write_text("")
+    (tmp_path / "bystander.py").write_text("")
+    options = ["--confcutdir", str(tmp_path), str(tmp_path)] if what == "a conftest" else ["--noconftest"]
+    options += ["-p", "bystander"] if what == "a plugin" else []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tg_conformance", str(SUITE)]
+    line = [*command, *options, "--backend", "loopback", "--certify", "certificate.json"]
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    told = {"a conftest": r"the plugin [\w.-]*conftest", "a plugin": "the plugin bystander"}.get(what, *REFUSED[what])
+    assert done.returncode == 4
+    assert re.search(f"--certify: found {told}, needed nothing that speaks to the suite", done.stderr)
+    assert not (tmp_path / "certificate.json").exists()
 
 
 def test_the_page_shows_failures_gaps_counts_and_a_filter(results: Results) -> None:

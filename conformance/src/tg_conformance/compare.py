@@ -6,6 +6,7 @@ at the size of the result or, where terms cancel, of the terms.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+NO_DIGIT: Final = 0.1  # an error of this part of a result, or a larger one, leaves no digit of it right
 WIDE: Final = {"float16": np.float64, "bfloat16": np.float64, "float32": np.float64, "float64": np.longdouble}
 
 
@@ -112,6 +114,26 @@ def _floating(
             return wrong
         zero = (widen(rounded) == 0) & (g == 0)
         return _first(got, rounded, zero & (np.signbit(widen(got)) != np.signbit(widen(rounded))), "sign of zero")
+
+
+def ulps(got: Any, want: Any, dtype: str, scale: Any = None) -> float:
+    """The largest error of a result in units of the last place; infinite where no digit or another fact is right.
+
+    Args:
+        scale: the size of the terms that rounding is relative to, where it is not the result's.
+    """
+    if form(got, want, dtype) is not None:
+        return math.inf
+    if not (is_float(dtype) or is_complex(dtype)):
+        return 0.0 if np.array_equal(got, want) else math.inf
+    with np.errstate(all="ignore"):
+        g, w = widen(got), widen(np.asarray(want))
+        same = (g == w) | (np.isnan(g) & np.isnan(w))
+        size = np.abs(w) if scale is None else np.fmax(np.abs(w), np.abs(np.asarray(scale)))
+        unit = np.maximum(size * epsilon(dtype), float(limits(dtype).smallest_subnormal))
+        error = np.where(same, 0, np.abs(g - w) / unit)
+        worst = float(np.max(np.nan_to_num(error, nan=np.inf), initial=0.0))
+    return worst if worst < NO_DIGIT / epsilon(dtype) else math.inf
 
 
 def _equal_or_edge(got: Array, rounded: Array, w: Array, dtype: str, accuracy: float) -> Array:

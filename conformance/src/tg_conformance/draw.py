@@ -20,9 +20,23 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+RANK_2: Final = ("row", "column")
+RANK_3: Final = ("i", "j", "h")
+RANK_4: Final = ("w", "x", "y", "z")
+ELEMENTS: Final = (*RANK_2, *RANK_3, *RANK_4)
+"""Lengths of the cases of elementwise functions: 65 elements, then 64; 96, then 64; twice 1,040. A rule that goes by
+vectors or chunks is wrong behind the last whole one or where none is left over, at lengths above 64, at many axes."""
 SIZES: Final = (  # what the named lengths of shapes are in the first and in the second call
-    {"n": 5, "m": 19, "k": 4, "b": 2, "l": 7, "p": 3},
-    {"n": 7, "m": 8, "k": 3, "b": 4, "l": 5, "p": 6},
+    {
+        "n": 5,
+        "m": 19,
+        "k": 4,
+        "b": 2,
+        "l": 7,
+        "p": 3,
+        **dict(zip(ELEMENTS, (5, 13, 16, 2, 3, 65, 2, 2, 4), strict=True)),
+    },
+    {"n": 7, "m": 8, "k": 3, "b": 4, "l": 5, "p": 6, **dict(zip(ELEMENTS, (4, 16, 4, 4, 4, 13, 4, 4, 5), strict=True))},
 )
 LONG: Final = 67  # a length with a tail for any width of vector
 CANARY: Final = 0xA5

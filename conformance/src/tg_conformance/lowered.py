@@ -51,6 +51,18 @@ def gaps_in(frozen: FrozenGraph, gaps: Sequence[Gap]) -> list[Gap]:
     return found
 
 
+def covered(frozen: FrozenGraph, gap: Gap) -> set[str]:
+    """The dtypes in which a gap covers nodes of a graph and of the graphs inside."""
+    found: set[str] = set()
+    for node in frozen.nodes:
+        types = [frozen.types[k] for k in (*node.inputs, *node.outputs)]
+        if find_gap([gap], node.op, types) is not None:
+            found |= {t.dtype for t in types} & (gap.dtypes or {t.dtype for t in types})
+        for inner in node.op.inner_graphs():
+            found |= covered(inner, gap)
+    return found
+
+
 def gap_name(k: int, gap: Gap) -> str:
     """The id of a gap's own item."""
     return f"gap:{k}:{key_name(gap.op) if gap.op is not None else 'any'}[{'+'.join(sorted(gap.dtypes or ())) or 'all'}]"

@@ -109,6 +109,13 @@ def log_ndtr(x: Any) -> Any:
     return mpmath.log(erfcx(-a) / 2) - a * a if x < 0 else mpmath.log1p(-erfc(a) / 2)
 
 
+def inverse_mills(x: Any) -> Any:
+    """The normal density over the distribution function."""
+    if x == -mpmath.inf:
+        return -x
+    return mpmath.npdf(x) if x > 1e6 else mpmath.sqrt(2 / mpmath.pi) / erfcx(-x / mpmath.sqrt(2))
+
+
 def ndtri_exp(y: Any) -> Any:
     """The inverse of it, by Newton's method."""
     if y > -0.6:

@@ -8,9 +8,13 @@ NOT_RUN: Final = "not run"
 
 
 class Outcome(NamedTuple):
-    """What came of an item: passed, failed, xfailed for a gap, or not run; why; and how long it took."""
+    """The result of an item: passed, failed, xfailed for a gap, or not run; why; and how long it took.
+
+    `measured` is the largest error under a gap whose answers differ, in units of the last place.
+    """
 
     id: str
     outcome: str
     detail: str = ""
     seconds: float = 0.0
+    measured: float | None = None

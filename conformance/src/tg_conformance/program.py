@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import numpy as np
 
 import tg
-from tg.graph import loc
+from tg import callers
 from tg.graph.function_graph import FunctionGraph
 from tg.graph.interpret import interpret
 from tg.ops.elementwise.record import ElementwiseFunction
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 for programs in (__name__, "tg_conformance.cases."):  # are a user's, also once the plugin beside them has been loaded
-    loc.disclaim(programs)
+    callers.disclaim(programs)
 
 GRADIENT_SIZES: Final = (
-    {"n": 3, "m": 4, "k": 2, "b": 2, "l": 6, "p": 2},
-    {"n": 2, "m": 5, "k": 3, "b": 3, "l": 5, "p": 3},
+    {"n": 3, "m": 4, "k": 2, "b": 2, "l": 6, "p": 2, "i": 3, "j": 2, "h": 2},
+    {"n": 2, "m": 5, "k": 3, "b": 3, "l": 5, "p": 3, "i": 2, "j": 2, "h": 3},
 )
 GRADIENT_ACCURACY: Final = 32.0  # a derivative is made of several roundings, of terms that may cancel
 COMPLEX_ACCURACY: Final = 4.0
@@ -176,11 +176,7 @@ class Program:
             many = max((x.size for x in call.plain), default=1) ** 0.5
             tolerance = max(GRADIENT_ACCURACY, self.slack) * many
             return compare.differs(y, value, dtype=dtype, accuracy=tolerance, scale=size)
-        scale = None
-        if self.case.condition is not None and is_inexact(dtype):
-            with np.errstate(all="ignore"):
-                found = self.case.condition(*map(compare.widen, call.plain))
-            scale = found[k] if isinstance(found, tuple) else found
+        scale = self._condition(call, k, dtype)
         tolerance = 0 if accuracy == 0 else accuracy + 1 if exact else 2 * accuracy + 1
         return compare.differs(
             y,
@@ -191,6 +187,22 @@ class Program:
             signed_zero=self.case.signed_zero and not exact,
             gradual="subnormals" in self.case.needs,
         )
+
+    def error(self, call: Call, got: Sequence[Any], want: Sequence[Any]) -> float:
+        """The largest error of the results of a call, in units of the last place, beside the reference."""
+        worst = 0.0
+        for k, (y, w, v) in enumerate(zip(got, want, self.outputs, strict=True)):
+            scale = _typical(w) if self.kind == "grad" else self._condition(call, k, v.type.dtype)
+            worst = max(worst, compare.ulps(y, w, v.type.dtype, scale))
+        return worst
+
+    def _condition(self, call: Call, k: int, dtype: str) -> Any:
+        """The size of the terms to which the rounding of a result is relative; None where that is the result's."""
+        if self.case.condition is None or not is_inexact(dtype):
+            return None
+        with np.errstate(all="ignore"):
+            found = self.case.condition(*map(compare.widen, call.plain))
+        return found[k] if isinstance(found, tuple) else found
 
     def apart(self, call: Call, got: Sequence[Any], want: Sequence[Any]) -> str | None:
         """What differs between the results of a call and those of the same call at another time."""
@@ -216,7 +228,7 @@ def drawn(item: Item, k: int, number: int) -> Array:
     if item.layout == "one":
         sizes = dict.fromkeys(sizes, 1)
     elif item.layout == "empty":
-        sizes = {**sizes, "n": 0}
+        sizes = {**sizes, "n": 0, draw.RANK_2[0]: 0}
     shape = () if item.layout == "scalar" else draw.lengths(given.shape, sizes)
     rng = draw.generator(item.id.partition("[")[0], item.dtypes, item.static, k, number)
     return draw.values(given, given.dtype or item.dtype or "", shape, rng)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from _pytest.mark.expression import Expression  # as pytest reads -k; it has no public way
 
 from tg import plugin
 from tg.errors import OptionError
@@ -22,6 +24,7 @@ from tg.plugin.case import Case
 from tg_conformance import report
 from tg_conformance.case import TIERS, Item, batches, items
 from tg_conformance.certificate import TIER, certificate, refusal
+from tg_conformance.certify import speaking
 from tg_conformance.choice import choice
 from tg_conformance.outcome import NOT_RUN
 from tg_conformance.page import page
@@ -29,11 +32,13 @@ from tg_conformance.parent import Worker
 from tg_conformance.report import from_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tg_conformance.case import Tier
     from tg_conformance.outcome import Outcome
 
+MARKS: Final = {"xdist_group": "xdist", "timeout": "timeout"}  # that items have, where these plugins are
+TRUSTED: Final = ("_pytest", "pytest", "xdist", "__channelexec__", "tg_conformance")  # the fourth: workers of xdist
 SUITE: Final = Path(__file__).parent / "suite" / "conformance.py"
 LIMIT: Final = 120.0
 
@@ -74,6 +79,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--conformance-report", type=Path, metavar="FILE", help="write what came of each case as JSON")
     group.addoption("--conformance-html", type=Path, metavar="FILE", help="write it as a page to read")
     group.addoption("--certify", type=Path, metavar="FILE", help="run the full tier of one backend, for a certificate")
+    group.addoption(
+        "--variable",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variable of the environment that a certificate is made with, and has; may be repeated",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -156,11 +168,12 @@ class BackendCases(pytest.Collector):
         backend = plugin.registry().backend(self.backend)
         self.level = backend.conformance_level
         every, shift = self.config.getoption("--every"), zlib.crc32(self.backend.encode())
+        is_chosen = _chosen_by_words(self)
         for number, batch in enumerate(batches(items(backend, tier))):
             if (number + shift) % every:
                 continue
             ids = {item.id for item in batch}
-            for item in batch:
+            for item in filter(is_chosen, batch):
                 yield CaseItem.from_parent(self, name=item.id, item=item, batch=(number, ids))
         gaps = plugin.registry().gaps(self.backend)
         if (
@@ -185,6 +198,33 @@ class BackendCases(pytest.Collector):
         return [item.name for item in self.session.items if item.parent is self]
 
 
+def _chosen_by_words(collector: BackendCases) -> Callable[[Item], bool]:
+    """Whether pytest will choose an item by `-k`: of thousands that it will not, none is built.
+
+    It looks for the words in names: the item's, those of what it stands in, and those of its marks. What is no
+    expression is left to pytest to refuse.
+    """
+    words = collector.config.option.keyword.lstrip()
+    if not words:
+        return lambda item: True
+    try:
+        expression = Expression.compile(words)
+    except SyntaxError:
+        return lambda item: True
+    around = {node.name.lower() for node in collector.listchain() if not isinstance(node, pytest.Session)}
+    around |= {mark for mark, plugin in MARKS.items() if collector.config.pluginmanager.hasplugin(plugin)}
+
+    def is_chosen(item: Item) -> bool:
+        names = (item.id.lower(), *around)
+
+        def matches(word: str, /, **_: object) -> bool:
+            return any(word.lower() in name for name in names)
+
+        return expression.evaluate(matches)
+
+    return is_chosen
+
+
 class CaseItem(pytest.Item):
     """One case on one backend."""
 
@@ -205,7 +245,9 @@ class CaseItem(pytest.Item):
         outcome = "gap" if found.outcome == "xfailed" else found.outcome
         if outcome == "failed" and level > self.parent.level:
             outcome = "advisory"
-        record = report.Record(self.parent.backend, self.name, level, outcome, found.seconds, dtype, found.detail)
+        record = report.Record(
+            self.parent.backend, self.name, level, outcome, found.seconds, dtype, found.detail, found.measured
+        )
         self.user_properties.extend(report.properties(record))
         if outcome == "gap":
             pytest.xfail(found.detail)
@@ -274,7 +316,19 @@ def _prepare_certificate(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--certify: found {', '.join(given)}, needed the whole suite compiled as usual")
     if len(option.backend or ()) != 1:
         raise pytest.UsageError(f"--certify: found {len(option.backend or ())} backends, needed one: --backend NAME")
+    strange = [*speaking(os.environ), *_strangers(config)]
+    if strange:
+        text = f"--certify: found {', '.join(strange)}, needed nothing that speaks to the suite"
+        raise pytest.UsageError(f"{text}: tg conformance --backend {option.backend[0]} --certify {option.certify}")
     option.tier = TIER
+
+
+def _strangers(config: pytest.Config) -> list[str]:
+    """The plugins of pytest that may choose items or change outcomes: all but its own, pytest-xdist's and the kit's."""
+    modules = [
+        getattr(one, "__name__", type(one).__module__) for _, one in config.pluginmanager.list_name_plugin() if one
+    ]
+    return sorted({f"the plugin {one}" for one in modules if one.partition(".")[0] not in TRUSTED})
 
 
 def asked(config: pytest.Config) -> report.Asked:
@@ -301,7 +355,7 @@ class Listener:
         """A run that was to certify and cannot has failed."""
         if session.config.getoption("--certify") and session.exitstatus == 0:
             was_asked = asked(session.config)
-            if refusal(self.results.report(was_asked), was_asked):
+            if refusal(self.results.report(was_asked), was_asked, self.results.records):
                 session.exitstatus = 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -335,9 +389,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             report.write(path, made.as_json() if name == "report" else page(made))
             terminalreporter.write_line(f"written to {path}")
     if wanted is not None:
-        why = refusal(made, was_asked)
+        why = refusal(made, was_asked, results.records)
         if why is None:
-            report.write(wanted, certificate(made))
+            report.write(wanted, certificate(made, config.getoption("--variable")))
         terminalreporter.write_line(f"no certificate: {why}" if why else f"certificate written to {wanted}")
 
 

@@ -4,18 +4,19 @@
 
 | field | |
 |---|---|
-| `version` | of this layout: 4 |
+| `version` | of this layout: 5 |
 | `tier`, `time` | `sparse`, `quick` or `full`, as asked for; when the run ended, in UTC |
 | `words`, `mode`, `exclude`, `options` | what chose cases, and how functions were compiled where it is not as usual |
 | `tg`, `suite`, `python`, `numpy`, `machine` | versions, and the processor |
 | `extensions` | the plugins that took part beside the backends': `[distribution, version]` |
 | `skipped` | installed backends that were not tested, and why: `[name, reason]` |
 | `lost` | what is wrong with plugins whose cases are missing for it |
-| `backends` | for each: `name`, `distribution`, `version`, `engines`, `tier`, levels, `counts`, `seconds` |
+| `backends` | for each: `name`, `distribution`, `version`, `engines`, `tier`, levels, `counts`, `seconds`, `measured` |
 | `cases` | for each: `backend`, `family`, `case`, `dtype`, `level`, `outcome`, `counts`, `seconds`, `details` |
 
 A backend's `tier` is what was run of it: of one that compiles slowly the quick tier has the cases of the sparse one.
-Its `level` is what it declares; `achieved` is the highest below which no case that ran has failed.
+Its `level` is what it declares; `achieved` is the highest below which no case that ran has failed. `measured` has the
+largest error found under each gap whose answers differ, in units of the last place, by the id of the gap's item.
 
 `counts` has the number of items (layouts, kinds of static shape) by outcome; `outcome` is the worst of them: `failed`;
 `advisory`, a failure of a case above the backend's level; `gap`, a failure that the backend declares; `passed`;
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tg.plugin import Backend
     from tg_conformance.case import Tier
 
-VERSION: Final = 4
+VERSION: Final = 5
 OUTCOMES: Final = ("failed", "advisory", "gap", "passed", NOT_RUN)
 """What can come of a case, the worst first."""
 
@@ -61,6 +62,7 @@ class Record(NamedTuple):
     seconds: float
     dtype: str = ""
     detail: str = ""
+    measured: float | None = None
 
     @property
     def case(self) -> str:
@@ -94,6 +96,7 @@ class Tested(NamedTuple):
     achieved: int
     counts: Mapping[str, int]
     seconds: float
+    measured: Mapping[str, float]
 
 
 class Asked(NamedTuple):
@@ -169,7 +172,8 @@ class Results:
             levels = (backend.conformance_level, _achieved(own))
             versions = (one.distribution, one.version, dict(one.engines))
             facts = (*versions, tier_as_run(backend, tier), *levels, _ordered(counts))
-            found.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3)))
+            measured = {record.id: record.measured for record in own if record.measured is not None}
+            found.append(Tested(name, *facts, round(sum(record.seconds for record in own), 3), measured))
         return found
 
     def report(self, asked: Asked) -> Report:
@@ -257,7 +261,7 @@ def write(path: Path, text: str) -> None:
 
 def properties(record: Record) -> Iterable[tuple[str, Any]]:
     """A record as the properties of an item, which pytest carries between processes and writes into JUnit's XML."""
-    return [(f"conformance.{name}", value) for name, value in record._asdict().items() if value != ""]
+    return [(f"conformance.{name}", value) for name, value in record._asdict().items() if value not in ("", None)]
 
 
 def from_properties(given: Iterable[tuple[str, Any]]) -> Record | None:

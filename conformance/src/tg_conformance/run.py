@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import sys
 import time
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 import tg
 from tg import plugin
 from tg.graph.function_graph import freeze
+from tg.ops.catalog import FAMILIES
+from tg.ops.elementwise.record import ElementwiseFunction
 from tg_conformance import compare
 from tg_conformance.choice import choice
 from tg_conformance.evaluate import evaluate
-from tg_conformance.lowered import gap_name, gaps_in, lowered
+from tg_conformance.lowered import covered, gap_name, gaps_in, lowered
 from tg_conformance.outcome import NOT_RUN, Outcome
 from tg_conformance.program import Program, drawn
+from tg_conformance.state import StateError
 from tg_conformance.threads import ThreadsError
-from tg_conformance.watch import BackDoorError
+from tg_conformance.watch import BackDoorError, copied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +32,52 @@ if TYPE_CHECKING:
     from tg.functions.backends import BackendChoice
     from tg.plugin import Gap
     from tg_conformance.case import Item
+
+
+OFTEN: Final = 10  # after how many batches copies of the reference are looked for again
+NO_CASE: Final = "it covers no case"
+LOOSE: Final = 16.0  # by how much a gap may state more than the largest error that is found
+
+
+class Evidence:
+    """What programs show of a gap whose answers differ: in which dtypes they do, and by how much."""
+
+    def __init__(self, gap: Gap) -> None:
+        self.gap = gap
+        self.errors: dict[str, float] = {}  # the largest in each dtype that was seen, in units of the last place
+        self._off: dict[bool, set[str]] = {True: set(), False: set()}  # by whether a program has one dtype alone
+        self._alone: set[str] = set()
+
+    def add(self, dtypes: set[str], error: float | None) -> None:
+        """Take the error of a program in which the gap covers nodes of some dtypes; None where it is right."""
+        self.errors.update((name, max(error or 0.0, self.errors.get(name, 0.0))) for name in dtypes)
+        self._alone |= dtypes if len(dtypes) == 1 else set()
+        self._off[len(dtypes) == 1] |= dtypes if error is not None else set()
+
+    @property
+    def right(self) -> list[str]:
+        """The dtypes in which nothing is off; of a program of several it is not known which one was."""
+        return sorted(self.errors.keys() - self._off[True] - (self._off[False] - self._alone))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether more programs could show nothing against the gap."""
+        return self.gap.dtypes is not None and not self.fault()
+
+    def fault(self) -> str:
+        """What is wrong with the gap; "" if nothing."""
+        if not self.errors:
+            return f"{NO_CASE} that no other gap covers"
+        worst, unseen = max(self.errors.values()), sorted((self.gap.dtypes or set()) - self.errors.keys())
+        if unseen:
+            return f"{NO_CASE} of {', '.join(unseen)}: narrow the gap"
+        if self.right:
+            return f"without it all that it covers in {', '.join(self.right)} is right: remove or narrow the gap"
+        assert self.gap.accuracy is not None
+        if self.gap.accuracy > LOOSE * worst:
+            error = f"the largest error is {worst:.3g}: state {LOOSE * worst:.3g} at most"
+            return f"it states {self.gap.accuracy:g} ulp, and {error}"
+        return ""
 
 
 class Runner:
@@ -41,12 +92,16 @@ class Runner:
         `journal(ids, reason)` what is tried past a gap with this reason.
         """
         self.backend, self.journal, self.choice = backend, journal, choice(backend, options)
-        self.gaps = plugin.registry().gaps(backend)
+        self.gaps, self.rules = plugin.registry().gaps(backend), plugin.registry().rules(backend)
         self.rounds = rounds
+        self.batches, self.copied = 0, dict[object, str]()
         self.dtypes = plugin.registry().backend(backend).dtypes
 
     def run(self, items: Sequence[Item]) -> list[Outcome]:
         """The outcomes of a batch, in any order."""
+        if self.batches % OFTEN == 0:  # a look takes 0.1 s, and 0.3 beside a framework
+            self.copied.update(copied(self.backend))
+        self.batches += 1
         found: list[Outcome] = []
         together: list[tuple[Program, list[Item]]] = []
         for members in _by_program(items):
@@ -107,7 +162,7 @@ class Runner:
         started = time.perf_counter()
         self.journal([item.id for _, members in programs for item in members])
         try:
-            wrong = evaluate(programs, self.choice, rounds=self.rounds)
+            wrong = evaluate(programs, self.choice, rounds=self.rounds, copied=self.copied)
         except Exception as error:  # noqa: BLE001
             raised = error
         else:
@@ -116,7 +171,9 @@ class Runner:
             return self._raised(*programs[0], raised, started)
         middle = len(programs) // 2
         found = self._together(programs[:middle]) + self._together(programs[middle:])
-        if isinstance(raised, ThreadsError | BackDoorError) and all(one.outcome == "passed" for one in found):
+        if isinstance(raised, ThreadsError | BackDoorError | StateError) and all(
+            one.outcome == "passed" for one in found
+        ):
             return [_failed(item, str(raised), started) for _, members in programs for item in members]
         return found
 
@@ -130,7 +187,7 @@ class Runner:
         lacking = self.unclaimed(program) if isinstance(error, tg.NoRuleError) else None
         if lacking is not None:
             return [Outcome(members[0].id, NOT_RUN, lacking, time.perf_counter() - started)]
-        return [_failed(members[0], _trace(error), started)]
+        return [_failed(members[0], str(error) if isinstance(error, StateError) else _trace(error), started)]
 
     def unclaimed(self, program: Program) -> str | None:
         """Why a program is none of the backend's: the case itself computes in a dtype that the backend does not claim.
@@ -234,11 +291,17 @@ class Runner:
     def proof(self, k: int, known: Iterable[Item]) -> Outcome:
         """The outcome of a gap itself: it must cover cases, and one that no other gap covers must fail without it.
 
-        A gap may also keep a rule from being used where the op has an expansion: no case is refused then.
+        A gap may also keep a rule from being used where the op has an expansion: no case is refused then. One whose
+        answers differ must have one that is off in each dtype, by not far less than it states.
         """
         gap, started = self.gaps[k], time.perf_counter()
+        if gap.raises is None and not isinstance(gap.op, str):
+            detail, worst = self._difference(k, known)
+            return Outcome(
+                gap_name(k, gap), "failed" if detail else "passed", detail, time.perf_counter() - started, worst
+            )
         others = [one for one in self.gaps if one is not gap]
-        detail, right = "it covers no case", ""
+        detail, right = NO_CASE, ""
         for members in _by_program([item for item in known if item.kind in ("value", "grad")]):
             if gap.op in members[0].case.needs:  # a word: each of its cases is held against it
                 return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
@@ -256,9 +319,65 @@ class Runner:
                 if self._fault(program, members[0], [gap]) is not None:
                     return Outcome(gap_name(k, gap), "passed", "", time.perf_counter() - started)
                 right = right or members[0].id  # the first, most often the op alone, tells most
-        if right:
+        if gap.op not in self.rules and gap.op not in _cores_ops() and detail == NO_CASE:
+            detail = ""  # of an op of an extension that says so itself, and gives no case
+        elif right:
             detail = f"without it {right} is right, as is all else that it covers: remove the gap"
-        return Outcome(gap_name(k, gap), "failed", detail, time.perf_counter() - started)
+        return Outcome(gap_name(k, gap), "failed" if detail else "passed", detail, time.perf_counter() - started)
+
+    def _difference(self, k: int, known: Iterable[Item]) -> tuple[str, float | None]:
+        """What is wrong with a gap whose answers differ, and the largest error found, in units of the last place.
+
+        Programs that have the op as they are written come first; whether others get it by rewriting is seen only if
+        those show nothing. It ends where enough has been seen.
+        """
+        gap, programs = self.gaps[k], _by_program([item for item in known if item.kind in ("value", "grad")])
+        evidence = Evidence(gap)
+        for as_written in (True, False):
+            for members in programs:
+                self._add_evidence(evidence, members[0], k, as_written=as_written)
+                if evidence.is_enough:
+                    break
+            if evidence.errors:
+                break
+        return evidence.fault(), max(evidence.errors.values(), default=None)
+
+    def _add_evidence(self, evidence: Evidence, item: Item, k: int, *, as_written: bool) -> None:
+        """Run an item past a gap, if the gap covers it and no other one does."""
+        gap, subject = evidence.gap, item.case.subject
+        is_of_functions = isinstance(gap.op, ElementwiseFunction) and isinstance(subject, ElementwiseFunction)
+        if as_written and is_of_functions and item.kind == "value" and subject is not gap.op:
+            return  # most items, which need not be built
+        try:
+            program = Program(item)
+            if as_written and not covered(freeze(program.arguments, program.outputs), gap):
+                return
+            with plugin.unsaid([gap]):
+                graph = lowered(self.backend, program)
+        except Exception:  # noqa: BLE001 (a case that cannot be built fails as itself)
+            return
+        dtypes = covered(graph, gap)
+        if dtypes and not gaps_in(graph, [one for one in self.gaps if one is not gap]):
+            self.journal([gap_name(k, gap)])
+            is_off = self._fault(program, item, [gap]) is not None
+            evidence.add(dtypes, self._measured(program, item, gap) if is_off else None)
+
+    def _measured(self, program: Program, item: Item, gap: Gap) -> float:
+        """The largest error of an item compiled past a gap, in units of the last place; infinite where it raises."""
+        try:
+            with plugin.unsaid([gap]):
+                function = tg.function(
+                    program.arguments, program.outputs, backend=self.choice, on_unused_input="ignore"
+                )
+                calls = [program.call(item, number) for number in (0, 1)]
+                return max(program.error(call, function(*call.arrays), program.reference(call)) for call in calls)
+        except Exception:  # noqa: BLE001 (no answer at all)
+            return math.inf
+
+
+@functools.cache
+def _cores_ops() -> frozenset[object]:
+    return frozenset(key for family in FAMILIES for key in (*family.elementwise, *family.ops))
 
 
 def _error(item: Item, backend: BackendChoice) -> str | None:

@@ -3,7 +3,7 @@
 It reads lines of JSON, each a list of ids or the number of a gap, from the standard input, and answers each with a line
 of JSON, the list of their outcomes. Before anything is compiled or run, what it is goes into the journal, with the
 reason of the gap past which it is tried: a process that died or hangs is known by its last line. What backends print
-goes to the standard error.
+goes to a file beside it, where it is noticed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 def main() -> None:
     """Answer requests until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
     given = _arguments()
+    with given.journal.with_name("printed").open("ab") as printed:
+        os.dup2(printed.fileno(), 1)
     os.environ["TG_REMEMBER"] = "false"  # tested is what rewriting makes now, not what it made once
     with given.journal.open("a") as journal:
 
@@ -38,6 +39,8 @@ def main() -> None:
             journal.flush()
 
         known = {item.id: item for item in items(plugin.registry().backend(given.backend), given.tier)}
+        plugin.registry().linker(given.backend)  # what importing changes is no program's doing
+        plugin.registry().rules(given.backend)
         runner = Runner(given.backend, note, given.option, rounds=ROUNDS[given.tier])
         _answer(answers, [])
         for line in sys.stdin:

@@ -223,6 +223,10 @@ CERTIFICATE = {"backend": "mine", "version": "1.0", "tg": tg.__version__, "engin
     ("text", "told"),
     [
         (json.dumps(CERTIFICATE), "level 3"),
+        (
+            json.dumps({**CERTIFICATE, "items": [69026, 69026], "ops": {"rule": 400, "host": 3}}),
+            "level 3, 69,026 of 69,026 items, 3 ops by the host",
+        ),
         (json.dumps({**CERTIFICATE, "engines": {"minelib": "1.9"}}), "level 3, but with minelib 1.9"),
         (json.dumps({**CERTIFICATE, "tg": "0.0.1", "version": "0.9"}), "level 3, but with tg-core 0.0.1, tg-mine 0.9"),
         (json.dumps({**CERTIFICATE, "backend": "other"}), "found a certificate of other"),

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 import tg.plugin
+from tg.callers import is_inside
 from tg.errors import BackendUnavailable, PluginError
-from tg.graph import loc
 from tg.graph.op import Op
 from tg.ops.family import Family
 from tg.plugin import Gap, Rewrites, RuleProtocol
@@ -52,9 +52,9 @@ def test_no_line_of_what_a_backend_requires_is_the_users(world):
     world.add("numpy", "deep")  # something that is installed
     linked(world, "mine", requires=("numpy",))
     target = world.entries[0].target
-    assert not loc._is_inside(target)
+    assert not is_inside(target)
     world.registry(TG_PLUGINS="mine").linker("mine")
-    assert loc._is_inside(target)
+    assert is_inside(target)
 
 
 # --- rules
@@ -204,7 +204,7 @@ def test_a_hook_that_returns_something_else_is_remembered_with_what_was_needed(w
     registry = world.registry()
     registry.rules("perform")
     (problem,) = registry.problems()
-    assert problem.reason == ("tg_rules: found dict {'add': <built-in function max>}, needed Rules or None")
+    assert problem.reason == ("tg_rules: found dict {'add': <built-in function max>}, needed Rules or NoRules or None")
 
 
 def test_a_misspelled_hook_of_an_extension_is_a_problem_that_names_the_near_match(world):

@@ -70,6 +70,7 @@ from tg_conformance.cases.linalg import (
     schur,
     solving,
     spectral,
+    spectral_functions,
     triangular,
 )
 from tg_conformance.cases.linalg import (
@@ -141,6 +142,7 @@ CASES: Final[tuple[Case, ...]] = (
     *schur.CASES,
     *solving.CASES,
     *spectral.CASES,
+    *spectral_functions.CASES,
     *triangular.CASES,
     *keys.CASES,
     *continuous.CASES,

@@ -34,6 +34,7 @@ def _log_densities(x: Any, a: Any, scale: Any) -> tuple[Any, ...]:
         d.vonmises.logpdf(x, a, scale),
         d.poisson.logpmf(x, scale),
         d.nbinom.logpmf(x, a, 0.3),
+        d.nbinom2.logpmf(x, scale, a),
         d.normal.logpdf(x, a, scale - scale),
     )
 
@@ -49,6 +50,7 @@ def _log_densities_of_scipy(x: Any, a: Any, scale: Any) -> tuple[Any, ...]:
         stats.vonmises.logpdf(x, scale, a),
         stats.poisson.logpmf(x, scale),
         stats.nbinom.logpmf(x, a, 0.3),
+        stats.nbinom.logpmf(x, a, a / (a + scale)),
         np.full(x.shape, np.nan),
     )
 
@@ -112,7 +114,7 @@ def _sizes(*arrays: Any) -> Any:
 WRITTEN: Final = (
     Case(
         _log_densities, [X, SHAPE, SCALE], name="log-densities", oracle=_in_double(_log_densities_of_scipy),
-        condition=lambda *arrays: _sizes(*arrays)(10), accuracy=32, static=(False,),
+        condition=lambda *arrays: _sizes(*arrays)(11), accuracy=32, static=(False,),
     ),
     Case(
         lambda x, a, scale: tuple(tg.grad(tg.sum(tg.distributions.gamma.logpdf(x, a, scale)), [x, a, scale])),
@@ -125,7 +127,7 @@ WRITTEN: Final = (
     ),
     Case(
         _quantiles, [Q, FIXED, FIXED], name="quantiles", oracle=_in_double(_quantiles_of_scipy), accuracy=64,
-        static=(False,),
+        condition=lambda q, a, scale: (np.abs(a) + np.abs(scale),) * 2 + (0.0,) * 3, static=(False,),
     ),
     Case(
         lambda x, mean, scale: tg.distributions.multivariate_normal.logpdf(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,6 +21,25 @@ def of_family(path: str, *cases: Case | Iterable[Case]) -> tuple[Case, ...]:
     """The cases with the path of their family."""
     flat = [one for given in cases for one in ([given] if dataclasses.is_dataclass(given) else given)]
     return tuple(dataclasses.replace(case, family=path) for case in flat)
+
+
+HALVES: Final = ("float16", "bfloat16")
+
+
+def hundreds(draws: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
+    """Numbers in [100, 300], whose squares and sums leave the range of float16."""
+    return draws.uniform(100, 300, shape)
+
+
+def rounded_once(expression: Callable[..., Any]) -> Callable[..., Any]:
+    """An oracle of halves: the expression in float64, and its results rounded to the dtype of the first operand."""
+
+    def of(x: Any, *others: Any) -> Any:
+        results = expression(x.astype(float), *(v.astype(float) for v in others))
+        with np.errstate(over="ignore"):
+            return tuple(np.asarray(y).astype(x.dtype) for y in results)
+
+    return of
 
 
 def titled(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -10,7 +10,7 @@ import tg
 from tg.errors import InputError
 from tg.ops.norm import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import HALVES, hundreds, of_family, rounded_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,36 @@ def orders() -> Iterator[Case]:
         )
 
 
+def _hessian_of_norms(x: np.ndarray) -> np.ndarray:
+    """(I - u u.T) / |row| for each row, with its direction u."""
+    size = np.sqrt(np.sum(x * x, axis=1))
+    size[size == 0] = np.nan
+    u = x / size[:, None]
+    hessian = np.zeros((*x.shape, *x.shape))
+    for k in range(len(x)):
+        hessian[k, :, k] = (np.eye(x.shape[1]) - np.outer(u[k], u[k])) / size[k]
+    return hessian
+
+
 WRITTEN: Final = (
+    Case(
+        lambda x: (
+            *(tg.norm(x, order) for order in (None, 2, 3, 0.5, np.inf)),
+            *(tg.norm(x[:3]), tg.grad(tg.norm(x), x)),
+        ),
+        [any_dtype(300, values=hundreds)],
+        name="norms of halves, whose squares leave their range",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=1,
+        oracle=rounded_once(
+            lambda x: (
+                *(np.linalg.norm(x, order) for order in (None, 2, 3, 0.5, np.inf)),
+                *(np.linalg.norm(x[:3]), x / np.linalg.norm(x)),
+            )
+        ),
+    ),
     Case(
         lambda x: tuple(tg.grad(tg.norm(x, order), x) for order in (None, 2, 1, 3, 1.5)),
         [fixed([0.0, 0.0, 0.0])],
@@ -56,6 +85,14 @@ WRITTEN: Final = (
         name="grad of norms of rows of which one is 0",
         traps=("T69",),
         oracle=lambda x: np.array([[0, 0], [0.6, 0.8]]),
+    ),
+    Case(
+        lambda x: tg.hessian(tg.sum(tg.norm(x, 2, axis=1)), x),
+        [fixed([[0.0, 0.0], [3.0, 4.0]])],
+        name="hessian of norms of rows of which one is 0",
+        note="The slope at 0 is a convention, which has no slope: NaN, and 0 between rows.",
+        traps=("T69",),
+        oracle=_hessian_of_norms,
     ),
     Case(
         lambda x: tg.grad(tg.norm(x, 3), x),

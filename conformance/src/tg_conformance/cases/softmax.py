@@ -10,7 +10,7 @@ from scipy import special
 import tg
 from tg.ops.softmax import FAMILY
 from tg.plugin.case import SAME_SHAPE, Case, any_dtype, f64, fixed
-from tg_conformance.cases.family import of_family
+from tg_conformance.cases.family import HALVES, of_family, rounded_once
 from tg_conformance.cases.reduction import FLOATING, Reduction, over_axes
 
 
@@ -29,6 +29,13 @@ def log_sum_exp(x: Any, axis: Any = None) -> Any:
 REDUCTIONS: Final = (
     Reduction(tg.logsumexp, log_sum_exp, FLOATING, terms=log_terms, gradient=True, layouts=(*SAME_SHAPE, "one")),
 )
+
+
+def slope_terms(x: Any) -> tuple[Any, Any]:
+    """The sizes of the terms of 1000 times the gradients of sum(log_softmax(x)) and logsumexp(x)."""
+    shares = 1000 * special.softmax(x.astype(float))
+    return 1000 + len(x) * shares, shares
+
 
 WRITTEN: Final = (
     Case(
@@ -95,6 +102,29 @@ WRITTEN: Final = (
             - np.outer(special.softmax(x.astype(float)), special.softmax(x.astype(float)))
         ),
         condition=lambda x: np.ones((5, 5)),
+    ),
+    Case(
+        lambda x: (tg.logsumexp(x), tg.softmax(x[:50]), tg.log_softmax(x[:50])),
+        [any_dtype(200)],
+        name="sums of exponentials of halves",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=1,
+        oracle=rounded_once(
+            lambda x: (special.logsumexp(x), special.softmax(x[:50]), special.log_softmax(x[:50])),
+        ),
+    ),
+    Case(
+        lambda x: (tg.grad(1000 * tg.sum(tg.log_softmax(x)), x), tg.grad(1000 * tg.logsumexp(x), x)),
+        [any_dtype(200)],
+        name="gradients of sums of exponentials of halves",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=1,
+        condition=slope_terms,
+        oracle=rounded_once(lambda x: (1000 - 1000 * len(x) * special.softmax(x), 1000 * special.softmax(x))),
     ),
 )
 

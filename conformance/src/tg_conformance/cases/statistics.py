@@ -10,7 +10,7 @@ import tg
 from tg.errors import DtypeError, ShapeError
 from tg.ops.statistics import FAMILY
 from tg.plugin.case import Case, any_dtype, f64, fixed
-from tg_conformance.cases.family import of_family, twin
+from tg_conformance.cases.family import HALVES, hundreds, of_family, rounded_once, twin
 from tg_conformance.cases.reduction import FLOATING, Reduction, average_terms, over_axes, sum_terms
 
 NAN: Final = float("nan")
@@ -109,6 +109,46 @@ WRITTEN: Final = (
         [fixed([1.0, NAN, 3.0])],
         name="grad without nan",
         oracle=lambda x: np.array([0.5, 0.0, 1.5]),
+    ),
+    Case(
+        lambda x, w: (
+            *(tg.mean(x), tg.mean(x, 1), tg.nanmean(x), tg.average(x, 1, weights=w), tg.median(x)),
+            *(tg.var(x, 0, ddof=1), tg.std(x), tg.std(x, 1), tg.nanstd(x)),
+        ),
+        [any_dtype(3, 700, values=hundreds), any_dtype(700, values=hundreds)],
+        name="halves, whose sums and squares leave their range",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=1,
+        oracle=rounded_once(
+            lambda x, w: (
+                *(np.mean(x), np.mean(x, 1), np.mean(x), np.average(x, 1, weights=w), np.median(x)),
+                *(np.var(x, 0, ddof=1), np.std(x), np.std(x, 1), np.std(x)),
+            )
+        ),
+    ),
+    Case(
+        lambda x: (tg.grad(1000 * tg.mean(x), x), tg.grad(1000 * tg.std(x), x)),
+        [any_dtype(2000, values=hundreds)],
+        name="gradients of the mean and the spread of halves",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=1,
+        condition=lambda x: (np.full(len(x), 0.5), np.full(len(x), 0.5)),
+        oracle=rounded_once(lambda x: (np.full(len(x), 0.5), (x - np.mean(x)) / np.std(x) / 2)),
+    ),
+    Case(
+        lambda x: (tg.cov(x), tg.corrcoef(x)),
+        [any_dtype(3, 500, values=hundreds)],
+        name="covariances of halves",
+        dtypes=HALVES,
+        layouts=("C",),
+        static=(False,),
+        accuracy=1,
+        condition=lambda x: (np.full((3, 3), 4000), np.ones((3, 3))),
+        oracle=rounded_once(lambda x: (np.cov(x), np.corrcoef(x))),
     ),
     twin(
         "average",

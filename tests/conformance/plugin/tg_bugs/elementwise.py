@@ -105,13 +105,13 @@ def double_by_single(op, x):
 
 
 def abort(x):
-    if x.ndim == 1 and x.dtype == "float16":
+    if x.ndim == 4 and x.dtype == "float16":
         os.abort()
     return np.exp2(x)
 
 
 def hang(x):
-    if x.ndim == 1 and x.dtype == "float16":
+    if x.ndim == 4 and x.dtype == "float16":
         time.sleep(1000)
     return np.log2(x)
 

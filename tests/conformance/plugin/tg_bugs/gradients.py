@@ -2,9 +2,11 @@
 
 import tg
 from tg.gradient import pullback
+from tg.gradient.selection import Supports
 from tg.ops import norm, reduction, scatter_pullback, sorting
 from tg.ops.contraction import MatMul
 from tg.ops.cumulative import Accumulate, CumProdPullback, _from_the_end
+from tg.ops.elementwise import arithmetic
 from tg.ops.elementwise.arithmetic import clip
 from tg.ops.indexing import Gather, Scatter, Slice
 from tg.ops.reduction import Reduce
@@ -53,9 +55,21 @@ def last_use(self, v, dv):
         self.found[pullback.key_of(v)] = dv
 
 
-def no_gate(self, dy, d):
-    """A product where a gate should be: 0 * inf is NaN."""
-    return tg.multiply(dy, d) if isinstance(d, pullback.Variable) or d != 0 else None
+def no_selection(self, a, b, *, turns=False):
+    """A product whatever is selected: 0 * inf is NaN."""
+    return tg.multiply(a, b)
+
+
+def chosen_by_value(self, a, b, *, turns=False):
+    """A cotangent that happens to be 0 is taken for one that is selected: 0 * inf is 0."""
+    return tg.where(tg.equal(a, 0.0), 0.0, tg.multiply(a, b))
+
+
+def no_slope_at_0(self, tools, inputs, outputs, cotangents):
+    """The direction of x, which 0 has none of."""
+    (x,), (y,), (dy,) = inputs, outputs, cotangents
+    length, dy = (tg.expand_dims(v, self.axes) for v in (y, dy))
+    return (tools.times(tg.broadcast_to(dy, x.shape), x / length),)
 
 
 def permuted_again(self, tools, inputs, outputs, cotangents):
@@ -163,12 +177,14 @@ BUGS = (
              quotient_of_products),
     replaced("prod-by-division", "T74", "^reduction:grad", reduction, "product_of_others", product_by_itself),
     replaced("maximum-for-all-ties", "T68", "^reduction:grad", Reduce, "pullback", all_ties),
-    replaced("norm-at-0", "T69", "^norm:grad", norm, "root", tg.sqrt),
+    replaced("norm-at-0", "T69", "^norm:grad", norm.Norm, "pullback", no_slope_at_0),
     replaced("gather-of-repeats", "T72", "^indexing:(points|sum of|rows by int8)", Gather, "pullback", gathered),
     replaced("replaced-depends", "T72", "^indexing:set", scatter_pullback, "_replaced", not_replaced),
     replaced("overwritten-depends", "T72", "^indexing:(set|grad)", scatter_pullback, "_replaced", winners_ignored),
     replaced("last-use", "T73", "^control:(call with|hess|jac)", pullback._Flow, "add", last_use),
-    replaced("no-gate", "T70", "^elementwise/comparison:(grad|branch)", pullback.Tools, "gate", no_gate),
+    replaced("no-selection", "T70", "^elementwise/comparison:(grad|branch)", Supports, "times", no_selection),
+    replaced("chosen-by-value", "T69", "^elementwise/arithmetic:grad of", Supports, "times", chosen_by_value),
+    slopes("flat-at-kink", "T69", "^norm:hessian", arithmetic.kink, lambda x, y: 0),
     replaced("sort-at-positions", "T68", "^sorting:(grad|jac)", sorting.Sort, "pullback", sorted_gather),
     replaced("running-sum-forward", "T67", "^cumulative:cumsum", Accumulate, "pullback", forward_sum),
     replaced("permuted-again", "T73", "^shape:(transpose|moveaxis)", Transpose, "pullback", permuted_again),

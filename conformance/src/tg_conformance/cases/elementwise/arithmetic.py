@@ -9,7 +9,7 @@ import numpy as np
 
 import tg
 from tg.errors import DomainError
-from tg.ops.elementwise.arithmetic import FAMILY, clip
+from tg.ops.elementwise.arithmetic import FAMILY, clip, direction
 from tg.plugin.case import Case, any_dtype, f64, fixed, i8, i32, i64, u8
 from tg_conformance.cases.elementwise.record import Facts, Oracle, floats_only, generated
 from tg_conformance.cases.family import of_family
@@ -77,6 +77,31 @@ FACTS: Final = {
     tg.copysign: floats_only(np.copysign, gradient=((0.2, 3.0),) * 2, signed_zero=True),
     tg.nextafter: Facts(Oracle(), derivative=False),
     tg.gate: Facts(Oracle(lambda dy, d: np.where(dy == 0, 0, dy * d), lambda dy, d: dy * d), traps=("T70",)),
+    tg.direction: Facts(Oracle(direction.reference), hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
+    tg.radius: floats_only(np.hypot, hostile_oracle=False, gradient=((0.3, 3.0), (-3.0, -0.3))),
+    tg.flat_root: floats_only(np.sqrt, gradient=((0.1, 9.0),)),
+    tg.flat_power: floats_only(np.power, hostile_oracle=False, domains=((0.1, 9.0), (0.2, 1.5)), derivative=False),
+    tg.masked_product: Facts(Oracle(lambda c, x, y: np.where(c, x * y, np.zeros((), x.dtype))), derivative=False),
+    tg.product_at_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
+    tg.product_past_kink: Facts(Oracle(lambda c, x, y: np.broadcast_arrays(c, x * y)[1]), derivative=False),
+    tg.at_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
+    tg.past_kink: Facts(Oracle(lambda c, x: np.broadcast_arrays(c, x)[1]), derivative=False),
+    tg.absolute_power: floats_only(
+        lambda x, y: np.power(np.abs(x), y), hostile_oracle=False, domains=((-9.0, 9.0), (1.2, 3.5)), derivative=False
+    ),
+    tg.signed_power: floats_only(
+        lambda x, y: np.sign(x) * np.power(np.abs(x), y),
+        hostile_oracle=False,
+        domains=((-9.0, 9.0), (1.2, 3.5)),
+        derivative=False,
+    ),
+    tg.radial_power: floats_only(
+        lambda r, u, y: np.broadcast_arrays(np.power(r, y), u)[0],
+        hostile_oracle=False,
+        domains=((0.0, 9.0), (0.0, 9.0), (2.2, 3.5)),
+        derivative=False,
+    ),
+    tg.kink: Facts(Oracle(np.zeros_like), derivative=False),
 }
 
 SIGNS: Final = [7.5, -7.5, 7.5, -7.5, 6.0, -6.0, 6.0, -6.0, 0.0, -0.0, 5.5]
@@ -351,6 +376,15 @@ GRADIENTS: Final = (
         name="grad of power at 0",
         traps=("T69",),
         oracle=lambda x, y: ([0.0, 0.0, 12.0], [0.0, 0.0, 8 * np.log(2.0)]),
+    ),
+    Case(
+        lambda x: tg.grad(tg.sum(tg.square(tg.sinh(tg.sqrt(x)))), x),
+        [fixed([0.0, 4.0])],
+        name="grad of a root that a factor of 0 meets",
+        note="The limit at 0 is 1. No selection makes the factor 0: 0 times an infinite slope is NaN, never 0.",
+        traps=("T69",),
+        accuracy=16,
+        oracle=lambda x: np.array([np.nan, np.sinh(4.0) / 4]),
     ),
     Case(
         lambda x: tg.grad(tg.sum(x / 2), x),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -78,7 +79,11 @@ def generated(family: Family, facts: Mapping[Any, Facts]) -> Iterator[Case]:
 
 
 def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
-    """The cases of one function: random values, hostile values, gradients, two ranks that broadcast."""
+    """The cases of one function: random values, hostile values, gradients, ranks that broadcast.
+
+    Random values have two axes, those of derivatives three, hostile ones four: 65 to 1,040 elements, some of which fill
+    vectors of any width and some do not.
+    """
     dtypes = loop_dtypes(fn)
     shared: dict[str, Any] = {
         "signed_zero": facts.signed_zero,
@@ -89,17 +94,16 @@ def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
     yield Case(fn, _inputs(fn, facts.domains), dtypes=dtypes, layouts=(*SAME_SHAPE, *OTHER_SHAPE), **shared)
     hostile = tuple(d for d in dtypes if not is_complex(d) and (is_float(d) or d == "bool" or facts.hostile))
     if hostile:
-        given = {**shared, "oracle": facts.oracle if facts.hostile_oracle else None}
-        inputs = [_operand(fn, k, values=functools.partial(_combination, fn, k)) for k in range(fn.arity)]
+        given = {**shared, "oracle": Once(facts.oracle) if facts.hostile_oracle else None}
+        inputs = [_operand(fn, k, draw.RANK_4, values=functools.partial(_combination, fn, k)) for k in range(fn.arity)]
         layouts: tuple[Layout, ...] = ("C", "strided", "reversed")
         yield Case(fn, inputs, name=f"{fn.name} hostile", dtypes=hostile, layouts=layouts, static=(False,), **given)
     real = tuple(d for d in dtypes if d in ("float32", "float64") and is_float(fn.loop((d,) * fn.arity)[1]))
     if real and facts.derivative and _has_slope(fn):
         domains = facts.gradient or facts.domains
-        inputs = list(_inputs(fn, domains))
         yield Case(
             fn,
-            inputs,
+            _inputs(fn, domains, draw.RANK_3),
             name=f"{fn.name} derivative",
             dtypes=real,
             layouts=("C", "broadcast"),
@@ -107,6 +111,14 @@ def cases_of(fn: ElementwiseFunction, facts: Facts) -> Iterator[Case]:
             analytic=facts.analytic,
             **shared,
         )
+    elif fn.arity == 1:
+        inputs = _inputs(fn, facts.domains, draw.RANK_3)
+        yield Case(
+            fn, inputs, name=f"{fn.name} of three axes", dtypes=dtypes[-1:], layouts=("C", "transposed"), **shared
+        )
+    if fn.arity == 1:
+        inputs = _inputs(fn, facts.domains, draw.RANK_2[1:])
+        yield Case(fn, inputs, name=f"{fn.name} of a vector", dtypes=dtypes[-1:], layouts=("C", "reversed"), **shared)
     whole = tuple(d for d in dtypes if is_complex(d))
     if whole and facts.derivative and _has_slope(fn) and facts.oracle.floating is not None:
         yield _complex_derivative(fn, facts)
@@ -148,7 +160,7 @@ def _broadcasting(
     few = tuple(d for d in ("bool", "int32", "uint8", "float32", "float64") if d in dtypes)[-2:] or dtypes[-1:]
     inputs = _inputs(fn, facts.domains)
     shapes: tuple[tuple[tuple[int | str, ...], ...], ...] = (
-        (("n", "m"), ("m",), ("n", "m")),
+        (draw.RANK_3, draw.RANK_3[1:], draw.RANK_3),
         (("n", 1), (1, "m"), ()),
         ((), ("n", "m"), ("m",)),
     )
@@ -166,29 +178,63 @@ def loop_dtypes(fn: ElementwiseFunction) -> tuple[str, ...]:
 
 
 def _has_loop(fn: ElementwiseFunction, dtype: str) -> bool:
-    kinds = ("bool", dtype, dtype) if fn.name == "where" else (dtype,) * fn.arity
+    kinds = ("bool",) * _has_condition(fn) + (dtype,) * (fn.arity - _has_condition(fn))
     try:
         return fn.loop(kinds)[0] == kinds
     except DtypeError:
         return False
 
 
-def _operand(fn: ElementwiseFunction, k: int, **facts: Any) -> Input:
-    return Input(
-        "bool" if fn.name == "where" and k == 0 else None, ("n", "m") if not facts.get("values") else ("n",), **facts
-    )
+def _operand(fn: ElementwiseFunction, k: int, shape: tuple[str, ...], **facts: Any) -> Input:
+    return Input("bool" if k == 0 and _has_condition(fn) else None, shape, **facts)
 
 
-def _inputs(fn: ElementwiseFunction, domains: Sequence[tuple[float, float]] | None) -> list[Input]:
+def _has_condition(fn: ElementwiseFunction) -> bool:
+    """Whether the first operand is a condition, and others are not."""
+    if fn.arity == 1:
+        return False
+    try:
+        (first, second, *_), _ = fn.loop(("float64",) * fn.arity)
+    except DtypeError:
+        return False
+    return first == "bool" != second
+
+
+def _inputs(
+    fn: ElementwiseFunction, domains: Sequence[tuple[float, float]] | None, shape: tuple[str, ...] = draw.RANK_2
+) -> list[Input]:
     given = domains or [fn.domain or (-3.0, 3.0)] * fn.arity
-    return [_operand(fn, k, low=low, high=high) for k, (low, high) in enumerate(given)]
+    return [_operand(fn, k, shape, low=low, high=high) for k, (low, high) in enumerate(given)]
 
 
 def _combination(fn: ElementwiseFunction, k: int, rng: Any, dtype: str, shape: Any) -> Array:
-    """Operand k of the combinations of special values, each operand having its own dtype's."""
+    """Operand k of the combinations of special values, each operand having its own dtype's; all, then some again."""
     common = dtype if not (fn.name == "where" and k == 0) else None
     pool = _combinations(fn.name == "where", fn.arity, common)
-    return np.array(pool)[:, k] if common is not None else np.resize([True, False, False], HOSTILE_LIMIT)
+    values = np.array(pool)[:, k] if common is not None else np.resize([True, False, False], HOSTILE_LIMIT)
+    return values[_again(len(values), math.prod(shape))].reshape(shape)
+
+
+@functools.cache
+def _again(count: int, size: int) -> Array:
+    """The number of the combination at each of many places, in no order: the first ones have each combination once."""
+    rng = draw.generator("again", count, size)
+    return np.concatenate([rng.permutation(count), rng.integers(0, count, max(0, size - count))])[:size]
+
+
+class Once:
+    """An oracle of single elements that is asked once for each combination of them, as digits are dear."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+
+    def __call__(self, *arrays: Array) -> Array | None:
+        """What the oracle says of arrays of one shape."""
+        size = arrays[0].size
+        rows = [np.ascontiguousarray(x).view(np.uint8).reshape(size, x.itemsize) for x in arrays]
+        _, first, back = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
+        found = self.oracle(*(np.ravel(x)[first] for x in arrays))
+        return None if found is None else found[np.ravel(back)].reshape(arrays[0].shape)
 
 
 @functools.cache

@@ -247,10 +247,10 @@ WRITTEN: Final = (
     ),
     Case(
         lambda a: tg.isnan(tg.linalg.solve(a, tg.ones_like(a[:, :1]))),
-        [fixed(np.diag([NAN, *np.ones(16)]) + np.eye(17)[::-1])],
+        [fixed(np.diag([NAN, *np.ones(64)]) + np.eye(65)[::-1])],
         name="solve of a large matrix that begins with nan",
         dtypes=("float64", "complex128"),
-        oracle=lambda a: np.ones((17, 1), bool),
+        oracle=lambda a: np.ones((65, 1), bool),
     ),
     Case(
         lambda a: tg.isnan(tg.linalg.det(a)),

@@ -28,6 +28,10 @@ def _nbinom(n: float, p: float, own: int) -> float:
     return poisson(gamma(n, threefry(own, 0)) * (1 - p) / p, threefry(own, 1))
 
 
+def _nbinom2(mu: float, alpha: float, own: int) -> float:
+    return poisson(gamma(alpha, threefry(own, 0)) / alpha * mu, threefry(own, 1))
+
+
 def _betabinom(n: float, a: float, b: float, own: int) -> float:
     p = float(special.expit(log_gamma(a, threefry(own, 0)) - log_gamma(b, threefry(own, 1))))
     return binomial(n, p, threefry(own, 2))
@@ -37,6 +41,7 @@ METHODS: Final[list[tuple[Any, Any, tuple[float, ...]]]] = [
     (tg.random.poisson, poisson, (-1.0,)),
     (tg.random.betabinom, _betabinom, (30, 2.0, 3.0)),
     (tg.random.nbinom, _nbinom, (2.5, 0.3)),
+    (tg.random.nbinom2, _nbinom2, (4.0, 2.5)),
     (tg.random.geometric, _geometric, (0.1,)),
 ]
 

@@ -199,6 +199,35 @@ def slopes_of(function: Any, exact: Any, *values: Any) -> Case:
     )
 
 
+def curvatures_of(function: Any, exact: Any, pairs: tuple[tuple[int, int], ...], *values: Any) -> Case:
+    """Second derivatives of a function by pairs of operands, beside those of mpmath."""
+
+    def subject(*operands: Any) -> Any:
+        first = tg.grad(tg.sum(function(*operands)), list(operands))
+        return tuple(tg.grad(tg.sum(first[i]), operands[j]) for i, j in pairs)
+
+    @functools.cache
+    def single(i: int, j: int, *place: float) -> float:
+        with mpmath.workdps(60):
+            order = tuple((i == k) + (j == k) for k in range(len(place)))
+            return float(mpmath.diff(exact, tuple(mpmath.mpf(v) for v in place), order))
+
+    def oracle(*arrays: Any) -> Any:
+        places = [[float(v) for v in place] for place in zip(*arrays, strict=True)]
+        return tuple(np.array([single(i, j, *place) for place in places]) for i, j in pairs)
+
+    return Case(
+        subject,
+        inputs("float64", *values),
+        name=f"second derivatives of {function.name}",
+        layouts=("C",),
+        static=(False,),
+        oracle=oracle,
+        accuracy=4096,
+        condition=lambda *arrays: tuple(np.abs(v) + 1e-3 for v in oracle(*arrays)),
+    )
+
+
 def _p(a: Any, x: Any) -> Any:
     return mpmath.gammainc(a, 0, x, regularized=True)
 
@@ -345,6 +374,8 @@ WRITTEN: Final = (
     ),
     slopes_of(tg.gammainc, _p, [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
     slopes_of(tg.betainc, _i, [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),
+    curvatures_of(tg.gammainc, _p, ((0, 0), (0, 1)), [0.5, 3.0, 5.0, 30.0], [0.3, 1.5, 9.0, 33.0]),
+    curvatures_of(tg.betainc, _i, ((0, 0), (0, 1), (1, 2)), [0.5, 3.0, 20.0], [2.0, 0.4, 15.0], [0.3, 0.8, 0.6]),
     Case(
         lambda a, p: tuple(tg.grad(tg.sum(tg.gammaincinv(a, p)), [a, p])),
         inputs("float64", [0.7, 3.0, 40.0], [0.2, 0.5, 0.9]),

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 import tg
-from tg.ops.elementwise.special.normal import FAMILY
+from tg.ops.elementwise.special.normal import FAMILY, inverse_mills
 from tg.plugin.case import Case, any_dtype, fixed
 from tg_conformance import multiprecision
 from tg_conformance.cases.elementwise.record import floats_only, generated
@@ -23,6 +23,7 @@ def _ndtr(x: Any) -> Any:
 
 NDTR = exact(_ndtr, special.ndtr)
 LOG_NDTR = exact(multiprecision.log_ndtr, special.log_ndtr)
+INVERSE_MILLS = exact(multiprecision.inverse_mills, lambda x: np.sqrt(2 / np.pi) / special.erfcx(-x / np.sqrt(2)))
 NDTRI = exact(multiprecision.ndtri, special.ndtri)
 NDTRI_EXP = exact(multiprecision.ndtri_exp, special.ndtri_exp)
 
@@ -35,6 +36,7 @@ def _at_least(function: Any, least: float) -> Any:
 FACTS: Final = {
     tg.ndtr: floats_only(NDTR, gradient=((-3.0, 3.0),), traps=("T29",)),
     tg.log_ndtr: floats_only(LOG_NDTR, gradient=((-9.0, 3.0),), traps=("T29",)),
+    inverse_mills: floats_only(INVERSE_MILLS, gradient=((-3.0, 3.0),)),
     tg.ndtri: floats_only(NDTRI, gradient=((0.05, 0.95),)),
     tg.ndtri_exp: floats_only(NDTRI_EXP, gradient=((-9.0, -0.05),), condition=_at_least(NDTRI_EXP, 1e-2)),
 }

@@ -24,7 +24,19 @@ def _polygamma(n: Any, x: Any) -> Any:
     return mpmath.polygamma(int(n), x) if n == mpmath.floor(n) and n >= 0 else mpmath.nan
 
 
+def _slope_in_power(order: int) -> Any:
+    def of(s: Any, q: Any) -> Any:
+        return mpmath.zeta(s, q, order) if s > 1 and q > 0 else mpmath.nan
+
+    def single(s: float, q: float) -> float:
+        with mpmath.workdps(30):
+            return float(of(mpmath.mpf(float(s)), mpmath.mpf(float(q))))
+
+    return exact(of, np.vectorize(single, [float]))
+
+
 ZETA = exact(_zeta, special.zeta)
+ZETA_DS, ZETA_DSS = _slope_in_power(1), _slope_in_power(2)
 POLYGAMMA = exact(_polygamma, lambda n, x: np.vectorize(_one, [float])(n, x) if np.size(n) else n + x)
 
 
@@ -32,8 +44,22 @@ def _one(n: float, x: float) -> float:
     return float(special.polygamma(int(n), x)) if n == np.floor(n) and n >= 0 else float(np.nan)
 
 
+def _terms(order: int) -> Any:
+    """Of a subnormal power of q all digits may be gone, and with them those of its multiple by log(q)."""
+
+    def sizes(s: Any, q: Any) -> Any:
+        wide = np.result_type(s, q)  # wider than what was computed
+        kind = np.finfo("float64" if wide == np.longdouble else "float32")
+        power = np.abs(q) ** (1 - s)
+        return np.where(power < kind.tiny, kind.tiny * np.log(np.abs(q)) ** order / kind.eps, 0.0)
+
+    return sizes
+
+
 FACTS: Final = {
     tg.zeta: floats_only(ZETA, hostile_oracle=False, derivative=False),
+    tg.zeta_ds: floats_only(ZETA_DS, condition=_terms(1), hostile_oracle=False, derivative=False),
+    tg.zeta_dss: floats_only(ZETA_DSS, condition=_terms(2), hostile_oracle=False, derivative=False),
     tg.polygamma: floats_only(POLYGAMMA, hostile_oracle=False, derivative=False),
 }
 
